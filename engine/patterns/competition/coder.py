@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from engine.agents.chart import agent
 from engine.agents.spec import Role
@@ -53,22 +53,33 @@ class CoderConfig:
     called: Callable[[CallbackContext, Event], bool] | None = None
     """For a revision, which starts from the latest version: the guard that decides whether it is called."""
 
+    @classmethod
+    def of(cls, coder: str, parameters: Any, *, seconds: float, seat: bool = False) -> Self:
+        """Return the configuration of a coder that implements the task, from a contest's form."""
+        return cls(
+            coder=coder,
+            checks=Checks.of(parameters),
+            prompt=implement,
+            seconds=seconds,
+            given=tuple(filter(None, (parameters.project, parameters.tests))),
+            worktree=parameters.worktrees,
+            seat=seat,
+        )
+
 
 def role(coder: str) -> Role:
     """Return a coder's role, named after its region so that each coder can have its own model."""
     return Role(name=coder, title=coder.capitalize(), instructions=INSTRUCTIONS, tools=TOOLS)
 
 
-async def prepare_workspaces(
-    coders: Iterable[str], given: Mapping[str, str], activity: Activity, *, worktrees: bool = False
-) -> dict[str, Any]:
-    """Copy the same projects, in order, into each coder's folder (an activity).
+async def prepare_workspaces(coders: Iterable[str], parameters: Any, activity: Activity) -> dict[str, Any]:
+    """Copy the project, then the tests, into each coder's folder (an activity).
 
     Args:
         coders: the coders' names.
-        given: the projects, by parameter name; '' for none.
+        parameters: those of a contest's form; with `worktrees`, the project is a git worktree, with a branch
+            per coder.
         activity: the run's activity.
-        worktrees: whether to provide the first project as a git worktree, with a branch per coder.
 
     Returns:
         `snapshots` of the folders; with worktrees also `base`, the commit and branch they start from.
@@ -76,21 +87,21 @@ async def prepare_workspaces(
     Raises:
         WorkspaceError: a project does not exist or is too big; names the parameter.
     """
-    snapshots, parameter = {}, next(iter(given))
+    snapshots, parameter = {}, 'project'
     sandbox = activity.services.sandbox
-    able = worktrees and has_worktree(given[parameter])
+    able = parameters.worktrees and has_worktree(parameters.project)
     able = able and (sandbox.unsafe or not await sandbox.problem())
     try:
-        trees = await Worktrees.of(given[parameter]) if able else None
+        trees = await Worktrees.of(parameters.project) if able else None
         for name in coders:
             folder = activity.workspace(name)
             if trees is not None:
                 branch = f'hemicycle/{activity.run.id}/{name}'
-                over = [project for project in (*given.values(),)[1:] if project]
+                over = [parameters.tests] if parameters.tests else []
                 snapshots[name] = await trees.make(folder, sandbox, branch, over=over)
                 continue
-            for parameter, project in given.items():  # noqa: B007  (the error names it)
-                if project:
+            for parameter in ('project', 'tests'):  # The error names it.
+                if project := getattr(parameters, parameter):
                     snapshots[name] = await copy_project(project, folder)
     except WorkspaceError as error:
         raise WorkspaceError(f'{parameter}: {error}') from error

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any, Self
 
 from engine.errors import ToolError
 from engine.patterns.competition.records import Evidence, FailedTest, FileEntry, Suite
@@ -37,6 +38,11 @@ class Checks:
     command: str = ''
     """The command that runs the tests instead of pytest."""
     seconds: float = 120
+
+    @classmethod
+    def of(cls, parameters: Any) -> Self:
+        """Return the tests that a contest's form requires."""
+        return cls(tests=parameters.tests, command=parameters.command, seconds=parameters.test_seconds)
 
     @property
     def any(self) -> bool:

@@ -7,8 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from engine.patterns.competition import coder
-from engine.patterns.competition.coder import CoderConfig, implement
-from engine.patterns.competition.evidence import Checks
+from engine.patterns.competition.coder import CoderConfig
 from engine.patterns.competition.ranking import rank_candidates
 from engine.patterns.competition.records import Candidate, ContestMemory
 from engine.patterns.form_fields import PROJECTS, FilesRule, Form, files_field, task_field
@@ -79,9 +78,11 @@ class Race(Pattern):
 
     def states(self) -> list[Any]:
         """One region per racer."""
+        seconds = self.parameters.seconds
+        configs = [CoderConfig.of(name, self.parameters, seconds=seconds) for name in self.racers]
         return [
             {'name': 'preparing', 'invoke': 'prepare'},
-            {'name': 'racing', 'parallel': [coder.region(self._coder_config(name)) for name in self.racers]},
+            {'name': 'racing', 'parallel': [coder.region(config) for config in configs]},
             {'name': 'won', 'final': True},
             {'name': 'lost', 'final': True, 'outcome': 'failed', 'on_enter': 'give_up'},
         ]
@@ -110,10 +111,7 @@ class Race(Pattern):
 
     async def prepare(self, memory: Any, activity: Activity) -> dict[str, Any]:
         """Give every racer the initial files and the tests."""
-        given = {'project': self.parameters.project, 'tests': self.parameters.tests}
-        return await coder.prepare_workspaces(
-            self.racers, given, activity, worktrees=self.parameters.worktrees
-        )
+        return await coder.prepare_workspaces(self.racers, self.parameters, activity)
 
     def has_winner(self, memory: Any, event: Event) -> bool:
         """One racer's tests pass."""
@@ -147,19 +145,3 @@ class Race(Pattern):
         ]
         memory.caveat = f'nobody won: {reasons[0]}' if reasons else 'nobody won'
         memory.outcome = '\n- '.join(['Nobody won.', *reasons])
-
-    def _coder_config(self, name: str) -> CoderConfig:
-        parameters = self.parameters
-        checks = Checks(tests=parameters.tests, command=parameters.command, seconds=parameters.test_seconds)
-        return CoderConfig(
-            coder=name,
-            checks=checks,
-            prompt=implement,
-            seconds=parameters.seconds,
-            given=self._given,
-            worktree=self.parameters.worktrees,
-        )
-
-    @property
-    def _given(self) -> tuple[str, ...]:
-        return tuple(filter(None, (self.parameters.project, self.parameters.tests)))

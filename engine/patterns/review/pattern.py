@@ -78,7 +78,7 @@ class ParallelReview(Pattern):
             *([debate('debating', self._debate_config('debate', parameters.max_rounds))] if debates else []),
             {'name': 'choosing', 'on_enter': 'decide'},
             chart.picking_state(parameters),
-            *([chart.merging_state(parameters, self._checks)] if merges else []),
+            *([chart.merging_state(parameters, Checks.of(parameters))] if merges else []),
             {'name': 'iterating', 'on_enter': 'refuse'},
             {
                 'name': 'revising',
@@ -157,10 +157,7 @@ class ParallelReview(Pattern):
 
     async def prepare(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
         """Give every coder the initial files and the tests."""
-        given = {'project': self.parameters.project, 'tests': self.parameters.tests}
-        return await coder.prepare_workspaces(
-            self.coders, given, activity, worktrees=self.parameters.worktrees
-        )
+        return await coder.prepare_workspaces(self.coders, self.parameters, activity)
 
     async def gather(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
         """Collect the coders' work for the reviewers, and copy it into their folders."""
@@ -454,15 +451,7 @@ class ParallelReview(Pattern):
     # -- parts of the states
 
     def _coder_config(self, name: str) -> CoderConfig:
-        return CoderConfig(
-            coder=name,
-            checks=self._checks,
-            prompt=coder.implement,
-            seconds=self.parameters.coder_seconds,
-            given=self._given,
-            worktree=self.parameters.worktrees,
-            seat=True,
-        )
+        return CoderConfig.of(name, self.parameters, seconds=self.parameters.coder_seconds, seat=True)
 
     def _revision_config(self, name: str) -> CoderConfig:
         """Only coders asked to revise do any work."""
@@ -472,15 +461,6 @@ class ParallelReview(Pattern):
             demands=partial(prompts.revision_demands, name),
             called=partial(chart.is_target, name),
         )
-
-    @property
-    def _given(self) -> tuple[str, ...]:
-        return tuple(filter(None, (self.parameters.project, self.parameters.tests)))
-
-    @property
-    def _checks(self) -> Checks:
-        parameters = self.parameters
-        return Checks(tests=parameters.tests, command=parameters.command, seconds=parameters.test_seconds)
 
     def _roles(self) -> list[Role]:
         return [prompts.reviewer(name, tools=self._has_tools) for name in self.reviewers]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
 from engine.acp.agents import AGENT_PREFIX, AgentModel
-from engine.agents.image_loading import load_images
 from engine.agents.model_call import ModelReply, call_with_fallback
 from engine.agents.spec import AgentSpec
-from engine.agents.structured_answer import parse_structured
+from engine.agents.structured_answer import parse_answer
 from engine.agents.tool_execution import execute_tool_calls
 from engine.agents.tool_model_client import ToolModelClient
-from engine.errors import WorkspaceOverLimit
+from engine.errors import FilesUnavailable, WorkspaceError, WorkspaceOverLimit
 from engine.models.effort import role_effort
 from engine.models.protocol import Hints, ModelRequest, candidate_models, schema_of
 from engine.records import RunInfo
@@ -27,9 +28,12 @@ from engine.tools.artifacts import load_artifacts
 from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
 from engine.tools.question import OpenBatch, Question
 from engine.tools.registry import ToolRegistry
+from engine.workspace.workspace import Workspace
 
 REPEAT_REQUEST = 'Answer again, all of it, and in fewer words if it is long.'
 FOLDER_NOT_SAVED = 'Your folder is not kept as it is now: %s. Remove that, or what you did is lost.'
+MAX_IMAGES = 20
+"""Maximum number of images per request, the newest ones: each is paid for again with every turn."""
 
 
 async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
@@ -85,12 +89,24 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
     if not message.calls and (problem := _text_problem(spec, agent, reply)):
         return result | {'unfit': problem, 'again': REPEAT_REQUEST}
     if spec.output and not message.calls:
-        found = parse_structured(spec.output, message.text)
-        prose = getattr(spec.output, 'from_prose', None)
-        if 'unfit' in found and prose and agent.repairs and message.text.strip():
-            found = {'output': prose(message.text.strip()).model_dump(mode='json')}
-        result |= found
+        result |= parse_answer(spec.output, message.text, was_repaired=agent.repairs > 0)
     return result
+
+
+async def load_images(messages: Sequence[Message], workspace: Workspace) -> dict[str, str]:
+    """Return the newest images in base64, by digest; those no longer stored are left out."""
+    # Only tool results hold images, and each call scans the whole conversation.
+    results = (message for message in messages if message.role == 'tool')
+    shown = [part.digest for message in results for part in message.parts if isinstance(part, Image)]
+    found: dict[str, str] = {}
+    for digest in list(dict.fromkeys(reversed(shown)))[:MAX_IMAGES]:
+        try:
+            found[digest] = base64.b64encode(await workspace.load(digest)).decode()
+        except FilesUnavailable:
+            raise  # It is stored, and will be available again.
+        except WorkspaceError:
+            continue
+    return found
 
 
 def _text_problem(spec: AgentSpec, agent: AgentState, reply: ModelReply) -> str:

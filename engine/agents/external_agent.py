@@ -15,7 +15,7 @@ from engine.acp.session import AgentSession, Reply
 from engine.acp.turn import Call
 from engine.acp.usage import estimate
 from engine.agents.spec import AgentSpec
-from engine.agents.structured_answer import parse_structured
+from engine.agents.structured_answer import parse_answer
 from engine.agents.tool_execution import execute_tool_calls
 from engine.errors import EngineError, ModelError, ToolError, WorkspaceOverLimit
 from engine.journal.usage_records import usage_to_dict
@@ -29,7 +29,7 @@ from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
 from engine.tools.artifacts import load_artifacts
-from engine.tools.protocol import MAX_TEXT, Tool, ToolContext
+from engine.tools.protocol import MAX_TEXT, Tool, ToolContext, truncate
 from engine.workspace.workspace import Workspace
 
 MAX_HISTORY = 60_000
@@ -145,7 +145,7 @@ async def await_results(
             # The next turn resumes the session or begins a new one.
             results = [(f'{CUT_OFF}{error}', False) for _ in calls]
     kept = [
-        ToolResult(id=call.id, name=call.name, text=await _clip_result(text, workspace), ok=ok)
+        ToolResult(id=call.id, name=call.name, text=await truncate(text, MAX_TEXT, workspace), ok=ok)
         for call, (text, ok) in zip(calls, results, strict=True)
     ]
     result: dict[str, Any] = {'store': dict(agent.store)}
@@ -333,19 +333,11 @@ async def _finish_turn(
     if workspace.folder.is_dir():
         result['snapshots'] = {spec.folder or scope.path: await workspace.snapshot()}
     if spec.output:
-        result |= _record(spec, scope.state.agents[scope.path], message)
+        repairs = scope.state.agents[scope.path].repairs
+        result |= parse_answer(spec.output, message.text, was_repaired=repairs > 0)
     if spec.until and spec.until.proofs:
         result |= await _run_proofs(spec, scope, activity, spec.until.proofs, workspace)
     return result
-
-
-def _record(spec: AgentSpec, agent: AgentState, message: Message) -> dict[str, Any]:
-    assert spec.output is not None
-    found = parse_structured(spec.output, message.text)
-    prose = getattr(spec.output, 'from_prose', None)
-    if 'unfit' in found and prose and agent.repairs and message.text.strip():
-        return {'output': prose(message.text.strip()).model_dump(mode='json')}
-    return found
 
 
 async def _run_proofs(
@@ -378,13 +370,3 @@ async def _run_proofs(
     ]
     await execute_tool_calls(tools, calls, contexts)
     return {'artifacts': await artifact_store.record(workspace)} if artifact_store.changed else {}
-
-
-async def _clip_result(text: str, workspace: Workspace) -> str:
-    """Return a result as journaled: the middle of a long one is cut, and the full text stored."""
-    if len(text) <= MAX_TEXT:
-        return text
-    digest = await workspace.store(text.encode(errors='replace'))
-    head = MAX_TEXT * 2 // 3
-    note = f'[cut: {len(text) - MAX_TEXT} more characters; the whole is kept as artifact {digest}]'
-    return f'{text[:head]}\n{note}\n{text[head - MAX_TEXT :]}'

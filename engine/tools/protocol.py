@@ -184,9 +184,7 @@ class Tool:
         undeclared = {*made.artifacts, *made.adds} - set(self.produces)
         if undeclared:
             raise TypeError(f'it does not declare that it produces {min(undeclared)!r}')
-        if len(made.text) > self.most_text:
-            made = replace(made, text=await self._truncate(made.text, context))
-        return made
+        return replace(made, text=await truncate(made.text, self.most_text, context.workspace))
 
     async def _in_time(self, call: Awaitable[Any]) -> Any:
         async def catch() -> Any:
@@ -212,15 +210,16 @@ class Tool:
             raise result
         return result
 
-    async def _truncate(self, text: str, context: ToolContext) -> str:
-        kept = ''
-        if context.workspace is not None:
-            digest = await context.workspace.store(text.encode(errors='replace'))
-            kept = f'; the whole is kept as artifact {digest}'
-        head = self.most_text * 2 // 3
-        tail = self.most_text - head
-        note = f'[cut: {len(text) - self.most_text} more characters{kept}]'
-        return f'{text[:head]}\n{note}\n{text[-tail:]}'
+
+async def truncate(text: str, most: int, workspace: Workspace | None) -> str:
+    """Cut the middle of a text that is too long; if there is a workspace, it stores the whole."""
+    if len(text) <= most:
+        return text
+    kept = ''
+    if workspace is not None:
+        kept = f'; the whole is kept as artifact {await workspace.store(text.encode(errors="replace"))}'
+    head = most * 2 // 3
+    return f'{text[:head]}\n[cut: {len(text) - most} more characters{kept}]\n{text[head - most :]}'
 
 
 def tool(  # noqa: PLR0913  (all have defaults)

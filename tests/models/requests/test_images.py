@@ -13,8 +13,8 @@ import pytest
 from mcp.types import CallToolResult, ImageContent, TextContent
 
 from engine import Conductor, ToolContext
+from engine.agents.activities import MAX_IMAGES, load_images
 from engine.agents.chart import agent
-from engine.agents.image_loading import MAX_IMAGES, load_images
 from engine.errors import ToolError
 from engine.journal import MemoryJournal
 from engine.models.http.client import DIALECTS

@@ -14,14 +14,13 @@ from nicegui.testing import User
 from engine import Conductor, SimulatedClock, Status
 from tests.support.clicks import answer, click
 from tests.support.harness import wait_for_state
-from tests.support.teams.parallel_review import begin, conducting, everybody, position, writing
+from tests.support.teams.parallel_review import BEST, begin, conducting, everybody, position, writing
 from tests.support.teams.time_bounded import QUICK, conductor, good
 from ui.components.theme import serve_assets
 from ui.pages.run import page as run_page
 from ui.web.backend import Backend
 
 LONG = 'I insist on what I have said before, with all the words that it takes. ' * 40
-BEST = position('REVISE_BEST', 'coder1')
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import Catalog, Conductor, Pattern
+from engine.errors import ModelError
 from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
 from engine.patterns.review.pattern import ParallelReview
@@ -31,6 +32,10 @@ class WordSandbox(Sandbox):
 
 def position(verdict: str, best: str = '', *, agrees: bool = True, **more: Any) -> dict[str, Any]:
     return {'text': f'{verdict} {best}', 'verdict': verdict, 'best': best, 'agrees': agrees, **more}
+
+
+BEST = position('REVISE_BEST', 'coder1')
+BROKEN = ModelError('no such key', kind='auth')
 
 
 def writing(text: str, *more: tuple[str, str]) -> Callable[[ModelRequest], Any]:
@@ -75,6 +80,21 @@ def everybody(*verdicts: Any, reviewers: int = 2, **script: Any) -> dict[str, An
     return states | script
 
 
+def plan(*picks: tuple[str, str]) -> dict[str, Any]:
+    """A plan to merge these files, each with its coder."""
+    return {'files': [{'path': path, 'coder': coder} for path, coder in picks], 'why': 'w'}
+
+
+TWICE = plan(('extra.py', 'coder3'), ('extra.py', 'coder2'))
+"""A plan with a conflict."""
+
+
+def merging(**script: Any) -> dict[str, Any]:
+    """Coders who each write another `extra.py`; coder1 is the best."""
+    extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
+    return everybody(BEST, **extra, **script)
+
+
 def review_catalog(model: FakeModel, *patterns: type[Pattern]) -> Catalog:
     return Catalog(
         patterns={pattern.name: pattern for pattern in (ParallelReview, *patterns)},
@@ -96,11 +116,12 @@ def conducting(
     )
 
 
-async def play_review(script: Mapping[str, Any], **parameters: Any) -> tuple[Outcome, list[str]]:
-    """Play a parallel review to its end; returns the outcome and the outermost states in order."""
+async def play_review(script: Mapping[str, Any] | FakeModel, **parameters: Any) -> tuple[Outcome, list[str]]:
+    """Play a parallel review to its end and audit it; returns the outcome and the outermost states."""
     async with conducting(script) as here:
         run = await begin(here, **parameters)
         outcome = await to_the_end(here, run)
+        assert await here.audit(run)
         return outcome, await phases(here, run)
 
 

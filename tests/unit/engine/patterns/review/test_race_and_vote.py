@@ -7,17 +7,14 @@ import asyncio
 import pytest
 
 from engine import Conductor, Status
-from engine.errors import ModelError
 from engine.journal import MemoryJournal
 from engine.patterns.competition.race import Race
 from engine.patterns.competition.vote import Vote, normalize
 from engine.records import Outcome
 from tests.support.harness import FakeModel, HastyClock, to_the_end
-from tests.support.teams.parallel_review import WordSandbox, actors, review_catalog, writing
+from tests.support.teams.parallel_review import BROKEN, WordSandbox, actors, review_catalog, writing
 
 pytestmark = pytest.mark.anyio
-
-BROKEN = ModelError('no such key', kind='auth')
 
 
 async def play(name, model, **parameters) -> Outcome:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import pytest
 
 from engine import Status
-from engine.errors import ModelError
 from tests.support.harness import to_the_end, wait_for_state
-from tests.support.teams.parallel_review import begin, conducting, everybody, play_review, position, writing
+from tests.support.teams.parallel_review import (
+    BROKEN,
+    begin,
+    conducting,
+    everybody,
+    play_review,
+    position,
+    writing,
+)
 
 pytestmark = pytest.mark.anyio
 
-BROKEN = ModelError('no such key', kind='auth')
 MORE = position('REVISE_BEST', 'coder1', changes=['be quick'])
 
 

@@ -10,18 +10,20 @@ from engine import EventRefused, InvalidInput, Status
 from engine.errors import ModelError
 from tests.support.harness import FakeModel, to_the_end, until, wait_for_state
 from tests.support.teams.parallel_review import (
+    BEST,
+    TWICE,
     actors,
     begin,
     conducting,
     everybody,
+    merging,
+    plan,
     play_review,
     position,
     writing,
 )
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-
-BEST = position('REVISE_BEST', 'coder1')
 
 
 async def test_a_seat_is_taken_before_the_turn_and_handed_back():
@@ -129,15 +131,6 @@ async def test_other_candidates_are_set_aside():
     assert [candidate['status'] for candidate in found] == ['ready', 'set aside', 'set aside']
 
 
-def plan(*picks: tuple[str, str]) -> dict[str, object]:
-    return {'files': [{'path': path, 'coder': coder} for path, coder in picks], 'why': 'w'}
-
-
-def merging(**script: object) -> dict[str, object]:
-    extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
-    return everybody(BEST, **extra, **script)
-
-
 async def test_merged_files_become_a_new_version():
     outcome, _ = await play_review(merging(merger=plan(('extra.py', 'coder2'))), merge='files')
     first, merged, *_ = outcome.memory['candidates']['coder1']['versions']
@@ -147,9 +140,6 @@ async def test_merged_files_become_a_new_version():
     assert digest in {file['digest'] for file in merged['files']}
     assert digest not in {file['digest'] for file in first['files']}
     assert outcome.memory['approved']
-
-
-TWICE = plan(('extra.py', 'coder3'), ('extra.py', 'coder2'))
 
 
 async def test_conflicts_go_to_the_best_ranked():
@@ -166,11 +156,6 @@ async def test_conflicts_go_to_the_best_ranked():
         'coder2',
         'ranked',
     )
-
-
-async def test_a_conflict_may_fail_the_run():
-    outcome, _ = await play_review(merging(merger=TWICE), merge='files', conflicts='fail')
-    assert outcome.status is Status.FAILED
 
 
 async def test_a_person_picks_files_and_resolves_conflicts():

@@ -5,11 +5,19 @@ from __future__ import annotations
 import pytest
 
 from engine import EventRefused, InvalidInput
+from engine.records import Outcome
 from tests.support.harness import FakeModel, to_the_end, wait_for_state
-from tests.support.teams.parallel_review import actors, begin, conducting, everybody, play_review, position
+from tests.support.teams.parallel_review import (
+    BEST,
+    actors,
+    begin,
+    conducting,
+    everybody,
+    play_review,
+    position,
+)
 
 pytestmark = pytest.mark.anyio
-BEST = position('REVISE_BEST', 'coder1')
 
 
 def read_prompt(model: FakeModel, state: str) -> str:
@@ -27,10 +35,7 @@ async def test_a_reviewer_is_shown_the_open_points_of_the_others_with_their_ids(
         position('REVISE_BEST', 'coder1', agrees=False, answers=[answer]), BEST,
     ]  # fmt: skip
     model = FakeModel(actors(script))
-    async with conducting(model) as here:
-        run = await begin(here, coders=2, max_revisions=0)
-        outcome = await to_the_end(here, run)
-        assert await here.audit(run)
+    outcome, _ = await play_review(model, coders=2, max_revisions=0)
     prompts = [r.messages[-1].text for r in model.requests if r.hints.state == 'debating.reviewer2.speaking']
     assert 'reviewer1/1.1/1: tests first' in prompts[0] and 'reviewer1/1.1/2: rename it' in prompts[0]
     second = [said for said in outcome.memory['transcript'] if said['speaker'] == 'reviewer2'][1]
@@ -44,10 +49,7 @@ async def test_an_answered_point_is_closed():
     script['debating.reviewer1.speaking'] = first
     script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False, answers=[answer])
     script['synthesizer'] = BEST
-    model = FakeModel(actors(script))
-    async with conducting(model) as here:
-        run = await begin(here, coders=2, max_revisions=0, max_rounds=1)
-        outcome = await to_the_end(here, run)
+    outcome, _ = await play_review(script, coders=2, max_revisions=0, max_rounds=1)
     said = outcome.memory['transcript']
     assert 'answers' not in said[0]['position']  # no text is invented
 
@@ -76,28 +78,27 @@ async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():
     assert outcome.memory['approved']
 
 
-async def test_unaddressed_comments_block_approval():
-    script = everybody(position('APPROVE', 'coder1'))
-    async with conducting(script) as here:
+async def approve_with_comment_on(candidate: str) -> Outcome:
+    """Comment on a candidate's work, and choose coder1, which the reviewers approve."""
+    async with conducting(everybody(position('APPROVE', 'coder1'))) as here:
         run = await begin(here, coders=2, max_revisions=1, pick='person')
         await wait_for_state(here, run, 'picking')
-        comment = {'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
+        comment = {'candidate': candidate, 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
         await here.send(run, 'comment', data=comment)
         await here.send(run, 'choose', data={'candidate': 'coder1'})
         outcome = await to_the_end(here, run)
+        assert await here.audit(run)
+    return outcome
+
+
+async def test_unaddressed_comments_block_approval():
+    outcome = await approve_with_comment_on('coder1')
     assert 'comments on lines of version 1 are open: 1' in outcome.memory['refusals'][0]
     assert len(outcome.memory['candidates']['coder1']['versions']) == 2 and outcome.memory['approved']
 
 
 async def test_undelivered_comments_are_in_the_outcome():
-    async with conducting(everybody(position('APPROVE', 'coder1'))) as here:
-        run = await begin(here, coders=2, max_revisions=1, pick='person')
-        await wait_for_state(here, run, 'picking')
-        comment = {'candidate': 'coder2', 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
-        await here.send(run, 'comment', data=comment)
-        await here.send(run, 'choose', data={'candidate': 'coder1'})
-        outcome = await to_the_end(here, run)
-        assert await here.audit(run)
+    outcome = await approve_with_comment_on('coder2')
     assert outcome.memory['approved']
     assert outcome.answer.endswith(
         'Comments of people that no coder got:\n- coder2, version 1, work.txt, line 1: Say why.'

@@ -7,14 +7,21 @@ import asyncio
 import pytest
 
 from engine import EventRefused, Status
-from engine.errors import ModelError
 from tests.support.harness import FakeModel, wait_for_state
-from tests.support.teams.parallel_review import begin, conducting, everybody, play_review, position, writing
+from tests.support.teams.parallel_review import (
+    BEST,
+    BROKEN,
+    TWICE,
+    begin,
+    conducting,
+    everybody,
+    merging,
+    plan,
+    play_review,
+    writing,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-
-BROKEN = ModelError('no such key', kind='auth')
-BEST = position('REVISE_BEST', 'coder1')
 
 
 async def refusal(here, run, name, **data) -> str:
@@ -44,19 +51,14 @@ async def test_the_refusal_of_a_seat_says_why():
         assert 'the active states accept' in await refusal(here, run, 'choose', candidate='coder1')
 
 
-def plan(*picks):
-    return {'files': [{'path': path, 'coder': coder} for path, coder in picks]}
-
-
 async def test_the_refusal_of_a_settlement_says_why():
-    extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
-    async with conducting(everybody(BEST, **extra)) as here:
+    async with conducting(merging()) as here:
         run = await begin(here, merge='files', files_by='person', conflicts='person')
         await wait_for_state(here, run, 'merging.listing')
         told = await refusal(here, run, 'take_files', **plan(('nothing.py', 'coder2')))
         assert 'is_plan is false: Each file is in the newest version of a candidate' in told
         assert 'nothing.py' in told
-        await here.send(run, 'take_files', data=plan(('extra.py', 'coder3'), ('extra.py', 'coder2')))
+        await here.send(run, 'take_files', data=TWICE)
         await wait_for_state(here, run, 'merging.resolving')
         told = await refusal(here, run, 'resolve', files={'extra.py': 'coder1'})
     assert 'settles is false: Each conflict is settled in favour of one of its candidates' in told
@@ -74,9 +76,8 @@ async def test_a_run_with_too_few_candidates_says_how_many_there_are():
 
 
 async def test_a_conflict_that_fails_the_run_is_named():
-    extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
-    script = everybody(BEST, **extra, merger=plan(('extra.py', 'coder3'), ('extra.py', 'coder2')))
-    outcome, _ = await play_review(script, merge='files', conflicts='fail')
+    outcome, _ = await play_review(merging(merger=TWICE), merge='files', conflicts='fail')
+    assert outcome.status is Status.FAILED
     assert '- extra.py differs between coder3 and coder2' in outcome.answer
 
 

@@ -8,10 +8,9 @@ import pytest
 
 from engine import EventRefused, InvalidInput
 from tests.support.harness import FakeModel, to_the_end, until, wait_for_state
-from tests.support.teams.parallel_review import actors, begin, conducting, everybody, position
+from tests.support.teams.parallel_review import BEST, actors, begin, conducting, everybody
 
 pytestmark = pytest.mark.anyio
-BEST = position('REVISE_BEST', 'coder1')
 
 
 async def test_a_seat_can_be_taken_before_the_first_review():

@@ -13,10 +13,17 @@ from engine.models.protocol import ModelRequest
 from engine.records.message import ToolResult
 from engine.tools.builtin.candidates.compare_candidates import compare_candidates
 from tests.support.harness import FakeModel, calls, to_the_end
-from tests.support.teams.parallel_review import actors, begin, conducting, everybody, position, writing
+from tests.support.teams.parallel_review import (
+    BEST,
+    actors,
+    begin,
+    conducting,
+    everybody,
+    play_review,
+    writing,
+)
 
 pytestmark = pytest.mark.anyio
-BEST = position('REVISE_BEST', 'coder1')
 LONG = ''.join(f'line {number}\n' for number in range(4_000))
 
 
@@ -48,10 +55,7 @@ async def test_a_reviewer_reads_tests_and_compares_what_the_coders_made():
     script = everybody(BEST, coder1=writing('good one'), coder2=writing('bad two', ('long.txt', LONG)))
     script['reviewing.reviewer1.reading'] = look
     model = FakeModel(actors(script))
-    async with conducting(model) as here:
-        run = await begin(here, coders=2, max_revisions=0)
-        await to_the_end(here, run)
-        assert await here.audit(run)
+    await play_review(model, coders=2, max_revisions=0)
     files, tail, good, bad, change, nobody = results(model, 'reviewing.reviewer1.reading')
     assert files.split('\n') == [
         'coder1/', 'coder1/work.txt  8', 'coder2/', f'coder2/long.txt  {len(LONG)}', 'coder2/work.txt  7',
@@ -73,9 +77,7 @@ async def test_the_final_review_sees_the_new_version_and_what_changed():
     script['implementing.coder1.working'] = writing('first')
     script['revising.coder1.working'] = writing('second')
     model = FakeModel(actors(script))
-    async with conducting(model) as here:
-        run = await begin(here, coders=2, max_revisions=1)
-        await to_the_end(here, run)
+    await play_review(model, coders=2, max_revisions=1)
     text, change, unknown = results(model, 'final_review.reviewer2.speaking')[:3]  # from its first visit
     assert text == 'second' and '-first' in change and '+second' in change
     assert unknown == 'coder1 has versions 1 to 2, not 7'
@@ -84,7 +86,7 @@ async def test_the_final_review_sees_the_new_version_and_what_changed():
 async def test_a_reviewers_changes_stay_in_its_own_copies():
     script = everybody(BEST)
     script['reviewing.reviewer1.reading'] = using(('test_candidate', {'candidate': 'coder1'}))
-    async with conducting(FakeModel(actors(script))) as here:
+    async with conducting(script) as here:
         run = await begin(here, coders=2, max_revisions=0)
         outcome = await to_the_end(here, run)
         found = {
@@ -100,9 +102,7 @@ async def test_a_reviewers_changes_stay_in_its_own_copies():
 async def test_text_only_models_get_no_tools():
     script = everybody('REVISE_BEST: coder1 more tests\nCONSENSUS: REVISE_BEST: coder1 more tests')
     model = FakeModel(actors(script))
-    async with conducting(model) as here:
-        run = await begin(here, coders=2, max_revisions=0, answers='words')
-        await to_the_end(here, run)
+    await play_review(model, coders=2, max_revisions=0, answers='words')
     asked = next(r for r in model.requests if r.hints.state == 'reviewing.reviewer1.reading')
     assert not asked.tools and 'Your folder holds' not in asked.messages[-1].text
 
@@ -114,10 +114,6 @@ async def test_review_tools_explain_where_they_apply():
 
 async def test_first_reviews_are_in_reviewer_order():
     script = everybody(BEST) | {'reviewing.reviewer1.reading': using(('list_files', {}), ('list_files', {}))}
-    model = FakeModel(actors(script))
-    async with conducting(model) as here:
-        run = await begin(here, coders=2, max_revisions=0)
-        outcome = await to_the_end(here, run)
-        assert await here.audit(run)
+    outcome, _ = await play_review(script, coders=2, max_revisions=0)
     first = [said['speaker'] for said in outcome.memory['transcript'] if said['phase'] == 'review']
     assert first == ['reviewer1', 'reviewer2']

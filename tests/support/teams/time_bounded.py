@@ -49,6 +49,11 @@ def write(request: ModelRequest, code: str = GOOD, test: str = TEST, mark: int |
     return {'summary': 'It is written.', 'files': ['double.py'], 'tests': ['test_double.py']}
 
 
+def bad_at_first(request: ModelRequest) -> Any:
+    """Write wrong code at the first visit and correct code afterwards."""
+    return write(request, BAD if request.hints.visit == 1 else GOOD)
+
+
 SUITED: dict[str, dict[str, Any]] = {
     'reviewing': {'actionable': True, 'reasonable': True},
     'reviewing_code': {'addresses_step': True},
@@ -121,6 +126,11 @@ async def play(reply: Answer, **parameters: Any) -> tuple[Outcome, list[Any]]:
         steps = await here.transitions(run)
         assert await here.audit(run) == len(steps)
         return outcome, steps
+
+
+def kinds(memory: Any) -> list[str]:
+    """The types of the messages, in order."""
+    return [message['type'] for message in memory['messages']]
 
 
 async def reaches(here: Conductor, run: RunId, state: str) -> View:

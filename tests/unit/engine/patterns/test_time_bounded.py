@@ -18,12 +18,13 @@ from engine.patterns.time_bounded.schemas import CodeOutput, PlanDraft
 from engine.patterns.time_bounded.state import OrchestrationState
 from tests.support.teams.time_bounded import (
     BAD,
-    GOOD,
     PLAN,
     QUICK,
     SUITED,
+    bad_at_first,
     conductor,
     good,
+    kinds,
     leaf,
     play,
     team,
@@ -37,13 +38,15 @@ pytestmark = pytest.mark.slow
 THREE = {'actionable': True, 'reasonable': True}
 
 
-def kinds(memory: Any) -> list[str]:
-    return [message['type'] for message in memory['messages']]
+def plan_at_first(request: ModelRequest) -> Any:
+    """Ask for a plan at the first visit and write the code afterwards."""
+    return {'summary': 'Too large.', 'asks_for_plan': True} if request.hints.visit == 1 else write(request)
 
 
-def first_bad(request: ModelRequest) -> Any:
-    """Write wrong code at the first visit and correct code afterwards."""
-    return write(request, BAD if request.hints.visit == 1 else 'def double(x):\n    return 2 * x\n')
+def fixed_once(**fix: Any) -> Any:
+    """A team whose first code is wrong; the tester says so, and then finds nothing."""
+    wrong = {'passed': False, 'summary': 'It triples.', **fix}
+    return team(coding=bad_at_first, exploring=lambda r: wrong if r.hints.visit == 1 else good(r))
 
 
 async def test_a_good_team_reaches_the_goal_and_every_output_is_verified() -> None:
@@ -68,14 +71,7 @@ async def test_a_good_team_reaches_the_goal_and_every_output_is_verified() -> No
 
 
 async def test_failing_tests_are_fixed_by_the_testers_plan() -> None:
-    fix = {
-        'passed': False,
-        'summary': 'It triples.',
-        'fix_plan': [{'file': 'double.py', 'instruction': 'Use 2.'}],
-    }
-    outcome, _ = await play(
-        team(coding=first_bad, exploring=lambda r: fix if r.hints.visit == 1 else good(r))
-    )
+    outcome, _ = await play(fixed_once(fix_plan=[{'file': 'double.py', 'instruction': 'Use 2.'}]))
     memory = outcome.memory
     assert memory['status'] == 'completed' and memory['metrics']['fix_cycles'] == 1
     said = kinds(memory)
@@ -154,12 +150,7 @@ async def test_a_blocked_step_gets_its_own_plan() -> None:
 
 
 async def test_a_coder_may_immediately_ask_for_a_plan() -> None:
-    def coding(request: ModelRequest) -> Any:
-        return (
-            {'summary': 'Too large.', 'asks_for_plan': True} if request.hints.visit == 1 else write(request)
-        )
-
-    outcome, _ = await play(team(coding=coding))
+    outcome, _ = await play(team(coding=plan_at_first))
     assert outcome.memory['status'] == 'completed'
     assert outcome.memory['steps']['1']['attempts'] == 1 and outcome.memory['steps']['1']['sub_steps']
 
@@ -250,10 +241,7 @@ async def test_too_many_failures_are_escalated_and_the_plan_ends() -> None:
 
 
 async def test_messages_go_where_the_protocol_says_and_carry_their_time() -> None:
-    fix = {'passed': False, 'summary': 'It triples.'}
-    outcome, steps = await play(
-        team(coding=first_bad, exploring=lambda r: fix if r.hints.visit == 1 else good(r))
-    )
+    outcome, steps = await play(fixed_once())
     times = {step.time for step in steps}
     for message in outcome.memory['messages']:
         kind = MessageType(message['type'])
@@ -263,10 +251,7 @@ async def test_messages_go_where_the_protocol_says_and_carry_their_time() -> Non
 
 
 async def test_metrics_agree_with_the_journal() -> None:
-    fix = {'passed': False, 'summary': 'It triples.'}
-    outcome, steps = await play(
-        team(coding=first_bad, exploring=lambda r: fix if r.hints.visit == 1 else good(r))
-    )
+    outcome, steps = await play(fixed_once())
     metrics, memory = outcome.memory['metrics'], outcome.memory
     entered = Counter(
         leaf_of(edge.source) + '>' + leaf_of(edge.dest) for step in steps for edge in step.edges
@@ -316,12 +301,7 @@ async def test_verification_of_the_goal_can_be_skipped(skip_at: str) -> None:
 
 
 async def test_a_step_finished_by_its_own_plan_must_pass_the_step_gate_too() -> None:
-    def coding(request: ModelRequest) -> Any:
-        return (
-            {'summary': 'Too large.', 'asks_for_plan': True} if request.hints.visit == 1 else write(request)
-        )
-
-    outcome, _ = await play(team(coding=coding))
+    outcome, _ = await play(team(coding=plan_at_first))
     first = outcome.memory['steps']['1']
     assert (first['status'], outcome.error) == ('completed', '')
     assert first['test_results']['passed'] and first['verification_result']['gate'] == 'step'
@@ -330,16 +310,12 @@ async def test_a_step_finished_by_its_own_plan_must_pass_the_step_gate_too() -> 
 
 
 async def test_a_step_is_not_planned_again_after_a_failed_plan() -> None:
-    def coding(request: ModelRequest) -> Any:
-        return (
-            {'summary': 'Too large.', 'asks_for_plan': True} if request.hints.visit == 1 else write(request)
-        )
-
     def refuse_first(request: ModelRequest) -> Any:
         doomed = 'Step 1 (' in request.messages[-1].text
         return verdict(40 if doomed else 90, evidence='tests', issues=['no'] if doomed else [])
 
-    outcome, _ = await play(team(coding=coding, reviewing_step=refuse_first), max_attempts=1, max_rounds=1)
+    reply = team(coding=plan_at_first, reviewing_step=refuse_first)
+    outcome, _ = await play(reply, max_attempts=1, max_rounds=1)
     assert outcome.memory['steps']['1']['status'] == 'failed'
     assert len(outcome.memory['plans']) == 2
 
@@ -355,9 +331,6 @@ async def test_steps_independent_of_failures_continue_by_default() -> None:
         ],
     }
 
-    def coding(request: ModelRequest) -> Any:
-        return write(request, BAD if request.hints.visit == 1 else GOOD)
-
     told: list[str] = []
 
     def writing(request: ModelRequest) -> Any:
@@ -365,7 +338,7 @@ async def test_steps_independent_of_failures_continue_by_default() -> None:
         return plan if len(told) == 1 else PLAN
 
     outcome, _ = await play(
-        team(writing=writing, coding=coding), max_fix_cycles=0, max_rounds=2, max_replans=0
+        team(writing=writing, coding=bad_at_first), max_fix_cycles=0, max_rounds=2, max_replans=0
     )
     memory = outcome.memory
     statuses = [step['status'] for name, step in memory['steps'].items() if not name.startswith('r2')]
@@ -451,7 +424,7 @@ async def test_messages_carry_their_payload_as_an_object() -> None:
     def review(request: ModelRequest) -> Any:
         return verdict(40 if request.hints.visit == 2 else 90, **SUITED['reviewing_code'])
 
-    outcome, _ = await play(team(coding=first_bad, reviewing_code=review))
+    outcome, _ = await play(team(coding=bad_at_first, reviewing_code=review))
     said = OrchestrationState.from_dict(outcome.memory).messages
     types = {
         MessageType.PLAN_RESPONSE: PlanDraft,

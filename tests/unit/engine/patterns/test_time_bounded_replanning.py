@@ -12,17 +12,16 @@ from engine import EngineError, SimulatedClock, Status
 from engine.models.protocol import ModelRequest
 from tests.support.harness import until
 from tests.support.teams.time_bounded import (
-    BAD,
-    GOOD,
     PLAN,
     QUICK,
+    bad_at_first,
     conductor,
+    kinds,
     leaf,
     play,
     reaches,
     team,
     verdict,
-    write,
 )
 
 
@@ -35,14 +34,6 @@ def plan(*steps: tuple[str, Sequence[int]]) -> dict[str, Any]:
 
 STUCK = plan(('part 1', ()), ('part 2', ()), ('rests on 1', [1]), ('part 4', ()))
 """A plan whose third step cannot begin if the first fails."""
-
-
-def bad_at_first(request: ModelRequest) -> Any:
-    return write(request, BAD if request.hints.visit == 1 else GOOD)
-
-
-def kinds(memory: Any) -> list[str]:
-    return [message['type'] for message in memory['messages']]
 
 
 async def test_blocked_steps_are_replanned_within_the_round() -> None:

@@ -13,6 +13,7 @@ from engine.errors import ModelError
 from engine.models.protocol import ModelRequest
 from engine.patterns import report_text
 from engine.patterns.time_bounded.pattern import AddTime
+from engine.records import Outcome
 from engine.workspace import Workspace
 from engine.workspace.sandbox.process import CommandResult
 from tests.support.clocks import NOW, IdleClock
@@ -53,11 +54,14 @@ def slow(seconds: float | Callable[[ModelRequest], float], reply: Any = good) ->
     return conductor(reply, clock=clock, model=Slow(reply, clock, each)), clock
 
 
-async def test_time_is_divided_and_accounted_for() -> None:
-    here, _ = slow(5)
+async def play_slowly(seconds: float | Callable[[ModelRequest], float], **parameters: Any) -> Outcome:
+    here, _ = slow(seconds)
     async with here:
-        run = (await here.start('time-bounded', QUICK | {'minutes': 10})).id
-        outcome = await here.result(run)
+        return await here.result((await here.start('time-bounded', QUICK | parameters)).id)
+
+
+async def test_time_is_divided_and_accounted_for() -> None:
+    outcome = await play_slowly(5, minutes=10)
     clock = outcome.memory['clock']
     assert outcome.memory['status'] == 'completed'
     spent = {span['phase']: span['ended'] - span['started'] for span in clock['spans']}
@@ -82,21 +86,20 @@ async def test_expiry_stops_the_run_after_work_in_progress() -> None:
 
 
 async def test_work_beyond_the_grace_is_cut_off() -> None:
-    here, _ = slow(lambda request: 500 if leaf(request) == 'coding' and request.hints.visit == 2 else 1)
-    async with here:
-        parameters = QUICK | {'minutes': 2, 'grace': 7, 'agent_seconds': 3600}
-        run = (await here.start('time-bounded', parameters)).id
-        outcome = await here.result(run)
+    outcome = await play_slowly(
+        lambda request: 500 if leaf(request) == 'coding' and request.hints.visit == 2 else 1,
+        minutes=2, grace=7, agent_seconds=3600,
+    )  # fmt: skip
     assert outcome.memory['clock']['stopped'] == pytest.approx(127, abs=0.1)
     statuses = [step['status'] for step in outcome.memory['steps'].values()]
     assert statuses == ['completed', 'failed']
 
 
 async def test_a_step_gets_its_share_and_saved_time() -> None:
-    here, _ = slow(lambda request: 500 if leaf(request) == 'coding' and request.hints.visit == 1 else 1)
-    async with here:
-        parameters = {'minutes': 2, 'agent_seconds': 3600, 'max_failed_steps': 15, 'max_rounds': 1}
-        outcome = await here.result((await here.start('time-bounded', QUICK | parameters)).id)
+    outcome = await play_slowly(
+        lambda request: 500 if leaf(request) == 'coding' and request.hints.visit == 1 else 1,
+        minutes=2, agent_seconds=3600, max_failed_steps=15, max_rounds=1,
+    )  # fmt: skip
     steps = outcome.memory['steps']
     # Planning took 2 s, and 12 of 120 s are reserved for verification: each of two steps gets half of 106 s.
     assert 'its time of 53 seconds is over' in steps['1']['fail_reason']
@@ -241,10 +244,7 @@ async def test_a_second_finish_now_stops_immediately() -> None:
 
 
 async def test_verification_gets_all_remaining_time() -> None:
-    here, _ = slow(lambda request: 100 if leaf(request) == 'judging' else 1)
-    async with here:
-        run = (await here.start('time-bounded', QUICK | {'minutes': 5})).id
-        outcome = await here.result(run)
+    outcome = await play_slowly(lambda request: 100 if leaf(request) == 'judging' else 1, minutes=5)
     memory = outcome.memory
     assert (memory['status'], outcome.error) == ('completed', '')
     assert memory['clock']['spans'][-1]['ended'] > 100
@@ -287,10 +287,7 @@ async def test_added_time_extends_the_step_and_the_call() -> None:
 
 @pytest.mark.parametrize('seconds', [1, 20])
 async def test_the_report_and_the_clock_agree_on_the_used_time(seconds: float) -> None:
-    here, _ = slow(seconds)
-    async with here:
-        run = (await here.start('time-bounded', QUICK | {'minutes': 10})).id
-        outcome = await here.result(run)
+    outcome = await play_slowly(seconds, minutes=10)
     clock = outcome.memory['clock']
     used = clock['limit'] - (clock['ends'] - clock['stopped'])
     assert f'{used:.0f} of 600 seconds' in outcome.memory['report']
@@ -348,10 +345,7 @@ async def test_the_report_of_a_cancelled_run_asks_for_no_time_and_shows_nothing_
 
 
 async def test_a_run_that_cannot_wait_does_not_suggest_adding_time() -> None:
-    here, _ = slow(lambda request: 1e9)
-    async with here:
-        run = (await here.start('time-bounded', QUICK | {'minutes': 1, 'wait_for_time': 0})).id
-        outcome = await here.result(run)
+    outcome = await play_slowly(1e9, minutes=1, wait_for_time=0)
     assert outcome.memory['status'] == 'time_expired' and 'Add time' not in outcome.memory['report']
     assert outcome.error == outcome.memory['reason']
     assert not any(step['status'] == 'in_progress' for step in outcome.memory['steps'].values())
@@ -396,14 +390,7 @@ async def test_an_expired_run_continues_where_it_was(where: str) -> None:
 
 
 async def test_an_expired_run_ends_if_nobody_adds_time() -> None:
-    here, _clock = slow(lambda request: 1e9)
-    async with here:
-        run = (
-            await here.start(
-                'time-bounded', QUICK | {'minutes': 1, 'wait_for_time': 500, 'agent_seconds': 3600}
-            )
-        ).id
-        outcome = await here.result(run)
+    outcome = await play_slowly(1e9, minutes=1, wait_for_time=500, agent_seconds=3600)
     assert outcome.memory['status'] in ('time_expired', 'failed')
 
 

@@ -17,7 +17,7 @@ from engine.tools.builtin.research.calendar import calendar
 from engine.tools.builtin.research.rss_feed import rss_feed
 from engine.tools.builtin.writing.static_links import static_links
 from engine.workspace import Workspaces
-from tests.support.servers.http_server import Local, local
+from tests.support.servers.http_server import local
 
 RSS = """<?xml version="1.0" encoding="{encoding}"?>
 <rss version="2.0"><channel><title>T</title>
@@ -157,7 +157,3 @@ async def test_links_come_from_the_run_or_the_environment(
     await context.files.write('links.txt', b'D: javascript:alert(1)')
     with pytest.raises(ToolError, match='does not have the form Name: https://address'):
         await use(static_links, context)
-
-
-def test_the_test_server_records_its_requests() -> None:
-    assert Local('http://x').asked == []

@@ -77,15 +77,6 @@ async def test_a_repeated_attempt_is_in_the_history_with_its_reason() -> None:
     assert [change.path for change in retried.changes] == ['/memory/messages/-']
 
 
-@pytest.mark.parametrize('role', ['researcher', 'analyzer', 'reviewer'])
-async def test_an_error_names_its_agent(role: str) -> None:
-    outcome, _ = await ran(
-        lambda request: ModelError('no luck') if request.hints.role == role else pipeline_reply(request)
-    )
-    errors = list_entries(outcome.memory, 'error')
-    assert errors == [(role, 'orchestrator', 'no luck'), ('orchestrator', 'user', f'{role}: no luck')]
-
-
 async def test_an_error_of_a_callable_names_its_stage() -> None:
     outcome, _ = await ran(pattern=Pipeline.with_stages('broken', analyzing=lambda state: 1 / 0))
     assert outcome.error.startswith('analyzing: ZeroDivisionError')

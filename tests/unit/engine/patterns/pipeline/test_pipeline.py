@@ -112,7 +112,9 @@ async def test_an_error_in_any_stage_fails_the_run_with_the_reason(role: str) ->
     )
     state = TaskState.from_dict(outcome.memory)
     assert (outcome.status, outcome.error, passed[-1]) == (Status.FAILED, f'{role}: no {role}', 'FAILED')
-    assert (state.error, state.messages[-1].kind) == (f'{role}: no {role}', 'error')
+    assert state.error == f'{role}: no {role}'
+    errors = [(item.sender, item.recipient, item.content) for item in state.messages if item.kind == 'error']
+    assert errors == [(role, 'orchestrator', f'no {role}'), ('orchestrator', 'user', state.error)]
 
 
 async def test_an_answer_that_never_fits_fails_the_run_with_the_reason() -> None:

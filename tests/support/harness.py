@@ -146,15 +146,14 @@ def catalog(model: FakeModel, *patterns: type[Pattern], tools: tuple[Tool, ...] 
     )
 
 
+ENDS = ({'name': 'over', 'final': True}, {'name': 'lost', 'final': True, 'outcome': 'failed'})
+
+
 class Lone(Pattern):
     """One agent, and its two possible ends."""
 
     initial = 'working'
-    states = [
-        agent('working', prompt='ask'),
-        {'name': 'over', 'final': True},
-        {'name': 'lost', 'final': True, 'outcome': 'failed'},
-    ]
+    states = [agent('working', prompt='ask'), *ENDS]
     transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost'], ['expired', 'working', 'lost']]
 
     def ask(self, memory: Any) -> str:

@@ -17,7 +17,7 @@ from engine.journal import MemoryJournal
 from engine.models.protocol import Completed, ModelEvent, ModelRequest
 from engine.records import Outcome, message_of
 from engine.tools.protocol import tool
-from tests.support.harness import FakeModel, calls, catalog, in_turn, wait_for_state
+from tests.support.harness import ENDS, FakeModel, Lone, calls, catalog, in_turn, wait_for_state
 
 SEEN: list[tuple[str, str]] = []
 
@@ -58,19 +58,12 @@ class Kept(Memory):
 
 
 def lone(**options: Any) -> type[Pattern]:
-    class One(Pattern):
-        Memory = Kept
-        initial = 'working'
-        answer = 'text'
-        states = [
-            agent('working', tools=('good', 'bad', 'danger'), then='keep', **options),
-            {'name': 'over', 'final': True},
-            {'name': 'lost', 'final': True, 'outcome': 'failed'},
-        ]
-        transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost']]
+    options = {'prompt': 'ask', **options}
 
-        def prompt_working(self, memory: Kept) -> str:
-            return 'do it'
+    class One(Lone):
+        Memory = Kept
+        answer = 'text'
+        states = [agent('working', tools=('good', 'bad', 'danger'), then='keep', **options), *ENDS]
 
         def keep(self, memory: Kept, event: Any) -> None:
             memory.text = event.data['text'].strip()

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from engine import Conductor, Memory, Pattern, Status, ToolContext
+from engine import Conductor, Status, ToolContext
 from engine.agents.chart import agent
 from engine.errors import ModelError, ToolError
 from engine.models.protocol import ModelRequest
 from engine.tools import ToolOutput
 from engine.tools.artifacts import MAX_JOURNALED
 from engine.tools.protocol import tool
-from tests.support.harness import FakeModel, HastyClock, calls, catalog, in_turn
+from tests.support.harness import ENDS, FakeModel, HastyClock, Lone, calls, catalog, in_turn
 
 
 class Thing(BaseModel):
@@ -63,20 +63,10 @@ async def think_up(context: ToolContext, about: str, structured: bool = False) -
 TOOLS = (part, long, look, drop, smuggle, think_up)
 
 
-class Maker(Pattern):
+class Maker(Lone):
     """One agent with tools that make artifacts."""
 
-    Memory = Memory
-    initial = 'working'
-    states = [
-        agent('working', 'maker', tools=tuple(found.name for found in TOOLS)),
-        {'name': 'over', 'final': True},
-        {'name': 'lost', 'final': True, 'outcome': 'failed'},
-    ]
-    transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost']]
-
-    def prompt_working(self, memory: Memory) -> str:
-        return 'make things'
+    states = [agent('working', 'maker', prompt='ask', tools=tuple(found.name for found in TOOLS)), *ENDS]
 
 
 async def run(reply: Any) -> tuple[Any, list[str], FakeModel, Conductor]:

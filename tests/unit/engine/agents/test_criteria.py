@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, Memory, Pattern, Status, ToolContext
+from engine import Conductor, Memory, Status, ToolContext
 from engine.agents import Check, Criteria
 from engine.agents.chart import agent
 from engine.agents.criteria import has_signal, strip_signal
 from engine.records import Outcome
 from engine.tools import ToolOutput
 from engine.tools.protocol import tool
-from tests.support.harness import FakeModel, calls, catalog, in_turn
+from tests.support.harness import ENDS, FakeModel, Lone, calls, catalog, in_turn
 
 LONG = 'A sentence that says something. ' * 20
 
@@ -71,21 +71,12 @@ UNTIL = Criteria(
 )
 
 
-class Writer(Pattern):
+class Writer(Lone):
     """One agent with criteria."""
 
     Memory = Kept
-    initial = 'working'
     answer = 'text'
-    states = [
-        agent('working', tools=('write',), then='keep', until=UNTIL),
-        {'name': 'over', 'final': True},
-        {'name': 'lost', 'final': True, 'outcome': 'failed'},
-    ]
-    transitions = [['done', 'working', 'over'], ['failed', 'working', 'lost']]
-
-    def prompt_working(self, memory: Kept) -> str:
-        return 'write it'
+    states = [agent('working', prompt='ask', tools=('write',), then='keep', until=UNTIL), *ENDS]
 
     def keep(self, memory: Kept, event: Any) -> None:
         memory.text = event.data['text'].strip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,6 +10,10 @@ from engine.workspace.project import samples
 
 PROJECTS: dict[str, Any] = {'suggestions': samples()}
 """Suggestions for a form field that accepts a folder: the sample projects."""
+
+
+LongText = Annotated[str, Field(json_schema_extra={'multiline': True})]
+"""A form field for a text of several lines."""
 
 
 class Form(BaseModel):

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from engine.errors import ToolError
 from engine.patterns.competition.records import Candidate, ContestMemory, FileEdit
 from engine.patterns.debate import seats
+from engine.patterns.form_fields import LongText
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
@@ -49,12 +50,8 @@ class HandIn(BaseModel):
     files: tuple[EditInput, ...] = Field(
         (), max_length=200, title='Files', description='Only those that change; all others stay as they are'
     )
-    said: str = Field(
-        '',
-        max_length=20_000,
-        title='Message',
-        description='What you did, for the reviewers',
-        json_schema_extra={'multiline': True},
+    said: LongText = Field(
+        '', max_length=20_000, title='Message', description='What you did, for the reviewers'
     )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.records import Answer, DebateMemory, LineComment, Position, Verdict
-from engine.patterns.form_fields import Form
+from engine.patterns.form_fields import Form, LongText
 from engine.patterns.seats import add_seat, remove_seat
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
@@ -18,6 +18,7 @@ PERSON = 'person'
 
 
 OPTIONAL_GROUP: dict[str, Any] = {'group': 'More of your position'}
+Points = Annotated[tuple[str, ...], Field(json_schema_extra=OPTIONAL_GROUP)]
 VERDICTS: dict[str, Any] = {
     'APPROVE': 'Approve',
     'REVISE_BEST': 'Revise the best',
@@ -48,12 +49,8 @@ class HumanTurn(Form):
     reviewer: str = Field(
         '', title='Reviewer', description='Whose seat it is; leave empty for the current reviewer'
     )
-    text: str = Field(
-        min_length=1,
-        max_length=20_000,
-        title='Message',
-        description='What you tell the others',
-        json_schema_extra={'multiline': True},
+    text: LongText = Field(
+        min_length=1, max_length=20_000, title='Message', description='What you tell the others'
     )
     verdict: Verdict | None = Field(
         None,
@@ -65,21 +62,11 @@ class HumanTurn(Form):
     agrees: bool = Field(
         False, title='Agree', description='Whether you agree with the others and want to close'
     )
-    ranking: tuple[str, ...] = Field(
-        (), title='Ranking', description='The best first', json_schema_extra=OPTIONAL_GROUP
-    )
-    concedes: tuple[str, ...] = Field(
-        (), title='Conceded', description='Points of others that you accept', json_schema_extra=OPTIONAL_GROUP
-    )
-    insists: tuple[str, ...] = Field(
-        (), title='Insisted on', description='Points you do not give up', json_schema_extra=OPTIONAL_GROUP
-    )
-    changes: tuple[str, ...] = Field(
-        (), title='Changes', description='What must be changed', json_schema_extra=OPTIONAL_GROUP
-    )
-    rests_on: tuple[str, ...] = Field(
-        (), title='Rests on', description='Facts that your verdict rests on', json_schema_extra=OPTIONAL_GROUP
-    )
+    ranking: Points = Field((), title='Ranking', description='The best first')
+    concedes: Points = Field((), title='Conceded', description='Points of others that you accept')
+    insists: Points = Field((), title='Insisted on', description='Points you do not give up')
+    changes: Points = Field((), title='Changes', description='What must be changed')
+    rests_on: Points = Field((), title='Rests on', description='Facts that your verdict rests on')
     answers: tuple[Answer, ...] = Field(
         (), title='Answers', description='To points of others, by their ids', json_schema_extra=OPTIONAL_GROUP
     )

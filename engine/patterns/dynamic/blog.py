@@ -13,7 +13,7 @@ from engine.agents.criteria import Check, Criteria
 from engine.agents.spec import Role
 from engine.patterns.dynamic.dynamic_agent import MODE, DynamicAgent, Mode
 from engine.patterns.dynamic.phases import Phase
-from engine.patterns.form_fields import Form, task_field
+from engine.patterns.form_fields import Form, LongText, task_field
 from engine.runtime.activity import Activity
 from engine.statechart.run_state import AgentState
 from engine.tools.builtin.research import calendar
@@ -128,12 +128,11 @@ class Blog(DynamicAgent):
             description='First day to take from the calendar, such as 2026-12-01; today if empty',
             json_schema_extra={'format': 'date'},
         )
-        links: str = Field(
+        links: LongText = Field(
             '',
             max_length=10_000,
             title='Links',
             description='Links for the end of a newsletter, one per line: Name: https://address',
-            json_schema_extra={'multiline': True},
         )
         publish: bool = Field(
             False,

@@ -13,7 +13,7 @@ from engine.agents.spec import Role
 from engine.errors import EngineError
 from engine.patterns.dynamic.coding_agent import READ_ONLY_TOOLS, TESTS_WERE_RUN, CodingAgent, CodingForm
 from engine.patterns.dynamic.dynamic_agent import ListMark
-from engine.patterns.form_fields import project_field, task_field
+from engine.patterns.form_fields import LongText, project_field, task_field
 from engine.records.frozen import FrozenModel
 from engine.runtime.activity import Activity
 from engine.tools.artifacts import bullet
@@ -56,13 +56,12 @@ class CodeReviewer(CodingAgent):
             'Review the change that cuts slugs to a maximum length',
         )
         project: str = project_field('sample:slugs')
-        change: str = Field(
+        change: LongText = Field(
             'sample:code/slugs-cut.patch',
             min_length=1,
             max_length=500_000,
             title='Change',
             description='A git diff, or the path of one; it is applied to the project',
-            json_schema_extra={'multiline': True},
         )
 
         @field_validator('change')

@@ -12,7 +12,7 @@ from engine.agents.criteria import Check, Criteria
 from engine.agents.spec import Role
 from engine.patterns.dynamic.dynamic_agent import MODE, DynamicAgent, Mode
 from engine.patterns.dynamic.phases import Phase
-from engine.patterns.form_fields import Form, task_field
+from engine.patterns.form_fields import Form, LongText, task_field
 from engine.runtime.activity import Activity
 from engine.tools.builtin.podcast import transcript_processor
 from engine.tools.builtin.writing import static_links
@@ -41,21 +41,19 @@ class Podcast(DynamicAgent):
             'What to make of the episode',
             'Create notes, chapters and clips for the night train episode',
         )
-        transcript: str = Field(
+        transcript: LongText = Field(
             min_length=1,
             max_length=2_000_000,
             title='Transcript',
             description='SRT, WebVTT or plain text, or the path of a file',
             examples=['sample:podcast/night-train.srt'],
-            json_schema_extra={'multiline': True},
         )
         mode: Mode = MODE
-        links: str = Field(
+        links: LongText = Field(
             '',
             max_length=10_000,
             title='Links',
             description='Links for the end of the notes, one per line: Name: https://address',
-            json_schema_extra={'multiline': True},
         )
 
         @field_validator('transcript')

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from engine.patterns.competition import coder_seat
 from engine.patterns.competition.merging import Selection
 from engine.patterns.debate import seats
-from engine.patterns.form_fields import PROJECTS, FilesRule, Form, files_field, task_field
+from engine.patterns.form_fields import PROJECTS, FilesRule, Form, LongText, files_field, task_field
 from engine.workspace.project import check_project
 
 PickRule = Literal['ranking', 'tests', 'person', 'model']
@@ -36,6 +36,8 @@ RULES: dict[str, Any] = {
 }
 TIMES: dict[str, Any] = {'group': 'Time-outs and failures'}
 """Groups of the form."""
+DebateLimit = Annotated[int, Field(json_schema_extra=DEBATE)]
+Seconds = Annotated[float, Field(gt=0, json_schema_extra=TIMES)]
 
 
 class ReviewParameters(Form):
@@ -79,37 +81,17 @@ class ReviewParameters(Form):
         description='Nothing is approved while its required tests fail; without any, its own tests count',
         json_schema_extra=TESTS,
     )
-    max_revisions: int = Field(
-        2,
-        ge=0,
-        le=10,
-        title='Revision limit',
-        description='How often work may go back to the coders',
-        json_schema_extra=DEBATE,
+    max_revisions: DebateLimit = Field(
+        2, ge=0, le=10, title='Revision limit', description='How often work may go back to the coders'
     )
-    max_rounds: int = Field(
-        5,
-        ge=1,
-        le=10,
-        title='Debate rounds',
-        description='Without consensus by then, one is synthesized',
-        json_schema_extra=DEBATE,
+    max_rounds: DebateLimit = Field(
+        5, ge=1, le=10, title='Debate rounds', description='Without consensus by then, one is synthesized'
     )
-    final_rounds: int = Field(
-        3,
-        ge=1,
-        le=10,
-        title='Final review rounds',
-        description='A shorter debate about the revision',
-        json_schema_extra=DEBATE,
+    final_rounds: DebateLimit = Field(
+        3, ge=1, le=10, title='Final review rounds', description='A shorter debate about the revision'
     )
-    recent: int = Field(
-        4,
-        ge=1,
-        le=20,
-        title='Messages shown',
-        description='How many recent messages each reviewer sees',
-        json_schema_extra=DEBATE,
+    recent: DebateLimit = Field(
+        4, ge=1, le=20, title='Messages shown', description='How many recent messages each reviewer sees'
     )
     pick: PickRule = Field(
         'ranking',
@@ -143,30 +125,13 @@ class ReviewParameters(Form):
         description='With fewer implementations, the run fails',
         json_schema_extra=TIMES,
     )
-    coder_seconds: float = Field(
-        1_800,
-        gt=0,
-        le=86_400,
-        title='Time per coder',
-        description='Seconds; after that its work counts as failed',
-        json_schema_extra=TIMES,
+    coder_seconds: Seconds = Field(
+        1_800, le=86_400, title='Time per coder', description='Seconds; after that its work counts as failed'
     )
-    reviewer_seconds: float = Field(
-        600,
-        gt=0,
-        le=86_400,
-        title='Time per turn',
-        description='Seconds for one turn of a reviewer',
-        json_schema_extra=TIMES,
+    reviewer_seconds: Seconds = Field(
+        600, le=86_400, title='Time per turn', description='Seconds for one turn of a reviewer'
     )
-    test_seconds: float = Field(
-        120,
-        gt=0,
-        le=3_600,
-        title='Test timeout',
-        description='Seconds for one test run',
-        json_schema_extra=TIMES,
-    )
+    test_seconds: Seconds = Field(120, le=3_600, title='Test timeout', description='Seconds for one test run')
     answers: Literal['record', 'words'] = Field(
         'record',
         title='Answer format',
@@ -226,12 +191,8 @@ class CommentInput(BaseModel):
     candidate: str = Field(title='Implementation', description='Whose', examples=['coder1'])
     path: str = Field(title='File', description='Relative to the folder of the coder')
     line: int = Field(ge=1, title='Line', description='Its number')
-    text: str = Field(
-        min_length=1,
-        max_length=2_000,
-        title='Comment',
-        description='What the coder should do there',
-        json_schema_extra={'multiline': True},
+    text: LongText = Field(
+        min_length=1, max_length=2_000, title='Comment', description='What the coder should do there'
     )
 
 

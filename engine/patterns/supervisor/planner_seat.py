@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from engine.patterns.form_fields import Form
+from engine.patterns.form_fields import Form, LongText
 from engine.patterns.seats import add_seat, build_seat, record_answer, remove_seat
 from engine.patterns.supervisor.collaboration import CollaborationState, DelegatedTask, SupervisorPlan
 from engine.patterns.supervisor.roles import SUPERVISOR, parse_role
@@ -27,12 +27,8 @@ class SeatInput(BaseModel):
 class PlanInput(Form):
     """A person's plan, from the supervisor's seat."""
 
-    approach: str = Field(
-        '',
-        max_length=10_000,
-        title='Approach',
-        description='Why the work is divided this way',
-        json_schema_extra={'multiline': True},
+    approach: LongText = Field(
+        '', max_length=10_000, title='Approach', description='Why the work is divided this way'
     )
     tasks: tuple[str, ...] = Field(
         min_length=1,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from engine.patterns.form_fields import PROJECTS, Form, task_field
+from engine.patterns.form_fields import PROJECTS, Form, LongText, task_field
 from engine.patterns.time_bounded.actions.lifecycle import LifecycleActions
 from engine.patterns.time_bounded.activities import Activities
 from engine.patterns.time_bounded.agents import AgentRequests
@@ -17,10 +17,10 @@ from engine.patterns.time_bounded.state import RULES, OrchestrationState
 from engine.statechart.pattern import Pattern
 from engine.workspace.project import check_project
 
-IN_DETAIL: Final[dict[str, Any]] = {'group': 'Time in detail'}
-LIMITS: Final[dict[str, Any]] = {'group': 'Limits'}
-GATES: Final[dict[str, Any]] = {'group': 'Gates'}
-"""Groups of the launch form."""
+Detail = Annotated[float, Field(json_schema_extra={'group': 'Time in detail'})]
+Limit = Annotated[int, Field(json_schema_extra={'group': 'Limits'})]
+Threshold = Annotated[int, Field(ge=0, le=100, json_schema_extra={'group': 'Gates'})]
+"""Fields of the launch form, by group."""
 
 
 class AddTime(BaseModel):
@@ -58,12 +58,11 @@ class SkipVerification(BaseModel):
 class Replan(Form):
     """Replan the steps that have not begun: the planner is asked after the step under way."""
 
-    why: str = Field(
+    why: LongText = Field(
         '',
         max_length=4_000,
         title='What should change',
         description='For the planner; leave empty to let it decide',
-        json_schema_extra={'multiline': True},
     )
 
 
@@ -88,21 +87,19 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
         minutes: float = Field(
             30, ge=0.1, le=1_440, title='Time', description='Minutes in total, not counting pauses'
         )
-        grace: float = Field(
+        grace: Detail = Field(
             15,
             ge=0,
             le=600,
             title='Grace period',
             description='Seconds that running work may still take when time is up',
-            json_schema_extra=IN_DETAIL,
         )
-        wait_for_time: float = Field(
+        wait_for_time: Detail = Field(
             86_400,
             ge=0,
             le=604_800,
             title='Wait for more time',
             description='Seconds to wait for more time when it is up; 0 ends the run immediately',
-            json_schema_extra=IN_DETAIL,
         )
         test_command: str = Field(
             '',
@@ -110,102 +107,46 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
             title='Test command',
             description='A shell command instead of pytest; {report} stands for the path of a JUnit report',
         )
-        test_seconds: float = Field(
-            120,
-            ge=1,
-            le=3_600,
-            title='Test timeout',
-            description='Seconds for one test run',
-            json_schema_extra=IN_DETAIL,
+        test_seconds: Detail = Field(
+            120, ge=1, le=3_600, title='Test timeout', description='Seconds for one test run'
         )
-        agent_seconds: float = Field(
-            300,
-            ge=1,
-            le=3_600,
-            title='Answer timeout',
-            description='Seconds an agent may take to answer',
-            json_schema_extra=IN_DETAIL,
+        agent_seconds: Detail = Field(
+            300, ge=1, le=3_600, title='Answer timeout', description='Seconds an agent may take to answer'
         )
-        max_attempts: int = Field(
+        max_attempts: Limit = Field(
             3,
             ge=1,
             le=10,
             title='Attempts',
             description='How often a step is tried before it counts as blocked',
-            json_schema_extra=LIMITS,
         )
-        max_fix_cycles: int = Field(
-            3,
-            ge=0,
-            le=10,
-            title='Fix cycles',
-            description='How often failing tests of a step are fixed',
-            json_schema_extra=LIMITS,
+        max_fix_cycles: Limit = Field(
+            3, ge=0, le=10, title='Fix cycles', description='How often failing tests of a step are fixed'
         )
-        max_revisions: int = Field(
+        max_revisions: Limit = Field(
             3,
             ge=0,
             le=10,
             title='Revisions',
             description='How often a plan that is not approved is sent back',
-            json_schema_extra=LIMITS,
         )
-        max_rounds: int = Field(
-            5,
-            ge=1,
-            le=20,
-            title='Rounds',
-            description='How many plans may be carried out to reach the goal',
-            json_schema_extra=LIMITS,
+        max_rounds: Limit = Field(
+            5, ge=1, le=20, title='Rounds', description='How many plans may be carried out to reach the goal'
         )
-        max_replans: int = Field(
+        max_replans: Limit = Field(
             2,
             ge=0,
             le=10,
             title='Replans',
             description='How often the steps of a round that have not begun may be replanned',
-            json_schema_extra=LIMITS,
         )
-        max_failed_steps: int = Field(
-            0,
-            ge=0,
-            le=15,
-            title='Acceptable failures',
-            description='How many steps of a plan may fail',
-            json_schema_extra=LIMITS,
+        max_failed_steps: Limit = Field(
+            0, ge=0, le=15, title='Acceptable failures', description='How many steps of a plan may fail'
         )
-        plan_threshold: int = Field(
-            70,
-            ge=0,
-            le=100,
-            title='Plan gate',
-            description='Minimum score of a plan',
-            json_schema_extra=GATES,
-        )
-        code_threshold: int = Field(
-            60,
-            ge=0,
-            le=100,
-            title='Code gate',
-            description='Minimum score of code',
-            json_schema_extra=GATES,
-        )
-        step_threshold: int = Field(
-            70,
-            ge=0,
-            le=100,
-            title='Step gate',
-            description='Minimum score of a step',
-            json_schema_extra=GATES,
-        )
-        goal_threshold: int = Field(
-            80,
-            ge=0,
-            le=100,
-            title='Goal gate',
-            description='Minimum score at the end',
-            json_schema_extra=GATES,
-        )
+        plan_threshold: Threshold = Field(70, title='Plan gate', description='Minimum score of a plan')
+        code_threshold: Threshold = Field(60, title='Code gate', description='Minimum score of code')
+        step_threshold: Threshold = Field(70, title='Step gate', description='Minimum score of a step')
+        goal_threshold: Threshold = Field(80, title='Goal gate', description='Minimum score at the end')
 
         _is_known = field_validator('project')(check_project)
 

@@ -10,15 +10,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.patterns import seats as generic
-from engine.patterns.form_fields import Form
+from engine.patterns.form_fields import Form, LongText
 from engine.patterns.seats import add_seat, is_free, is_held, record_answer, remove_seat
 from engine.patterns.time_bounded.schemas import PlanDraft, PlannedStep
 from engine.patterns.time_bounded.state import OrchestrationState
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import edge
-
-MULTILINE: dict[str, Any] = {'multiline': True}
 
 
 class SeatInput(BaseModel):
@@ -32,9 +30,7 @@ class SeatInput(BaseModel):
 class PlanInput(Form):
     """A person's plan, from the planner's seat."""
 
-    analysis: str = Field(
-        '', max_length=10_000, title='Analysis', description='What is asked for', json_schema_extra=MULTILINE
-    )
+    analysis: LongText = Field('', max_length=10_000, title='Analysis', description='What is asked for')
     steps: tuple[str, ...] = Field(
         min_length=1, max_length=15, title='Steps', description='Each builds on the previous one'
     )
@@ -45,13 +41,7 @@ class VerdictInput(Form):
 
     score: int = Field(ge=0, le=100, title='Score', description='How good the work is')
     approved: bool = Field(False, title='Approve', description='Whether the work may continue')
-    summary: str = Field(
-        min_length=1,
-        max_length=10_000,
-        title='Verdict',
-        description='In a sentence',
-        json_schema_extra=MULTILINE,
-    )
+    summary: LongText = Field(min_length=1, max_length=10_000, title='Verdict', description='In a sentence')
     issues: tuple[str, ...] = Field((), title='Demands', description='What must change')
     evidence: str = Field(
         '',

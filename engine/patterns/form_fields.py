@@ -16,10 +16,16 @@ LongText = Annotated[str, Field(json_schema_extra={'multiline': True})]
 """A form field for a text of several lines."""
 
 
-class Form(BaseModel):
-    """Base of forms: rejects unknown fields, and strips white space around texts."""
+class Input(BaseModel):
+    """Base of a person's inputs: rejects unknown fields."""
 
-    model_config = ConfigDict(extra='forbid', str_strip_whitespace=True)
+    model_config = ConfigDict(extra='forbid')
+
+
+class Form(Input):
+    """Base of forms: also strips white space around texts."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
 
 
 def task_field(title: str, description: str, example: str) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from engine.errors import ToolError
 from engine.patterns.competition.records import Candidate, ContestMemory, FileEdit
 from engine.patterns.debate import seats
-from engine.patterns.form_fields import LongText
+from engine.patterns.form_fields import Input, LongText
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
@@ -22,10 +22,8 @@ WORK = 'work'
 MAX_TEXT = 400_000
 
 
-class EditInput(BaseModel):
+class EditInput(Input):
     """A file that a person submits."""
-
-    model_config = ConfigDict(extra='forbid')
 
     path: str = Field(min_length=1, title='Path', description='Relative to the folder of the coder')
     text: str | None = Field(
@@ -41,10 +39,8 @@ class EditInput(BaseModel):
             raise ValueError(str(error)) from None
 
 
-class HandIn(BaseModel):
+class HandIn(Input):
     """The work of a person in a coder's seat."""
-
-    model_config = ConfigDict(extra='forbid')
 
     seat: str = Field(title='Seat', description='Whose seat', examples=['coder1'])
     files: tuple[EditInput, ...] = Field(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.records import Answer, DebateMemory, LineComment, Position, Verdict
-from engine.patterns.form_fields import Form, LongText
+from engine.patterns.form_fields import Form, Input, LongText
 from engine.patterns.seats import add_seat, remove_seat
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
@@ -27,10 +27,8 @@ VERDICTS: dict[str, Any] = {
 }
 
 
-class Seat(BaseModel):
+class Seat(Input):
     """The seat that a person takes or hands back."""
-
-    model_config = ConfigDict(extra='forbid')
 
     seat: str = Field(title='Seat', description='Whose seat', examples=['reviewer1'])
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from engine.patterns.competition import coder_seat
 from engine.patterns.competition.merging import Selection
 from engine.patterns.debate import seats
-from engine.patterns.form_fields import PROJECTS, FilesRule, Form, LongText, files_field, task_field
+from engine.patterns.form_fields import PROJECTS, FilesRule, Form, Input, LongText, files_field, task_field
 from engine.workspace.project import check_project
 
 PickRule = Literal['ranking', 'tests', 'person', 'model']
@@ -155,19 +155,15 @@ class ReviewParameters(Form):
         return value
 
 
-class ChooseInput(BaseModel):
+class ChooseInput(Input):
     """The implementation that a person chooses."""
-
-    model_config = ConfigDict(extra='forbid')
 
     candidate: str = Field(title='Implementation', description='Its name', examples=['coder1'])
     why: str = Field('', max_length=2_000, title='Why', description='For people who read the run later')
 
 
-class TakeFilesInput(BaseModel):
+class TakeFilesInput(Input):
     """The files that a person merges into the best implementation."""
-
-    model_config = ConfigDict(extra='forbid')
 
     files: tuple[Selection, ...] = Field(
         (), title='Files', description='Each with its coder; leave empty to take none'
@@ -175,18 +171,14 @@ class TakeFilesInput(BaseModel):
     why: str = Field('', max_length=2_000, title='Why', description='For people who read the run later')
 
 
-class ResolveInput(BaseModel):
+class ResolveInput(Input):
     """The coder whose file to use, for each path in conflict."""
-
-    model_config = ConfigDict(extra='forbid')
 
     files: dict[str, str] = Field(title='Files', description='Whose version to use, by path')
 
 
-class CommentInput(BaseModel):
+class CommentInput(Input):
     """A person's comment on a line of a candidate's newest version."""
-
-    model_config = ConfigDict(extra='forbid')
 
     candidate: str = Field(title='Implementation', description='Whose', examples=['coder1'])
     path: str = Field(title='File', description='Relative to the folder of the coder')

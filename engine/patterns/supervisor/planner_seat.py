@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
-from engine.patterns.form_fields import Form, LongText
+from engine.patterns.form_fields import Form, Input, LongText
 from engine.patterns.seats import add_seat, build_seat, record_answer, remove_seat
 from engine.patterns.supervisor.collaboration import CollaborationState, DelegatedTask, SupervisorPlan
 from engine.patterns.supervisor.roles import SUPERVISOR, parse_role
@@ -16,10 +16,8 @@ from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
 
 
-class SeatInput(BaseModel):
+class SeatInput(Input):
     """The seat that a person takes or hands back."""
-
-    model_config = ConfigDict(extra='forbid')
 
     seat: Literal['supervisor'] = Field(title='Seat', description='Whose seat you take')
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from engine.patterns.form_fields import PROJECTS, Form, LongText, task_field
+from engine.patterns.form_fields import PROJECTS, Form, Input, LongText, task_field
 from engine.patterns.time_bounded.actions.lifecycle import LifecycleActions
 from engine.patterns.time_bounded.activities import Activities
 from engine.patterns.time_bounded.agents import AgentRequests
@@ -23,10 +23,8 @@ Threshold = Annotated[int, Field(ge=0, le=100, json_schema_extra={'group': 'Gate
 """Fields of the launch form, by group."""
 
 
-class AddTime(BaseModel):
+class AddTime(Input):
     """Add time, which extends every share. A run that has stopped continues where it was."""
-
-    model_config = ConfigDict(extra='forbid')
 
     minutes: float = Field(
         5, ge=0, le=1_440, allow_inf_nan=False, title='Minutes', description='How much longer it may work'
@@ -43,16 +41,12 @@ class AddTime(BaseModel):
         return self
 
 
-class FinishNow(BaseModel):
+class FinishNow(Input):
     """Finish early: the running call may end, then the report is written. Sent again, it ends the run now."""
 
-    model_config = ConfigDict(extra='forbid')
 
-
-class SkipVerification(BaseModel):
+class SkipVerification(Input):
     """Skip verifying the goal: once the steps are done, they alone decide whether it is reached."""
-
-    model_config = ConfigDict(extra='forbid')
 
 
 class Replan(Form):

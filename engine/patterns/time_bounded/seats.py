@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from engine.patterns import seats as generic
-from engine.patterns.form_fields import Form, LongText
+from engine.patterns.form_fields import Form, Input, LongText
 from engine.patterns.seats import add_seat, is_free, is_held, record_answer, remove_seat
 from engine.patterns.time_bounded.schemas import PlanDraft, PlannedStep
 from engine.patterns.time_bounded.state import OrchestrationState
@@ -19,10 +19,8 @@ from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import edge
 
 
-class SeatInput(BaseModel):
+class SeatInput(Input):
     """The seat that a person takes or hands back."""
-
-    model_config = ConfigDict(extra='forbid')
 
     seat: Literal['planner', 'supervisor'] = Field(title='Seat', description='Whose seat you take')
 

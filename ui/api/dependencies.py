@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any, TypedDict, cast
 
 from fastapi import Depends, Header, Path, Query, Response
+from pydantic import BaseModel, ConfigDict
 from starlette.requests import HTTPConnection
 
 from engine import Conductor, InvalidInput, Status
@@ -101,6 +102,12 @@ def seen_step(
     if not found:
         raise Refusal(412, 'step-passed', f'{if_match} is not the ETag of a run', field='If-Match')
     return int(found[1])
+
+
+class RequestBody(BaseModel):
+    """The body of a request; unknown fields are refused."""
+
+    model_config = ConfigDict(extra='forbid')
 
 
 class SteeringConditions(TypedDict):

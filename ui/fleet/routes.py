@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engine import EngineError
 from engine.records import RunId
 from engine.runtime import acting_as
-from ui.api.dependencies import Engine
+from ui.api.dependencies import Engine, RequestBody
 from ui.api.problems import problem, problems
 from ui.api.wire import wire
 from ui.fleet.settings import ACTING
@@ -30,10 +30,8 @@ class Fit:
     """Why not, or ''."""
 
 
-class RunToTake(BaseModel):
+class RunToTake(RequestBody):
     """A run to be taken."""
-
-    model_config = ConfigDict(extra='forbid')
 
     run: str = Field(max_length=100)
 

@@ -9,13 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine import Budget
 from engine.errors import JournalConflict
 from engine.history import CostEstimate, ForkOverrides, Kind
 from engine.records import RunId, RunInfo
-from ui.api.dependencies import Engine, Run, many
+from ui.api.dependencies import Engine, RequestBody, Run, many
 from ui.api.idempotency import OneTime
 from ui.api.problems import problems
 from ui.api.routes.launch import PLACE, report
@@ -26,10 +26,8 @@ CREATES = problems(404, 409, 413, 415)
 MAX_VARIANTS = 20
 
 
-class StartOptions(BaseModel):
+class StartOptions(RequestBody):
     """How a new run starts."""
-
-    model_config = ConfigDict(extra='forbid')
 
     title: str = Field('', max_length=200, description="The new run's title; the parent's by default.")
     paused: bool = Field(False, description='Whether it starts paused.')
@@ -47,19 +45,15 @@ class NewFork(StartOptions):
     overrides: input_model(ForkOverrides) | None = None  # type: ignore[valid-type]
 
 
-class Variant(BaseModel):
+class Variant(RequestBody):
     """One of several forks."""
-
-    model_config = ConfigDict(extra='forbid')
 
     name: str = Field(min_length=1, max_length=100, description="Appended to the run's title.")
     overrides: input_model(ForkOverrides)  # type: ignore[valid-type]
 
 
-class NewVariants(BaseModel):
+class NewVariants(RequestBody):
     """Several forks at once, to be watched side by side."""
-
-    model_config = ConfigDict(extra='forbid')
 
     at: int = Field(ge=0, le=2**53, description='The step; 0 to start over.')
     variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS)
@@ -67,10 +61,8 @@ class NewVariants(BaseModel):
     budget: input_model(Budget) | None = None  # type: ignore[valid-type]
 
 
-class ForecastRequest(BaseModel):
+class ForecastRequest(RequestBody):
     """A fork that is not started."""
-
-    model_config = ConfigDict(extra='forbid')
 
     at: int = Field(ge=0, le=2**53)
     overrides: input_model(ForkOverrides) | None = None  # type: ignore[valid-type]

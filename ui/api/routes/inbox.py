@@ -7,10 +7,10 @@ from enum import Enum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.records import RunId, RunInfo
-from ui.api.dependencies import Web, Who, many
+from ui.api.dependencies import RequestBody, Web, Who, many
 from ui.api.idempotency import OneTime
 from ui.api.problems import problems
 from ui.api.wire import from_rfc3339, wire
@@ -28,13 +28,7 @@ DESTINATION = '/api/v1/destinations/{run}'
 SHOWN_ONCE = 'Signs webhooks: whsec_ and base64. Shown only in the response that adds the destination.'
 
 
-class Body(BaseModel):
-    """Refuses unknown fields."""
-
-    model_config = ConfigDict(extra='forbid')
-
-
-class AnswerInput(Body):
+class AnswerInput(RequestBody):
     """An answer to a question."""
 
     event: str = Field(min_length=1, max_length=200, description="One of the question's events.")
@@ -44,19 +38,19 @@ class AnswerInput(Body):
     data: dict[str, Any] = Field({}, description="The event's data.")
 
 
-class Assigned(Body):
+class Assigned(RequestBody):
     """The person who is to answer."""
 
     assignee: str = Field(max_length=200, description='A name; empty for nobody.')
 
 
-class Snoozed(Body):
+class Snoozed(RequestBody):
     """How long a question is left out of the list."""
 
     until: str = Field(max_length=50, description='An RFC 3339 timestamp; empty to list it again now.')
 
 
-class DestinationInput(Body):
+class DestinationInput(RequestBody):
     """A destination; in a change, fields that are left out stay as they are."""
 
     name: str = Field('', max_length=200)

@@ -6,12 +6,12 @@ from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from engine import Breakpoint, Budget
 from engine.errors import JournalConflict
 from engine.records import Approvals, RunId, RunInfo
-from ui.api.dependencies import Engine, etag
+from ui.api.dependencies import Engine, RequestBody, etag
 from ui.api.idempotency import OneTime, respond_created
 from ui.api.problems import problems
 from ui.api.wire import encode_text, input_model, to_record, wire
@@ -31,10 +31,10 @@ EXAMPLES: list[Any] = [
 ]
 
 
-class NewRun(BaseModel):
+class NewRun(RequestBody):
     """A run to launch, with its options."""
 
-    model_config = ConfigDict(extra='forbid', json_schema_extra={'examples': EXAMPLES})
+    model_config = ConfigDict(json_schema_extra={'examples': EXAMPLES})
 
     pattern: str = Field(max_length=200, description='The name of a pattern.')
     parameters: dict[str, Any] = Field({}, description='Values for the parameters of the pattern.')

@@ -8,12 +8,12 @@ from enum import Enum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.history import CleanupResult, DiskUsage
 from engine.journal import ExpiredRun, Retention
 from engine.records import Note, RunId, RunInfo
-from ui.api.dependencies import Engine, Run, many
+from ui.api.dependencies import Engine, RequestBody, Run, many
 from ui.api.idempotency import OneTime, respond_created
 from ui.api.problems import problems
 from ui.api.wire import encode_text, input_model, to_record, wire
@@ -24,10 +24,8 @@ RETENTION: list[str | Enum] = ['Retention']
 NoteId = Annotated[int, Path(ge=1, le=2**53)]
 
 
-class Annotations(BaseModel):
+class Annotations(RequestBody):
     """Annotations of a run; fields that are left out stay as they are."""
-
-    model_config = ConfigDict(extra='forbid')
 
     title: str = Field('', min_length=1, max_length=200)
     tags: list[str] = Field([], max_length=20)
@@ -37,10 +35,8 @@ class Annotations(BaseModel):
     private: bool = Field(False, description='Whether only its author and administrators can see it.')
 
 
-class NoteText(BaseModel):
+class NoteText(RequestBody):
     """The text of a note."""
-
-    model_config = ConfigDict(extra='forbid')
 
     text: str = Field(min_length=1, max_length=10_000)
 

@@ -8,11 +8,11 @@ from enum import Enum
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from engine import InvalidInput
 from engine.records import RunId
-from ui.api.dependencies import Web, Who, many
+from ui.api.dependencies import RequestBody, Web, Who, many
 from ui.api.idempotency import OneTime
 from ui.api.problems import problems
 from ui.api.wire import encode_text, from_rfc3339, input_model, to_record, wire
@@ -31,13 +31,7 @@ MAPPING = (
 )
 
 
-class Body(BaseModel):
-    """Refuses unknown fields."""
-
-    model_config = ConfigDict(extra='forbid')
-
-
-class ScheduleInput(Body):
+class ScheduleInput(RequestBody):
     """A schedule."""
 
     name: str = Field(max_length=200)
@@ -48,7 +42,7 @@ class ScheduleInput(Body):
     note: str = Field('', max_length=2_000)
 
 
-class ScheduleChanges(Body):
+class ScheduleChanges(RequestBody):
     """Changes to a schedule; fields that are left out stay as they are."""
 
     name: str = Field('', max_length=200)
@@ -59,14 +53,14 @@ class ScheduleChanges(Body):
     note: str = Field('', max_length=2_000)
 
 
-class Span(Body):
+class Span(RequestBody):
     """A time span."""
 
     since: str = Field(max_length=50, description='An RFC 3339 timestamp.')
     until: str = Field(max_length=50, description='An RFC 3339 timestamp, not in the future.')
 
 
-class TriggerInput(Body):
+class TriggerInput(RequestBody):
     """A trigger."""
 
     name: str = Field(max_length=200)
@@ -80,7 +74,7 @@ class TriggerInput(Body):
     paused: bool = False
 
 
-class TriggerChanges(Body):
+class TriggerChanges(RequestBody):
     """Changes to a trigger; fields that are left out stay as they are."""
 
     name: str = Field('', max_length=200)

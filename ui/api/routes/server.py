@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine import Conductor
 from engine.agents import ToolTrial
@@ -18,7 +18,7 @@ from engine.journal import Retention
 from engine.models import EndpointHealth, EndpointInfo
 from engine.records import RunId
 from engine.tools import ServerHealth, Tool
-from ui.api.dependencies import Engine, Web, Who, many
+from ui.api.dependencies import Engine, RequestBody, Web, Who, many
 from ui.api.problems import Refusal, problems
 from ui.api.wire import wire
 
@@ -66,10 +66,8 @@ class ServerInfo:
     retention: Retention
 
 
-class Arguments(BaseModel):
+class Arguments(RequestBody):
     """The arguments of a tool call."""
-
-    model_config = ConfigDict(extra='forbid')
 
     arguments: dict[str, Any] = Field({}, description='Arguments that match the schema of the tool.')
 

@@ -7,11 +7,11 @@ import tempfile
 from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from engine.history import Imported
 from engine.records import RunId
-from ui.api.dependencies import Engine, Run, ids, many
+from ui.api.dependencies import Engine, RequestBody, Run, ids, many
 from ui.api.problems import Refusal, problems
 from ui.exports.formats import FORMATS, FormatName, stream_export
 from ui.exports.text import file_name
@@ -33,10 +33,8 @@ FILE = {
 }
 
 
-class ExportRequest(BaseModel):
+class ExportRequest(RequestBody):
     """The runs to export as one bundle."""
-
-    model_config = ConfigDict(extra='forbid')
 
     runs: list[str] = Field(min_length=1, max_length=1_000)
     compressed: bool = True

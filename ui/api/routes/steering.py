@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from engine import Breakpoint, Conductor
 from engine.history import AcceptedEvent
 from engine.journal import StepMode
 from engine.records import Change, RunId, RunInfo
 from engine.runtime import ConditionResult
-from ui.api.dependencies import Engine, Run, Steering, many, tag
+from ui.api.dependencies import Engine, RequestBody, Run, Steering, many, tag
 from ui.api.problems import problems
 from ui.api.wire import input_model, to_record, wire
 
@@ -29,16 +29,10 @@ EXAMPLES: list[Any] = [
 ]
 
 
-class Body(BaseModel):
-    """Refuses unknown fields."""
-
-    model_config = ConfigDict(extra='forbid')
-
-
-class Sent(Body):
+class Sent(RequestBody):
     """An event from outside."""
 
-    model_config = ConfigDict(extra='forbid', json_schema_extra={'examples': EXAMPLES})
+    model_config = ConfigDict(json_schema_extra={'examples': EXAMPLES})
 
     name: str = Field(min_length=1, max_length=200, description='An event that the run accepts.')
     at: str = Field(
@@ -47,7 +41,7 @@ class Sent(Body):
     data: dict[str, Any] = Field({}, description="The event's data, for guards and actions.")
 
 
-class Region(Body):
+class Region(RequestBody):
     """A part of a run."""
 
     at: str = Field('', max_length=500, description='An active state in the region; empty for the whole run.')
@@ -59,13 +53,13 @@ class StepRequest(Region):
     how: StepMode = Field('in', description='`in` does the next piece of work; `over` and `out` go further.')
 
 
-class Reason(Body):
+class Reason(RequestBody):
     """The reason for an action."""
 
     reason: str = Field('', max_length=2_000)
 
 
-class Increase(Body):
+class Increase(RequestBody):
     """How much to raise a budget by."""
 
     tokens: int | None = Field(None, ge=1, le=2**53)
@@ -88,7 +82,7 @@ class Denial(Region):
     reason: str = Field('', max_length=2_000, description='The reason given to the agent.')
 
 
-class Edit(Body):
+class Edit(RequestBody):
     """Changes to a paused run."""
 
     changes: list[input_model(Change)] = Field(  # type: ignore[valid-type]
@@ -96,13 +90,13 @@ class Edit(Body):
     )
 
 
-class Breakpoints(Body):
+class Breakpoints(RequestBody):
     """All breakpoints of a run."""
 
     breakpoints: list[input_model(Breakpoint)] = Field(max_length=100)  # type: ignore[valid-type]
 
 
-class Condition(Body):
+class Condition(RequestBody):
     """A condition of a breakpoint."""
 
     condition: str = Field(min_length=1, max_length=2_000, examples=['memory.round > 2'])

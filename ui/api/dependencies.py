@@ -16,7 +16,7 @@ from ui.access.caller import Caller
 from ui.api.access import identify
 from ui.api.cursors import Page
 from ui.api.problems import Refusal
-from ui.api.wire import wire
+from ui.api.wire import from_rfc3339, wire
 from ui.web.backend import Backend
 
 EVENT_STREAM: dict[str, Any] = {
@@ -169,8 +169,8 @@ def run_query(  # noqa: PLR0913  (its parameters are the query's)
         pattern=pattern,
         status=tuple(status or ()),
         tag=tag,
-        since=_moment('since', since),
-        until=_moment('until', until),
+        since=moment_of('since', since) if since else None,
+        until=moment_of('until', until) if until else None,
         starred=starred,
         pinned=pinned,
         edges=tuple(edge or ()),
@@ -187,10 +187,9 @@ def ids(runs: Iterable[str]) -> list[RunId]:
     return [RunId(run) for run in runs]
 
 
-def _moment(field: str, text: str) -> float | None:
-    from ui.api.wire import from_rfc3339
-
+def moment_of(field: str, text: str) -> float:
+    """Return a moment from outside in seconds since 1970. Raises `InvalidInput`, naming the field."""
     try:
-        return float(from_rfc3339(text)) if text else None
+        return float(from_rfc3339(text))
     except (ValueError, OverflowError) as error:
         raise InvalidInput({field: f'must be an RFC 3339 timestamp: {error}'}) from None

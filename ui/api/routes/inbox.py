@@ -10,10 +10,10 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from engine.records import RunId, RunInfo
-from ui.api.dependencies import RequestBody, Web, Who, many
+from ui.api.dependencies import RequestBody, Web, Who, many, moment_of
 from ui.api.idempotency import OneTime
 from ui.api.problems import problems
-from ui.api.wire import from_rfc3339, wire
+from ui.api.wire import wire
 from ui.services.inbox import InboxItem, InboxPage
 from ui.services.notifications import Channel, Destination, EventType, Message
 from ui.services.notifications import parse as parse_destination
@@ -109,12 +109,7 @@ async def assign_question(web: Web, who: Who, ask: AskId, given: Assigned) -> In
 )
 async def snooze_question(web: Web, ask: AskId, given: Snoozed) -> InboxItem:
     """Leave a question out of the list until a given time."""
-    from engine import InvalidInput
-
-    try:
-        until = float(from_rfc3339(given.until)) if given.until else 0.0
-    except (ValueError, OverflowError) as error:
-        raise InvalidInput({'until': f'must be an RFC 3339 timestamp: {error}'}) from None
+    until = moment_of('until', given.until) if given.until else 0.0
     return await web.services.inbox.snooze(ask, until)
 
 

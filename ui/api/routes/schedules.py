@@ -10,12 +10,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from engine import InvalidInput
 from engine.records import RunId
-from ui.api.dependencies import RequestBody, Web, Who, many
+from ui.api.dependencies import RequestBody, Web, Who, many, moment_of
 from ui.api.idempotency import OneTime
 from ui.api.problems import problems
-from ui.api.wire import encode_text, from_rfc3339, input_model, to_record, wire
+from ui.api.wire import encode_text, input_model, to_record, wire
 from ui.services.schedules import Action, Schedule, SchedulePolicy, ScheduleSpec, Tick, Trigger
 
 router = APIRouter()
@@ -146,7 +145,7 @@ async def run_schedule(web: Web, once: OneTime, schedule: ScheduleId) -> Respons
 )
 async def backfill_schedule(web: Web, schedule: ScheduleId, span: Span) -> Sequence[Tick]:
     """Start a run for each scheduled time in a span that has none yet."""
-    since, until = _moment('since', span.since), _moment('until', span.until)
+    since, until = moment_of('since', span.since), moment_of('until', span.until)
     return await web.services.schedules.backfill(schedule, since, until)
 
 
@@ -224,10 +223,3 @@ def _values(given: BaseModel) -> dict[str, Any]:
         else:
             found.pop(name, None)
     return found
-
-
-def _moment(field: str, text: str) -> float:
-    try:
-        return float(from_rfc3339(text))
-    except (ValueError, OverflowError) as error:
-        raise InvalidInput({field: f'must be an RFC 3339 timestamp: {error}'}) from None

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated
 from weakref import WeakValueDictionary
 
 from fastapi import Depends, Header, Request, Response
@@ -122,6 +122,6 @@ async def once(
 OneTime = Annotated[Once, Depends(once)]
 
 
-def respond_created(value: Any, place: str) -> Response:
+def respond_created(text: str, place: str) -> Response:
     """Return a 201 response with what was created, given as JSON text."""
-    return Response(cast(str, value), 201, media_type='application/json', headers={'Location': place})
+    return Response(text, 201, media_type='application/json', headers={'Location': place})

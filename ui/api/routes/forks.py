@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
 from engine import Budget
-from engine.errors import JournalConflict
 from engine.history import CostEstimate, ForkOverrides, Kind
 from engine.records import RunId, RunInfo
 from ui.api.dependencies import Engine, RequestBody, Run, many
 from ui.api.idempotency import OneTime
 from ui.api.problems import problems
-from ui.api.routes.launch import PLACE, report
+from ui.api.routes.launch import start_once
 from ui.api.wire import encode, input_model, to_record, wire
 
 router = APIRouter(prefix='/runs/{run}', tags=['Forks'])
@@ -85,7 +82,7 @@ class FamilyMember:
 async def fork(conductor: Engine, once: OneTime, run: Run, wanted: NewFork) -> Response:
     """Start a new run from a step of another, which stays unchanged."""
 
-    async def make(new: RunId) -> object:
+    async def begin(new: RunId) -> object:
         variation = wanted.overrides and to_record(ForkOverrides, wanted.overrides)
         return await conductor.fork(
             RunId(run),
@@ -97,7 +94,7 @@ async def fork(conductor: Engine, once: OneTime, run: Run, wanted: NewFork) -> R
             new=new,
         )
 
-    return await _once(conductor, once, make)
+    return await start_once(conductor, once, begin)
 
 
 @router.post('/variants', status_code=201, response_model=many(RunInfo), responses=CREATES)
@@ -125,12 +122,12 @@ async def rerun(
 ) -> Response:
     """Start a new run with the same input and options."""
 
-    async def make(new: RunId) -> object:
+    async def begin(new: RunId) -> object:
         return await conductor.rerun(
             RunId(run), title=wanted.title, paused=wanted.paused, budget=wanted.limits(), new=new
         )
 
-    return await _once(conductor, once, make)
+    return await start_once(conductor, once, begin)
 
 
 @router.post('/retry', status_code=201, response_model=wire(RunInfo), responses=CREATES)
@@ -139,12 +136,12 @@ async def retry(
 ) -> Response:
     """Fork a failed or cancelled run from just before it ended, to try again."""
 
-    async def make(new: RunId) -> object:
+    async def begin(new: RunId) -> object:
         return await conductor.retry(
             RunId(run), title=wanted.title, paused=wanted.paused, budget=wanted.limits(), new=new
         )
 
-    return await _once(conductor, once, make)
+    return await start_once(conductor, once, begin)
 
 
 @router.get('/retry', responses=problems(404, 409))
@@ -181,15 +178,6 @@ async def mark_winner(conductor: Engine, run: Run) -> RunInfo:
     """Mark a run as the best of the variants it was forked with."""
     await conductor.mark_winner(RunId(run))
     return await conductor.info(RunId(run))
-
-
-async def _once(conductor: Engine, once: OneTime, make: Callable[[RunId], Awaitable[object]]) -> Response:
-    async def respond(new: RunId) -> Response:
-        with suppress(JournalConflict):  # This server died after it had started the run.
-            await make(new)
-        return await report(conductor, new)
-
-    return await once(respond, place=PLACE)
 
 
 def _following(first: RunId, number: int) -> RunId:

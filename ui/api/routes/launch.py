@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -62,35 +63,41 @@ class NewRun(RequestBody):
 async def start(conductor: Engine, once: OneTime, asked_for: NewRun) -> Response:
     """Start a run. It is journaled, and continues even if this connection is lost."""
 
+    async def begin(run: RunId) -> object:
+        return await conductor.start(
+            asked_for.pattern,
+            asked_for.parameters,
+            title=asked_for.title,
+            tags=asked_for.tags,
+            models=asked_for.models,
+            seed=asked_for.seed,
+            budget=asked_for.budget and to_record(Budget, asked_for.budget),
+            approvals=asked_for.approvals,
+            record=asked_for.record,
+            replay=RunId(asked_for.replay) if asked_for.replay else None,
+            paused=asked_for.paused,
+            private=asked_for.private,
+            breakpoints=[to_record(Breakpoint, item) for item in asked_for.breakpoints],
+            instructions=asked_for.instructions,
+            tools=asked_for.tools,
+            effort=asked_for.effort,
+            run=run,
+        )
+
+    return await start_once(conductor, once, begin)
+
+
+async def start_once(
+    conductor: Engine, once: OneTime, begin: Callable[[RunId], Awaitable[object]]
+) -> Response:
+    """Start a run with `begin`, once however often the request is repeated; return the response for it."""
+
     async def make(run: RunId) -> Response:
         with suppress(JournalConflict):  # This server died after it had started the run.
-            await conductor.start(
-                asked_for.pattern,
-                asked_for.parameters,
-                title=asked_for.title,
-                tags=asked_for.tags,
-                models=asked_for.models,
-                seed=asked_for.seed,
-                budget=asked_for.budget and to_record(Budget, asked_for.budget),
-                approvals=asked_for.approvals,
-                record=asked_for.record,
-                replay=RunId(asked_for.replay) if asked_for.replay else None,
-                paused=asked_for.paused,
-                private=asked_for.private,
-                breakpoints=[to_record(Breakpoint, item) for item in asked_for.breakpoints],
-                instructions=asked_for.instructions,
-                tools=asked_for.tools,
-                effort=asked_for.effort,
-                run=run,
-            )
-        return await report(conductor, run)
+            await begin(run)
+        info = await conductor.info(run)
+        made = respond_created(encode_text(info), PLACE.format(run=run))
+        made.headers['ETag'] = etag(info)
+        return made
 
     return await once(make, place=PLACE)
-
-
-async def report(conductor: Engine, run: RunId) -> Response:
-    """Return the response for a new run."""
-    info = await conductor.info(run)
-    made = respond_created(encode_text(info), PLACE.format(run=run))
-    made.headers['ETag'] = etag(info)
-    return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
@@ -11,7 +10,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field, StringConstraints
 
 from engine import Conductor
-from engine.errors import JournalConflict, WorkspaceError
+from engine.errors import WorkspaceError
 from engine.history import RESULT, Mergeable, Pick
 from engine.records import RunId, RunInfo
 from engine.workspace import MergePreview, Resolution, SuiteResult
@@ -19,7 +18,7 @@ from ui.api.dependencies import Engine, RequestBody, Run
 from ui.api.idempotency import OneTime
 from ui.api.problems import Refusal, problems
 from ui.api.routes.files import DIGEST
-from ui.api.routes.launch import PLACE, report
+from ui.api.routes.launch import start_once
 from ui.api.wire import input_model, to_record, wire
 
 router = APIRouter(prefix='/runs/{run}/merging', tags=['Merging'])
@@ -118,12 +117,10 @@ async def merge(conductor: Engine, run: Run, wanted: MergeRequest) -> dict[str, 
 async def send_back(conductor: Engine, once: OneTime, run: Run, wanted: SentBack) -> Response:
     """Fork a run from an agent's last turn, with a message that asks for more work."""
 
-    async def respond(new: RunId) -> Response:
-        with suppress(JournalConflict):  # This server died after it had started the run.
-            await conductor.merging.send_back(RunId(run), wanted.agent, wanted.text, new=new)
-        return await report(conductor, new)
+    async def begin(new: RunId) -> object:
+        return await conductor.merging.send_back(RunId(run), wanted.agent, wanted.text, new=new)
 
-    return await once(respond, place=PLACE)
+    return await start_once(conductor, once, begin)
 
 
 async def _find(conductor: Conductor, run: str, wanted: WorkSource) -> Mergeable:

@@ -112,7 +112,7 @@ async def accepts(conductor: Engine, run: Run) -> list[AcceptedEvent]:
 async def send(conductor: Engine, run: Run, conditions: Steering, event: Sent, response: Response) -> RunInfo:
     """Send an event to a run; it is journaled before the response."""
     await conductor.send(RunId(run), event.name, at=event.at, data=event.data, **conditions)
-    return await _wait_for_step(conductor, run, response)
+    return await _summarize(conductor, run, response)
 
 
 @router.post('/pause', **ANSWERS)
@@ -121,7 +121,7 @@ async def pause(
 ) -> RunInfo:
     """Pause a run or a region; work in progress finishes."""
     await conductor.pause(RunId(run), where.at, **conditions)
-    return await _wait_for_step(conductor, run, response)
+    return await _summarize(conductor, run, response)
 
 
 @router.post('/resume', **ANSWERS)
@@ -130,7 +130,7 @@ async def resume(
 ) -> RunInfo:
     """Resume a paused run or region."""
     await conductor.resume(RunId(run), where.at, **conditions)
-    return await _wait_for_step(conductor, run, response)
+    return await _summarize(conductor, run, response)
 
 
 @router.post('/step', **ANSWERS)
@@ -139,7 +139,7 @@ async def step(
 ) -> RunInfo:
     """Continue a paused run for one step."""
     await conductor.step(RunId(run), wanted.how, wanted.at, **conditions)
-    return await _wait_for_step(conductor, run, response)
+    return await _summarize(conductor, run, response)
 
 
 @router.post('/cancel', **ANSWERS)
@@ -148,7 +148,7 @@ async def cancel(
 ) -> RunInfo:
     """Cancel a run; it cannot be resumed."""
     await conductor.cancel(RunId(run), why.reason, **conditions)
-    return await _wait_for_step(conductor, run, response)
+    return await _summarize(conductor, run, response)
 
 
 @router.post('/extend', **ANSWERS)
@@ -157,7 +157,7 @@ async def extend(
 ) -> RunInfo:
     """Raise the budget of a run; a run that had used it up continues."""
     await conductor.extend(RunId(run), tokens=more.tokens, cost=more.cost, seconds=more.seconds, **conditions)
-    return await _wait_for_step(conductor, run, response)
+    return await _summarize(conductor, run, response)
 
 
 @router.post('/approve', **ANSWERS)
@@ -167,7 +167,7 @@ async def approve(
     """Approve the tool calls that are waiting."""
     data = given.model_dump(include={'always', 'arguments'}, exclude_defaults=True)
     await conductor.send(RunId(run), 'approve', at=given.at, data=data, **conditions)
-    return await _wait_for_step(conductor, run, response)
+    return await _summarize(conductor, run, response)
 
 
 @router.post('/deny', **ANSWERS)
@@ -177,7 +177,7 @@ async def deny(
     """Deny the tool calls that are waiting; the agent continues without them."""
     data = given.model_dump(include={'reason'}, exclude_defaults=True)
     await conductor.send(RunId(run), 'deny', at=given.at, data=data, **conditions)
-    return await _wait_for_step(conductor, run, response)
+    return await _summarize(conductor, run, response)
 
 
 @router.put('/seats/{seat}', **ANSWERS)
@@ -186,7 +186,7 @@ async def take_seat(
 ) -> RunInfo:
     """Take an agent's seat and do its part: `say`, `hand_in`, `plan` or `judge`."""
     await conductor.send(RunId(run), 'take_seat', data={'seat': seat}, **conditions)
-    return await _wait_for_step(conductor, run, response)
+    return await _summarize(conductor, run, response)
 
 
 @router.delete('/seats/{seat}', **ANSWERS)
@@ -195,7 +195,7 @@ async def hand_back(
 ) -> RunInfo:
     """Hand an agent's seat back to its model."""
     await conductor.send(RunId(run), 'hand_back', data={'seat': seat}, **conditions)
-    return await _wait_for_step(conductor, run, response)
+    return await _summarize(conductor, run, response)
 
 
 @router.post('/edit', **ANSWERS)
@@ -203,7 +203,7 @@ async def edit(conductor: Engine, run: Run, conditions: Steering, response: Resp
     """Change the memory or the agents of a paused run."""
     changes = [item.model_dump() for item in given.changes]
     await conductor.send(RunId(run), 'edit', data={'changes': changes}, **conditions)
-    return await _wait_for_step(conductor, run, response)
+    return await _summarize(conductor, run, response)
 
 
 @router.get('/breakpoints', response_model=many(Breakpoint), responses=problems(404))
@@ -227,5 +227,6 @@ async def probe(conductor: Engine, run: Run, given: Condition) -> ConditionResul
     return await conductor.probe(RunId(run), given.condition)
 
 
-async def _wait_for_step(conductor: Conductor, run: str, response: Response) -> RunInfo:
+async def _summarize(conductor: Conductor, run: str, response: Response) -> RunInfo:
+    """Return the run as it is now, and set its `ETag`."""
     return tag(response, await conductor.info(RunId(run)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,7 +126,7 @@ class EditorAgent:
 
     async def set_session_mode(self, mode_id: str, session_id: str, **more: Any) -> Any:
         """Pick another pattern for the next prompts."""
-        with _ProtocolErrors():
+        with _protocol_errors():
             self._conductor.catalog.pattern(mode_id)
         self._session(session_id).pattern = mode_id
         return schema.SetSessionModeResponse()
@@ -136,7 +136,7 @@ class EditorAgent:
         session = self._sessions.get(session_id)
         if session and session.run:
             session.cancelled = True
-            with _IgnoredErrors():
+            with suppress(EngineError):
                 await self._conductor.cancel(session.run, 'cancelled in the editor')
 
     async def prompt(self, session_id: str, prompt: Sequence[Any], **more: Any) -> schema.PromptResponse:
@@ -145,7 +145,7 @@ class EditorAgent:
         if session.run is not None:
             raise RequestError.invalid_request({'details': 'the last prompt is still being worked on'})
         text = '\n\n'.join(filter(None, map(_text, prompt)))
-        with _ProtocolErrors():
+        with _protocol_errors():
             session.run = await self._start(session, text)
         session.cancelled, session.speaker, session.plan = False, '', []
         session.streamed = StreamedText()
@@ -265,7 +265,7 @@ class EditorAgent:
         else:
             data = {'action': 'decline'}
             await self._update(session, update_agent_message_text(f'{title}\n\n{NO_FORMS}\n\n'))
-        with _IgnoredErrors():
+        with suppress(EngineError):  # It may come too late.
             try:
                 await self._conductor.send(run, ANSWER, at=leaf, data=data)
             except InvalidInput as error:
@@ -294,7 +294,7 @@ class EditorAgent:
                 name, data = 'deny', {'reason': 'denied in the editor'}
                 break
             data = {'always': True} if chosen == 'always' else data
-        with _IgnoredErrors():  # It may have been answered on another screen, or the run may be over.
+        with suppress(EngineError):  # It may have been answered on another screen, or the run may be over.
             await self._conductor.send(run, name, at=leaf, data=data)
 
     async def _permission(
@@ -358,25 +358,13 @@ class EditorAgent:
         return self._sessions[name]
 
 
-class _ProtocolErrors:
-    """Turns errors of the engine into protocol errors."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, EngineError):
-            raise RequestError.invalid_params({'details': str(error)}) from None
-
-
-class _IgnoredErrors:
-    """Ignores errors of the engine, for events that may come too late."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
-        return isinstance(error, EngineError)
+@contextmanager
+def _protocol_errors() -> Iterator[None]:
+    """Turn errors of the engine into protocol errors."""
+    try:
+        yield
+    except EngineError as error:
+        raise RequestError.invalid_params({'details': str(error)}) from None
 
 
 def result_folder(view: View) -> str:

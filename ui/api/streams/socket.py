@@ -82,10 +82,8 @@ class TakeStep(_Steering):
     how: StepMode = 'in'
 
 
-SocketCommand = Annotated[Subscribe | Unsubscribe | SendEvent | Control | TakeStep, Field(discriminator='do')]
-
-
-COMMANDS: TypeAdapter[Subscribe | Unsubscribe | SendEvent | Control | TakeStep] = TypeAdapter(SocketCommand)
+SocketCommand = Subscribe | Unsubscribe | SendEvent | Control | TakeStep
+COMMANDS: TypeAdapter[SocketCommand] = TypeAdapter(Annotated[SocketCommand, Field(discriminator='do')])
 
 
 @router.get('/socket/schema')
@@ -140,7 +138,7 @@ class _Session:
         else:
             await self._answer('done', id)
 
-    async def _do(self, asked: Subscribe | Unsubscribe | SendEvent | Control | TakeStep) -> None:
+    async def _do(self, asked: SocketCommand) -> None:
         match asked:
             case Subscribe(run=''):
                 await self._open(LIST, list_messages(self._conductor))

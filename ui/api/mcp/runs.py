@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Final
 
 from mcp_types import CallToolResult, TextContent
 
 from engine import Conductor, Status, Transition
-from engine.records import RunId, RunInfo
+from engine.records import RunId
 from ui.api.wire import encode
 from ui.formatting.values import result_notes
 
@@ -27,18 +27,17 @@ async def wait_for(
 ) -> dict[str, Any]:
     """Follow a run until it ends, waits for a person or is paused, or time is up; then describe it."""
     info = await conductor.info(run)
-    try:
-        async with asyncio.timeout(min(max(seconds, 0.0), MAX_WAIT)):
-            if not _is_at_rest(info):
-                async with aclosing(conductor.watch(run, after=info.seq)) as items:
-                    async for item in items:
-                        if isinstance(item, Transition):
-                            await report(item.seq, None, describe_step(item))
-                            info = await conductor.info(run)
-                            if _is_at_rest(info):
-                                break
-    except TimeoutError:
-        pass
+    if info.status is Status.RUNNING:
+        with suppress(TimeoutError):
+            async with (
+                asyncio.timeout(min(max(seconds, 0.0), MAX_WAIT)),
+                aclosing(conductor.watch(run, after=info.seq)) as items,
+            ):
+                async for item in items:
+                    if isinstance(item, Transition):
+                        await report(item.seq, None, describe_step(item))
+                        if (await conductor.info(run)).status is not Status.RUNNING:
+                            break
     return await describe(conductor, run)
 
 
@@ -76,10 +75,6 @@ def as_result(made: dict[str, Any]) -> CallToolResult:
         structured_content=made,
         is_error=made.get('status') == 'failed',
     )
-
-
-def _is_at_rest(info: RunInfo) -> bool:
-    return info.status is not Status.RUNNING
 
 
 def describe_step(step: Transition) -> str:

@@ -43,7 +43,7 @@ from ui.api.client.connection import Connection
 from ui.api.client.files import RemoteFiles
 from ui.api.client.journal import RemoteJournal, query_of
 from ui.api.client.merging import RemoteMerging
-from ui.api.client.watching import RunWatch
+from ui.api.client.watching import watch_run
 from ui.api.routes.forks import FamilyMember
 from ui.api.routes.maintenance import StorageUse
 from ui.api.routes.server import ServerInfo
@@ -178,7 +178,7 @@ class HttpConductor:
         def record_rest(at: int) -> None:
             self._rest_steps[run] = at
 
-        async for item in RunWatch(self._ask, run, after, record_rest).items():
+        async for item in watch_run(self._ask, run, after, record_rest):
             yield item
 
     async def result(self, run: RunId) -> Outcome:

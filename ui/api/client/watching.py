@@ -23,57 +23,48 @@ SILENCE: Final = 45.0
 TIMEOUT: Final = httpx.Timeout(SILENCE, connect=5.0)
 
 
-class RunWatch:
-    """A stream of one run's steps and text that resumes where it broke off; ends with the run.
+async def watch_run(
+    connection: Connection, run: RunId, after: int, on_rest: Callable[[int], None]
+) -> AsyncGenerator[Item]:
+    """Yield a run's steps and text until it has ended, resuming where a connection breaks off.
 
     Args:
         connection: to the server.
         run: the run to watch.
         after: the step after which to start.
         on_rest: called with the step at which the run rests, before that step; with 0 after any other.
+
+    Raises:
+        EngineError: there is no such run, or no server for too long.
     """
+    loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
+    until, alive = loop.time() + connection.patience, False
 
-    def __init__(
-        self, connection: Connection, run: RunId, after: int, on_rest: Callable[[int], None]
-    ) -> None:
-        self._connection, self._run, self._seen, self._on_rest = connection, run, after, on_rest
-        self._alive = False
-
-    async def items(self) -> AsyncGenerator[Item]:
-        """Yield its items. Raises `EngineError`: there is no such run, or no server for too long."""
-        loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
-        until = loop.time() + self._connection.patience
-        while True:
-            self._alive = False
-            try:
-                async with aclosing(self._connect()) as items:
-                    async for item in items:
-                        yield item
-            except RunIsOver:
-                return
-            except JournalUnavailable:
-                if not self._alive and loop.time() + pause > until:
-                    raise
-            if self._alive:
-                pause, until = FIRST_PAUSE, loop.time() + self._connection.patience
-                # The next connection streams replies in flight again from their start.
-                yield Delta(run=self._run, path=RUN, text='', kind='reset')
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, MAX_PAUSE)
-
-    async def _connect(self) -> AsyncGenerator[Item]:
-        async with aclosing(
-            stream_items(self._connection, self._run, self._seen, self._record_rest)
-        ) as items:
-            async for item in items:
-                yield item
-                if isinstance(item, Transition):
-                    self._seen = item.seq
-
-    def _record_rest(self, rests: int | None) -> None:
-        self._alive = True
+    def record_rest(rests: int | None) -> None:
+        nonlocal alive
+        alive = True
         if rests is not None:
-            self._on_rest(rests)
+            on_rest(rests)
+
+    while True:
+        alive = False
+        try:
+            async with aclosing(stream_items(connection, run, after, record_rest)) as items:
+                async for item in items:
+                    yield item
+                    if isinstance(item, Transition):
+                        after = item.seq
+        except RunIsOver:
+            return
+        except JournalUnavailable:
+            if not alive and loop.time() + pause > until:
+                raise
+        if alive:
+            pause, until = FIRST_PAUSE, loop.time() + connection.patience
+            # The next connection streams replies in flight again from their start.
+            yield Delta(run=run, path=RUN, text='', kind='reset')
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, MAX_PAUSE)
 
 
 async def stream_items(

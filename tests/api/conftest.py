@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
-from engine import Conductor
+from engine import Conductor, Pattern
+from engine.agents.chart import agent
 from tests.support.api import serve_api
-from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
+from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn, pipeline_reply, until
+from ui.access.access import Access
+from ui.access.caller import Role
+from ui.api.mcp.over_http import McpOverHttp
 from ui.web.backend import Backend
 
 BASE = 'http://127.0.0.1:8080'
+PASSWORD = 'correct horse battery'
+
+
+class Asks(Pattern):
+    """Asks before it calculates."""
+
+    initial = 'working'
+    states = [agent('working', prompt='ask', tools=['calculator']), {'name': 'over', 'final': True}]
+    transitions = [[name, 'working', 'over'] for name in ('done', 'failed', 'expired')]
+
+    def ask(self, memory: Any) -> str:
+        return 'Work.'
+
+
+def asking() -> Conductor:
+    """A run of `asks` calls one tool, which waits for a person if tools need approval."""
+    model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
+    return Conductor(catalog=catalog(model, Asks))
 
 
 @pytest.fixture
@@ -43,3 +70,25 @@ def app(backend: Backend) -> FastAPI:
 async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=BASE) as client:
         yield client
+
+
+@pytest.fixture
+async def access(conductor: Conductor, backend: Backend) -> Access:
+    """Accounts named after their roles."""
+    access = Access(conductor.journal, conductor.clock)
+    for role in Role:
+        await access.accounts.add(str(role), role, PASSWORD)
+    backend.open(conductor, access)
+    return access
+
+
+@asynccontextmanager
+async def serve_mcp(app: McpOverHttp, served: ASGIApp) -> AsyncIterator[str]:
+    """Serve an application around the MCP server on a port of this machine; yields the server's URL."""
+    server = uvicorn.Server(uvicorn.Config(served, port=0, log_level='critical', timeout_graceful_shutdown=1))
+    async with app.running():
+        task = asyncio.create_task(server._serve())
+        await until(lambda: server.started)
+        yield f'http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp'
+        server.should_exit = True
+        await task

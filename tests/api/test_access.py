@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 
 from engine import Conductor
 from engine.errors import NotAllowed
-from tests.api.conftest import BASE
+from tests.api.conftest import BASE, PASSWORD
 from tests.support.api import serve_api
 from tests.unit.ui.services.test_schedules import sign
 from ui.access.access import Access
@@ -35,16 +35,6 @@ BODIES: dict[str, Any] = {
 }
 BY_NAME = frozenset({'receive_webhook', 'try_endpoint', 'try_mcp_server', 'try_tool'})
 """Anybody may get a 404 for what does not exist; the guard's own test covers existing objects."""
-PASSWORD = 'correct horse battery'
-
-
-@pytest.fixture
-async def access(conductor: Conductor, backend: Backend) -> Access:
-    access = Access(conductor.journal, conductor.clock)
-    for role in Role:
-        await access.accounts.add(str(role), role, PASSWORD)
-    backend.open(conductor, access)
-    return access
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from ag_ui_validate import create_validator
 from engine import Conductor
 from engine.models.protocol import ModelEvent, ModelRequest, ReasoningPiece
 from engine.records import RunId
+from tests.api.conftest import Asks
 from tests.api.test_launching import api
-from tests.api.test_mcp_server import Asks
 from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn
 from ui.api.agui import _EventTranslator
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,14 +9,13 @@ from typing import Any
 import httpx
 import httpx2
 import pytest
-import uvicorn
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.applications import Starlette
 from starlette.routing import Route
 
 from engine import Conductor
-from tests.support.harness import until
+from tests.api.conftest import serve_mcp
 from ui.access.access import Access
 from ui.access.caller import Role
 from ui.access.http import RequireLogin
@@ -32,25 +30,11 @@ STEERS = frozenset({'answer_run', 'approve_run', 'deny_run', 'cancel_run', 'fork
 
 
 @pytest.fixture
-async def access(conductor: Conductor, backend: Backend) -> Access:
-    access = Access(conductor.journal, conductor.clock)
-    for role in Role:
-        await access.accounts.add(str(role), role, 'correct horse battery')
-    backend.open(conductor, access)
-    return access
-
-
-@pytest.fixture
 async def url(backend: Backend, access: Access) -> AsyncIterator[str]:
     app = McpOverHttp(backend)
     served = RequireLogin(Starlette(routes=[Route('/mcp', app)]), lambda: backend.access)
-    server = uvicorn.Server(uvicorn.Config(served, port=0, log_level='critical', timeout_graceful_shutdown=1))
-    async with app.running():
-        task = asyncio.create_task(server._serve())
-        await until(lambda: server.started)
-        yield f'http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp'
-        server.should_exit = True
-        await task
+    async with serve_mcp(app, served) as url:
+        yield url
 
 
 async def token(access: Access, role: Role, account: str = 'admin') -> dict[str, str]:

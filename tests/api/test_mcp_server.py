@@ -5,40 +5,21 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import uvicorn
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from engine import Conductor, Pattern
-from engine.agents.chart import agent
-from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn, pipeline_reply, until
+from engine import Conductor
+from tests.api.conftest import asking, serve_mcp
+from tests.support.harness import FakeModel, Lone, catalog
 from tests.tree import ROOT
 from ui.api.mcp.over_http import McpOverHttp
 from ui.api.mcp.server import build_mcp
 
 pytestmark = pytest.mark.anyio
-
-
-class Asks(Pattern):
-    """Asks before it calculates."""
-
-    initial = 'working'
-    states = [agent('working', prompt='ask', tools=['calculator']), {'name': 'over', 'final': True}]
-    transitions = [[name, 'working', 'over'] for name in ('done', 'failed', 'expired')]
-
-    def ask(self, memory: Any) -> str:
-        return 'Work.'
-
-
-@pytest.fixture
-async def conductor() -> AsyncIterator[Conductor]:
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone, Asks)) as conductor:
-        yield conductor
 
 
 @pytest.fixture
@@ -89,8 +70,7 @@ async def test_runs_and_transcripts_are_resources(client: Client):
 
 
 async def test_a_run_that_waits_is_answered_and_forked():
-    model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
-    async with Conductor(catalog=catalog(model, Asks)) as conductor:
+    async with asking() as conductor:
         run = (await conductor.start('asks', approvals='all')).id
         async with Client(build_mcp(lambda: conductor)) as client:
             content = (await client.call_tool('get_run', {'run': run})).structured_content
@@ -117,16 +97,9 @@ async def test_a_long_run_can_be_polled():
 async def test_it_is_served_over_http(conductor: Conductor):
     app = McpOverHttp(lambda: conductor)
     served = Starlette(routes=[Route('/mcp', app)])
-    server = uvicorn.Server(uvicorn.Config(served, port=0, log_level='critical', timeout_graceful_shutdown=1))
-    async with app.running():
-        task = asyncio.create_task(server._serve())
-        await until(lambda: server.started)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        async with Client(f'http://127.0.0.1:{port}/mcp') as client:
-            made = await client.call_tool('lone', {})
-            assert made.structured_content['status'] == 'done'
-        server.should_exit = True
-        await task
+    async with serve_mcp(app, served) as url, Client(url) as client:
+        made = await client.call_tool('lone', {})
+        assert made.structured_content['status'] == 'done'
 
 
 @pytest.mark.slow

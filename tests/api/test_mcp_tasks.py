@@ -13,8 +13,8 @@ from pydantic import ConfigDict
 
 from engine import Conductor, Status
 from engine.records import RunId
-from tests.api.test_mcp_server import Asks
-from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn, pipeline_reply
+from tests.api.conftest import asking
+from tests.support.harness import FakeModel, Lone, catalog
 from ui.api.mcp.server import build_mcp
 from ui.api.mcp.tasks import EXTENSION, RELATED
 
@@ -37,24 +37,12 @@ async def ask(client: Any, method: str, **params: Any) -> dict[str, Any]:
     return answer.model_dump(by_alias=True, exclude_none=True)
 
 
-@pytest.fixture
-async def conductor() -> AsyncIterator[Conductor]:
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
-        yield conductor
-
-
 async def begin(client: Client, name: str, **arguments: Any) -> str:
     """Call a tool as a task, which the package's own client cannot do; returns the task's id."""
     params = {'name': name, 'arguments': arguments, 'task': {'ttl': 1000}}
     answer = await client.session._dispatcher.send_raw_request('tools/call', params, {})
     assert answer['task']['status'] == 'working'
     return str(answer['task']['taskId'])
-
-
-def asking() -> Conductor:
-    """A run of `asks` calls one tool, which waits for a person."""
-    model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
-    return Conductor(catalog=catalog(model, Asks))
 
 
 class TestCoreProtocol:

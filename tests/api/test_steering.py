@@ -2,16 +2,16 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from engine import Conductor, Status
 from engine.records import RunId
+from tests.api.conftest import asking
 from tests.api.test_launching import api
 from tests.processes.mcp.test_questions import Hotel, waiting
-from tests.support.harness import FakeModel, calls, catalog, in_turn, start_run
+from tests.support.harness import FakeModel, calls, start_run
 
 pytestmark = pytest.mark.anyio
 
@@ -86,19 +86,7 @@ async def test_a_request_is_repeated_with_its_key(conductor: Conductor, http: ht
 
 
 async def test_a_tool_call_is_listed_and_approved_or_denied():
-    model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
-    from engine import Pattern
-    from engine.agents.chart import agent
-
-    class Asks(Pattern):
-        initial = 'working'
-        states = [agent('working', prompt='ask', tools=['calculator']), {'name': 'over', 'final': True}]
-        transitions = [[name, 'working', 'over'] for name in ('done', 'failed', 'expired')]
-
-        def ask(self, memory: Any) -> str:
-            return 'Work.'
-
-    async with Conductor(catalog=catalog(model, Asks)) as conductor, api(conductor) as http:
+    async with asking() as conductor, api(conductor) as http:
         run = await start_run(conductor, 'asks', approvals='all')
         async for _ in conductor.watch(run):
             if (await conductor.info(run)).status is Status.WAITING:

@@ -6,39 +6,13 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Protocol
 
 from engine import Conductor, EngineError, Status, Transition
 from engine.errors import JournalError
 from engine.journal import Fold
-from engine.records import Delta, JournalOutage, Outcome, RunId, RunInfo
+from engine.records import Delta, JournalOutage, Outcome, RunId
 from ui.cli.exit_codes import ExitCode, exit_code_of
-
-
-class Reporter(Protocol):
-    """Shows what happens to a run."""
-
-    def begin(self, info: RunInfo) -> None:
-        """Called before anything else."""
-
-    def step(self, transition: Transition, fold: Fold) -> None:
-        """Show a step; `fold` already includes it."""
-
-    def piece(self, delta: Delta) -> None:
-        """Show a piece of streamed text."""
-
-    def outage(self, outage: JournalOutage) -> None:
-        """Show that the run cannot be journaled at the moment, or can again."""
-
-    def notice(self, text: str) -> None:
-        """Show a message from the command itself."""
-
-    def hold_display(self, held: bool) -> None:
-        """Stop updating the screen while a person types, or start again."""
-
-    def end(self, outcome: Outcome, fold: Fold) -> None:
-        """Show how the run ended, or its status if it has not."""
-
+from ui.cli.output.reporters import Reporter
 
 Ask = Callable[[Conductor, Fold], Awaitable[bool]]
 """Asks a person how to continue a paused run, and passes it to the conductor. False releases the run."""

@@ -14,13 +14,14 @@ import typer
 from engine import Catalog, Conductor, InvalidInput
 from engine.history import ForkOverrides, StepSource
 from engine.records import Change, RunId
-from ui.cli.execution.follow import Reporter, follow
+from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.run import Quietly, parse_by_role, print_reach, reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import parse_pairs, parse_parameters
 from ui.cli.options import AsJson, Database, Durability, Pace, Patterns, RunName
 from ui.cli.output.errors import CommandError
+from ui.cli.output.reporters import Reporter
 from ui.cli.remote import find_pattern, server_at_work
 from ui.cli.session import find_run, load_catalog, open_conductor, settings_of, storage_of
 from ui.formatting.forks import cost_sentence, turn_sentence

@@ -8,11 +8,12 @@ import typer
 
 from engine import Catalog, Conductor, Status
 from engine.records import RunId
-from ui.cli.execution.follow import Reporter, follow
+from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.run import Quietly, reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.options import AsJson, AtRegion, Database, Durability, Pace, Patterns, RunName
+from ui.cli.output.reporters import Reporter
 from ui.cli.session import claim, find_run, load_catalog, open_reader, settings_of, storage_of
 from ui.settings import Settings, Storage
 

@@ -11,12 +11,12 @@ import typer
 from engine import Budget, Catalog, Conductor, InvalidInput, Pattern
 from engine.records import RunId
 from ui.cli.execution.breakpoints import parse_breakpoint
-from ui.cli.execution.follow import Reporter, follow
+from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import describe_parameters, parse_parameters
 from ui.cli.options import SHOWN, AsJson, Database, Durability, Pace, PatternName, Patterns
-from ui.cli.output.reporters import JsonReporter, ProgressReporter, QuietReporter
+from ui.cli.output.reporters import JsonReporter, ProgressReporter, QuietReporter, Reporter
 from ui.cli.remote import find_pattern, server_at_work
 from ui.cli.session import find_run, load_catalog, open_conductor, settings_of, storage_of
 from ui.formatting.parameters import describe_pattern

@@ -35,28 +35,38 @@ from ui.formatting.steps import duration
 SIMULATED = 'simulated: the scripted model wrote this, no provider was called'
 
 
-class QuietReporter:
-    """Shows the answer on standard output, and problems on standard error."""
+class Reporter:
+    """Shows what happens to a run; this one shows nothing."""
 
     def begin(self, info: RunInfo) -> None:
-        """Show nothing."""
+        """Called before anything else."""
 
     def step(self, transition: Transition, fold: Fold) -> None:
-        """Show nothing."""
+        """Show a step; `fold` already includes it."""
 
     def piece(self, delta: Delta) -> None:
-        """Show nothing."""
+        """Show a piece of streamed text."""
+
+    def outage(self, outage: JournalOutage) -> None:
+        """Show that the run cannot be journaled at the moment, or can again."""
+
+    def notice(self, text: str) -> None:
+        """Show a message from the command itself."""
+
+    def hold_display(self, held: bool) -> None:
+        """Stop updating the screen while a person types, or start again."""
+
+    def end(self, outcome: Outcome, fold: Fold) -> None:
+        """Show how the run ended, or its status if it has not."""
+
+
+class QuietReporter(Reporter):
+    """Shows the answer on standard output, and problems on standard error."""
 
     def outage(self, outage: JournalOutage) -> None:
         """Show why the run cannot be journaled."""
         if outage.problem:
             print_error(outage.problem)
-
-    def notice(self, text: str) -> None:
-        """Show nothing."""
-
-    def hold_display(self, held: bool) -> None:
-        """Do nothing."""
 
     def end(self, outcome: Outcome, fold: Fold) -> None:
         """Show the answer, or why there is none."""
@@ -130,7 +140,7 @@ COLOURS = ('cyan', 'green', 'magenta', 'yellow', 'blue', 'bright_cyan')
 NARROWEST, WIDEST = 30, 110
 
 
-class ProgressReporter:
+class ProgressReporter(Reporter):
     """Shows steps and text as they come; in a terminal, a line below shows the current activity."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from engine.records import Note, RunId
 from ui.cli.options import AsJson, Database, RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time
-from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.cli.session import Listing, find_run, open_reader, settings_of, storage_of
 from ui.formatting.safe_text import strip_control
 
 NOTE = """Examples:
@@ -97,17 +97,17 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
 
 def star(context: typer.Context, runs: RunNames, off: Off = False, database: Database = '') -> None:
     """Star runs to find them again; the retention policy never deletes them."""
-    asyncio.run(_mark(context, database, runs, lambda here, run: here.annotate(run, starred=not off)))
+    asyncio.run(change_runs(context, database, runs, lambda here, run: here.annotate(run, starred=not off)))
 
 
 def pin(context: typer.Context, runs: RunNames, off: Off = False, database: Database = '') -> None:
     """Pin runs to the top of the list; the retention policy never deletes them."""
-    asyncio.run(_mark(context, database, runs, lambda here, run: here.annotate(run, pinned=not off)))
+    asyncio.run(change_runs(context, database, runs, lambda here, run: here.annotate(run, pinned=not off)))
 
 
 def winner(context: typer.Context, run: RunName, database: Database = '') -> None:
     """Mark a run as the best of the variants it was forked with."""
-    asyncio.run(_mark(context, database, [run], lambda here, run: here.mark_winner(run)))
+    asyncio.run(change_runs(context, database, [run], lambda here, run: here.mark_winner(run)))
 
 
 async def _change_note(
@@ -122,13 +122,15 @@ async def _change_note(
         return await conductor.notes(found)
 
 
-async def _mark(
+async def change_runs(
     context: typer.Context,
     database: str,
     names: list[str],
     change: Callable[[Conductor, RunId], Awaitable[object]],
+    place: Listing = 'list',
 ) -> None:
+    """Find all of the named runs, then change each. Raises `UnknownRun`, `InvalidInput` before any change."""
     async with open_reader(storage_of(context), settings_of(database)) as conductor:
-        found = [await find_run(conductor, name) for name in names]
+        found = [await find_run(conductor, name, place) for name in names]
         for run in found:
             await change(conductor, run)

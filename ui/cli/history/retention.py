@@ -10,7 +10,7 @@ import typer
 from engine import Conductor
 from engine.history import CleanupResult
 from engine.records import RunId
-from ui.cli.history.annotate import RunNames
+from ui.cli.history.annotate import RunNames, change_runs
 from ui.cli.options import AsJson, Database, Files
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
@@ -50,27 +50,20 @@ hemicycle retain
 
 def delete(context: typer.Context, runs: RunNames, database: Database = '') -> None:
     """Delete runs that have ended; they can be restored for a while, by default for 7 days."""
+    storage, settings = storage_of(context), settings_of(database)
 
-    async def work() -> None:
-        storage, settings = storage_of(context), settings_of(database)
-        async with open_reader(storage, settings) as conductor:
-            found = [await find_run(conductor, name) for name in runs]
-            for run in found:
-                await _delete(conductor, storage, settings, run)
+    async def move_to_trash(conductor: Conductor, run: RunId) -> None:
+        info = await conductor.info(run)
+        if not named_server() and not info.status.ended and not storage.locks(settings).is_alive(info.owner):
+            conductor.stranded[run] = 'its process is gone'
+        await conductor.delete(run)
 
-    asyncio.run(work())
+    asyncio.run(change_runs(context, database, runs, move_to_trash))
 
 
 def restore(context: typer.Context, runs: RunNames, database: Database = '') -> None:
     """Restore deleted runs to the list."""
-
-    async def work() -> None:
-        async with open_reader(storage_of(context), settings_of(database)) as conductor:
-            found = [await find_run(conductor, name, place='trash') for name in runs]
-            for run in found:
-                await conductor.restore(run)
-
-    asyncio.run(work())
+    asyncio.run(change_runs(context, database, runs, lambda here, run: here.restore(run), 'trash'))
 
 
 def purge(
@@ -128,13 +121,6 @@ def retain(
     out.print(' '.join(summary.split()))
     if tidied.purged:
         out.print(f'{count(len(tidied.purged), "run")} permanently removed')
-
-
-async def _delete(conductor: Conductor, storage: Storage, settings: Settings, run: RunId) -> None:
-    info = await conductor.info(run)
-    if not named_server() and not info.status.ended and not storage.locks(settings).is_alive(info.owner):
-        conductor.stranded[run] = 'its process is gone'
-    await conductor.delete(run)
 
 
 async def _retain(storage: Storage, settings: Settings, *, dry_run: bool) -> tuple[CleanupResult, bool]:

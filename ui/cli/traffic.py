@@ -15,7 +15,7 @@ from engine import InvalidInput, Status
 from engine.history import merge_shapes
 from engine.records import RunQuery, Traffic
 from ui.cli.history.runs import FILTERS
-from ui.cli.options import AsJson, Database
+from ui.cli.options import AsJson, Database, PatternName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.session import open_reader, settings_of, storage_of
@@ -38,12 +38,7 @@ hemicycle runs --pattern pipeline --edge "reviewing>analyzing"
 
 def traffic(  # noqa: PLR0913  (its arguments are the command's)
     context: typer.Context,
-    pattern: Annotated[
-        str,
-        typer.Argument(
-            metavar='PATTERN', help='Name of a pattern; `hemicycle patterns` lists them.', show_default=False
-        ),
-    ],
+    pattern: PatternName,
     status: Annotated[
         list[Status] | None,
         typer.Option(

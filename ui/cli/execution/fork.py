@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, cast
 
@@ -25,7 +25,6 @@ from ui.cli.output.reporters import Reporter
 from ui.cli.remote import find_pattern, server_at_work
 from ui.cli.session import find_run, load_catalog, open_conductor, settings_of, storage_of
 from ui.formatting.forks import cost_sentence, turn_sentence
-from ui.formatting.parameters import PatternInfo
 from ui.settings import Settings
 
 FORK = f"""Examples:
@@ -149,15 +148,27 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
     storage, catalog = storage_of(context), load_catalog(settings, pace)
     chosen = parse_by_role(models or [], '--model', 'NAME')
     thinking = parse_by_role(efforts or [], '--effort', 'LEVEL')
+    named = parse_pairs('--prompt', prompts or ())
+    instructions = {role: Path(file).read_text('utf-8') for role, file in named}
 
     async def begin(conductor: Conductor, found: RunId) -> RunId:
         info = await conductor.info(found)
-        variation = parse_variation(
-            await find_pattern(catalog, info.pattern, server_at_work(storage, settings)),
-            memory=memory or (), models=chosen, effort=thinking, prompts=prompts or (),
-            tools=tools or (), sets=sets or (),
-            before=before, play=play, plays=plays or (), beyond=beyond,
-        )  # fmt: skip
+        pattern = await find_pattern(catalog, info.pattern, server_at_work(storage, settings))
+        variation = ForkOverrides(  # the engine validates it
+            changes=tuple(_change(path, value) for path, value in parse_pairs('--set-memory', memory or ())),
+            models=chosen,
+            effort=thinking,
+            instructions=instructions,
+            tools={
+                role: [name.strip() for name in listed.split(',') if name.strip()]
+                for role, listed in parse_pairs('--tools', tools or ())
+            },
+            parameters=parse_parameters(pattern, None, sets or ()),
+            before=cast(StepSource, before),
+            after=cast(StepSource, play),
+            plays={where: cast(StepSource, how) for where, how in parse_pairs('--plays', plays or ())},
+            beyond=cast(Any, beyond),
+        )
         end = await conductor.turn_end(info, at) if at else 0
         if end != at:
             print(turn_sentence(at, end), file=sys.stderr)
@@ -249,43 +260,6 @@ def _start(  # noqa: PLR0913  (what the commands share)
             return await follow(conductor, begin(conductor, run), reporter, ask=prompt_for(reporter))
 
     raise typer.Exit(asyncio.run(work()))
-
-
-def parse_variation(  # noqa: PLR0913  (the command's options)
-    pattern: PatternInfo,
-    *,
-    memory: Sequence[str] = (),
-    models: dict[str, str] | None = None,
-    effort: dict[str, str] | None = None,
-    prompts: Sequence[str] = (),
-    tools: Sequence[str] = (),
-    sets: Sequence[str] = (),
-    before: str = 'recorded',
-    play: str = 'live',
-    plays: Sequence[str] = (),
-    beyond: str = 'live',
-) -> ForkOverrides:
-    """Parse options into a variation.
-
-    Raises:
-        InvalidInput: an option is malformed; the engine itself checks its content.
-        OSError: a file cannot be read.
-    """
-    return ForkOverrides(
-        changes=tuple(_change(path, value) for path, value in parse_pairs('--set-memory', memory)),
-        models=models or {},
-        effort=effort or {},
-        instructions={role: Path(file).read_text('utf-8') for role, file in parse_pairs('--prompt', prompts)},
-        tools={
-            role: [name.strip() for name in named.split(',') if name.strip()]
-            for role, named in parse_pairs('--tools', tools)
-        },
-        parameters=parse_parameters(pattern, None, sets),
-        before=cast(StepSource, before),
-        after=cast(StepSource, play),
-        plays={where: cast(StepSource, how) for where, how in parse_pairs('--plays', plays)},
-        beyond=beyond,  # type: ignore[arg-type]  # the engine validates it
-    )
 
 
 def _change(path: str, value: str) -> Change:

@@ -61,11 +61,8 @@ def step(  # noqa: PLR0913  (its arguments are the command's)
     if over and out:
         raise InvalidInput({'step': '--over or --out, not both'})
     settings = settings_of(database, synchronous, patterns)
-    storage, catalog, reporter = (
-        storage_of(context),
-        load_catalog(settings, pace),
-        reporter_for(as_json, quiet),
-    )
+    storage, catalog = storage_of(context), load_catalog(settings, pace)
+    reporter = reporter_for(as_json, quiet)
     how: StepMode = 'over' if over else 'out' if out else 'in'
 
     async def begin(conductor: Conductor, found: RunId) -> RunId:

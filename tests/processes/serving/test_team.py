@@ -132,6 +132,16 @@ def test_links_use_the_public_address(team: Team) -> None:
     assert received[0]['data']['url'].startswith(f'{PUBLIC}/inbox/')
 
 
+@pytest.mark.parametrize('command', ['runs', 'schedule'])
+def test_a_command_sends_its_token_to_the_server(
+    team: Team, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    assert 'log in, or send a token' in team.hemicycle(command, '--server', team.url).stderr
+    monkeypatch.setenv('HEMICYCLE_TOKEN', team.tokens[Role.VIEWER])
+    answered = team.hemicycle(command, '--server', team.url)
+    assert answered.exit_code == 0, answered.stderr
+
+
 def test_cookies_of_a_site_with_tls_are_sent_over_tls_only(team: Team) -> None:
     with httpx.Client(base_url=team.url, timeout=60) as http:
         form = {'name': 'admin', 'password': PASSWORD}

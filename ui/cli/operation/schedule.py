@@ -18,7 +18,7 @@ from ui.cli.inputs import parse_data, parse_time
 from ui.cli.options import AsJson, Database, Patterns
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
-from ui.cli.remote import server_at_work
+from ui.cli.remote import RETRY_SECONDS, server_at_work, token_header
 from ui.cli.session import load_catalog, open_conductor, settings_of, storage_of
 from ui.formatting.safe_text import strip_control
 from ui.services.schedules import (
@@ -165,7 +165,7 @@ async def _open(
         from ui.api.client.connection import Connection
         from ui.api.client.schedules import HttpSchedules
 
-        ask = Connection(url)
+        ask = Connection(url, patience=RETRY_SECONDS, headers=token_header())
         try:
             yield HttpSchedules(ask)
         finally:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -158,13 +158,12 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
         set_up_logging(settings.home, log_format)
         try:
             metrics = Metrics()
-            opener = _Opener(storage, settings, locks, catalog, metrics, fleet)
             places = ServerPaths(
                 home=settings.home, database=file or storage.name(settings), endpoints=settings.endpoints
             )
             run(
                 listening,
-                opener,
+                _make_opener(storage, settings, locks, catalog, metrics, fleet),
                 folder=settings.home,
                 show=show,
                 places=places,
@@ -180,40 +179,36 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
                 locks.release()
 
 
-class _Opener:
-    """Opens the server's conductor on the server's event loop."""
+def _make_opener(  # noqa: PLR0913  (its collaborators)
+    storage: Storage,
+    settings: Settings,
+    locks: Locks | None,
+    catalog: Catalog,
+    metrics: Metrics,
+    fleet: WebFleet | None,
+) -> Callable[[], Awaitable[Conductor]]:
+    """Return the function that opens the server's conductor, on the server's event loop."""
 
-    def __init__(  # noqa: PLR0913  (its collaborators)
-        self,
-        storage: Storage,
-        settings: Settings,
-        locks: Locks | None,
-        catalog: Catalog,
-        metrics: Metrics,
-        fleet: WebFleet | None,
-    ) -> None:
-        self._storage, self._settings, self._locks = storage, settings, locks
-        self._catalog, self._metrics, self._fleet = catalog, metrics, fleet
-
-    async def __call__(self) -> Conductor:
-        journal = await self._storage.open(self._settings)
-        observers = (RunLog(), self._metrics, *trace_exporters(journal))
+    async def open_conductor() -> Conductor:
+        journal = await storage.open(settings)
         owner = new_owner()
-        self._catalog.registry.hooks.measure = self._metrics.measure_call
-        if self._locks:
-            self._locks.acquire(owner)
+        catalog.registry.hooks.measure = metrics.measure_call
+        if locks:
+            locks.acquire(owner)
         conductor = Conductor(
-            observe(journal, *observers),
-            catalog=self._catalog,
+            observe(journal, RunLog(), metrics, *trace_exporters(journal)),
+            catalog=catalog,
             owner=owner,
-            is_alive=self._locks.is_alive if self._locks else lambda owner: True,
-            workspaces=self._settings.workspaces,
-            files=self._storage.files(self._settings),
-            live_runs=await self._fleet.live_runs() if self._fleet else LiveRuns,
+            is_alive=locks.is_alive if locks else lambda owner: True,
+            workspaces=settings.workspaces,
+            files=storage.files(settings),
+            live_runs=await fleet.live_runs() if fleet else LiveRuns,
         )
-        if self._fleet or self._storage.file(self._settings) is None:  # Otherwise no other process has runs.
+        if fleet or storage.file(settings) is None:  # Otherwise no other process has runs.
             share_limits(conductor)
         return conductor
+
+    return open_conductor
 
 
 def _fleet(temporal: str, namespace: str, settings: Settings) -> WebFleet:

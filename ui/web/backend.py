@@ -8,7 +8,7 @@ from engine import Conductor
 from engine.agents import Scratch
 from engine.errors import SignedOut
 from ui.access.access import Access
-from ui.access.caller import ANYONE, IDENTITY, Caller, Role
+from ui.access.caller import ANYONE, IDENTITY, Caller, Identity, Role
 from ui.services.guard import guard_services
 from ui.services.services import Services
 from ui.settings import ServerPaths
@@ -68,12 +68,7 @@ class Backend:
     @property
     def caller(self) -> Caller:
         """The current caller, as last seen. Raises `SignedOut` if nobody is logged in."""
-        if self.access is None:
-            return ANYONE
-        identity = IDENTITY.get()
-        if identity is None:
-            raise SignedOut('nobody is logged in here')
-        return identity.known
+        return ANYONE if self.access is None else _current_identity().known
 
     def __call__(self) -> Conductor:
         """Return the conductor for the current caller.
@@ -84,10 +79,7 @@ class Backend:
         """
         if self.access is None:
             return self.root
-        identity = IDENTITY.get()
-        if identity is None:
-            raise SignedOut('nobody is logged in here')
-        return self.access.guard(self.root, identity)
+        return self.access.guard(self.root, _current_identity())
 
     @property
     def root_services(self) -> Services:
@@ -101,13 +93,17 @@ class Backend:
         """The same for the current caller. Raises the same errors as calling the backend."""
         if self.access is None:
             return self.root_services
-        identity = IDENTITY.get()
-        if identity is None:
-            raise SignedOut('nobody is logged in here')
-        return guard_services(self.root_services, identity, self.access.audit.write)
+        return guard_services(self.root_services, _current_identity(), self.access.audit.write)
 
     def scratch(self, person: str) -> Scratch:
         """Return a person's folder for trying tools, kept while the server runs. Raises `NotAllowed`."""
         self.caller.require(Role.OPERATOR, 'try tools')
         key = f'account {self.caller.name}' if self.access else person
         return self._scratches.setdefault(key, Scratch(self.root.services))
+
+
+def _current_identity() -> Identity:
+    identity = IDENTITY.get()
+    if identity is None:
+        raise SignedOut('nobody is logged in here')
+    return identity

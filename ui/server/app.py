@@ -45,7 +45,7 @@ from ui.pages.shared.attention import Attentions
 from ui.pages.tools import page as tools
 from ui.pages.traffic import page as traffic
 from ui.pages.wall import page as wall
-from ui.server.access_settings import AccessSettings
+from ui.server.access_settings import OPEN_TO_THIS_MACHINE, AccessSettings
 from ui.server.clients import free_closed_pages
 from ui.server.grace import grace_period
 from ui.server.lazy_app import LazyApp
@@ -104,7 +104,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
     grace: float = 0.0,
     failed: Callable[[Exception], None] | None = None,
     fleet: Callable[[Conductor], FleetView] | None = None,
-    access_settings: AccessSettings | None = None,
+    access_settings: AccessSettings = OPEN_TO_THIS_MACHINE,
     url: str = '',
 ) -> FastAPI:
     """Build the application, without the pages, which are registered with NiceGUI to be mounted in it.
@@ -159,12 +159,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
             placer=workers.schedules if workers else None,
         )
         services.start()
-        backend.open(
-            conductor,
-            access,
-            fleet=workers,
-            services=services,
-        )
+        backend.open(conductor, access, fleet=workers, services=services)
         background_tasks.create(reload_signed_out(backend), name='reload pages of those who are logged out')
 
     @asynccontextmanager
@@ -217,14 +212,14 @@ def draw_topbar(backend: Backend, attentions: Attentions) -> None:
     draw_account_menu(backend)
 
 
-async def access_if_required(access_settings: AccessSettings | None, access: Access) -> Access | None:
+async def access_if_required(access_settings: AccessSettings, access: Access) -> Access | None:
     """Return access control; None if no login is required."""
-    return access if (access_settings and access_settings.required) or await access.accounts.any() else None
+    return access if access_settings.required or await access.accounts.any() else None
 
 
-def provider_of(access_settings: AccessSettings | None) -> Provider | None:
+def provider_of(access_settings: AccessSettings) -> Provider | None:
     """Return the identity provider, if one is configured."""
-    return Provider(access_settings.provider) if access_settings and access_settings.provider else None
+    return Provider(access_settings.provider) if access_settings.provider else None
 
 
 async def warn_if_unsandboxed(conductor: Conductor) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
 from engine import Conductor, EngineError
-from ui.server.access_settings import AccessSettings
+from ui.server.access_settings import LOCAL_NAMES, OPEN_TO_THIS_MACHINE, AccessSettings
 from ui.server.metrics import Metrics
 from ui.settings import Locks, ServerPaths
 from ui.web.backend import Backend
@@ -28,8 +28,6 @@ from ui.web.fleet import FleetView
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-LOCAL_NAMES = ('localhost', '127.0.0.1', '::1', '[::1]')
-"""The host names used by browsers on this machine. Any other may belong to a site that points here."""
 PORT_TRIES = 100
 """Number of ports to try, starting with the requested one."""
 RECONNECT_SECONDS = 15
@@ -154,7 +152,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
     origins: Collection[str] = (),
     grace: float = 0.0,
     fleet: Callable[[Conductor], FleetView] | None = None,
-    access_settings: AccessSettings | None = None,
+    access_settings: AccessSettings = OPEN_TO_THIS_MACHINE,
 ) -> None:
     """Serve until a signal arrives; then release the runs, so that the next server resumes them.
 
@@ -182,7 +180,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
         nonlocal failure
         failure, server.should_exit = error, True
 
-    url = (access_settings.url if access_settings else '') or page_url(listening)
+    url = access_settings.url or page_url(listening)
     app = build(open_conductor, places, locks, origins, metrics, grace, end, fleet, access_settings, url)
     add_middleware(app, origins, access_settings)
     core.sio.eio.cors_allowed_origins = None  # the page's own origin only; NiceGUI accepts any
@@ -234,9 +232,7 @@ def load_nicegui() -> None:
             del sys.modules[name]
 
 
-def add_middleware(
-    app: FastAPI, origins: Collection[str], access_settings: AccessSettings | None = None
-) -> None:
+def add_middleware(app: FastAPI, origins: Collection[str], access_settings: AccessSettings) -> None:
     """Add the middleware for all requests; the last one added runs first."""
     from asgi_correlation_id import CorrelationIdMiddleware
     from starlette.middleware.gzip import GZipMiddleware
@@ -253,9 +249,7 @@ def add_middleware(
     backend: Backend = app.state.backend
     app.add_middleware(HeadRequests)
     app.add_middleware(RequireLogin, access=lambda: backend.access)
-    app.add_middleware(
-        TrustedHostMiddleware, allowed_hosts=list(access_settings.names if access_settings else LOCAL_NAMES)
-    )
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(access_settings.names))
     app.add_middleware(OwnRequests, shared=(PREFIX, MCP), origins=origins)
     app.add_middleware(PlainErrors, below=PREFIX)
     app.add_middleware(CorrelationIdMiddleware, validator=is_request_id)

@@ -1,13 +1,26 @@
-"""Grace period: time for live model calls to finish when their process is shut down."""
+"""Signals to exit, and the grace period in which live model calls may finish after one."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def signal_handlers(handlers: Mapping[signal.Signals, Callable[[], object]]) -> Iterator[None]:
+    """Call these functions on the event loop when their signals arrive."""
+    loop = asyncio.get_running_loop()
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
+    try:
+        yield
+    finally:
+        for number in handlers:
+            loop.remove_signal_handler(number)
 
 
 @contextlib.contextmanager
@@ -21,11 +34,8 @@ def grace_period(seconds: float) -> Iterator[asyncio.Future[None]]:
             over.set_result(None)
 
     timer = loop.call_later(seconds, end)
-    for number in SIGNALS:
-        loop.add_signal_handler(number, end)
-    try:
-        yield over
-    finally:
-        timer.cancel()
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
+    with signal_handlers(dict.fromkeys(SIGNALS, end)):
+        try:
+            yield over
+        finally:
+            timer.cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
 from engine import Conductor, EngineError, Status, Transition
 from engine.errors import JournalError
@@ -13,6 +13,7 @@ from engine.journal import Fold
 from engine.records import Delta, JournalOutage, Outcome, RunId
 from ui.cli.exit_codes import ExitCode, exit_code_of
 from ui.cli.output.reporters import Reporter
+from ui.server.grace import signal_handlers
 
 Ask = Callable[[Conductor, Fold], Awaitable[bool]]
 """Asks a person how to continue a paused run, and passes it to the conductor. False releases the run."""
@@ -34,7 +35,7 @@ async def follow(
     """
     following = _Follower(conductor, reporter, ask)
     reader = asyncio.create_task(following.read(begin, after))
-    with _on_signals(lambda: following.interrupt(reader), reader.cancel):
+    with signal_handlers({signal.SIGINT: lambda: following.interrupt(reader), signal.SIGTERM: reader.cancel}):
         await asyncio.wait([reader])
     following.stop()
     if not reader.cancelled():
@@ -122,15 +123,3 @@ class _Follower:
         # Refused: it has ended, or cannot be journaled at the moment. The second Ctrl+C still works.
         with contextlib.suppress(EngineError):
             await self._conductor.cancel(run, 'Ctrl+C in the terminal')
-
-
-@contextlib.contextmanager
-def _on_signals(interrupt: Callable[[], object], terminate: Callable[[], object]) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, interrupt)
-    loop.add_signal_handler(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
-        loop.remove_signal_handler(signal.SIGTERM)

@@ -8,7 +8,7 @@ import io
 import json
 import logging
 import secrets
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -118,37 +118,22 @@ class AuditLog:
 
     async def lines(self, query: AuditQuery) -> list[AuditLine]:
         """Return the matching lines, newest first."""
-        return [line async for line in self._matching(query)]
-
-    async def _matching(self, query: AuditQuery) -> AsyncIterator[AuditLine]:
-        found, until, seen = 0, query.until, set[str]()
+        found, until, seen = list[AuditLine](), query.until, set[str]()
         while True:
-            page = await self._journal.entries(
-                EntryQuery(
-                    kind=KIND,
-                    state=query.who,
-                    until=until,
-                    newest=True,
-                    limit=PAGE,
-                )
-            )
+            asked = EntryQuery(kind=KIND, state=query.who, until=until, newest=True, limit=PAGE)
+            page = await self._journal.entries(asked)
             fresh = [entry for entry in page if entry.key not in seen]
             for entry in fresh:
                 if query.since is not None and entry.rank < query.since:
-                    return
+                    return found
                 line = _line_of(entry)
                 if _matches(line, query):
-                    found += 1
-                    yield line
-                    if found >= query.limit:
-                        return
+                    found.append(line)
+                    if len(found) >= query.limit:
+                        return found
             if len(page) < PAGE or not fresh:
-                return
+                return found
             until, seen = page[-1].rank, {entry.key for entry in page}
-
-    async def forget(self, before: float) -> int:
-        """Remove lines older than a moment; return their number."""
-        return await self._journal.forget_entries(EntryQuery(kind=KIND, until=before))
 
 
 def _matches(line: AuditLine, query: AuditQuery) -> bool:

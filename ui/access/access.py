@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import secrets
 from collections import OrderedDict
+from dataclasses import replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -173,7 +174,7 @@ class Access:
             'address': EntryQuery(kind=ATTEMPT, state=place),
             'account': EntryQuery(kind=ATTEMPT, about=attempt.about),
         }
-        stored = Entry(**{**{name: getattr(attempt, name) for name in attempt.__slots__}, 'version': 1})
+        stored = replace(attempt, version=1)
         for what, query in limits.items():
             if len(await self._journal.entries(query)) > MAX_ATTEMPTS[what]:
                 await self._journal.write_entries([], [stored])

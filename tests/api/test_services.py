@@ -64,7 +64,6 @@ INSIDE = {
     Inbox: {'clean_up'},
     Notifications: {
         'run',
-        'close',
         'process_new_steps',
         'adopt_overdue',
         'clean_up',

@@ -113,9 +113,8 @@ class Destinations:
         """Change some fields. Raises `UnknownDestination`, `InvalidInput`, `EntryChanged`."""
         entry = await self._entry(destination)
         found = _destination_of(entry)
-        paused_before = found.paused
         made = replace(found, **values)
-        if paused_before and not made.paused:
+        if found.paused and not made.paused:
             made = replace(made, problem='')
         validate(made)
         await self._journal.write_entries([replace(entry, body=asdict(made))])
@@ -138,11 +137,9 @@ def _destination_of(entry: Entry) -> Destination:
 
 def validate(given: Destination) -> None:
     """Raise `InvalidInput`, naming the field, for a destination that cannot work."""
-    problems = {
-        name: f'must have 1 to {MAX_TEXT} characters'
-        for name in ('name',)
-        if not 0 < len(getattr(given, name).strip()) <= MAX_TEXT
-    }
+    problems: dict[str, str] = {}
+    if not 0 < len(given.name.strip()) <= MAX_TEXT:
+        problems['name'] = f'must have 1 to {MAX_TEXT} characters'
     if given.channel not in get_args(Channel):
         problems['channel'] = f'must be one of {", ".join(get_args(Channel))}, not {given.channel!r}'
     elif problem := address_problem(given.channel, given.address):

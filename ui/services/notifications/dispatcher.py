@@ -109,7 +109,7 @@ class Dispatcher:
         try:
             destination = await self._destinations.get(message.destination)
         except UnknownDestination:
-            await self._outbox.drop([message])
+            await self._outbox.drop(message)
             return replace(message, state='failed')
         if destination.paused:
             # Postponed until the destination is no longer paused.

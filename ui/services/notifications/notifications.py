@@ -52,7 +52,7 @@ class Notifications:
         url: str = '',
         delays: tuple[float, ...] = DELAYS,
     ) -> None:
-        self._conductor, self._channels, self.url = conductor, channels, url
+        self._conductor, self.url = conductor, url
         journal, clock = conductor.journal, conductor.clock
         self.destinations, self._outbox = Destinations(journal, clock), Outbox(journal)
         self._dispatcher = Dispatcher(self._outbox, self.destinations, channels, clock, delays)
@@ -134,10 +134,6 @@ class Notifications:
                         continue
         finally:
             await self._dispatcher.close()
-
-    async def close(self) -> None:
-        """Close the connections to receivers."""
-        await self._channels.close()
 
     async def process_new_steps(self) -> int:
         """Read new steps, store and send the messages for them; return the number of messages."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -64,9 +65,9 @@ class Message:
         return f'{self.destination}/{self.run}'
 
     @property
-    def place(self) -> tuple[float, int, int, str]:
+    def place(self) -> tuple[int, int, str]:
         """Its sort key within its lane."""
-        return (self.step, self.number, 0, self.id)
+        return (self.step, self.number, self.id)
 
 
 MESSAGE = TypeAdapter(Message)
@@ -121,18 +122,15 @@ class Outbox:
         await self._journal.write_entries([_entry(message)])
         return replace(message, version=message.version + 1)
 
-    async def drop(self, messages: Iterable[Message]) -> None:
-        """Delete messages that are no longer wanted."""
-        for message in messages:
-            try:
-                await self._journal.write_entries([], [_entry(message)])
-            except EntryChanged:
-                continue
+    async def drop(self, message: Message) -> None:
+        """Delete a message that is no longer wanted."""
+        with suppress(EntryChanged):
+            await self._journal.write_entries([], [_entry(message)])
 
-    async def clean_up(self, before: float) -> int:
-        """Delete messages sent or abandoned before a time; return their number."""
-        queries = [EntryQuery(kind=KIND, state=state, until=before) for state in ('sent', 'failed')]
-        return sum([await self._journal.forget_entries(query) for query in queries])
+    async def clean_up(self, before: float) -> None:
+        """Delete messages sent or abandoned before a time."""
+        for state in ('sent', 'failed'):
+            await self._journal.forget_entries(EntryQuery(kind=KIND, state=state, until=before))
 
 
 def _entry(message: Message) -> Entry:

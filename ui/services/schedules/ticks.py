@@ -68,8 +68,10 @@ class Ticks:
         Raises:
             JournalError: the journal cannot be written at present; the tick stays claimed.
         """
+        done = replace(tick, state='started')
         try:
-            with acting_as(ACTOR.get() or source.actor):
+            # A conflict: a process was killed right after it had started the run.
+            with acting_as(ACTOR.get() or source.actor), suppress(JournalConflict):
                 await self._conductor.start(
                     action.pattern,
                     {**action.parameters, **tick.parameters},
@@ -80,10 +82,6 @@ class Ticks:
                     approvals=action.approvals,
                     run=tick.run,
                 )
-            done = replace(tick, state='started')
-        except JournalConflict:
-            # A process was killed right after it had started the run.
-            done = replace(tick, state='started')
         except JournalError:
             raise
         except EngineError as error:

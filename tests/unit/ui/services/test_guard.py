@@ -26,7 +26,6 @@ FOR_SERVER = {
     'process_new_steps',
     'check_due',
     'check_folders',
-    'close',
     'clean_up',
     'validate',
     'notify_assignee',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from engine import Status, Transition
 from engine.journal import Fold
@@ -17,7 +17,7 @@ from ui.services.notifications.destinations import EventType
 class Notice:
     """Something about a run to notify people of."""
 
-    event: EventType
+    event: EventType | Literal['test']
     step: int
     time: Instant
     text: str

@@ -81,8 +81,8 @@ class Notifications:
         """Send an empty test message. Raises `UnknownDestination`."""
         found = await self.destinations.get(destination)
         now = self._conductor.clock.now()
-        text = 'Hemicycle can send notifications here'
-        message = self._message(found, 'test', NO_RUN, 'Test', 0, text, now, {}, salt=repr(now))
+        notice = Notice(event='test', step=0, time=now, text='Hemicycle can send notifications here')
+        message = self._message(found, NO_RUN, 'Test', notice, salt=repr(now))
         (stored,) = await self._outbox.add([message])
         self._dispatcher.add([stored])
         return stored
@@ -92,21 +92,17 @@ class Notifications:
         if not item.assignee:
             return
         now, ask = self._conductor.clock.now(), item.ask
-        data = {'question': ask.id, 'digest': ask.digest, 'assignee': item.assignee, 'by': by}
-        text, info = f'{item.assignee}: {ask.text}', await self._conductor.info(ask.run)
+        notice = Notice(
+            event='question.assigned',
+            step=ask.step,
+            time=now,
+            text=f'{item.assignee}: {ask.text}',
+            number=1_000,
+            data={'question': ask.id, 'digest': ask.digest, 'assignee': item.assignee, 'by': by},
+        )
+        info = await self._conductor.info(ask.run)
         made = [
-            self._message(
-                one,
-                'question.assigned',
-                ask.run,
-                item.title,
-                ask.step,
-                text,
-                now,
-                data,
-                number=1_000,
-                salt=repr(now),
-            )
+            self._message(one, ask.run, item.title, notice, salt=repr(now))
             for one in await self.destinations.list()
             if one.wants('question.assigned', item.pattern, item.tags, item.assignee)
             and _may_notify(one, info, item.assignee)
@@ -215,45 +211,26 @@ class Notifications:
             self._folds.popitem(last=False)
 
     def _messages(self, info: RunInfo, notice: Notice, wanted: Sequence[Destination]) -> list[Message]:
+        data = {**notice.data, 'pattern': info.pattern, 'tags': list(info.tags)}
+        described = replace(notice, data=data)
         return [
-            self._message(
-                one,
-                notice.event,
-                info.id,
-                info.title or info.id,
-                notice.step,
-                notice.text,
-                notice.time,
-                {**notice.data, 'pattern': info.pattern, 'tags': list(info.tags)},
-                number=notice.number,
-            )
+            self._message(one, info.id, info.title or info.id, described)
             for one in wanted
             if one.created <= notice.time
             and one.wants(notice.event, info.pattern, info.tags, info.author if info.private else '')
             and _may_notify(one, info)
         ]
 
-    def _message(  # noqa: PLR0913  (what a message holds)
-        self,
-        destination: Destination,
-        event: str,
-        run: RunId,
-        title: str,
-        step: int,
-        text: str,
-        time: float,
-        data: dict[str, Any],
-        *,
-        number: int = 0,
-        salt: str = '',
+    def _message(
+        self, destination: Destination, run: RunId, title: str, notice: Notice, *, salt: str = ''
     ) -> Message:
-        redact = self._conductor.services.redact
-        text, title = redact(text), redact(title)
+        redact, step, data = self._conductor.services.redact, notice.step, notice.data
+        text, title = redact(notice.text), redact(title)
         asked = data.get('question')
         path = question_path(asked) if asked else (f'/runs/{run}?at={step}' if run else '/inbox')
         payload = {
-            'type': event,
-            'timestamp': datetime.fromtimestamp(time, UTC).isoformat(),
+            'type': notice.event,
+            'timestamp': datetime.fromtimestamp(notice.time, UTC).isoformat(),
             'data': {
                 **({'run': run, 'title': title, 'step': step} if run else {}),
                 'text': text,
@@ -262,15 +239,15 @@ class Notifications:
             },
         }
         return Message(
-            id=message_id(destination.id, run, step, number, salt or event),
+            id=message_id(destination.id, run, step, notice.number, salt or notice.event),
             destination=destination.id,
-            event=event,
+            event=notice.event,
             run=run,
             title=title,
             step=step,
-            number=number,
+            number=notice.number,
             text=text,
-            created=time,
+            created=notice.time,
             payload=payload,
             at=self._conductor.clock.now(),
         )

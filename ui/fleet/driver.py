@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, Final
 
@@ -28,14 +28,6 @@ LINGER_SECONDS: Final = 2.0
 RETRY_DELAY = timedelta(seconds=1)
 
 
-@dataclass(slots=True)
-class _Driven:
-    """A run driven here by an attempt of an activity."""
-
-    shown: DrivenRun
-    attempt: object
-
-
 class Driver:
     """Drives the runs that Temporal assigns to this process.
 
@@ -47,14 +39,15 @@ class Driver:
 
     def __init__(self, runs: LiveRuns, *, max_runs: int, grace: float) -> None:
         self._runs, self.max_runs, self._grace = runs, max_runs, grace
-        self._driven: dict[RunId, _Driven] = {}
+        self._driven: dict[RunId, DrivenRun] = {}
+        """The runs driven here; each object is that of one attempt of the activity."""
         self._freed = asyncio.Event()
         self._draining = self._is_cut_short = False
 
     @property
     def driven(self) -> tuple[DrivenRun, ...]:
         """The runs driven here, oldest first."""
-        return tuple(one.shown for one in self._driven.values())
+        return tuple(self._driven.values())
 
     @property
     def has_room(self) -> bool:
@@ -94,11 +87,10 @@ class Driver:
                 raise
 
     @contextlib.asynccontextmanager
-    async def _register(self, run: RunId, pattern: str) -> AsyncIterator[_Driven]:
-        since = self._runs.services.clock.now()
+    async def _register(self, run: RunId, pattern: str) -> AsyncIterator[DrivenRun]:
         before = self._driven.get(run)
-        shown = before.shown if before else DrivenRun(run=run, pattern=pattern, since=since)
-        self._driven[run] = seat = _Driven(shown, object())
+        since = before.since if before else self._runs.services.clock.now()
+        self._driven[run] = seat = DrivenRun(run=run, pattern=pattern, since=since)
         try:
             yield seat
         finally:

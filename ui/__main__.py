@@ -14,6 +14,7 @@ from ui.cli.app import app
 
 if TYPE_CHECKING:
     from storage import BackupInfo, CopyInfo, SqlJournal
+    from storage import Settings as Database
     from storage.s3.files import S3Files
     from ui.settings import Locks, Settings
 
@@ -23,24 +24,19 @@ class Stores:
 
     def name(self, settings: Settings) -> str:
         """The database, fit for a screen. Raises `InvalidInput` if the URL names none."""
-        from storage import Settings as Database
-
-        return Database(database=settings.database).name
+        return _database(settings).name
 
     def file(self, settings: Settings) -> Path | None:
         """The database file; None on PostgreSQL. Raises `InvalidInput` if the URL names neither."""
-        from storage import Settings as Database
-
-        database = Database(database=settings.database)
+        database = _database(settings)
         return None if database.on_postgres else database.path
 
     def locks(self, settings: Settings) -> Locks:
         """The locks; the same for every spelling of one file's name."""
         if (named := self.file(settings)) is None:
-            from storage import Settings as Database
             from storage.postgres.locks import PostgresLocks
 
-            return PostgresLocks(Database(database=settings.database))
+            return PostgresLocks(_database(settings))
         from storage import FileLocks
 
         file = named.resolve()
@@ -56,53 +52,53 @@ class Stores:
 
     async def open(self, settings: Settings) -> SqlJournal:
         """Open the database, creating it if necessary."""
-        from storage import Settings as Database
         from storage import open_journal
 
-        return await open_journal(Database(database=settings.database, synchronous=settings.synchronous))
+        return await open_journal(_database(settings))
 
     def back_up(self, settings: Settings, target: Path) -> BackupInfo:
         """Write a backup."""
-        from storage import Settings as Database
         from storage import write_backup
 
-        return write_backup(Database(database=settings.database), settings.workspaces, target)
+        return write_backup(_database(settings), settings.workspaces, target)
 
     def restore(self, archive: Path, settings: Settings) -> BackupInfo:
         """Put a backup where nothing is yet."""
-        from storage import Settings as Database
         from storage import read_backup
 
-        return read_backup(archive, Database(database=settings.database), settings.workspaces)
+        return read_backup(archive, _database(settings), settings.workspaces)
 
     def copy(self, source: Settings, target: Settings, progress: Callable[[int, int], None]) -> CopyInfo:
         """Copy a whole database into an empty one."""
-        from storage import Settings as Database
         from storage import copy_database
 
-        return copy_database(Database(database=source.database), Database(database=target.database), progress)
+        return copy_database(_database(source), _database(target), progress)
 
     def inspect(self, settings: Settings) -> BackupInfo:
         """Check the database, and count what it holds."""
-        from storage import Settings as Database
         from storage import inspect_database
 
         if file := self.file(settings):
             return inspect_database(file)
         from storage.postgres.inspection import inspect_postgres
 
-        return inspect_postgres(Database(database=settings.database))
+        return inspect_postgres(_database(settings))
 
     def incomplete_runs(self, settings: Settings) -> dict[str, int]:
         """The runs that lack steps."""
-        from storage import Settings as Database
         from storage import incomplete_runs
 
         if file := self.file(settings):
             return incomplete_runs(file)
         from storage.postgres import inspection
 
-        return inspection.incomplete_runs(Database(database=settings.database))
+        return inspection.incomplete_runs(_database(settings))
+
+
+def _database(settings: Settings) -> Database:
+    from storage import Settings as Database
+
+    return Database(database=settings.database, synchronous=settings.synchronous)
 
 
 def main() -> None:

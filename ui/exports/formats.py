@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +12,7 @@ import yaml
 
 from engine import Conductor
 from engine.history import Redaction, RegressionTest
-from engine.records import RunId
+from engine.records import RunId, RunInfo
 from ui.exports.markdown import write_transcript
 from ui.exports.offline_page import render_page
 
@@ -68,6 +69,13 @@ FORMATS: dict[FormatName, ExportFormat] = {
 }
 
 
+def file_name(info: RunInfo, form: FormatName) -> str:
+    """Return a file name from the run's title: letters and digits, not too long."""
+    words = '-'.join(re.findall(r'\w+', info.title.lower()))[:50].strip('-_') or info.pattern
+    family = '-family' if form == 'family' else ''
+    return f'{words}-{info.id[:6]}{family}.{FORMATS[form].end}'
+
+
 async def stream_export(conductor: Conductor, run: RunId, form: FormatName) -> AsyncIterator[bytes]:
     """Export a run piece by piece. Raises `EngineError`, before the first piece if possible."""
     match form:
@@ -77,17 +85,12 @@ async def stream_export(conductor: Conductor, run: RunId, form: FormatName) -> A
             async for text in write_transcript(conductor, run):
                 yield text.encode('utf-8', 'replace')
         case 'test':
-            yield (await make_test(conductor, run)).encode()
+            test, redaction = await conductor.save_test(run), Redaction.for_catalog(conductor.catalog)
+            yield (await asyncio.to_thread(to_yaml, test, redaction)).encode()
         case _:
             runs = await conductor.family(run) if form == 'family' else [run]
             async for piece in conductor.export_bundle(runs):
                 yield piece
-
-
-async def make_test(conductor: Conductor, run: RunId) -> str:
-    """Return a test of a run: expectations of its behaviour, and recorded replies. Raises `UnknownRun`."""
-    test = await conductor.save_test(run)
-    return await asyncio.to_thread(to_yaml, test, Redaction.for_catalog(conductor.catalog))
 
 
 def to_yaml(test: RegressionTest, redaction: Redaction) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from engine import EngineError
 from engine.history import Imported
-from engine.records import Note, RunInfo
+from engine.records import Note
 
 
 class CannotExport(EngineError):
@@ -27,12 +26,6 @@ def note_date(note: Note) -> str:
 def redaction_note(count: int) -> str:
     """Return a note about the secrets that were removed."""
     return f'{count} texts contained secrets, which were removed' if count else 'nothing was redacted'
-
-
-def file_name(info: RunInfo, end: str, *, more: str = '') -> str:
-    """Return a file name from the run's title: letters and digits, not too long."""
-    words = '-'.join(re.findall(r'\w+', info.title.lower()))[:50].strip('-_') or info.pattern
-    return f'{words}-{info.id[:6]}{more}.{end}'
 
 
 def import_message(found: Imported) -> str:

@@ -13,8 +13,7 @@ from engine.history import Imported
 from engine.records import RunId
 from ui.api.dependencies import Engine, RequestBody, Run, ids, many
 from ui.api.problems import Refusal, problems
-from ui.exports.formats import FORMATS, FormatName, stream_export
-from ui.exports.text import file_name
+from ui.exports.formats import FORMATS, FormatName, file_name, stream_export
 from ui.web.downloads import complete_download, disk_errors
 
 router = APIRouter(tags=['Sharing'])
@@ -44,9 +43,8 @@ class ExportRequest(RequestBody):
 async def export_run(conductor: Engine, run: Run, form: Annotated[FormatName, Path()]) -> Response:
     """Export a run: an offline page, a bundle (with its fork tree), a transcript, or a regression test."""
     info = await conductor.info(RunId(run))
-    made, saved = stream_export(conductor, info.id, form), FORMATS[form]
-    name = file_name(info, saved.end, more='-family' if form == 'family' else '')
-    return await complete_download(made, saved.media, name)
+    made = stream_export(conductor, info.id, form)
+    return await complete_download(made, FORMATS[form].media, file_name(info, form))
 
 
 @router.post('/exports', response_class=Response, responses=problems(404, 409, 413, 415) | EXPORTED)

@@ -13,13 +13,11 @@ from typing import Annotated
 
 import typer
 
-from engine.records import RunInfo
 from ui.cli.options import Database, Files, RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.remote import export_remotely, named_server
 from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
-from ui.exports.formats import FORMATS, FormatName, stream_export
-from ui.exports.text import file_name
+from ui.exports.formats import FormatName, file_name, stream_export
 from ui.settings import Settings, Storage
 
 EPILOG = """Examples:
@@ -95,13 +93,9 @@ async def _export(storage: Storage, settings: Settings, name: str, form: FormatN
                 sys.stdout.buffer.write(piece)
             sys.stdout.buffer.flush()
             return ''
-        path = Path(output) if output else _default_name(info, form)
+        path = Path(output or file_name(info, form))
         await _write(path, made)
         return str(path)
-
-
-def _default_name(info: RunInfo, form: FormatName) -> Path:
-    return Path(file_name(info, FORMATS[form].end, more='-family' if form == 'family' else ''))
 
 
 async def _write(path: Path, made: AsyncIterator[bytes]) -> None:

@@ -29,10 +29,10 @@ from tests.support.harness import (
     wait_for_state,
 )
 from ui.exports import run_history
-from ui.exports.formats import FORMATS, stream_export
+from ui.exports.formats import FORMATS, file_name, stream_export
 from ui.exports.markdown import escape_markdown, fence, write_transcript
 from ui.exports.offline_page import render_page
-from ui.exports.text import CannotExport, file_name
+from ui.exports.text import CannotExport
 
 pytestmark = pytest.mark.anyio
 HOSTILE = '</script><script>alert(1)</script><!-- <script> ``` ~~~~ # not a title "quoted"'

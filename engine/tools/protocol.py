@@ -162,7 +162,7 @@ class Tool:
             values = self.arguments.model_validate(self._drop_nulls(parse_arguments(arguments)))
         except ValidationError as error:
             listed = '; '.join(f'{".".join(map(str, item["loc"]))}: {item["msg"]}' for item in error.errors())
-            raise ToolError(f'the arguments of {self.name} do not fit: {listed}') from None
+            raise ToolError(f'the arguments of {self.name} are invalid: {listed}') from None
         given = {name: getattr(values, name) for name in type(values).model_fields}
         return await self.run_limited(self.call(context, **given), context)
 

@@ -108,7 +108,7 @@ def _entry(tool: Tool) -> str:
     marks = 'required' if tool.required else 'optional'
     flow = [
         f'{word} {", ".join(names)}'
-        for word, names in (('reads', tool.consumes), ('makes', tool.produces))
+        for word, names in (('reads', tool.consumes), ('produces', tool.produces))
         if names
     ]
     notes = [tool.hint, f'It {" and ".join(flow)}.' if flow else '']

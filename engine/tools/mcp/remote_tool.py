@@ -35,7 +35,7 @@ MAX_DESCRIBED = 4_000
 """Maximum characters of a description given to a model."""
 MAX_SCHEMA, MAX_NESTED, MAX_FIELDS = 100_000, 64, 500
 """Maximum characters, nesting levels and arguments of a schema given to a model."""
-NO_SCHEMA = 'The schema of its arguments is too large to be given.'
+NO_SCHEMA = 'The schema of its arguments is too large to include.'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ async def output_of(result: types.CallToolResult, context: ToolContext) -> ToolO
         parts = [json.dumps(result.structured_content, ensure_ascii=False)]
     text = '\n'.join(parts)
     if result.is_error:
-        raise ToolError(text[:MAX_DESCRIBED] or 'it failed, and did not say why')
+        raise ToolError(text[:MAX_DESCRIBED] or 'it failed without giving a reason')
     return ToolOutput(text=text or 'done; it returned nothing', images=tuple(filter(None, images)))
 
 
@@ -141,7 +141,7 @@ async def _store_content(what: str, data: str, context: ToolContext) -> str:
     try:
         content = base64.b64decode(data)
     except ValueError:
-        return f'[{what}, which cannot be read]'
+        return f'[{what}, not readable]'
     kept = ''
     if context.workspace is not None:
         kept = f', kept as artifact {await context.workspace.store(content)}'

@@ -158,7 +158,7 @@ async def call_as_task(
             task = await _poll(session, types.GetTaskRequest(params=asked), types.GetTaskResult)
             _refuse_others(task.task_id, made.task.task_id)
         if task.status == 'cancelled':
-            reason = task.status_message or 'it does not say why'
+            reason = task.status_message or 'no reason given'
             raise ToolError(f'its task is cancelled: {reason[:MAX_STATUS]}')
         # Fetch the call's result or error. A server that needs input asks during this wait.
         payload = types.GetTaskPayloadRequestParams(task_id=task.task_id)
@@ -217,7 +217,7 @@ def _refuse_others(answered: object, wanted: str) -> None:
 def _result_of(state: TaskState) -> types.CallToolResult:
     if state.status == 'completed':
         return types.CallToolResult.model_validate(state.result or {'content': []})
-    reason = str((state.error or {}).get('message') or state.status_message or 'it does not say why')
+    reason = str((state.error or {}).get('message') or state.status_message or 'no reason given')
     how = 'has failed' if state.status == 'failed' else f'is {state.status[:100]}'
     ended = TaskEnded if state.status in ('failed', 'cancelled') else ToolError
     raise ended(f'its task {how}: {reason[:MAX_STATUS]}')

@@ -250,7 +250,10 @@ async def test_a_file_that_is_an_image_is_shown(tmp_path: Path) -> None:
     context = ToolContext(key='k', workspace=workspace)
     await workspace.write('plan.png', PNG)
     made = await read_file.invoke('{"path": "plan.png"}', context)
-    assert made.text == f'plan.png is an image: image/png, {len(PNG)} bytes. Models that see are shown it.'
+    assert (
+        made.text
+        == f'plan.png is an image: image/png, {len(PNG)} bytes. Models that accept images are shown it.'
+    )
     assert await workspace.load(made.images[0].digest) == PNG
     await workspace.write('huge.png', PNG + bytes(MAX_BYTES))
     with pytest.raises(ToolError, match=r'huge\.png: .*it is too large for a model: at most 3,750,000 bytes'):

@@ -338,7 +338,7 @@ async def test_a_missing_list_of_tools_fails_no_call() -> None:
         (['working', 'another session'], f'its task is lost: Session terminated; {LOST}'),
         (['working', 'an error'], f'its task is lost: it answered with HTTP 500 Oh no; {LOST}'),
         (['working', 'hangs up'], f'; {LOST}'),
-        (['working', 'cancelled'], 'its task is cancelled: it does not say why'),
+        (['working', 'cancelled'], 'its task is cancelled: no reason given'),
         (['working', 'no JSON'], 'its task is lost: Failed to parse JSON response'),
     ],
 )  # fmt: skip

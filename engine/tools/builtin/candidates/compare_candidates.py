@@ -20,10 +20,10 @@ async def compare_candidates(
     first: Annotated[
         str, Field(max_length=100, description='A candidate, such as `coder1`; `coder1@1` is its version 1')
     ],
-    second: Annotated[str, Field(max_length=100, description='The other one, or another version')],
-    path: Annotated[str, Field(description='A file or a folder in both; nothing for all files')] = '',
+    second: Annotated[str, Field(max_length=100, description='The other candidate, or another version')],
+    path: Annotated[str, Field(description='A file or folder in both; empty for all files')] = '',
 ) -> str:
-    """Show how two candidates differ, as a unified diff."""
+    """Show the differences between two candidates as a unified diff."""
     before, after = _snapshot(context, first), _snapshot(context, second)
     inside = '/'.join(split_path(path))
     changes = await asyncio.to_thread(diff_snapshots, context.files.objects, before, after)

@@ -19,24 +19,24 @@ MAX_SECONDS = 600
     needs=('sandbox',),
     side_effects=True,
     seconds=MAX_SECONDS + 30,
-    hint='Before you rely on what an author says about its tests.',
+    hint="Use before you rely on an author's claims about its tests.",
 )
 async def test_candidate(
     context: ToolContext,
-    candidate: Annotated[str, Field(max_length=100, description='Whose implementation, such as `coder1`')],
+    candidate: Annotated[str, Field(max_length=100, description='The candidate, such as `coder1`')],
     path: Annotated[
-        str, Field(description='A file or a folder with tests in its folder; nothing for all of them')
+        str, Field(description='A test file or folder inside its folder; empty for all tests')
     ] = '',
     keyword: Annotated[str, Field(max_length=200, description='Only tests whose names match this')] = '',
-    seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='How long they may take')] = 120,
+    seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='Time limit in seconds')] = 120,
 ) -> str:
-    """Run the tests in your copy of a candidate's folder: how many passed, and what went wrong."""
+    """Run the tests in your copy of a candidate's folder. Reports how many passed, and any failures."""
     versions = candidate_versions(context, candidate)
     options = select_tests(path, keyword)
     command = '' if options else str(context.facts.get('command') or '')
     copy = context.files.subfolder(candidate)
     if not await copy.entries(deep=False):
-        raise ToolError(f'{candidate}: there is no copy of it in your folder')
+        raise ToolError(f'{candidate}: your folder has no copy of it')
     tested = await run_test_suite(copy, context.commands, options=options, command=command, seconds=seconds)
     which = ''.join([f', {path}' if path else '', f', {keyword!r}' if keyword else ''])
     return f'{candidate} version {len(versions)}{which}: {tested.text}'

@@ -25,28 +25,28 @@ MAX_CHAPTERS = 12
 
 
 class Chapter(BaseModel):
-    """Where a chapter begins."""
+    """A chapter and its start time."""
 
     model_config = ConfigDict(extra='forbid')
 
-    start: str = Field(description='Its time: 00:00, 12:30 or 1:02:03')
-    title: str = Field(min_length=1, max_length=200, description='What it is about')
+    start: str = Field(description='Its start time, such as 00:00, 12:30 or 1:02:03')
+    title: str = Field(min_length=1, max_length=200, description='Its topic')
 
 
 @tool(
     category='podcast',
     side_effects=True,
-    hint='Name the chapters by what you have read; without any they are found at pauses.',
+    hint='Pass chapters named after what you have read; without any, they are placed at pauses.',
     consumes=('transcript',),
     produces=('chapters',),
 )
 async def chapter_markers(
     context: ToolContext,
     chapters: Annotated[
-        list[Chapter], Field(max_length=100, description='In order; the first begins at 00:00')
+        list[Chapter], Field(max_length=100, description='In order; the first starts at 00:00')
     ] = [],  # noqa: B006
 ) -> ToolOutput:
-    """Make the chapters of the show and write them to chapters.json, in the format of podcast players."""
+    """Make the chapters of the show and write them to chapters.json, in a format for podcast players."""
     transcript = transcript_of(context)
     found, notes = _at_pauses(transcript['cues']), list[str]()
     if chapters:
@@ -56,7 +56,7 @@ async def chapter_markers(
     document = {'version': VERSION, 'chapters': found}
     await context.files.write(FILE, json.dumps(document, ensure_ascii=False, indent=2).encode())
     if transcript.get('estimated'):
-        notes.append('Their times are estimates: the transcript does not have them.')
+        notes.append('The times are estimates: the transcript has none.')
     text = '\n'.join([f'{chapter_list(found)}\n\nWritten to {FILE}.', *notes])
     return ToolOutput(text=text, artifacts={'chapters': found})
 
@@ -81,16 +81,16 @@ def _check_chapters(chapters: Sequence[Chapter], duration: float) -> tuple[list[
             wrong.append(f'{at}: {error}')
             continue
         if start >= duration:
-            wrong.append(f'{at}: the show is over at {format_time(duration)}')
+            wrong.append(f'{at}: the show ends at {format_time(duration)}')
         elif found and start <= found[-1]['startTime']:
-            wrong.append(f'{at}: each begins after the one before it')
+            wrong.append(f'{at}: it must be later than the previous chapter')
         else:
             found.append({'startTime': start, 'title': chapter.title})
     if not found:
         raise ToolError('; '.join(wrong))
     notes = [f'Left out: {"; ".join(wrong)}.'] if wrong else []
     if found[0]['startTime']:
-        notes.append(f'The first chapter begins at 00:00, and not at {format_time(found[0]["startTime"])}.')
+        notes.append(f'The first chapter was moved from {format_time(found[0]["startTime"])} to 00:00.')
         found[0]['startTime'] = 0.0
     return found, notes
 

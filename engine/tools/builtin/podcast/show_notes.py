@@ -17,21 +17,21 @@ from engine.tools.protocol import ToolContext, tool
 MAX_CHARACTERS = 200_000
 """Maximum characters of a transcript in one model call; longer ones are processed in parts."""
 WRITE = 'Write show notes for this episode'
-JOIN = 'Put the show notes of the parts of an episode together'
+JOIN = 'Combine the show notes of the parts of an episode'
 
 
 class ShowNotes(FrozenModel):
-    """What a listener reads of a show."""
+    """Show notes for listeners."""
 
     title: str = Field(min_length=1, description='The title of the episode')
-    summary: str = Field(min_length=1, description='What it is about, in a paragraph')
-    points: tuple[str, ...] = Field(min_length=1, max_length=12, description='What one learns of it')
-    mentioned: tuple[str, ...] = Field(default=(), description='Books, tools and places that are mentioned')
+    summary: str = Field(min_length=1, description='Its content in one paragraph')
+    points: tuple[str, ...] = Field(min_length=1, max_length=12, description='The main points, one per item')
+    mentioned: tuple[str, ...] = Field(default=(), description='Books, tools and places mentioned')
 
 
 @tool(
     category='podcast',
-    hint='Use when the chapters are made: they are put in too.',
+    hint='Use after the chapters have been made: they are included.',
     consumes=('transcript', 'chapters', 'links'),
     produces=('show_notes',),
     needs=('model',),
@@ -39,11 +39,11 @@ class ShowNotes(FrozenModel):
 )
 async def show_notes(
     context: ToolContext,
-    focus: Annotated[str, Field(max_length=2_000, description='What to stress (optional)')] = '',
+    focus: Annotated[str, Field(max_length=2_000, description='What to emphasize (optional)')] = '',
 ) -> ToolOutput:
-    """Write the show notes in Markdown: title, summary, points, chapters, what is mentioned, links."""
+    """Write the show notes in Markdown: title, summary, main points, chapters, mentions, links."""
     transcript = transcript_of(context)
-    stress = f'\n\nStress this:\n{as_data(focus)}' if focus else ''
+    stress = f'\n\nEmphasize this:\n{as_data(focus)}' if focus else ''
     spoken = transcript_parts(transcript, MAX_CHARACTERS)
     parts = []
     for number, part in enumerate(spoken, 1):

@@ -18,14 +18,14 @@ from engine.tools.sources.transcript import format_time
 
 
 class Clip(FrozenModel):
-    """A quotation and the post that it goes with."""
+    """A quotation and the post to publish it with."""
 
-    quote: str = Field(min_length=10, max_length=600, description='What is said, word by word')
-    post: str = Field(min_length=1, max_length=500, description='The post that the clip goes with')
+    quote: str = Field(min_length=10, max_length=600, description='The spoken words, verbatim')
+    post: str = Field(min_length=1, max_length=500, description='The post to publish the clip with')
 
 
 class Clips(FrozenModel):
-    """Several of them."""
+    """Several clips."""
 
     clips: tuple[Clip, ...] = Field(min_length=1, max_length=10)
 
@@ -40,7 +40,7 @@ class Clips(FrozenModel):
 )
 async def social_clips(
     context: ToolContext,
-    count: Annotated[int, Field(ge=1, le=10, description='How many')] = 3,
+    count: Annotated[int, Field(ge=1, le=10, description='Number of clips')] = 3,
 ) -> ToolOutput:
     """Find quotations for short clips, each with its time and a post. The times come from the transcript."""
     transcript = transcript_of(context)
@@ -48,19 +48,19 @@ async def social_clips(
     found: list[dict[str, Any]] = []
     invented: list[str] = []
     for part, wanted in zip(parts, _shares(count, len(parts)), strict=True):
-        question = f'Choose {wanted} quotations of this episode for short clips.\n\n{as_data(part)}'
+        question = f'Choose {wanted} quotations from this episode for short clips.\n\n{as_data(part)}'
         for again in (False, True):
             chosen: Clips = await context.ask(question, output=Clips)
             kept, missed = _check_clips(chosen.clips[:wanted], transcript['cues'])
             if kept or again:
                 break
             listed = '\n'.join(missed)
-            question += f'\n\nNobody says this word by word; copy the words as they stand:\n{as_data(listed)}'
+            question += f'\n\nNobody says this. Copy the spoken words exactly:\n{as_data(listed)}'
         found += kept
         invented += missed
     lines = [f'{_span(item)}: “{item["quote"]}”\n{item["post"]}' for item in found]
-    lines += [] if found else ['There is no clip: the model quoted nothing that is said in the show.']
-    left = [f'[left out, for nobody says it: {quote!r}]' for quote in invented]
+    lines += [] if found else ['There are no clips: the model quoted nothing that is said in the show.']
+    left = [f'[left out because nobody says it: {quote!r}]' for quote in invented]
     return ToolOutput(text='\n\n'.join([*lines, *left]), artifacts={'social_clips': found})
 
 

@@ -47,7 +47,7 @@ def transcript_parts(found: Mapping[str, Any], most: int) -> list[str]:
 @tool(
     category='podcast',
     required=True,
-    hint='Use it first: the other tools read what it makes.',
+    hint='Use it first: the other tools read its result.',
     produces=('transcript',),
     most_text=60_000,
 )
@@ -55,7 +55,10 @@ async def transcript_processor(
     context: ToolContext,
     path: Annotated[str, Field(min_length=1, description='The transcript in your folder')] = FILE,
     start: Annotated[
-        str, Field(max_length=20, description='The time to read on from, where the last answer ended')
+        str,
+        Field(
+            max_length=20, description='The time to continue from, given at the end of the previous result'
+        ),
     ] = '',
 ) -> ToolOutput:
     """Read a transcript (SRT, WebVTT or plain text) and show it with times and speakers."""
@@ -85,9 +88,9 @@ async def transcript_processor(
     length = transcript.format_time(duration, estimated=all(cue.estimated for cue in cues))
     head = f'{kind.upper()}, {length} long, {words} words{names}.'
     if encoding != 'utf-8':
-        head += f' Its encoding was taken for {encoding}.'
+        head += f' Its encoding appears to be {encoding}.'
     if found['estimated']:
-        head += ' Times with ≈ are not in it: they are estimated from the number of words.'
+        head += ' Times marked ≈ are not in it: they are estimated from the number of words.'
     return ToolOutput(text=f'{head}\n\n{_page(found, begin)}', artifacts={'transcript': found})
 
 
@@ -100,7 +103,7 @@ def _page(found: Mapping[str, Any], begin: float) -> str:
         size += len(lines[place]) + 1
         if size > MAX_SHOWN and place > first:
             shown, time = '\n'.join(lines[first:place]), transcript.format_time(found['cues'][place]['start'])
-            return f'{shown}\n[There is more: read on with start={time}]'
+            return f'{shown}\n[There is more: continue with start={time}]'
     return '\n'.join(lines[first:]) or f'[Nothing is said after {transcript.format_time(begin)}]'
 
 

@@ -14,19 +14,19 @@ from engine.tools.protocol import ToolContext, tool
 @tool(category='files', side_effects=True)
 async def edit_file(
     context: ToolContext,
-    path: Annotated[str, Field(min_length=1, description='Which file, from your folder: src/app.py')],
+    path: Annotated[str, Field(min_length=1, description='The file, relative to your folder: src/app.py')],
     old: Annotated[
         str,
         Field(
             min_length=1,
             max_length=2_000_000,
-            description='The passage exactly as it is in the file',
+            description='The passage to replace, exactly as in the file',
         ),
     ],
-    new: Annotated[str, Field(max_length=2_000_000, description='The text that replaces it')],
+    new: Annotated[str, Field(max_length=2_000_000, description='The replacement text')],
     everywhere: Annotated[bool, Field(description='Replace every occurrence')] = False,
 ) -> ToolOutput:
-    """Replace a passage of a text file in your folder; it must occur just once unless `everywhere` is set."""
+    """Replace a passage in a text file; it must occur exactly once unless `everywhere` is set."""
     try:
         text = (await context.files.read(path)).decode()
     except UnicodeDecodeError:
@@ -35,8 +35,10 @@ async def edit_file(
     if not count:
         raise ToolError(f'{path}: the passage was not found; read the file and copy the passage exactly')
     if count > 1 and not everywhere:
-        raise ToolError(f'{path}: the passage occurs {count} times; include more of the text around it')
+        raise ToolError(f'{path}: the passage occurs {count} times; include more of the surrounding text')
     line = text[: text.index(old)].count('\n') + 1
     await context.files.write(path, text.replace(old, new).encode(errors='replace'))
-    summary = f'Replaced {f"{count} passages, the first" if count > 1 else "it"} in line {line} of {path}.'
+    summary = (
+        f'Replaced {f"{count} passages, the first" if count > 1 else "the passage"} in line {line} of {path}.'
+    )
     return ToolOutput(text=summary, drops=('test_result',))

@@ -35,7 +35,9 @@ async def git(
     arguments: Annotated[
         list[str],
         Field(
-            min_length=1, max_length=200, description='As for git, one by one: ["commit", "-am", "Mend it"]'
+            min_length=1,
+            max_length=200,
+            description='The arguments, one per item: ["commit", "-am", "Fix it"]',
         ),
     ],
 ) -> ToolOutput:

@@ -13,14 +13,14 @@ from engine.workspace.workspace import MAX_ENTRIES, Entry
 @tool(category='files')
 async def list_files(
     context: ToolContext,
-    path: Annotated[str, Field(description='A folder in your folder; nothing for your folder itself')] = '',
-    deep: Annotated[bool, Field(description='Show what is in the folders inside it too')] = True,
+    path: Annotated[str, Field(description='A folder inside your folder; empty for your folder itself')] = '',
+    deep: Annotated[bool, Field(description='Include the contents of its subfolders')] = True,
 ) -> str:
     """List the files in your folder with their sizes in bytes; a folder's name ends with a slash."""
     found = await context.files.entries(path, deep=deep)
     lines = [_line(entry) for entry in found if '/.git/' not in f'/{entry.path}']
     if len(found) >= MAX_ENTRIES:
-        lines.append(f'[there is more: these are the first {MAX_ENTRIES}]')
+        lines.append(f'[there is more: only the first {MAX_ENTRIES} are shown]')
     return '\n'.join(lines) or 'There are no files.'
 
 

@@ -16,21 +16,21 @@ MAX_FILES, MAX_BYTES, MAX_SHOWN = 1_000, 1 << 20, 200
 KINDS = {'definition': ('class', 'function', 'variable'), 'usages': ('use', 'import')}
 
 
-@tool(category='files', hint='Use it rather than search where you look for a name of the code.', seconds=60)
+@tool(category='files', hint='Use it instead of search to look up a name in code.', seconds=60)
 async def navigate(
     context: ToolContext,
     what: Annotated[
         Literal['definition', 'usages', 'outline'],
         Field(description='Where a symbol is defined, where it is used, or what a file defines'),
     ],
-    symbol: Annotated[str, Field(max_length=200, description='A name: merge, or Parser.read')] = '',
-    path: Annotated[str, Field(max_length=1_000, description='Only this file or folder')] = '',
+    symbol: Annotated[str, Field(max_length=200, description='A name, such as merge or Parser.read')] = '',
+    path: Annotated[str, Field(max_length=1_000, description='Search only this file or folder')] = '',
 ) -> str:
-    """Find your way in code: definitions and usages of a symbol, or the outline of a file."""
+    """Navigate code: find the definition or usages of a symbol, or outline a file."""
     if what == 'outline' and not path:
-        raise ToolError('path: name a file')
+        raise ToolError('path: an outline needs a file')
     if what != 'outline' and not symbol:
-        raise ToolError('symbol: name one')
+        raise ToolError(f'symbol: needed to find its {what}')
     found = [place for file in await _files(context, path) for place in await _places(context, file, symbol)]
     if what == 'outline':
         chosen = [place for place in found if place.kind in ('class', 'function')]
@@ -38,8 +38,8 @@ async def navigate(
         last = symbol.rpartition('.')[2]
         chosen = [place for place in found if place.kind in KINDS[what] and _matches(place, symbol, last)]
     lines = [f'{place.path}:{place.line}: {place.kind} {place.name}' for place in chosen]
-    more = [f'[there is more: these are the first {MAX_SHOWN}]'] if len(lines) > MAX_SHOWN else []
-    return '\n'.join([*lines[:MAX_SHOWN], *more]) or f'There is no {what} of {symbol or "anything"} here.'
+    more = [f'[there is more: only the first {MAX_SHOWN} are shown]'] if len(lines) > MAX_SHOWN else []
+    return '\n'.join([*lines[:MAX_SHOWN], *more]) or f'No {what} found for {symbol or path}.'
 
 
 def _matches(place: Symbol, symbol: str, last: str) -> bool:

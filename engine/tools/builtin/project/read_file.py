@@ -15,9 +15,9 @@ from engine.tools.protocol import ToolContext, tool
 @tool(category='files', most_text=60_000)
 async def read_file(
     context: ToolContext,
-    path: Annotated[str, Field(description='Where it is, from your folder: src/app.py')],
+    path: Annotated[str, Field(description='The file, relative to your folder: src/app.py')],
     start: Annotated[int, Field(ge=1, description='The first line to show')] = 1,
-    count: Annotated[int, Field(ge=1, le=5_000, description='How many lines to show')] = 1_000,
+    count: Annotated[int, Field(ge=1, le=5_000, description='Maximum number of lines to show')] = 1_000,
 ) -> str | ToolOutput:
     """Read a text file in your folder."""
     data = await context.files.read(path)
@@ -26,12 +26,11 @@ async def read_file(
     except UnicodeDecodeError:
         text = '\0'
     if '\0' in text and (image := await keep_image(data, context.files)):
-        summary = (
-            f'{path} is an image: {image.media_type}, {len(data):,} bytes. Models that see are shown it.'
-        )
+        size = f'{len(data):,} bytes'
+        summary = f'{path} is an image: {image.media_type}, {size}. Models that accept images are shown it.'
         return ToolOutput(text=summary, images=(image,))
     if '\0' in text and image_type(data):
-        raise ToolError(f'{path}: an image that no model can be shown: {image_problem(data)}')
+        raise ToolError(f'{path}: an image that cannot be shown to a model: {image_problem(data)}')
     if '\0' in text:
         raise ToolError(f'{path}: not a text file ({len(data)} bytes)')
     lines = text.split('\n')
@@ -40,6 +39,6 @@ async def read_file(
         raise ToolError(f'{path}: the file has only {total} lines')
     shown = lines[start - 1 : start - 1 + count]
     if start == 1 and total <= count:
-        return text or '[it is empty]'
+        return text or '[the file is empty]'
     last = min(total, start - 1 + count)
     return '\n'.join(shown) + f'\n[lines {start} to {last} of {total}]'

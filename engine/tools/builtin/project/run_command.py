@@ -19,10 +19,10 @@ MAX_SECONDS = 600
 @tool(category='commands', needs=('sandbox',), side_effects=True, seconds=MAX_SECONDS + 30)
 async def run_command(
     context: ToolContext,
-    command: Annotated[str, Field(min_length=1, max_length=20_000, description='As for a shell')],
-    seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='How long it may take')] = 120,
+    command: Annotated[str, Field(min_length=1, max_length=20_000, description='The shell command')],
+    seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='Time limit in seconds')] = 120,
 ) -> ToolOutput:
-    """Run a shell command in your folder; nothing else can be changed, and there is no network."""
+    """Run a shell command in your folder. It can change nothing else and has no network access."""
     shell = shutil.which('bash') or 'sh'
     stale = await StalenessCheck.before(context)
     project = (context.facts.get('tests') or {}).get('project', '')

@@ -22,16 +22,16 @@ MAX_SECONDS = 600
     needs=('sandbox',),
     side_effects=True,
     seconds=MAX_SECONDS + 30,
-    hint='After each change; without a path and a keyword before you say that the work is done.',
+    hint='Use after each change, and without path and keyword before you report that the work is done.',
     produces=('test_result', 'test_report'),
 )
 async def run_tests(
     context: ToolContext,
-    path: Annotated[str, Field(description='A file or a folder with tests; nothing for all of them')] = '',
-    keyword: Annotated[str, Field(max_length=200, description='Only tests whose names fit this')] = '',
-    seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='How long they may take')] = 120,
+    path: Annotated[str, Field(description='A test file or folder; empty for all tests')] = '',
+    keyword: Annotated[str, Field(max_length=200, description='Only tests whose names match this')] = '',
+    seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='Time limit in seconds')] = 120,
 ) -> ToolOutput:
-    """Run your tests: how many passed, and what went wrong in the others."""
+    """Run the tests. Reports how many passed, and any failures."""
     setup: Mapping[str, str] = context.facts.get('tests') or {}
     options = select_tests(path, keyword)
     command = setup.get('command', '')
@@ -50,8 +50,8 @@ async def run_tests(
     text = tested.text
     if changed:
         text += (
-            f'\n\nThis does not count, for the tests have changed: {"; ".join(changed)}. You may add tests;'
-            ' put those that were there back as they were.'
+            f'\n\nThis does not count because the tests have changed: {"; ".join(changed)}. You may add'
+            ' tests, but restore the original ones.'
         )
     made: dict[str, object] = {'test_report': text}
     if not (options and tested.passed):  # A passing subset proves nothing about the rest.

@@ -25,16 +25,16 @@ PLACES = '/usr/local/bin:/usr/bin:/bin'
 async def search(
     context: ToolContext,
     pattern: Annotated[str, Field(min_length=1, max_length=1_000, description='A regular expression')],
-    path: Annotated[str, Field(description='A file or a folder; nothing for all of your folder')] = '',
-    literal: Annotated[bool, Field(description='Take the pattern as a plain text')] = False,
+    path: Annotated[str, Field(description='A file or folder; empty for your whole folder')] = '',
+    literal: Annotated[bool, Field(description='Treat the pattern as plain text')] = False,
 ) -> str:
-    """Find the lines in your files that match; each is shown with its file and its number."""
+    """Find matching lines in your files; each is shown with its file and line number."""
     place = '/'.join(split_path(path)) or '.'
     if await context.commands.problem() and not context.commands.unsafe:
         # A regular expression that never finishes could not be interrupted in this process.
         if not literal:
             raise ToolError(
-                f'only plain text can be searched for here (literal). {await context.commands.problem()}'
+                f'only plain text can be searched for here: set literal. {await context.commands.problem()}'
             )
         return _report(await _search_files(context.files, pattern, place))
     ripgrep = shutil.which('rg', path=PLACES)
@@ -52,7 +52,7 @@ async def search(
 def _report(lines: list[str]) -> str:
     if not lines:
         return 'Nothing matches.'
-    more = [f'[there is more: these are the first {MAX_LINES} lines]'] if len(lines) > MAX_LINES else []
+    more = [f'[there is more: only the first {MAX_LINES} lines are shown]'] if len(lines) > MAX_LINES else []
     return '\n'.join([*lines[:MAX_LINES], *more])
 
 

@@ -13,12 +13,12 @@ from engine.tools.protocol import ToolContext, tool
 @tool(category='files', side_effects=True)
 async def write_file(
     context: ToolContext,
-    path: Annotated[str, Field(min_length=1, description='Where, from your folder: src/app.py')],
-    text: Annotated[str, Field(max_length=2_000_000, description='All that the file is to hold')],
+    path: Annotated[str, Field(min_length=1, description='The file, relative to your folder: src/app.py')],
+    text: Annotated[str, Field(max_length=2_000_000, description='The complete content of the file')],
 ) -> ToolOutput:
     """Write a whole text file in your folder; missing folders are created."""
     data = text.encode(errors='replace')
     before = await context.files.write(path, data)
     lines = text.count('\n') + (not text.endswith('\n') and bool(text))
-    summary = f'{"Replaced" if before else "Made"} {path}: {lines} lines, {len(data)} bytes.'
+    summary = f'{"Replaced" if before else "Created"} {path}: {lines} lines, {len(data)} bytes.'
     return ToolOutput(text=summary, drops=('test_result',))

@@ -33,7 +33,7 @@ async def calculator(
     context: ToolContext,
     expression: Annotated[str, Field(max_length=500, description='For example (3 + 4) * 2 / 7')],
 ) -> str:
-    """Work out an arithmetic expression with + - * / // % ** and parentheses."""
+    """Evaluate an arithmetic expression with + - * / // % ** and parentheses."""
     try:
         value = _value(ast.parse(expression, mode='eval').body)
     except (SyntaxError, ValueError, RecursionError):
@@ -73,4 +73,4 @@ def _check_number(value: Any) -> int | float:
     return value  # type: ignore[no-any-return]
 
 
-TOO_LARGE = 'a number on the way is too large to be worked out'
+TOO_LARGE = 'an intermediate result is too large to compute'

@@ -13,9 +13,11 @@ from engine.tools.protocol import ToolContext, tool
 @tool(category='team')
 async def get_previous(
     context: ToolContext,
-    role: Annotated[str, Field(max_length=100, description='Whose results, such as `researcher`')],
+    role: Annotated[
+        str, Field(max_length=100, description='The role whose results to read, such as `researcher`')
+    ],
 ) -> str:
-    """Read the results that a role of your team has delivered before you."""
+    """Read the results that a role of your team has delivered so far."""
     results = context.facts.get('results')
     if results is None:
         raise ToolError('there are no shared results here: this tool is for the workers of a team')
@@ -23,7 +25,7 @@ async def get_previous(
     found = [result for result in results if result['agent_role'] == wanted]
     if not found:
         there = ', '.join(dict.fromkeys(result['agent_role'] for result in results)) or 'nobody'
-        return f'There is no result from {role!r} yet. Results are there from: {there}.'
+        return f'There is no result from {role!r} yet. There are results from: {there}.'
     return '\n\n'.join(
         f'Task {result["task_id"]} of the {wanted}'
         f'{"" if result["success"] else " (it failed)"}:\n{result["output"]}'

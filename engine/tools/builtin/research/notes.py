@@ -14,8 +14,8 @@ from engine.tools.protocol import ToolContext, tool
 async def notes(
     context: ToolContext,
     action: Annotated[Literal['write', 'read', 'list'], Field(description='What to do')],
-    title: Annotated[str, Field(max_length=100, description='Which note')] = '',
-    text: Annotated[str, Field(max_length=5_000, description='What to write')] = '',
+    title: Annotated[str, Field(max_length=100, description='The title of the note')] = '',
+    text: Annotated[str, Field(max_length=5_000, description='The text to write')] = '',
 ) -> str:
     """Keep short notes for yourself: write one, read one, or list their titles."""
     if action == 'list':

@@ -13,14 +13,14 @@ from engine.tools.protocol import ToolContext, tool
 
 
 class Analysis(FrozenModel):
-    """What a request asks for."""
+    """The requirements of a writing request."""
 
-    topic: str = Field(description='What the text is about, in a line')
-    audience: str = Field(description='Who reads it')
-    tone: str = Field(description='How it should sound')
-    target_words: int = Field(ge=50, le=20_000, description='How long it should be')
-    sections: tuple[str, ...] = Field(min_length=1, max_length=12, description='Titles of its sections')
-    research: tuple[str, ...] = Field(default=(), description='What should be looked up first')
+    topic: str = Field(description='The topic in one line')
+    audience: str = Field(description='The intended readers')
+    tone: str = Field(description='The tone of the text')
+    target_words: int = Field(ge=50, le=20_000, description='Target length in words')
+    sections: tuple[str, ...] = Field(min_length=1, max_length=12, description='Section titles')
+    research: tuple[str, ...] = Field(default=(), description='What to look up first')
 
 
 @tool(
@@ -35,6 +35,6 @@ async def analyze_prompt(
     prompt: Annotated[str, Field(min_length=1, max_length=20_000, description='The blog prompt to analyze')],
 ) -> ToolOutput:
     """Analyze a complex blog prompt to identify structure and research needs."""
-    question = f'Analyze this request for a text: what does it ask for?\n\n{as_data(prompt)}'
+    question = f'Analyze this writing request: what does it ask for?\n\n{as_data(prompt)}'
     analysis: Analysis = await context.ask(question, output=Analysis)
     return ToolOutput(text=analysis.model_dump_json(indent=1), artifacts={'analysis': analysis.model_dump()})

@@ -24,7 +24,7 @@ def content_of(context: ToolContext) -> str:
 
 @tool(
     category='content',
-    hint='Combines expanded sections into the final post, with the transitions that you give.',
+    hint='Combines expanded sections into the final post, with your transitions.',
     consumes=('section_content', 'outline'),
     produces=('content',),
 )
@@ -34,14 +34,14 @@ async def assemble_content(
         list[str],
         Field(
             max_length=40,
-            description='Section contents in their order; the title alone of one that was expanded will do',
+            description='Section contents in order; for an expanded section, its title is enough',
         ),
     ],
     transitions: Annotated[
         list[str],
         Field(
             max_length=40,
-            description='A sentence before each section but the first, or "" for none (optional)',
+            description='A sentence before each section except the first, or "" for none (optional)',
         ),
     ] = [],  # noqa: B006
     intro: Annotated[str, Field(max_length=20_000, description='Introduction (optional)')] = '',
@@ -49,7 +49,7 @@ async def assemble_content(
 ) -> ToolOutput:
     """Combine sections into the final content: title, introduction, sections with headings, conclusion.
 
-    Sections that were expanded lead over from one another already.
+    Expanded sections already begin with transitions.
     """
     written: Mapping[str, str] = context.artifacts.get('section_content', {})
     outline: Mapping[str, Any] = context.artifacts.get('outline', {})

@@ -23,7 +23,7 @@ def _missing() -> str:
 
 @tool(
     category='publishing',
-    hint='Use when the request says to publish.',
+    hint='Use when the request asks you to publish.',
     side_effects=True,
     approval=True,
     seconds=300,
@@ -35,7 +35,7 @@ async def blog_notion(
     context: ToolContext,
     title: Annotated[str, Field(min_length=1, max_length=2_000, description='The title of the draft')],
     content: Annotated[
-        str, Field(max_length=200_000, description='Markdown; nothing for the content that is there')
+        str, Field(max_length=200_000, description='Markdown; empty for the existing content')
     ] = '',
 ) -> ToolOutput:
     """Publish to the Notion drafts database."""
@@ -47,5 +47,5 @@ async def blog_notion(
         # The run's key, not the call's: a second attempt in the same run finds the first draft.
         key = context.key.partition(':')[0]
         url, made = await Notion(http, os.environ[DATABASE].strip()).publish(title, text, key)
-    summary = f'Published as a draft: {url}' if made else f'This draft is there already: {url}'
+    summary = f'Published as a draft: {url}' if made else f'This draft already exists: {url}'
     return ToolOutput(text=summary, artifacts={'published': {'url': url, 'title': title}})

@@ -27,22 +27,20 @@ async def expand_section(
     section_title: Annotated[str, Field(min_length=1, max_length=500, description='The section to expand')],
     outline: Annotated[
         str,
-        Field(max_length=50_000, description='Full outline; nothing for the one that is there'),
+        Field(max_length=50_000, description='Full outline; empty for the existing one'),
     ] = '',
     research: Annotated[Material, Field(description='Research data (optional)')] = '',
     tone: Annotated[str, Field(max_length=500, description='Writing tone (optional)')] = '',
 ) -> ToolOutput:
-    """Write one section in full, without its heading; begin with a transition from the section before it."""
+    """Write one section in full, without its heading; it begins with a transition from the previous one."""
     known = outline or as_text(context.artifacts.get('outline', ''))
     parts = [f'Write the section “{section_title}” in Markdown, without its heading.']
     if known:
         parts.append(f'The outline of the whole text:\n{as_data(known)}')
     if before := _section_before(section_title, context.artifacts.get('outline')):
-        parts.append(
-            f'It follows the section {as_data(before)}\nBegin with a sentence that leads over from it.'
-        )
+        parts.append(f'The previous section is {as_data(before)}\nBegin with a transition from it.')
     if research:
-        parts.append(f'Research to work in, with its links:\n{as_data(research)}')
+        parts.append(f'Research to include, with its links:\n{as_data(research)}')
     if tone:
         parts.append(f'Tone: {as_data(tone)}')
     text = await context.ask('\n\n'.join(parts))

@@ -18,15 +18,15 @@ Material = Annotated[
 
 
 class OutlineSection(FrozenModel):
-    """One section to be written."""
+    """One section of the outline."""
 
     title: str = Field(min_length=1, description='Its heading')
-    points: tuple[str, ...] = Field(default=(), description='What it says, one point each')
-    words: int = Field(200, ge=20, le=5_000, description='How long it should be')
+    points: tuple[str, ...] = Field(default=(), description='Its points, one per item')
+    words: int = Field(200, ge=20, le=5_000, description='Target length in words')
 
 
 class Outline(FrozenModel):
-    """A text before it is written."""
+    """The outline of a text."""
 
     title: str = Field(min_length=1, description='The title of the text')
     sections: tuple[OutlineSection, ...] = Field(min_length=1, max_length=12)
@@ -48,14 +48,14 @@ async def generate_outline(
     target_words: Annotated[int, Field(ge=0, le=20_000, description='Target word count (optional)')] = 0,
 ) -> ToolOutput:
     """Generate a structured outline for a longer text."""
-    parts = [f'Make an outline for a text about:\n{as_data(topic)}']
+    parts = [f'Write an outline for a text about:\n{as_data(topic)}']
     if analysis := context.artifacts.get('analysis'):
-        parts.append(f'What was asked for, analyzed:\n{as_data(as_text(analysis))}')
+        parts.append(f'Analysis of the request:\n{as_data(as_text(analysis))}')
     if sections:
         parts.append('Suggested sections:\n' + as_data('\n'.join(f'- {title}' for title in sections)))
     if research:
-        parts.append(f'Research to work in:\n{as_data(research)}')
+        parts.append(f'Research to include:\n{as_data(research)}')
     if target_words:
-        parts.append(f'About {target_words} words in all.')
+        parts.append(f'Target length: about {target_words} words.')
     outline: Outline = await context.ask('\n\n'.join(parts), output=Outline)
     return ToolOutput(text=outline.model_dump_json(indent=1), artifacts={'outline': outline.model_dump()})

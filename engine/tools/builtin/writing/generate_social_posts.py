@@ -42,10 +42,10 @@ class SocialPosts(FrozenModel):
 async def generate_social_posts(
     context: ToolContext,
     networks: Annotated[
-        list[Network], Field(min_length=1, max_length=4, description='For which networks')
+        list[Network], Field(min_length=1, max_length=4, description='The networks to write for')
     ] = ['mastodon', 'linkedin'],  # noqa: B006
     content: Annotated[
-        str, Field(max_length=100_000, description='What to promote; nothing for the content that is there')
+        str, Field(max_length=100_000, description='The text to promote; empty for the existing content')
     ] = '',
 ) -> ToolOutput:
     """Create promotional posts for social media."""
@@ -57,6 +57,6 @@ async def generate_social_posts(
     long = [post for post in found.posts if len(post.text) > MAX_LENGTHS[post.network]]
     if long:
         network = long[0].network
-        raise ToolError(f'the post for {network} came out longer than {MAX_LENGTHS[network]} characters')
+        raise ToolError(f'the post for {network} is longer than {MAX_LENGTHS[network]} characters')
     listed = '\n\n'.join(f'{post.network}: {post.text}' for post in found.posts)
     return ToolOutput(text=listed, artifacts={'social_posts': [post.model_dump() for post in found.posts]})

@@ -20,7 +20,7 @@ FILE = 'links.txt'
     produces=('links',),
 )
 async def static_links(context: ToolContext) -> ToolOutput:
-    """Get social media links and others that stay the same from post to post."""
+    """Get social media links and others that stay the same in every post."""
     text = configured_links()
     if context.workspace is not None and any(
         entry.path == FILE for entry in await context.workspace.entries(deep=False)

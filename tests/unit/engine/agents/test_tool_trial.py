@@ -49,7 +49,7 @@ async def test_errors_are_results(scratch: Scratch) -> None:
     refused = await scratch.use('calculator', {'expression': 'import os'})
     assert not refused.ok and 'not an arithmetic expression' in refused.text
     assert 'there is no tool' in (await scratch.use('nothing', {})).text
-    assert 'do not fit' in (await scratch.use('calculator', {'expression': 3})).text
+    assert 'are invalid' in (await scratch.use('calculator', {'expression': 3})).text
 
 
 async def test_no_run_is_touched(conductor: Conductor, scratch: Scratch) -> None:

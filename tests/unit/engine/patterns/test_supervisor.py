@@ -327,6 +327,6 @@ async def test_workers_read_earlier_results_by_role() -> None:
     assert outcome.status is Status.DONE
     assert seen == [
         'Task a of the researcher:\na by researcher',
-        "There is no result from 'reviewer' yet. Results are there from: plumber, researcher.",
+        "There is no result from 'reviewer' yet. There are results from: plumber, researcher.",
         "Task p of the plumber (it failed):\nNo worker has the role 'plumber'",
     ]

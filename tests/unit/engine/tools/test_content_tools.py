@@ -44,14 +44,14 @@ async def test_a_section_is_told_which_one_it_follows() -> None:
     await use(expand_section, here, section_title='A')
     await use(expand_section, here, section_title='B')
     first, second = here.model.prompts  # type: ignore[union-attr]
-    assert 'It follows' not in first
-    assert 'It follows the section <data>\nA\n</data>\nBegin with a sentence that leads over' in second
+    assert 'The previous section' not in first
+    assert 'The previous section is <data>\nA\n</data>\nBegin with a transition from it.' in second
 
 
 async def test_a_section_with_a_duplicate_title_gets_the_right_predecessor() -> None:
     here = context('Text.', outline={'title': 'T', 'sections': [{'title': name} for name in 'ABA']})
     await use(expand_section, here, section_title='A')
-    assert 'It follows' not in here.model.prompts[0]  # type: ignore[union-attr]
+    assert 'The previous section' not in here.model.prompts[0]  # type: ignore[union-attr]
 
 
 async def test_two_sections_with_one_title_are_both_kept() -> None:
@@ -82,7 +82,7 @@ async def test_an_outline_uses_all_research() -> None:
     here = context(OUTLINE, analysis={'topic': 'x'})
     await use(generate_outline, here, topic='t', sections=['A'], research={'k': 'v'}, target_words=300)
     (prompt,) = here.model.prompts  # type: ignore[union-attr]
-    for part in ('"topic": "x"', '- A', '"k": "v"', 'About 300 words'):
+    for part in ('"topic": "x"', '- A', '"k": "v"', 'about 300 words'):
         assert part in prompt
     assert here.artifacts['outline']['sections'][1]['words'] == 200
 
@@ -98,9 +98,9 @@ async def test_a_section_is_written_with_outline_research_and_tone() -> None:
 
 async def test_posts_are_no_longer_than_their_network_allows() -> None:
     long = {'posts': [{'network': 'x', 'text': 'y' * 281}]}
-    with pytest.raises(ToolError, match='the post for x came out longer than 280 characters'):
+    with pytest.raises(ToolError, match='the post for x is longer than 280 characters'):
         await use(generate_social_posts, context(long, content='c'), networks=['x'])
     with pytest.raises(ToolError, match='content: there is none yet'):
         await use(generate_social_posts, context(long))
-    with pytest.raises(ToolError, match='do not fit: networks'):
+    with pytest.raises(ToolError, match='are invalid: networks'):
         await generate_social_posts.run(json.dumps({'networks': ['fax']}), context())

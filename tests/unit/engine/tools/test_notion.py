@@ -115,9 +115,9 @@ async def test_the_same_run_publishes_once(configured: pytest.MonkeyPatch, keyed
     stand = Stand(keyed=keyed)
     with local(stand) as server:
         await publish(server.url, configured)
-        assert 'there already: https://notion.example/0' in await publish(server.url, configured)
+        assert 'already exists: https://notion.example/0' in await publish(server.url, configured)
         await publish(server.url, configured, run='run2')
-        assert 'there already: https://notion.example/1' in await publish(server.url, configured, run='run2')
+        assert 'already exists: https://notion.example/1' in await publish(server.url, configured, run='run2')
     assert len(stand.pages) == 2, "another run's draft of the same title is another draft"
 
 

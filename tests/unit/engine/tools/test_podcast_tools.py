@@ -244,7 +244,7 @@ async def test_even_pauses_spread_chapters_over_the_whole_show(context: ToolCont
     made = await use(chapter_markers, context)
     starts = [item['startTime'] for item in made.artifacts['chapters']]
     assert len(starts) == 12 and all(abs(start - 900 * number) <= 10 for number, start in enumerate(starts))
-    assert '00:00 0\n≈ 15:00 90\n' in made.text and 'Their times are estimates' in made.text
+    assert '00:00 0\n≈ 15:00 90\n' in made.text and 'The times are estimates' in made.text
     assert json.loads(await context.files.read('chapters.json'))['chapters'][1]['estimated'] is True
 
 
@@ -253,20 +253,20 @@ async def test_a_long_transcript_is_processed_in_parts(context: ToolContext) -> 
     await context.files.write('long.txt', text.encode())
     made = await use(transcript_processor, context, path='long.txt')
     seen = made.text
-    while '[There is more: read on with start=' in made.text:
+    while '[There is more: continue with start=' in made.text:
         start = made.text.rpartition('start=')[2].rstrip(']')
         made = await use(transcript_processor, context, path='long.txt', start=start)
         seen += made.text
     assert all(f' {number}.' in seen for number in range(800)) and '≈' in seen
     asked = context.model = Asked({'title': 'T', 'summary': 'S', 'points': ['P']})
     await use(show_notes, context)
-    assert len(asked.prompts) == 3 and 'part 2 of 2' in asked.prompts[1] and 'together' in asked.prompts[2]
+    assert len(asked.prompts) == 3 and 'part 2 of 2' in asked.prompts[1] and 'Combine' in asked.prompts[2]
 
 
 @pytest.mark.parametrize(
     ('chapters', 'says'),
     [
-        ([{'start': '59:00', 'title': 'y'}], r'chapters.0.start: the show is over'),
+        ([{'start': '59:00', 'title': 'y'}], r'chapters.0.start: the show ends'),
         ([{'start': 'now', 'title': 'x'}], r'chapters.0.start'),
         ([{'start': '00:00'}], r'chapters.0.title: Field required'),
     ],
@@ -282,9 +282,9 @@ async def test_a_bad_time_drops_only_its_chapter(context: ToolContext) -> None:
     made = await use(chapter_markers, context, chapters=named)
     found = [(item['startTime'], item['title']) for item in made.artifacts['chapters']]
     assert found == [(0.0, 'Part 0'), (60.0, 'Part 2'), (140.0, 'Part 4')]
-    assert 'Left out: chapters.1.start: ' in made.text and 'chapters.3.start: each begins after' in made.text
-    assert 'chapters.5.start: the show is over' in made.text
-    assert 'The first chapter begins at 00:00, and not at 00:10.' in made.text
+    assert 'Left out: chapters.1.start: ' in made.text and 'chapters.3.start: it must be later' in made.text
+    assert 'chapters.5.start: the show ends' in made.text
+    assert 'The first chapter was moved from 00:10 to 00:00.' in made.text
 
 
 async def test_notes_include_earlier_artifacts(context: ToolContext) -> None:
@@ -310,13 +310,13 @@ async def test_a_clip_is_found_across_several_cues(context: ToolContext) -> None
     made = await use(social_clips, context)
     (clip,) = made.artifacts['social_clips']
     assert (clip['start'], clip['end']) == (101.0, 112.0)
-    assert "left out, for nobody says it: 'Nobody says this.'" in made.text
+    assert "left out because nobody says it: 'Nobody says this.'" in made.text
 
 
 async def test_a_paraphrased_clip_is_requested_again_and_then_dropped(context: ToolContext) -> None:
     asked = context.model = Asked({'clips': [{'quote': 'Nobody says this.', 'post': 'q'}]})
     made = await use(social_clips, context)
-    assert made.ok and made.artifacts['social_clips'] == [] and 'There is no clip' in made.text
+    assert made.ok and made.artifacts['social_clips'] == [] and 'There are no clips' in made.text
     assert len(asked.prompts) == 2 and asked.prompts[1].endswith('<data>\nNobody says this.\n</data>')
 
 

@@ -57,14 +57,14 @@ async def expect_refusal(found: Tool, context: ToolContext, **arguments: Any) ->
 async def test_files_are_written_read_edited_and_listed(context: ToolContext) -> None:
     assert await use(list_files, context) == 'There are no files.'
     assert await use(write_file, context, path='src/a.py', text='one\ntwo\nthree\n') == (
-        'Made src/a.py: 3 lines, 14 bytes.'
+        'Created src/a.py: 3 lines, 14 bytes.'
     )
     assert await use(read_file, context, path='/workspace/src/a.py') == 'one\ntwo\nthree\n'
     assert await use(read_file, context, path='src/a.py', start=2, count=1) == 'two\n[lines 2 to 2 of 3]'
     assert 'has only 3 lines' in await expect_refusal(read_file, context, path='src/a.py', start=4)
     assert (
         await use(edit_file, context, path='src/a.py', old='two', new='2')
-        == 'Replaced it in line 2 of src/a.py.'
+        == 'Replaced the passage in line 2 of src/a.py.'
     )
     assert await use(read_file, context, path='src/a.py') == 'one\n2\nthree\n'
     assert 'was not found' in await expect_refusal(edit_file, context, path='src/a.py', old='two', new='x')
@@ -75,7 +75,7 @@ async def test_files_are_written_read_edited_and_listed(context: ToolContext) ->
     assert await use(list_files, context) == 'src/\nsrc/a.py  12'
     assert await use(write_file, context, path='src/a.py', text='x') == 'Replaced src/a.py: 1 lines, 1 bytes.'
     await use(write_file, context, path='empty', text='')
-    assert await use(read_file, context, path='empty') == '[it is empty]'
+    assert await use(read_file, context, path='empty') == '[the file is empty]'
     assert await use(list_files, context, deep=False) == 'empty  0\nsrc/'
 
 
@@ -129,7 +129,7 @@ async def test_both_search_backends_find_the_same_lines(context: ToolContext, se
         assert 'Traceback' not in await expect_refusal(search, context, **wrong)
     await context.files.write('many', b'hit\n' * 500)
     assert (await use(search, context, pattern='hit')).endswith(
-        '[there is more: these are the first 200 lines]'
+        '[there is more: only the first 200 lines are shown]'
     )
 
 

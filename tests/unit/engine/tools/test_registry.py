@@ -50,7 +50,7 @@ TOOLS = ToolRegistry([analyze, shell, outline, publish, muse])
 def test_the_prompt_section_lists_tools_by_category() -> None:
     assert TOOLS.only(['analyze', 'shell', 'outline']).section() == (
         '### Content\n\n'
-        '- **analyze** (optional): Analyze it. For long ones. It makes analysis.\n'
+        '- **analyze** (optional): Analyze it. For long ones. It produces analysis.\n'
         '- **outline** (required): Outline it. It reads analysis.\n\n'
         '### Commands\n\n'
         '- **shell** (optional): Run it.'
@@ -105,7 +105,7 @@ async def greet(context: ToolContext, name: str, mark: str = '!') -> str:
 async def test_null_means_omitted_for_strict_providers() -> None:
     context = ToolContext(key='x')
     assert await greet.run('{"name": "Ann", "mark": null}', context) == 'Hello Ann!'
-    with pytest.raises(ToolError, match='do not fit: name: Input should be a valid string'):
+    with pytest.raises(ToolError, match='are invalid: name: Input should be a valid string'):
         await greet.run('{"name": null}', context)
     with pytest.raises(ToolError, match='other: Extra inputs'):
         await greet.run('{"name": "Ann", "other": null}', context)

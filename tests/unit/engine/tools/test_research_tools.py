@@ -68,7 +68,7 @@ async def test_an_atom_feed_is_read_and_filtered(tmp_path: Path) -> None:
         assert 'Undated (undated)' in found.text
         one = await use(rss_feed, context, url=server.url, about='ATOMIC', limit=1)
         assert [post['title'] for post in one.artifacts['recent_posts']] == ['Atomic']
-        assert (await use(rss_feed, context, url=server.url, about='nothing')).text == 'No entry fits.'
+        assert (await use(rss_feed, context, url=server.url, about='nothing')).text == 'No entries match.'
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,9 @@ async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
         await here.result(run)
         view = await here.view(run)
         texts = [part['text'] for part in view.agents['a']['messages'][-2]['parts']]
-        assert texts[0] == 'Made make.sh: 1 lines, 18 bytes.' and texts[1].startswith('well\n[exit status 0')
+        assert texts[0] == 'Created make.sh: 1 lines, 18 bytes.' and texts[1].startswith(
+            'well\n[exit status 0'
+        )
         files = {file.path: file for file in await here.workspaces.files(run, view.files['a'])}
         assert sorted(files) == ['make.sh', 'result']
         assert await here.workspaces.content(run, files['result'].digest) == b'made\n'

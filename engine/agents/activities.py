@@ -30,8 +30,8 @@ from engine.tools.question import OpenBatch, Question
 from engine.tools.registry import ToolRegistry
 from engine.workspace.workspace import Workspace
 
-REPEAT_REQUEST = 'Answer again, all of it, and in fewer words if it is long.'
-FOLDER_NOT_SAVED = 'Your folder is not kept as it is now: %s. Remove that, or what you did is lost.'
+REPEAT_REQUEST = 'Give the whole answer again, more briefly if it is long.'
+FOLDER_NOT_SAVED = 'Your folder could not be saved: %s. Fix that, or your changes will be lost.'
 MAX_IMAGES = 20
 """Maximum number of images per request, the newest ones: each is paid for again with every turn."""
 
@@ -117,7 +117,7 @@ def _text_problem(spec: AgentSpec, agent: AgentState, reply: ModelReply) -> str:
     if spec.output:
         return ''  # Parsing its JSON finds the problem.
     if reply.data.get('finish') == 'length':
-        return 'it was cut off at its limit of length'
+        return 'it was cut off at the length limit'
     may_be_empty = agent.repairs or spec.until or agent.messages[-1].role == 'tool'
     return '' if may_be_empty or reply.message.text.strip() else 'it is empty'
 

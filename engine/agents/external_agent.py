@@ -37,17 +37,17 @@ MAX_HISTORY = 60_000
 MAX_QUOTED = 2_000
 """Maximum number of characters of each tool call and result in it."""
 OWN_TOOLS = (
-    'Your folder is the working directory, {root}. Use your own tools; where tools are named below that you '
-    'do not have, do the same with yours.'
+    'Your folder is the working directory, {root}. Use your own tools: if you lack a tool that is named '
+    'below, use your equivalent.'
 )
 CONTINUE = (
-    'You were interrupted. What you had begun may be half done: look at the files in your folder, and go on '
-    'with the task.'
+    'You were interrupted, and your last steps may be incomplete. Check the files in your folder, then '
+    'continue with the task.'
 )
 STOPPED: Mapping[str, str] = {
-    'max_tokens': 'it reached its limit of tokens',
-    'max_turn_requests': 'it reached its limit of requests in a turn',
-    'cancelled': 'it says that it was cancelled',
+    'max_tokens': 'it reached its token limit',
+    'max_turn_requests': 'it reached its limit of requests per turn',
+    'cancelled': 'it reported that it was cancelled',
 }
 
 
@@ -152,7 +152,7 @@ async def await_results(
     try:
         result['snapshots'] = {spec.folder or scope.path: await workspace.snapshot()}
     except WorkspaceOverLimit as error:
-        kept[-1] = replace(kept[-1], text=f'{kept[-1].text}\nIts folder is not kept as it is now: {error}')
+        kept[-1] = replace(kept[-1], text=f'{kept[-1].text}\nIts folder could not be saved: {error}')
     result['results'] = to_jsonable_python(kept)
     if spec.until:
         result['seconds'] = round(activity.services.clock.now() - began, 3)
@@ -168,7 +168,7 @@ def _count_cut_off(agent: AgentState) -> int:
 CUT_OFF = 'This was cut off: '
 MAX_CRASHES = 3
 """Number of crashes while tools run that an agent survives; at the next one it fails."""
-LOST = 'the agent was stopped before it had an answer.'
+LOST = 'the agent was stopped before it was answered.'
 
 
 async def _refuse_replay(activity: Activity, played: AgentModel) -> None:
@@ -176,8 +176,8 @@ async def _refuse_replay(activity: Activity, played: AgentModel) -> None:
     recorded = await activity.recorded_call()
     if recorded is not None and recorded.cassette.mode == 'replay':
         raise ModelError(
-            f'a recording has no turns of {AGENT_PREFIX}{played.agent.name}: fork the run, and let it play '
-            'what is in its journal',
+            f'a recording has no turns of {AGENT_PREFIX}{played.agent.name}: fork the run instead, and '
+            'replay its journal',
             kind='bad request',
         )
 
@@ -237,7 +237,7 @@ def _first_prompt(spec: AgentSpec, agent: AgentState, session: AgentSession) -> 
     return '\n\n'.join(
         [
             *lead,
-            'This is a new session. What was said and done before, between the marks, is yours:',
+            'This is a new session. Your conversation and actions so far are inside the data tags:',
             f'<data>\n{history}\n</data>',
             last,
             *_form_instruction(spec),
@@ -265,7 +265,9 @@ def _form_instruction(spec: AgentSpec) -> list[str]:
     if spec.output is None:
         return []
     schema = json.dumps(schema_of(spec.output), ensure_ascii=False)
-    return [f'End with an answer that is one JSON object, and nothing else, that fits this schema:\n{schema}']
+    return [
+        f'End with an answer that is one JSON object and nothing else, and matches this schema:\n{schema}'
+    ]
 
 
 def _history(messages: Sequence[Message]) -> str:
@@ -273,7 +275,7 @@ def _history(messages: Sequence[Message]) -> str:
     for message in messages:
         for part in message.parts:
             if isinstance(part, Text):
-                lines.append(f'{"You" if message.role == "assistant" else "Told"}: {part.text}')
+                lines.append(f'{"You" if message.role == "assistant" else "User"}: {part.text}')
             elif isinstance(part, ToolCall):
                 lines.append(f'You used {part.name}: {part.arguments[:MAX_QUOTED]}')
             elif isinstance(part, ToolResult):

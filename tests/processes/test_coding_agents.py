@@ -164,7 +164,7 @@ async def test_large_output_is_cut_and_hanging_commands_are_killed(sandbox: Sand
         messages = (await conductor.view(run)).agents['working']['messages']
     big, hanging = (m['parts'][0]['text'] for m in messages if m['role'] == 'tool')
     assert len(big) < 25_000 and 'cut' in big
-    assert 'longer than 0.5 s' in hanging or 'by its limit of time' in hanging
+    assert 'longer than 0.5 s' in hanging or 'at its time limit' in hanging
     assert outcome.status is Status.FAILED
 
 
@@ -213,7 +213,7 @@ async def test_navigation_finds_definitions_usages_and_outlines(tmp_path: Path) 
     assert await ask(what='outline', path='a/parser.py') == (
         'a/parser.py:4: class Parser\na/parser.py:7: function Parser.read'
     )
-    assert await ask(what='definition', symbol='nobody') == 'There is no definition of nobody here.'
+    assert await ask(what='definition', symbol='nobody') == 'No definition found for nobody.'
     for arguments in ({'what': 'outline'}, {'what': 'usages'}):
         with pytest.raises(ToolError):
             await ask(**arguments)

@@ -166,7 +166,7 @@ def _is_test(path: str) -> bool:
 def _suite(tested: SuiteResult) -> Suite:
     report: junit.Report | None = tested.report
     if report is None:
-        return Suite(problem=(' '.join(tested.text.split())[-MAX_DETAIL:] or 'the tests made no report'))
+        return Suite(problem=(' '.join(tested.text.split())[-MAX_DETAIL:] or 'the tests produced no report'))
     return Suite(
         passed=report.passed,
         failed=report.failed,

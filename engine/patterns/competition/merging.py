@@ -17,7 +17,7 @@ class Selection(FrozenModel):
     """A file that is taken from a candidate."""
 
     path: str = Field(min_length=1, description='The path of the file')
-    coder: str = Field(description='From whose implementation it is taken')
+    coder: str = Field(description='The coder whose implementation it is taken from')
 
 
 class MergePlan(FrozenModel):
@@ -26,7 +26,7 @@ class MergePlan(FrozenModel):
     files: tuple[Selection, ...] = Field(
         default=(), description='Files to take; none to keep the best as it is'
     )
-    why: str = Field(default='', description='Why, in a sentence')
+    why: str = Field(default='', description='The reason, in one sentence')
 
 
 class Conflict(FrozenModel):

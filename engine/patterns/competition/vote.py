@@ -29,11 +29,9 @@ JUDGE = Role(
 
 
 class Answer(FrozenModel):
-    """What a voter answers."""
+    """The answer of a voter."""
 
-    answer: str = Field(
-        min_length=1, max_length=2_000, description='The answer itself, as short as it can be'
-    )
+    answer: str = Field(min_length=1, max_length=2_000, description='The answer itself, as short as possible')
     why: str = Field(default='', description='The reason, in a few sentences')
 
 
@@ -50,10 +48,10 @@ class Ballot(FrozenModel):
 
 
 class Ruling(FrozenModel):
-    """What the judge says."""
+    """The ruling of the judge."""
 
-    answer: str = Field(description='The answer that is right, word for word as one of them gave it')
-    why: str = Field(default='', description='Why, in a sentence')
+    answer: str = Field(description='The correct answer, copied verbatim from a voter')
+    why: str = Field(default='', description='The reason, in one sentence')
 
 
 OPENING, CLOSING = '"\'*_`([', '"\'*_`)].,;:!?'

@@ -26,34 +26,33 @@ class Answer(FrozenModel):
 class LineComment(FrozenModel):
     """A comment on one line of a candidate's file."""
 
-    candidate: str = Field(description='Whose implementation, such as `coder1`')
-    path: str = Field(description='The file, from the folder of the candidate')
-    line: int = Field(ge=1, description='The number of the line')
+    candidate: str = Field(description='The implementation, such as `coder1`')
+    path: str = Field(description="The file, relative to the candidate's folder")
+    line: int = Field(ge=1, description='The line number')
     text: str = Field(max_length=2_000, description='What its coder should do there')
 
 
 class Position(FrozenModel):
-    """Where a reviewer stands; it is asked for as the answer of each turn."""
+    """The position of a reviewer, given as the answer of each turn."""
 
-    text: str = Field(max_length=20_000, description='What you say to the others, in plain sentences')
+    text: str = Field(max_length=20_000, description='Your message to the others, in plain sentences')
     verdict: Verdict = Field(
-        description='APPROVE: it can be delivered as it is. REVISE_BEST: the best one is revised. '
-        'REVISE_ALL: each of them is. UNDECIDED: you cannot say yet.'
+        description='APPROVE: it can be delivered as it is. REVISE_BEST: revise the best one. '
+        'REVISE_ALL: revise all of them. UNDECIDED: you cannot decide yet.'
     )
     best: str = Field(
         default='',
-        description='The name of the implementation that you think is best; to approve one of several, '
-        'name it',
+        description='The name of the best implementation in your view; name it to approve one of several',
     )
     agrees: bool = Field(
-        default=False, description='Whether you agree with what the others have said and want to close'
+        default=False, description='Whether you agree with the others and want to end the debate'
     )
-    ranking: tuple[str, ...] = Field(default=(), description='All names of implementations, the best first')
+    ranking: tuple[str, ...] = Field(default=(), description='The names of all implementations, best first')
     concedes: tuple[str, ...] = Field(default=(), description='Points of others that you accept')
-    insists: tuple[str, ...] = Field(default=(), description='Points that you do not give up')
-    changes: tuple[str, ...] = Field(default=(), description='What must be changed, the most urgent first')
+    insists: tuple[str, ...] = Field(default=(), description='Points that you insist on')
+    changes: tuple[str, ...] = Field(default=(), description='Required changes, most urgent first')
     rests_on: tuple[str, ...] = Field(
-        default=(), description='Facts your verdict rests on: test results, lines of code'
+        default=(), description='Facts that support your verdict: test results, lines of code'
     )
     # Not in the journal if empty, so that positions that predate these fields stay the same.
     answers: tuple[Answer, ...] = Field(

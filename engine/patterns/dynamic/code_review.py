@@ -24,17 +24,17 @@ PATCH = '.git/change.patch'
 
 
 class Finding(FrozenModel):
-    """One thing about a change."""
+    """One finding about a change."""
 
-    file: str = Field(description='Its path')
-    line: int = Field(ge=1, description='Its line in the file as it is now')
+    file: str = Field(description='The path of the file')
+    line: int = Field(ge=1, description='The line in the current file')
     severity: Literal['blocker', 'major', 'minor', 'praise']
-    problem: str = Field(description='What is the matter, and when it shows')
+    problem: str = Field(description='The problem, and when it occurs')
     suggestion: str = Field(default='', description='What to do instead')
 
 
 class CodeReview(FrozenModel):
-    """What a reviewer says of a change."""
+    """A review of a change."""
 
     verdict: Literal['approve', 'request changes', 'comment']
     summary: str = Field(min_length=1, description='The verdict in a sentence or two')

@@ -18,14 +18,16 @@ from engine.tools.artifacts import bullet
 class Triage(FrozenModel):
     """Why a test fails."""
 
-    test: str = Field(min_length=1, description='The test that fails')
-    component: str = Field(min_length=1, description='What is to blame: a module or a part of the project')
-    file: str = Field(min_length=1, description='Where the cause is')
+    test: str = Field(min_length=1, description='The failing test')
+    component: str = Field(
+        min_length=1, description='The component at fault: a module or part of the project'
+    )
+    file: str = Field(min_length=1, description='The file that contains the cause')
     line: int = Field(ge=1, description='The line of the cause')
     cause: str = Field(min_length=1, description='What is wrong there')
     evidence: tuple[str, ...] = Field(min_length=1, description='What was run or read, and what it showed')
     severity: Literal['critical', 'high', 'medium', 'low']
-    suggestion: str = Field(default='', description='What to do to fix it')
+    suggestion: str = Field(default='', description='How to fix it')
 
 
 class Triager(CodingAgent):

@@ -14,11 +14,11 @@ from engine.records.frozen import FrozenModel
 
 
 class Findings(FrozenModel):
-    """What the researcher found."""
+    """The findings of the research."""
 
-    findings: tuple[str, ...] = Field(min_length=1, description='One fact each, most important first')
-    sources: tuple[str, ...] = Field(default=(), description='Where each fact comes from')
-    open_questions: tuple[str, ...] = Field(default=(), description='What could not be found out')
+    findings: tuple[str, ...] = Field(min_length=1, description='One fact per item, most important first')
+    sources: tuple[str, ...] = Field(default=(), description='The source of each fact')
+    open_questions: tuple[str, ...] = Field(default=(), description='Questions that remain open')
 
 
 class ResearchAgent(Stage):

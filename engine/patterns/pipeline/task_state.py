@@ -46,11 +46,11 @@ class AgentMessage(FrozenModel):
 
 
 class Review(FrozenModel):
-    """What the reviewer says of a draft."""
+    """The verdict on a draft."""
 
     approved: bool = Field(description='Whether the draft can be delivered as it is')
-    score: int = Field(ge=0, le=100, description='How good the draft is, from 0 to 100')
-    comments: tuple[str, ...] = Field(default=(), description='What must change, one point each')
+    score: int = Field(ge=0, le=100, description='The quality of the draft, from 0 to 100')
+    comments: tuple[str, ...] = Field(default=(), description='Required changes, one per item')
     summary: str = Field(description='The verdict in one sentence')
 
 

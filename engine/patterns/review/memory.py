@@ -14,7 +14,7 @@ class Choice(FrozenModel):
     """Which candidate was picked, by whom, and why."""
 
     candidate: str = Field(description='The name of the implementation')
-    why: str = Field(default='', description='Why, in a sentence')
+    why: str = Field(default='', description='The reason, in one sentence')
     by: str = ''
     """`reviewers`, `ranking`, `tests`, `person`, `model`, or `only one`."""
 

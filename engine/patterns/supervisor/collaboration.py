@@ -29,21 +29,19 @@ class _Record(FrozenModel):
 class DelegatedTask(_Record):
     """One part of the objective, for one worker."""
 
-    task_id: str = Field(min_length=1, max_length=80, description='A short name, not used twice in the plan')
+    task_id: str = Field(min_length=1, max_length=80, description='A short name, unique within the plan')
     assigned_to: Annotated[str, AfterValidator(_normalize_name)] = Field(
-        min_length=1, description='The role that does it, one of those that were named'
+        min_length=1, description='The role that does it, one of those listed'
     )
-    description: str = Field(
-        min_length=1, description='What is to be done, so that it can be understood alone'
-    )
+    description: str = Field(min_length=1, description='What to do, understandable on its own')
     depends_on: tuple[str, ...] = Field(
-        default=(), description='The task_ids whose results it needs; empty where it can begin at once'
+        default=(), description='The task_ids whose results it needs; empty if it can start immediately'
     )
-    priority: int = Field(default=3, ge=1, le=5, description='1 is the most urgent, 5 can wait')
+    priority: int = Field(default=3, ge=1, le=5, description='From 1 (most urgent) to 5 (can wait)')
 
 
 class SupervisorPlan(_Record):
-    """How an objective is divided. Ids occur once, and dependencies name tasks and go round in no circle."""
+    """The tasks that make up an objective. Ids are unique, and dependencies name tasks and form no cycle."""
 
     approach: str = Field(default='', description='Why it is divided this way, in a sentence or two')
     tasks: tuple[DelegatedTask, ...] = Field(
@@ -57,7 +55,7 @@ class SupervisorPlan(_Record):
 
 
 class WorkerAnswer(_Record):
-    """What a worker answers with."""
+    """The answer of a worker."""
 
     @classmethod
     def from_prose(cls, text: str) -> Self:
@@ -65,9 +63,7 @@ class WorkerAnswer(_Record):
         return cls(success=True, output=text)
 
     success: bool = Field(description='Whether the task is done')
-    output: str = Field(
-        description='The result, complete, in Markdown; without success, what stood in the way'
-    )
+    output: str = Field(description='The complete result, in Markdown; if it failed, what prevented success')
 
 
 class TaskResult(_Record):
@@ -120,8 +116,8 @@ def order_tasks(tasks: Iterable[DelegatedTask], ended: Collection[str] = ()) -> 
     while left:
         free = [task for task in left if not {other.task_id for other in left}.intersection(task.depends_on)]
         if not free:
-            circle = ', '.join(repr(task.task_id) for task in left)
-            raise ValueError(f'these tasks depend on each other in a circle: {circle}')
+            cycle = ', '.join(repr(task.task_id) for task in left)
+            raise ValueError(f'these tasks form a dependency cycle: {cycle}')
         found.append(min(free, key=lambda task: task.priority))
         left.remove(found[-1])
     return found

@@ -13,36 +13,34 @@ Severity = Literal['low', 'medium', 'high', 'critical']
 
 
 class PlannedStep(FrozenModel):
-    """One step as the planner writes it."""
+    """One step of a plan."""
 
-    description: str = Field(max_length=4_000, description='What is to be done, as one task for a programmer')
-    complexity: Complexity = Field(description='How hard it is')
+    description: str = Field(max_length=4_000, description='What to do, as one task for a programmer')
+    complexity: Complexity = Field(description='How difficult it is')
     depends_on: tuple[int, ...] = Field(
-        (), description='Numbers of the steps that must be complete before it'
+        (), description='Numbers of the steps that must be completed before it'
     )
 
 
 class PlanDraft(FrozenModel):
-    """A plan as the planner writes it; steps are numbered from 1 in their order."""
+    """A plan whose steps are numbered from 1, in order."""
 
-    analysis: str = Field(max_length=10_000, description='What the goal asks for and what is there already')
+    analysis: str = Field(max_length=10_000, description='What the goal requires, and what already exists')
     steps: tuple[PlannedStep, ...] = Field(description='From 2 to 15 steps')
 
 
 class CodeOutput(FrozenModel):
-    """What the coder says of its work; the files themselves are looked at."""
+    """A report on the work; the files themselves are checked."""
 
     summary: str = Field(max_length=10_000, description='What was changed and why')
     files: tuple[str, ...] = Field((), description='Paths of the files that were written or changed')
-    tests: tuple[str, ...] = Field((), description='Paths of the files with the tests for it')
+    tests: tuple[str, ...] = Field((), description='Paths of the test files for it')
     blocked: str = Field('', description='Why the step cannot be done; empty if it is done')
-    asks_for_plan: bool = Field(
-        False, description='Whether the step must be broken down into a plan of its own'
-    )
+    asks_for_plan: bool = Field(False, description='Whether the step must be broken down into its own plan')
 
 
 class Issue(FrozenModel):
-    """Something that is wrong."""
+    """A problem."""
 
     severity: Severity
     text: str = Field(max_length=2_000)
@@ -52,60 +50,60 @@ class Issue(FrozenModel):
 class Fix(FrozenModel):
     """One instruction of a fix plan."""
 
-    file: str = Field('', description='Where')
-    instruction: str = Field(max_length=4_000, description='What to change, exactly')
+    file: str = Field('', description='The file to change')
+    instruction: str = Field(max_length=4_000, description='Exactly what to change')
 
 
 class TestReading(FrozenModel):
-    """What the tester says after reading the code and the results of the tests."""
+    """The report of the tester, who has read the code and the test results."""
 
     __test__ = False
 
-    passed: bool = Field(description='Whether the tests passed; what was actually run decides')
+    passed: bool = Field(description='Whether the tests passed; the actual test run decides')
     summary: str = Field(max_length=10_000)
     issues: tuple[Issue, ...] = Field((), description='Bugs, security issues, code smells, missed edge cases')
     coverage: int = Field(0, ge=0, le=100, description='How well the tests cover the step, from 0 to 100')
-    fix_plan: tuple[Fix, ...] = Field((), description='What the coder must change, if something is wrong')
+    fix_plan: tuple[Fix, ...] = Field((), description='What the coder must change, if anything is wrong')
 
 
 class Verdict(FrozenModel):
-    """What the supervisor says of any output."""
+    """The verdict of the supervisor on any output."""
 
-    score: int = Field(ge=0, le=100, description='How good the work is, from 0 to 100')
+    score: int = Field(ge=0, le=100, description='The quality of the work, from 0 to 100')
     approved: bool = Field(description='Whether the work may continue')
-    summary: str = Field(max_length=10_000, description='The verdict in a sentence')
-    issues: tuple[str, ...] = Field((), description='What is wrong, one point each')
+    summary: str = Field(max_length=10_000, description='The verdict in one sentence')
+    issues: tuple[str, ...] = Field((), description='What is wrong, one point per item')
 
 
 class PlanVerdict(Verdict):
-    """Of a plan."""
+    """The verdict on a plan."""
 
-    actionable: bool = Field(description='Whether every step can be carried out as it is written')
+    actionable: bool = Field(description='Whether every step can be carried out as written')
     reasonable: bool = Field(description='Whether the estimates of complexity are reasonable')
 
 
 class CodeVerdict(Verdict):
-    """Of an implementation."""
+    """The verdict on an implementation."""
 
     addresses_step: bool = Field(description='Whether it does what the step asks for')
     critical_security_issues: tuple[str, ...] = ()
 
 
 class StepVerdict(Verdict):
-    """Of a finished step."""
+    """The verdict on a finished step."""
 
-    evidence: str = Field(max_length=10_000, description='What shows that the step is complete')
+    evidence: str = Field(max_length=10_000, description='The evidence that the step is complete')
     replan: str = Field(
         '',
         max_length=4_000,
-        description='Why the steps that are still to come must be planned anew, by what this one has shown; '
-        'nothing where they can stay as they are',
+        description='Why the result of this step means that the remaining steps must be planned again; '
+        'empty if they can stay as they are',
     )
 
 
 class GoalVerdict(Verdict):
-    """Of the whole."""
+    """The verdict on the whole work."""
 
     goal_met: bool = Field(description='Whether the goal is reached')
-    evidence: str = Field(max_length=10_000, description='What shows it')
-    missing: tuple[str, ...] = Field((), description='What is still to be done')
+    evidence: str = Field(max_length=10_000, description='The evidence for that')
+    missing: tuple[str, ...] = Field((), description='What remains to be done')

@@ -37,7 +37,7 @@ class CommandResult:
     @property
     def summary(self) -> str:
         """How it ended, in one line."""
-        how = 'exit status' if self.ended == 'exit' else f'ended by its limit of {self.ended}, status'
+        how = 'exit status' if self.ended == 'exit' else f'stopped at its {self.ended} limit, status'
         return f'[{how} {self.code}, {self.seconds:.1f} s]{f" {UNSANDBOXED}" if self.unsafe else ""}'
 
 

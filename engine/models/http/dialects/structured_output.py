@@ -87,14 +87,14 @@ def plan_answer(request: ModelRequest, endpoint: Endpoint, model: str, *, thinks
     if way == 'tool':
         answer = ToolSpec(
             name=ANSWER,
-            description='Give the final answer with this, and in no other way.',
+            description='Give your final answer only by calling this tool.',
             schema=request.schema,
         )
         forced = ANSWER if not request.tools else 'required' if wished == 'auto' else wished
         return replace(plan, tools=(*request.tools, answer), choice=wished if thinks else forced)
     wish = (
-        'When you give your final answer, give it as one JSON object and nothing else. '
-        'It must fit this JSON schema:\n' + json.dumps(dict(request.schema), ensure_ascii=False)
+        'Give your final answer as one JSON object and nothing else. It must match this JSON schema:\n'
+        + json.dumps(dict(request.schema), ensure_ascii=False)
     )
     return replace(plan, messages=_add_request(request.messages, wish))
 

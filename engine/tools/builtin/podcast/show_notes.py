@@ -25,7 +25,9 @@ class ShowNotes(FrozenModel):
 
     title: str = Field(min_length=1, description='The title of the episode')
     summary: str = Field(min_length=1, description='Its content in one paragraph')
-    points: tuple[str, ...] = Field(min_length=1, max_length=12, description='The main points, one per item')
+    points: tuple[str, ...] = Field(
+        min_length=1, max_length=12, description='What listeners learn, one point per item'
+    )
     mentioned: tuple[str, ...] = Field(default=(), description='Books, tools and places mentioned')
 
 

@@ -90,7 +90,7 @@ async def transcript_processor(
     if encoding != 'utf-8':
         head += f' Its encoding appears to be {encoding}.'
     if found['estimated']:
-        head += ' Times marked ≈ are not in it: they are estimated from the number of words.'
+        head += ' Times marked ≈ are not in the file: they are estimated from the number of words.'
     return ToolOutput(text=f'{head}\n\n{_page(found, begin)}', artifacts={'transcript': found})
 
 

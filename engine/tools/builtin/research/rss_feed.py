@@ -27,7 +27,7 @@ MAX_SUMMARY = 400
 async def rss_feed(
     context: ToolContext,
     url: Annotated[
-        str, Field(min_length=8, max_length=4_000, description='Such as https://example.com/feed.xml')
+        str, Field(min_length=8, max_length=4_000, description='The address: https://example.com/feed.xml')
     ],
     limit: Annotated[int, Field(ge=1, le=50, description='Maximum number of entries, newest first')] = 5,
     about: Annotated[str, Field(max_length=200, description='Only entries with this text (optional)')] = '',

@@ -195,12 +195,12 @@ async def test_a_truncated_answer_is_requested_once_more() -> None:
     outcome, _, model = await run_model(CutOff(1, in_turn('half of', 'all of it')))
     assert outcome.status is Status.DONE and outcome.memory['text'].strip() == 'all of it'
     assert model.requests[1].messages[-1].text == (
-        'Your answer does not fit: it was cut off at its limit of length\n'
-        'Answer again, all of it, and in fewer words if it is long.'
+        'Your answer does not fit: it was cut off at the length limit\n'
+        'Give the whole answer again, more briefly if it is long.'
     )
     outcome, _, model = await run_model(CutOff(2, 'half of'))
     assert outcome.status is Status.FAILED and len(model.requests) == 2
-    assert outcome.error == 'it was cut off at its limit of length'
+    assert outcome.error == 'it was cut off at the length limit'
 
 
 async def test_an_empty_answer_is_requested_once_more_but_not_after_results() -> None:

@@ -110,7 +110,7 @@ async def test_a_partly_done_plan_continues() -> None:
     )
     after = await execute_plan(state, catalog=playing(team_reply([], succeed)))
     assert [result.task_id for result in after.completed_results] == ['a', 'b']
-    with pytest.raises(ValueError, match='circle'):
+    with pytest.raises(ValueError, match='dependency cycle'):
         await execute_plan(CollaborationState(objective='Test', pending_tasks=[delegate('a', 'writer', 'a')]))
 
 
@@ -163,7 +163,7 @@ def test_any_plan_is_put_in_order_or_refused(drawn: list[tuple[int, set[int]]]) 
     try:
         ordered = order_tasks(tasks)
     except ValueError as refused:
-        assert 'in a circle' in str(refused)
+        assert 'a dependency cycle' in str(refused)
         return
     assert sorted(task.task_id for task in ordered) == sorted(task.task_id for task in tasks)
     for place, task in enumerate(ordered):

@@ -156,8 +156,8 @@ async def test_prose_from_a_worker_is_its_result() -> None:
 @pytest.mark.parametrize(
     ('tasks', 'problem'),
     [
-        ([plan_task('a', 'writer', 'b'), plan_task('b', 'writer', 'a')], "in a circle: 'a', 'b'"),
-        ([plan_task('a', 'writer', 'a')], "in a circle: 'a'"),
+        ([plan_task('a', 'writer', 'b'), plan_task('b', 'writer', 'a')], "form a dependency cycle: 'a', 'b'"),
+        ([plan_task('a', 'writer', 'a')], "form a dependency cycle: 'a'"),
         ([plan_task('a', 'writer', 'z')], "depends on 'z', and there is no such task"),
         ([plan_task('a'), plan_task('a')], "two tasks have the task_id 'a'"),
         ([{'task_id': 'a'}], 'tasks.0.assigned_to: Field required'),

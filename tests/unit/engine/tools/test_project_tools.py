@@ -148,7 +148,7 @@ async def test_commands_run_in_the_folder(commands: ToolContext) -> None:
         text.startswith('hello\n[exit status 4') and await use(read_file, commands, path='made') == 'hello\n'
     )
     slow = await use(run_command, commands, command='echo on; sleep 60', seconds=0.5)
-    assert slow.startswith('on\n[ended by its limit of time')
+    assert slow.startswith('on\n[stopped at its time limit')
 
 
 async def test_git_keeps_versions(commands: ToolContext) -> None:

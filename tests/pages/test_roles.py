@@ -1,7 +1,9 @@
 """Every page for an administrator, an operator and a viewer: none fails or tries what is not permitted."""
 
 import pytest
+from nicegui import ui
 from nicegui.testing import User
+from nicegui.testing.user_interaction import UserInteraction
 
 from engine import Conductor
 from engine.errors import NotAllowed
@@ -110,6 +112,24 @@ async def test_an_operator_may_steer_but_not_configure(pages, runs, role):
     )
     await pages.open('/notifications')
     await pages.should_see('Requires the role admin')
+
+
+@pytest.mark.parametrize(
+    ('role', 'offered'),
+    [
+        (Role.VIEWER, ['Compare']),
+        (Role.OPERATOR, ['Compare', 'Tag', 'Star', 'Pin', 'Delete']),
+    ],
+)
+async def test_selected_runs_offer_the_permitted_actions(pages, runs, role, offered):
+    await pages.open('/runs')
+    boxes = [one for one in pages.client.elements.values() if 'run-tick' in one.classes]
+    for box in boxes[:2]:
+        UserInteraction(pages, {box}, None).trigger('click', [True, False])
+    await pages.should_see('2 runs selected')
+    (bar,) = [one for one in pages.client.elements.values() if 'bulk' in one.classes]
+    texts = [one.text for one in bar.descendants() if isinstance(one, ui.label)]
+    assert texts == [*offered, 'Select all', 'Clear']
 
 
 async def test_nothing_is_disabled_for_an_administrator(pages, runs):

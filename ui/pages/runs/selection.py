@@ -111,7 +111,7 @@ class BulkAction:
     kind: str = ''
     min_runs: int = 1
     max_runs: int | None = None
-    """`least` and `most` are the numbers of runs it accepts."""
+    """`min_runs` and `max_runs` are the numbers of runs it accepts."""
 
 
 class BulkBar:
@@ -120,15 +120,16 @@ class BulkBar:
     def __init__(self, selection: Selection, actions: Sequence[BulkAction]) -> None:
         """Draw it, hidden."""
         self._selection = selection
-        self._actions = [action for action in actions if is_permitted(action.requires)]
-        self._buttons: list[ui.element] = []
+        self._buttons: list[tuple[BulkAction, ui.element]] = []
         with ui.element('div').classes('bulk').props('role="toolbar"') as self._box:
             set_attributes(self._box, aria_label='Selected runs')
             self._count = Text('span', '', 'bulk-count num', role='status')
             for action in actions:
+                if not is_permitted(action.requires):
+                    continue
                 made = button(action.text, icon=action.icon, kind=f'small {action.kind}')
                 made.on('click', lambda action=action: self._perform(action))
-                self._buttons.append(made)
+                self._buttons.append((action, made))
             ui.element('div').classes('grow')
             button('Select all', kind='quiet small').on('click', selection.all)
             button('Clear', kind='quiet small bulk-clear').on('click', selection.clear)
@@ -139,7 +140,7 @@ class BulkBar:
         number = len(self._selection.runs)
         self._box.set_visibility(number > 0)
         self._count.show(f'{count(number, "run")} selected')
-        for action, made in zip(self._actions, self._buttons, strict=True):
+        for action, made in self._buttons:
             fits = action.min_runs <= number <= (action.max_runs or number)
             made.props(remove='disabled') if fits else made.props('disabled')
 

@@ -75,7 +75,6 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
         self._props['svg'] = svg
         if states is not None:
             self._props['states'] = list(states)
-        self.update()
 
     def highlight(self, highlights: dict[str, Any]) -> None:
         """Highlight states and edges (`rendering.highlight`)."""
@@ -231,7 +230,6 @@ class Splitters(Element, component=ASSETS / 'controls' / 'splitters.js'):
         """Put a splitter between adjacent columns and between adjacent rows."""
         if (self._props['columns'], self._props['rows']) != (columns, rows):
             self._props |= {'columns': columns, 'rows': rows}
-            self.update()
 
 
 class Engagement(Element, component=ASSETS / 'conversation' / 'engagement.js'):
@@ -301,7 +299,6 @@ class Combobox(ValueElement[str], component=ASSETS / 'controls' / 'combobox.js')
         """Offer groups (`label`, `note` and `options`); `busy` says what is still loading."""
         if (self._props['groups'], self._props['busy']) != (groups, busy):
             self._props |= {'groups': list(groups), 'busy': busy}
-            self.update()
 
 
 def live_region() -> ui.label:

@@ -92,7 +92,6 @@ class Tabs:
             tab, _ = self._tabs[title]
             tab.classes(add='noted' if text else '', remove='' if text else 'noted')
             set_attributes(tab, title=text)
-            tab.update()
 
     def _choose(self, title: str) -> None:
         self.by_user = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from nicegui import ui
 from nicegui.awaitable_response import AwaitableResponse, NullResponse
@@ -65,7 +65,7 @@ class NativeSelect(ValueElement[str]):
         if on_change:
             self.on_value_change(lambda _: on_change())
 
-    def set_options(self, options: Mapping[str, str]) -> Self:
+    def set_options(self, options: Mapping[str, str]) -> None:
         """Offer other options; the value stays, and remains one of them."""
         wanted = dict(options)
         if self.value not in wanted:
@@ -76,8 +76,6 @@ class NativeSelect(ValueElement[str]):
             with self:
                 for value, shown in wanted.items():
                     set_attributes(TextElement(tag='option', text=shown), value=value)
-            self.update()
-        return self
 
 
 def set_attributes(element: Element, **attributes: str) -> None:

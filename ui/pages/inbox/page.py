@@ -123,5 +123,4 @@ class Questions:
     async def _show_snoozed(self) -> None:
         self._snoozed = not self._snoozed
         set_attributes(self._all, aria_pressed=str(self._snoozed).lower())
-        self._all.update()
         await self.refresh()

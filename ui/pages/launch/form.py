@@ -105,7 +105,6 @@ class LaunchForm:
         self._large = not self._large
         self._page.classes(add='charted' if self._large else '', remove='' if self._large else 'charted')
         set_attributes(self._size, aria_pressed=str(self._large).lower())
-        self._size.update()
 
     def _show_models(self) -> None:
         live, words = (False, REPLAYED) if self._replay.run else self._models.describe(known=self._is_known())

@@ -192,7 +192,6 @@ class FilterBar:
         number = hidden.all.narrowing
         self._set.show(f'({number})' if number else '')
         set_attributes(self._more, aria_expanded=str('folded' not in self._box.classes).lower())
-        self._more.update()
 
     def _choice(self, name: str, options: Mapping[str, str], value: str) -> NativeSelect:
         with ui.element('div').classes('filter'):

@@ -54,7 +54,6 @@ class ListHead:
             chosen = name == (filters.sort or 'created')
             way.show(('\N{UPWARDS ARROW}' if filters.up else '\N{DOWNWARDS ARROW}') if chosen else '')
             set_attributes(head, aria_pressed=str(chosen).lower())
-            head.update()
 
     def show_totals(self, page: RunPage) -> None:
         """Show the total usage of all matching runs."""
@@ -76,4 +75,3 @@ class ListHead:
         app.storage.user['dense'] = dense
         self._runs.classes(add='dense' if dense else '', remove='' if dense else 'dense')
         set_attributes(self._dense, aria_pressed=str(dense).lower())
-        self._dense.update()

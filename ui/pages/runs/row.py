@@ -106,7 +106,6 @@ class RunRow:
             self._star.clear()
             with self._star:
                 ui.icon('star' if info.starred else 'star_outline')
-            self._star.update()
         facts = _facts(info, now)
         if facts != self._tags:
             self._tags = facts
@@ -134,13 +133,11 @@ class RunRow:
         title = ', '.join(f'{name} {byte_size(number)}' for name, number in parts.items() if number)
         if self._bytes.props.get('title') != title:
             set_attributes(self._bytes, title=title)
-            self._bytes.update()
 
     def set_ticked(self, on: bool) -> None:
         """Show whether it is ticked."""
         if self._box.props.get('checked', False) is not on:
             self._box.props['checked'] = on
-            self._box.update()
 
 
 def _draw_cell() -> ui.element:

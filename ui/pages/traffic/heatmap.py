@@ -86,7 +86,6 @@ class Heatmap:
         self._states.show(f'0 to {SHOWN[self.mode](hottest)}' if hottest else 'none')
         self._edges.show(f'{"1× to " * (widest > 1)}{widest:,}×' if widest else 'none')
         set_attributes(self._legend, data_mode=self.mode)
-        self._legend.update()
         if self._drawing is not None:
             self._drawing.overlay('heat', heat_layer(heat, self.mode))
             kind = 'edges' if '>' in picked else 'states'
@@ -128,7 +127,6 @@ class Heatmap:
         self.mode = mode
         for key, made in self._modes.items():
             set_attributes(made, aria_pressed=str(key == mode).lower())
-            made.update()
         self._on_mode(mode)
 
     def _draw_scale(self, kind: str, what: str) -> Text:

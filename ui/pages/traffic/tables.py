@@ -124,7 +124,6 @@ class HeatTable(Generic[T]):
         if same:
             for key, made in self._buttons.items():
                 set_attributes(made, aria_pressed=str(key == picked).lower())
-                made.update()
         else:
             self._draw()
 
@@ -143,7 +142,6 @@ class HeatTable(Generic[T]):
         for place_, head in enumerate(self._heads):
             chosen = place_ == number and number > 0
             set_attributes(head, aria_sort=('ascending' if self._up else 'descending') if chosen else 'none')
-            head.update()
         self._draw()
 
     def _draw(self) -> None:

@@ -178,7 +178,6 @@ class StageRow:
             on = str(one == key).lower()
             set_attributes(chip, aria_pressed=on, aria_label=f'{titles[one]}: {WORDS[status]}')
             chip.classes(add=status, remove=' '.join(set(GLYPHS) - {status}))
-            chip.update()
         self._chips[RESULT][0].set_visibility(has_result)
 
     def show_caption(self, text: str) -> None:

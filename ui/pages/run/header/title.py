@@ -78,7 +78,6 @@ class RunTitle:
             set_attributes(
                 self._bytes, title=', '.join(f'{name} {byte_size(number)}' for name, number in parts.items())
             )
-            self._bytes.update()
 
     def _rename(self) -> None:
         self._heading.classes('visually-hidden')  # a page keeps its heading
@@ -121,4 +120,3 @@ def _draw_pressed(made: ui.element, on: str, icon: str) -> None:
             ui.label(on)
     made.classes(add='' if on else 'icon', remove='icon' if on else '')
     set_attributes(made, aria_pressed='true' if on else 'false')
-    made.update()

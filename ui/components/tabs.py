@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Text, set_attributes, set_class
 
 NEW = 'new'
 """The note of a tab with unseen content."""
@@ -90,7 +90,7 @@ class Tabs:
         if title in self._notes:
             self._notes[title].show(text)
             tab, _ = self._tabs[title]
-            tab.classes(add='noted' if text else '', remove='' if text else 'noted')
+            set_class(tab, 'noted', on=text)
             set_attributes(tab, title=text)
 
     def _choose(self, title: str) -> None:

@@ -84,6 +84,11 @@ def set_attributes(element: Element, **attributes: str) -> None:
         element.props[name.rstrip('_').replace('_', '-')] = value
 
 
+def set_class(element: Element, name: str, *, on: object) -> None:
+    """Give the element a CSS class, or take it away."""
+    element.classes(add=name if on else '', remove='' if on else name)
+
+
 @contextmanager
 def link(path: str, classes: str = '', **attributes: str) -> Iterator[Element]:
     """Draw a link to one of our pages, around its children."""

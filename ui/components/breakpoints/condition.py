@@ -10,7 +10,7 @@ from nicegui import ui
 
 from engine.runtime import CONDITION_NAMES
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes, text_input
+from ui.components.widgets import Text, set_attributes, set_class, text_input
 from ui.formatting.values import as_sentence
 
 EXAMPLES = (
@@ -107,7 +107,7 @@ class ConditionField:
 
     def _show(self, text: str, found: ConditionFeedback) -> None:
         wrong = bool(found.problem)
-        self._box.classes(add='bad' if wrong else '', remove='' if wrong else 'bad')
+        set_class(self._box, 'bad', on=wrong)
         set_attributes(self._line, aria_invalid=str(wrong).lower())
         at = COLUMN.search(found.problem)
         self._error_marker.show(f'{text}\n{" " * (int(at[1]) - 1)}^' if at else '')

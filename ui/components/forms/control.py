@@ -13,7 +13,7 @@ from nicegui.elements.mixins.value_element import ValueElement
 from ui.components.forms.fields import TEXT_KINDS, Field
 from ui.components.menus import PickerItem, picker
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, set_attributes, text_area, text_input
+from ui.components.widgets import NativeSelect, Text, set_attributes, set_class, text_area, text_input
 from ui.formatting.values import as_sentence
 
 HARD_LIMIT = '200000'
@@ -170,7 +170,7 @@ class Control:
             return
         self.problem = problem
         self._problem.show(problem)
-        self._box.classes(add='bad' if problem else '', remove='' if problem else 'bad')
+        set_class(self._box, 'bad', on=problem)
         set_attributes(self._control, aria_invalid='true' if problem else 'false')
 
     def _is_unfinished(self) -> bool:

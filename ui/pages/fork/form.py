@@ -12,7 +12,7 @@ from engine.records import RunId
 from ui.components.dialogs import confirm
 from ui.components.forms.form import Form
 from ui.components.theme import button, notice
-from ui.components.widgets import Text, set_attributes, text_input
+from ui.components.widgets import Text, set_attributes, set_class, text_input
 from ui.formatting.forks import cost_sentence
 from ui.pages.fork.variant import Origin, Variant
 from ui.pages.launch.form import RUN_KEYS
@@ -224,7 +224,7 @@ class ForkForm:
 
     def _show_cost(self, free: bool, words: str) -> None:
         self._icon.props(f'name={"savings" if free else "payments"}')
-        self._cost.classes(add='' if free else 'live', remove='live' if free else '')
+        set_class(self._cost, 'live', on=not free)
         self._estimate.show(words)
 
 

@@ -21,7 +21,7 @@ from ui.components.elements import Diagram
 from ui.components.forms.form import Form
 from ui.components.menus import PickerItem, picker
 from ui.components.theme import button, notice
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.values import ago
 from ui.pages.launch.efforts import Efforts
 from ui.pages.launch.models import Models
@@ -103,7 +103,7 @@ class LaunchForm:
     def _enlarge(self) -> None:
         """Toggle between the diagram alone and the form next to it."""
         self._large = not self._large
-        self._page.classes(add='charted' if self._large else '', remove='' if self._large else 'charted')
+        set_class(self._page, 'charted', on=self._large)
         set_attributes(self._size, aria_pressed=str(self._large).lower())
 
     def _show_models(self) -> None:
@@ -114,7 +114,7 @@ class LaunchForm:
             words = f'{words} {self._typical_use.sentence(self._models.price, budget)}'
         self._role_section.set_visibility(self._replay.run is None)
         self._icon.props(f'name={"bolt" if live else "replay" if self._replay.run else "theaters"}')
-        self._pricing.classes(add='live' if live else '', remove='' if live else 'live')
+        set_class(self._pricing, 'live', on=live)
         self._cost.show(words)
 
     def _is_known(self) -> bool:
@@ -362,7 +362,7 @@ class LaunchForm:
             form.focus_problem()
 
     def _show_busy(self, busy: bool) -> None:
-        self._run.classes(add='busy' if busy else '', remove='' if busy else 'busy')
+        set_class(self._run, 'busy', on=busy)
         if busy:
             self._run.props('disabled')
         else:

@@ -17,6 +17,7 @@ from ui.components.elements import Splitters, live_region
 from ui.components.error_banner import ErrorBanner
 from ui.components.layout import DiagramSwitch, view_switch
 from ui.components.tabs import Tabs
+from ui.components.widgets import set_class
 from ui.formatting.steps import clock_end, headline
 from ui.pages.run.address import Address
 from ui.pages.run.agents.agents import AgentPanes
@@ -335,11 +336,11 @@ class Screen:
         self._artifacts.refresh()
 
     def _hide_diagram(self, hidden: bool) -> None:
-        self._grid.classes(add='plain' if hidden else '', remove='' if hidden else 'plain')
+        set_class(self._grid, 'plain', on=hidden)
         self._agents.set_wide(hidden)
 
     def _enlarge_diagram(self, large: bool) -> None:
-        self._grid.classes(add='charted' if large else '', remove='' if large else 'charted')
+        set_class(self._grid, 'charted', on=large)
 
     async def _on_control(self, what: str) -> None:
         match what:

@@ -9,7 +9,7 @@ from nicegui import app, ui
 
 from engine.records import RunPage
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.usage import cost_text
 from ui.formatting.values import compact, count
 from ui.pages.runs.filters import Filters
@@ -73,5 +73,5 @@ class ListHead:
 
     def _set(self, dense: bool) -> None:
         app.storage.user['dense'] = dense
-        self._runs.classes(add='dense' if dense else '', remove='' if dense else 'dense')
+        set_class(self._runs, 'dense', on=dense)
         set_attributes(self._dense, aria_pressed=str(dense).lower())

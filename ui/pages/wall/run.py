@@ -15,7 +15,7 @@ from engine.workspace import is_own_work
 from ui.components.debounce import create_page_task
 from ui.components.dialogs import notify_errors
 from ui.components.theme import pill
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, link, set_class
 from ui.formatting.steps import clock_end
 from ui.formatting.values import count
 from ui.pages.run.agents.agent import AgentPane
@@ -50,7 +50,7 @@ class WallPane:
     def enlarge(self, large: bool) -> None:
         """Fill the whole wall, or return to one cell of it."""
         self.large = large
-        self.root.classes(add='alone' if large else '', remove='' if large else 'alone')
+        set_class(self.root, 'alone', on=large)
         self.pane.pin(True, enlarged=large)
 
     def show(self, view: View, *, may_control: bool, files: str) -> None:
@@ -59,7 +59,7 @@ class WallPane:
         self.pane.show(view, view.agents.get(self.path), live=live, may_control=may_control, files=files)
         leaf = next((leaf for leaf in view.active if within(leaf, self.path)), '')
         waits = live and leaf.endswith(WAITS)
-        self.root.classes(add='waits' if waits else '', remove='' if waits else 'waits')
+        set_class(self.root, 'waits', on=waits)
         if view.status != self._status:
             self._status = view.status
             self._pill.clear()

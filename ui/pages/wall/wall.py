@@ -10,7 +10,7 @@ from engine import Conductor, EngineError, Status
 from engine.records import RunId, RunInfo, RunQuery
 from ui.components.elements import batch_updates
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.values import count
 from ui.pages.wall.run import HEADER_INTERVAL, WallPane, WallRun
 from ui.replay.live import Follower
@@ -152,4 +152,4 @@ class Wall:
             before.enlarge(False)
         if self._large is not None:
             self._large.enlarge(True)
-        self._grid.classes(add='one' if self._large else '', remove='' if self._large else 'one')
+        set_class(self._grid, 'one', on=self._large)

@@ -14,7 +14,7 @@ from engine.records import Spending, StatePath, StateShape, Usage, View, parent_
 from ui.components.dialogs import confirm
 from ui.components.elements import Conversation
 from ui.components.theme import button, origin_chip
-from ui.components.widgets import Text
+from ui.components.widgets import Text, set_class
 from ui.formatting.steps import duration, elapsed, path_text
 from ui.formatting.tool_calls import CallContext
 from ui.formatting.usage import usage_summary, with_streamed
@@ -129,9 +129,8 @@ class AgentPane:
         self.at_work = bool(leaf) and not (shape and shape.kind == 'final')
         self.name = self._context.name_of(path, str(talk.get('role', '')))
         self._title.show(self.name)
-        self.root.classes(
-            add='at-work' if self.at_work else '', remove='' if self.at_work else 'at-work'
-        ).classes(add='failed' if talk.get('problem') else '', remove='' if talk.get('problem') else 'failed')
+        set_class(self.root, 'at-work', on=self.at_work)
+        set_class(self.root, 'failed', on=talk.get('problem'))
         # Work in its region that does not involve the agent, such as its tests.
         beside = next((one for one in view.active if parent_of(one) == parent_of(path) != ''), '')
         place = leaf.removeprefix(f'{path}.') if leaf else beside.rpartition('.')[2]
@@ -139,8 +138,7 @@ class AgentPane:
         self._show_numbers(view, talk, files, blocks)
         self._show_origins(view)
         stoppable = leaf.endswith(('.thinking', '.using_tools'))  # pending approvals are denied instead
-        away = '' if stoppable and live and may_control else 'away'
-        self._stop.classes(add=away, remove='' if away else 'away')
+        set_class(self._stop, 'away', on=not (stoppable and live and may_control))
         self._seat.show(view, live=live, may_control=may_control)
         asks = live and may_control and leaf.endswith('.approving')
         may_edit = not str(talk.get('model', '')).startswith(AGENT_PREFIX)
@@ -223,7 +221,7 @@ class AgentPane:
         """Show it as one of several panes or as the only one; `enlarged` means that it is enlarged."""
         self.pinned = pinned
         self._enlarge.set_visibility(pinned)
-        self.root.classes(add='region' if pinned else '', remove='' if pinned else 'region')
+        set_class(self.root, 'region', on=pinned)
         wanted = ('close_fullscreen', 'Restore size') if enlarged else ('open_in_full', 'Enlarge pane')
         if self._enlarge.props.get('aria-label') != wanted[1]:
             self._enlarge.props['aria-label'] = wanted[1]
@@ -330,4 +328,4 @@ def _show_chip(chip: Text, text: str) -> None:
     """Show a chip with this text, or none for ''; the class lets the style sheet make room for it."""
     chip.show(text)
     chip.set_visibility(bool(text))
-    chip.classes(add='shown' if text else '', remove='' if text else 'shown')
+    set_class(chip, 'shown', on=text)

@@ -14,7 +14,7 @@ from engine.records import View, within
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import Conversation, Engagement, Splitters, batch_updates
 from ui.components.theme import button, empty_state, origin_chip
-from ui.components.widgets import Text
+from ui.components.widgets import Text, set_class
 from ui.formatting.changes import reword_report
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import duration, path_text
@@ -216,7 +216,7 @@ class AgentPanes:
 
     def _set_engaged(self, engaged: bool) -> None:
         self._engaged = engaged
-        self._grid.classes(add='read' if engaged else '', remove='' if engaged else 'read')
+        set_class(self._grid, 'read', on=engaged)
 
     def _pick(self, key: str) -> None:
         self._picked, self._engaged = key, False

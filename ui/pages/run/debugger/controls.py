@@ -7,7 +7,7 @@ from nicegui.events import KeyEventArguments
 
 from ui.components.menus import menu
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.debugger import CONTROLS, STEPS, DebugAction, active_regions, pause_sentence
 from ui.formatting.steps import path_text
 from ui.pages.run.debugger.controller import DebugController
@@ -51,7 +51,7 @@ class ControlButton:
             # It stays focusable when disabled, so that it can explain why.
             set_attributes(self.element, aria_disabled='true' if refused else 'false')
             self._tooltip.set_text(f'{self._hint}. {refused}.' if refused else self._hint)
-        self.element.classes(add='stepping' if busy else '', remove='' if busy else 'stepping')
+        set_class(self.element, 'stepping', on=busy)
 
     async def press(self) -> None:
         """Do it, or explain why not."""
@@ -98,7 +98,7 @@ class Controls:
         self._running_group.set_visibility(bool(running and view and not view.paused))
         self._paused_group.set_visibility(held)
         several = bool(view and len(active_regions(controller.shape, view.active)) > 1)
-        self._more.classes(add='' if several else 'away', remove='away' if several else '')
+        set_class(self._more, 'away', on=not several)
         self._paused_group.props(f'aria-busy="{str(bool(controller.pending_step())).lower()}"')
         for one in (self._continue, *self._steps):
             one.show()

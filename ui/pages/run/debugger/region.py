@@ -6,7 +6,7 @@ from nicegui import ui
 
 from engine.runtime import region_of
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.debugger import STEPS, DebugAction, pause_sentence, region_has_ended
 from ui.formatting.steps import path_text
 from ui.pages.run.debugger.controller import DebugController
@@ -63,8 +63,7 @@ class RegionControls:
         held, busy = active and controller.is_paused(self.region), controller.pending_step(self.region)
         steerable = active and controller.can_control
         going = bool(active and view and not region_has_ended(controller.shape, view, self.region))
-        away = '' if going and steerable and not held and not busy else 'away'
-        self._pause.element.classes(add=away, remove='' if away else 'away')
+        set_class(self._pause.element, 'away', on=held or busy or not (going and steerable))
         self._bar.set_visibility(going and (held or bool(busy)))
         for one in self._actions:
             one.element.set_visibility(steerable)

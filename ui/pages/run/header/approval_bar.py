@@ -8,7 +8,7 @@ from nicegui import ui
 
 from engine.records import View, parent_of
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.steps import role_title
 from ui.pages.run.context import RunContext
 
@@ -41,7 +41,7 @@ class ApprovalBar:
         self._leaf = waiting[0] if waiting else ''
         self._root.set_visibility(bool(waiting))
         # For a `:has()` in a style sheet, which would be slow with `:not(.hidden)`.
-        self._root.classes(**{'add' if waiting else 'remove': 'pressing'})
+        set_class(self._root, 'pressing', on=waiting)
         if not waiting:
             return
         agent = view.agents.get(parent_of(self._leaf), {})

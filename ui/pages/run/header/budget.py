@@ -12,7 +12,7 @@ from engine import Conductor, Status
 from engine.records import Gauge, RunId, View
 from ui.components.dialogs import dialog_frame, notify_errors
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.steps import duration
 from ui.formatting.usage import dollars
 
@@ -53,7 +53,7 @@ class BudgetBars:
         if spent and not view.status.ended:
             warning = f'{NAMES[spent[0]]}: used up. The run waits until you add more.'
         self._warning.show(warning)
-        self.root.classes(add='spent' if spent else '', remove='' if spent else 'spent')
+        set_class(self.root, 'spent', on=spent)
         self.tick(view, view.time)
 
     def tick(self, view: View, now: float) -> None:

@@ -10,7 +10,7 @@ from engine import Conductor, Status
 from engine.models import ModelRegistry
 from engine.records import Origin, RunInfo, Shape, View, within
 from ui.components.theme import button, origin_chip, pill
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Text, link, set_attributes, set_class
 from ui.exports.menu import export_button
 from ui.formatting.steps import author_text, duration, own_seconds
 from ui.formatting.usage import usage_headline, with_streamed
@@ -165,9 +165,9 @@ class StatusStrip:
         self._drafts.set_visibility(has_drafts)
         reported = bool(newest.memory.get(self._shape.field('report')))
         self._report.set_visibility(reported)
-        self._root.classes(add='reported' if reported else '', remove='' if reported else 'reported')
+        set_class(self._root, 'reported', on=reported)
         asking = self._input_requests.show(newest, may_control=may_control)
-        self._root.classes(add='asking' if asking else '', remove='' if asking else 'asking')
+        set_class(self._root, 'asking', on=asking)
 
     def tick(self, now: float) -> None:
         """Update the clock."""

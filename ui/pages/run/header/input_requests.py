@@ -11,6 +11,7 @@ from engine import Conductor, EngineError
 from engine.records import RunInfo, Shape, View
 from ui.components.dialogs import ask_event, event_help
 from ui.components.theme import button
+from ui.components.widgets import set_class
 from ui.formatting.steps import role_title
 from ui.pages.run.context import accepts_event
 from ui.pages.run.panels.registry import panels_of
@@ -72,9 +73,7 @@ class InputRequests:
         self.root.set_visibility(bool(shown))
         first = next((trigger for trigger in self._buttons if trigger in shown), '') if view.waiting else ''
         for trigger, made in self._buttons.items():  # the first one unblocks a waiting run
-            made.classes(
-                add='primary' if trigger == first else '', remove='' if trigger == first else 'primary'
-            )
+            set_class(made, 'primary', on=trigger == first)
         return bool(shown)
 
     async def ask(self, trigger: str) -> None:

@@ -10,7 +10,7 @@ from engine import Conductor, EngineError
 from engine.records import Annotation, RunInfo
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes, text_input
+from ui.components.widgets import Text, set_attributes, set_class, text_input
 from ui.formatting.values import byte_size
 
 MEASURE_INTERVAL = 10.0
@@ -53,7 +53,7 @@ class RunTitle:
             self._star, 'Starred' if info.starred else '', 'star' if info.starred else 'star_outline'
         )
         _draw_pressed(self._pin, 'Pinned' if info.pinned else '', 'push_pin')
-        self._marks.classes(add='set' if info.starred or info.pinned else '', remove='set')
+        set_class(self._marks, 'set', on=info.starred or info.pinned)
         self._deleted.clear()
         if info.deleted:
             with self._deleted:
@@ -118,5 +118,5 @@ def _draw_pressed(made: ui.element, on: str, icon: str) -> None:
         ui.icon(icon)
         if on:
             ui.label(on)
-    made.classes(add='' if on else 'icon', remove='icon' if on else '')
+    set_class(made, 'icon', on=not on)
     set_attributes(made, aria_pressed='true' if on else 'false')

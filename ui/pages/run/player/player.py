@@ -14,7 +14,7 @@ from engine.records import View
 from ui.components.assets import ASSETS
 from ui.components.debounce import create_page_task
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, set_attributes
+from ui.components.widgets import NativeSelect, Text, set_attributes, set_class
 from ui.formatting.steps import duration, short_json
 from ui.pages.run.player.jump_menu import JumpMenu
 from ui.pages.run.player.timing import SPEEDS, advance, seconds_until_next
@@ -91,7 +91,7 @@ class Player:
             self._target = None
         self._track.move_to(self.step, head, duration(view.ran), link)
         past = at is not None or ended
-        self._chip.classes(add='' if past else 'off', remove='off' if past else '')
+        set_class(self._chip, 'off', on=not past)
         # Hidden, it keeps its space: the slider must not shrink while its thumb is dragged.
         present = 'off' if ended else '' if at is not None else 'on'
         self._live.classes(add=present, remove=' '.join({'on', 'off'} - {present}))

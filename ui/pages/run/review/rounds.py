@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
 from ui.pages.run.review.contest_records import Version
@@ -84,7 +84,7 @@ class DebateTable:
                 about = tuple(points.shown_with(turn) for turn in turns)
                 draw = partial(self._draw_turns, turns, by, points)
                 cell = self._draw_cell(name, number, (turns, by, about), draw)
-                cell.classes(add='now' if now else '', remove='' if now else 'now')
+                set_class(cell, 'now', on=now)
         for number in self._columns:
             found = by_round[number].agreement if number in by_round else None
             self._draw_cell('', number, (found,), partial(draw_agreement, found))

@@ -97,6 +97,15 @@ def link(path: str, classes: str = '', **attributes: str) -> Iterator[Element]:
         yield element
 
 
+def text_link(path: str, text: str, classes: str = '', *, icon: str = '', **attributes: str) -> Element:
+    """Draw a link with a text, after an icon if one is given."""
+    with link(path, classes, **attributes) as element:
+        if icon:
+            ui.icon(icon)
+        Text('span', text)
+    return element
+
+
 def disclosure(opened: set[str], key: str, title: str, classes: str = '', inside: str = '') -> Element:
     """Draw a collapsible section, and return its body. `opened` remembers its state across redraws."""
     with ui.element('details').classes(classes) as details:

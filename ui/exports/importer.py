@@ -13,7 +13,7 @@ from nicegui.events import UploadEventArguments
 from engine import EngineError
 from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button, notice
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Text, set_attributes, text_link
 from ui.exports.text import import_message
 from ui.web.backend import Backend
 from ui.web.downloads import disk_errors
@@ -110,8 +110,7 @@ class ImportDialog:
                     for one in found:
                         with ui.element('p'):
                             Text('span', f'{import_message(one)} ')
-                            with link(f'/runs/{one.run}'):
-                                Text('span', 'Open')
+                            text_link(f'/runs/{one.run}', 'Open')
             if self.on_done:
                 await self.on_done()
         finally:

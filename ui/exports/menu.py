@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from nicegui import ui
-
 from engine.records import RunInfo
 from ui.components.menus import menu
 from ui.components.theme import button
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Text, link, set_attributes, text_link
 from ui.exports.formats import FORMATS
 
 
@@ -22,9 +20,14 @@ def export_entries(info: RunInfo) -> None:
 def short_entries(info: RunInfo) -> None:
     """Draw the same entries on one line each, for a long menu."""
     for form, saved in FORMATS.items():
-        with link(f'/runs/{info.id}/export/{form}', 'menu-item', role='menuitem', download=''):
-            ui.icon(saved.icon)
-            Text('span', f'Export {saved.title[0].lower()}{saved.title[1:]}')
+        text_link(
+            f'/runs/{info.id}/export/{form}',
+            f'Export {saved.title[0].lower()}{saved.title[1:]}',
+            'menu-item',
+            icon=saved.icon,
+            role='menuitem',
+            download='',
+        )
 
 
 def export_button(info: RunInfo) -> None:

@@ -23,7 +23,7 @@ from ui.api.access import PREFIX
 from ui.api.mcp.over_http import McpOverHttp
 from ui.components.assets import ASSETS
 from ui.components.theme import fill_topbar, serve_assets, set_warning
-from ui.components.widgets import Text, link
+from ui.components.widgets import text_link
 from ui.pages.accounts import account, accounts, audit
 from ui.pages.accounts.parts import draw_account_menu
 from ui.pages.compare import page as compare
@@ -206,8 +206,7 @@ def load_api(backend: Backend, origins: Collection[str]) -> FastAPI:
 def draw_topbar(backend: Backend, attentions: Attentions) -> None:
     """Add the link to the fleet's workers, the number of open questions, and the account menu."""
     if backend.fleet:
-        with link(workers.WORKERS, 'btn quiet wide-only'):
-            Text('span', 'Workers')
+        text_link(workers.WORKERS, 'Workers', 'btn quiet wide-only')
     attentions().draw()
     draw_account_menu(backend)
 

@@ -12,7 +12,7 @@ from engine.errors import NotAllowed
 from ui.access.audit_log import AuditLine, AuditQuery, as_csv, as_json_lines
 from ui.access.caller import IDENTITY, Role
 from ui.components.theme import empty_state, frame, notice
-from ui.components.widgets import Text, label, link, text_input
+from ui.components.widgets import Text, label, text_input, text_link
 from ui.pages.accounts.accounts import refusal
 from ui.pages.accounts.parts import AUDIT, Table, table
 from ui.web.backend import Backend
@@ -95,8 +95,7 @@ def _filters(given: Mapping[str, str]) -> None:
         with ui.element('button').classes('btn').props('type="submit"'):
             Text('span', 'Filter')
         for form in ('csv', 'jsonl'):
-            with link(with_query(f'{AUDIT}/export/{form}', **given), 'btn quiet', download=''):
-                Text('span', form.upper())
+            text_link(with_query(f'{AUDIT}/export/{form}', **given), form.upper(), 'btn quiet', download='')
 
 
 def _draw(table: Table, line: AuditLine) -> None:
@@ -115,8 +114,7 @@ def _draw(table: Table, line: AuditLine) -> None:
                 Text('p', f'Refused: {line.refused}', 'problem')
         with table.cell():
             for run in line.runs[:5]:
-                with link(f'/runs/{run}', 'mono'):
-                    Text('span', run)
+                text_link(f'/runs/{run}', run, 'mono')
         table.cell(' '.join(filter(None, (line.via, line.address))), 'muted')
 
 

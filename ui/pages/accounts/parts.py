@@ -11,7 +11,7 @@ from nicegui import ui
 from engine import EngineError
 from ui.access.caller import Role
 from ui.components.theme import button
-from ui.components.widgets import Text, label, link, set_attributes, text_input
+from ui.components.widgets import Text, label, set_attributes, text_input, text_link
 from ui.web.backend import Backend
 
 ACCOUNT, ACCOUNTS, AUDIT = '/account', '/accounts', '/audit'
@@ -38,8 +38,7 @@ def draw_account_menu(backend: Backend) -> None:
                 if caller.role is Role.ADMIN:
                     pages += [(ACCOUNTS, 'Accounts'), (AUDIT, 'Audit log')]
                 for path, name in pages:
-                    with link(path):
-                        Text('span', name)
+                    text_link(path, name)
                 with ui.element('form').props('method="post" action="/logout"'):
                     button('Log out').props('type="submit"')
     set_attributes(opener, aria_label=f'Account of {caller.name}', aria_haspopup='dialog')

@@ -7,7 +7,7 @@ from nicegui import ui
 from engine import EngineError
 from engine.records import RunId
 from ui.components.theme import frame
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.pages.compare.player import KEYS
 from ui.pages.compare.screen import CompareScreen
 from ui.pages.shared import errors
@@ -44,5 +44,5 @@ def choose() -> None:
             'Select two runs in the list and press Compare, or choose “Compare with…” from a run’s menu.',
             'muted',
         )
-        with ui.element('div').classes('error-actions'), link('/runs', 'btn primary'):
-            Text('span', 'All runs')
+        with ui.element('div').classes('error-actions'):
+            text_link('/runs', 'All runs', 'btn primary')

@@ -16,7 +16,7 @@ from ui.components.error_banner import ErrorBanner
 from ui.components.layout import view_switch
 from ui.components.tabs import Tabs
 from ui.components.theme import button, pill
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.comparison import comparison_notes, row_text, verdict_sentence
 from ui.pages.compare.chart import ComparisonChart
 from ui.pages.compare.data import FilesPane, MemoryPane
@@ -222,8 +222,9 @@ class CompareHeader:
                     for name, tally in (('A', found.a), ('B', found.b)):
                         with ui.element('div').classes('compare-run'):
                             Text('span', name, f'side-mark side-{name.lower()}')
-                            with link(f'/runs/{tally.info.id}', 'compare-title') as opened:
-                                Text('span', tally.info.title or tally.info.id)
+                            opened = text_link(
+                                f'/runs/{tally.info.id}', tally.info.title or tally.info.id, 'compare-title'
+                            )
                             set_attributes(opened, title=tally.info.title)
                             self._links.append(opened)
                             self._pills.append(ui.element('span'))
@@ -236,9 +237,9 @@ class CompareHeader:
             with ui.element('div').classes('run-controls'):
                 self._divergence_button = button('Go to divergence', icon='call_split', kind='primary')
                 self._divergence_button.on('click', go_to_divergence)
-                with link(compare_path(found.b.info.id, found.a.info.id), 'btn'):
-                    ui.icon('swap_horiz')
-                    Text('span', 'Swap A and B')
+                text_link(
+                    compare_path(found.b.info.id, found.a.info.id), 'Swap A and B', 'btn', icon='swap_horiz'
+                )
         with ui.element('div').classes('compare-verdict').props('role="status"'):
             self._verdict = Text('p', '', 'compare-summary')
             self._notes = Text('p', '', 'muted small')

@@ -11,7 +11,7 @@ from engine.history import Row
 from engine.records import message_of
 from ui.components.elements import DiffText
 from ui.components.theme import empty_state, notice
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.formatting.comparison import FACETS, KINDS
 from ui.formatting.plain_markdown import plain_markdown
 from ui.formatting.steps import edge_outcomes, headline, path_text, short_json
@@ -98,8 +98,7 @@ def _head(side: Side, seq: int) -> None:
     with ui.element('div').classes('compare-side-head'):
         Text('span', side.name, f'side-mark side-{side.name.lower()}')
         if seq:
-            with link(f'/runs/{side.run}?at={seq}', 'compare-step-link'):
-                Text('span', f'Step {seq}')
+            text_link(f'/runs/{side.run}?at={seq}', f'Step {seq}', 'compare-step-link')
 
 
 def _describe(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:

@@ -8,7 +8,7 @@ from engine import EngineError
 from engine.history import LineageNode
 from engine.records import RunId
 from ui.components.theme import frame, pill
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Text, link, set_attributes, text_link
 from ui.formatting.steps import origin_text
 from ui.formatting.usage import usage_headline
 from ui.formatting.values import ago, count
@@ -32,8 +32,7 @@ def register(backend: Backend) -> None:
             return
         with frame(f'Fork tree · {info.title}'):
             with ui.element('div').classes('hero'):
-                with link(f'/runs/{info.id}', 'small back'):
-                    Text('span', f'← {info.title}')
+                text_link(f'/runs/{info.id}', f'← {info.title}', 'small back')
                 Text('h1', 'Fork tree')
                 number = len(list(family.members()))
                 summary = f'{count(number, "run")}, each with the step it was forked at.'
@@ -69,8 +68,7 @@ def _member(one: LineageNode, here: RunId, now: float) -> ui.element:
                 if one.winner:
                     Text('span', 'Winner', 'chip strong')
                 if one.group:
-                    with link(f'/variants/{one.group}', 'small'):
-                        Text('span', 'variants')
+                    text_link(f'/variants/{one.group}', 'variants', 'small')
             with ui.element('div').classes('fork-tree-usage'):
                 Text('span', usage_headline(one.info.usage), 'muted small num')
                 Text('span', ago(one.info.created, now), 'muted small')

@@ -11,7 +11,7 @@ from ui.components.diagram.folding import default_folds
 from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.components.elements import Diagram
 from ui.components.theme import FORM_KEYS, frame, notice
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.formatting.forks import turn_sentence
 from ui.formatting.steps import headline
 from ui.pages.fork.form import ForkForm
@@ -78,8 +78,7 @@ async def _open_until(conductor: Conductor, info: RunInfo) -> int:
 def _head(info: RunInfo, step: int, asked: int) -> None:
     with ui.element('div').classes('hero'):
         begin = min(asked, step)
-        with link(f'/runs/{info.id}?at={begin}', 'small back'):
-            Text('span', f'← {info.title}, step {begin}')
+        text_link(f'/runs/{info.id}?at={begin}', f'← {info.title}, step {begin}', 'small back')
         Text('h1', f'Fork from step {begin}')
         Text('p', 'A new run continues from this step. The original is not changed.', 'muted')
     if asked > step:

@@ -12,7 +12,7 @@ from engine import Conductor, Transition
 from engine.records import RunInfo
 from ui.components.elements import Conversation
 from ui.components.theme import button
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.formatting.forks import summarize_overrides
 from ui.formatting.steps import active_text, duration
 from ui.formatting.usage import usage_headline
@@ -47,8 +47,7 @@ class VariantPane:
                 self._pill = Text('span', '', 'pill')
                 self._crown = Text('span', 'Winner', 'chip strong')
                 ui.element('span').classes('grow')
-                with link(f'/runs/{info.id}', 'btn quiet small') as self._open:
-                    Text('span', 'Open')
+                self._open = text_link(f'/runs/{info.id}', 'Open', 'btn quiet small')
                 self._pick_button = button(
                     'Pick as winner', icon='emoji_events', kind='small', requires='mark_winner'
                 )

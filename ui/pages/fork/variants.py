@@ -12,7 +12,7 @@ from engine.records import RunId, RunInfo, RunQuery
 from ui.components.debounce import create_page_task
 from ui.components.dialogs import notify_errors
 from ui.components.theme import empty_state, frame
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, link, text_link
 from ui.formatting.values import count
 from ui.pages.fork.form import MAX_VARIANTS, NAMES
 from ui.pages.fork.variant_pane import VariantPane
@@ -57,8 +57,7 @@ class VariantBoard:
                 with link(f'/runs/{parent}?at={self._runs[0].parent_at}', 'chip'):
                     ui.icon('call_split').props('size="15px"')
                     ui.label(f'from {parent} at {self._runs[0].parent_at}')
-                with link(f'/runs/{self._runs[0].id}/family', 'small'):
-                    Text('span', 'Fork tree')
+                text_link(f'/runs/{self._runs[0].id}/family', 'Fork tree', 'small')
             ui.element('span').classes('grow')
             self._blind = ui.switch('Blind', value=blind, on_change=self._show_identities)
             self._blind.tooltip(

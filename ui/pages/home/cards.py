@@ -10,7 +10,7 @@ from engine import EngineError, Pattern
 from engine.records import Shape
 from ui.components.diagram.thumbnail import draw_thumbnail
 from ui.components.theme import button
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Text, link, set_attributes, text_link
 from ui.formatting.values import first_sentence
 from ui.pages.launch.samples import Starter, samples
 from ui.web.backend import Backend
@@ -52,8 +52,7 @@ def _card(made: type[Pattern], shape: Shape, starter: Starter, kind: str) -> Non
                 run.tooltip(ready[0].title)
             else:
                 run.props('disabled').tooltip('No sample available: configure it with your own input')
-            with link(f'/launch/{made.name}', 'btn quiet', aria_label=f'Configure {made.title}'):
-                Text('span', 'Configure…')
+            text_link(f'/launch/{made.name}', 'Configure…', 'btn quiet', aria_label=f'Configure {made.title}')
             with link(
                 traffic_path(made.name),
                 'btn quiet icon',

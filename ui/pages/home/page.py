@@ -8,7 +8,7 @@ from nicegui import ui
 from engine import EngineError
 from engine.records import RunQuery
 from ui.components.theme import LIST_KEYS, frame, notice, skip_link
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.exports.importer import ImportDialog
 from ui.pages.home.cards import pattern_cards
 from ui.pages.home.panels import FIRST, FirstRun, NeedsYou, RunningNow, agents_card, models_card, new_run_card
@@ -51,8 +51,7 @@ def register(backend: Backend) -> None:
                             Text('h2', 'Recent runs', id='runs')
                             ui.element('div').classes('grow')
                             importer = ImportDialog(backend)
-                            with link('/runs', 'small'):
-                                Text('span', 'All runs')
+                            text_link('/runs', 'All runs', 'small')
                         runs = RunList(backend, Filters.from_query(request.query_params), path='/', size=SIZE)
                         importer.on_done = runs.refresh
                 with ui.element('div').classes('home-side'):
@@ -91,6 +90,5 @@ async def _draw_stranded(backend: Backend) -> None:
         with ui.element('ul').classes('details-list'):
             for info, reason in found:
                 with ui.element('li'):
-                    with link(f'/runs/{info.id}'):
-                        Text('span', info.title or info.id)
+                    text_link(f'/runs/{info.id}', info.title or info.id)
                     Text('span', reason)

@@ -12,7 +12,7 @@ from engine.records import RunQuery, Shape
 from ui.components.diagram.fitting import Room, fit
 from ui.components.elements import Diagram
 from ui.components.theme import button, pill
-from ui.components.widgets import NativeSelect, Text, draw_changes, link
+from ui.components.widgets import NativeSelect, Text, draw_changes, link, text_link
 from ui.formatting.steps import duration
 from ui.formatting.values import as_sentence, count
 from ui.pages.launch.samples import Starter, samples
@@ -66,8 +66,7 @@ class RunningNow:
             with ui.element('div').classes('section-head'):
                 self._title = Text('h2', 'Running now', id='running')
                 ui.element('div').classes('grow')
-                with link('/wall', 'small'):
-                    Text('span', 'Agents side by side')
+                text_link('/wall', 'Agents side by side', 'small')
             self._list = ui.element('ul').classes('card running-list')
         self._section.set_visibility(False)
 
@@ -138,8 +137,7 @@ def agents_card(backend: Backend) -> None:
                 for sample in samples(made):
                     if sample.models:
                         _play_button(starter, name, sample)
-        with link('/wall', 'small'):
-            Text('span', 'Agents side by side')
+        text_link('/wall', 'Agents side by side', 'small')
 
 
 def _play_button(

@@ -12,7 +12,7 @@ from engine import EngineError
 from engine.records import clip
 from ui.components.dialogs import ask_event, event_help, notify_errors
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, link, set_attributes, text_input
+from ui.components.widgets import NativeSelect, Text, set_attributes, text_input, text_link
 from ui.formatting.steps import role_title
 from ui.formatting.values import ago, exact
 from ui.pages.run.agents.approval import Approval
@@ -54,11 +54,10 @@ class QuestionCard:
                     if own_page:
                         Text('h1', ask.text)
                     else:
-                        with Text('h2', ''), link(question_path(ask.id)):
-                            Text('span', ask.text)
+                        with Text('h2', ''):
+                            text_link(question_path(ask.id), ask.text)
                     with ui.element('p').classes('ask-context muted'):
-                        with link(f'/runs/{ask.run}'):
-                            Text('span', item.title)
+                        text_link(f'/runs/{ask.run}', item.title)
                         Text('span', item.pattern, 'chip')
                         self._age = Text('span', ago(ask.since, now), title=exact(ask.since))
                         Text('span', f'step {ask.step}', 'num')
@@ -120,8 +119,7 @@ class QuestionCard:
                 made.on('click', lambda _, event=event: self._ask(event, inputs.get(event)))
                 if help_text := event_help(inputs.get(event)):
                     made.tooltip(help_text)
-            with link(f'/runs/{ask.run}', 'btn quiet'):
-                Text('span', 'Open the run')
+            text_link(f'/runs/{ask.run}', 'Open the run', 'btn quiet')
 
     def _inputs(self) -> Mapping[str, type[BaseModel]]:
         try:

@@ -6,7 +6,7 @@ from nicegui import ui
 
 from engine import EngineError
 from ui.components.theme import button, empty_state, frame, notice
-from ui.components.widgets import Text, draw_changes, label, link, set_attributes, text_input
+from ui.components.widgets import Text, draw_changes, label, set_attributes, text_input, text_link
 from ui.formatting.values import count
 from ui.pages.inbox.card import QuestionCard
 from ui.services.inbox import InboxItem, QuestionClosed
@@ -35,8 +35,7 @@ def register(backend: Backend) -> None:
     @serve_page('/inbox/{ask}')
     async def question(ask: str) -> None:
         with frame('Question', here='/inbox'):
-            with link('/inbox', 'back small'):
-                Text('span', '← Inbox')
+            text_link('/inbox', '← Inbox', 'back small')
             place = ui.element('div').classes('ghost')
 
         async def draw() -> None:
@@ -59,8 +58,7 @@ def _draw_closed(ask: str, error: EngineError) -> None:
             Text('h1', 'This question is closed', 'notice-title')
             Text('p', f'{str(error).rpartition(": ")[2].capitalize()}. Nothing is left to answer.')
             run, step = run_and_step(ask)
-            with link(f'/runs/{run}?at={step}', 'btn small'):
-                Text('span', 'Open the run at this question')
+            text_link(f'/runs/{run}?at={step}', 'Open the run at this question', 'btn small')
         else:
             Text('h1', 'No such question', 'notice-title')
             Text('p', 'The link is incomplete, or the run has been removed.')
@@ -85,8 +83,7 @@ class Questions:
             made = button('Notify me in this browser', kind='small notify-here')
             made.on('click', js_handler='() => window.hemicycleToggleNotifications?.()')
             if is_permitted('destinations.list'):
-                with link('/notifications', 'btn small'):
-                    Text('span', 'Notifications')
+                text_link('/notifications', 'Notifications', 'btn small')
         self._list = (
             ui.element('section').classes('question-list').props('aria-label="Questions" data-redrawn')
         )

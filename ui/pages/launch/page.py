@@ -8,7 +8,7 @@ from nicegui import ui
 from engine import EngineError
 from engine.records import RunId
 from ui.components.theme import FORM_KEYS, frame
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.formatting.values import first_sentence
 from ui.pages.launch.form import LaunchForm
 from ui.pages.shared import errors
@@ -33,11 +33,9 @@ def register(backend: Backend) -> None:
                 again = None
         with frame(f'Configure {made.title}', keys=FORM_KEYS):
             with ui.element('div').classes('hero'):
-                with link('/', 'small back'):
-                    Text('span', '← All patterns')
+                text_link('/', '← All patterns', 'small back')
                 Text('h1', f'Configure {made.title}')
                 Text('p', first_sentence(made.summary), 'muted')
-                with link(traffic_path(made.name), 'small'):
-                    Text('span', 'Traffic: all runs on one diagram')
+                text_link(traffic_path(made.name), 'Traffic: all runs on one diagram', 'small')
             launcher = LaunchForm(backend, made)
             await launcher.load(again, replay=bool(replay))

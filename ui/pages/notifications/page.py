@@ -7,7 +7,7 @@ from nicegui import ui
 from engine import EngineError
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button, empty_state, frame
-from ui.components.widgets import NativeSelect, Text, link, set_attributes
+from ui.components.widgets import NativeSelect, Text, link, set_attributes, text_link
 from ui.formatting.values import ago, count, exact
 from ui.pages.notifications.destinations import DestinationList
 from ui.services.notifications import Message
@@ -28,8 +28,7 @@ def register(backend: Backend) -> None:
     async def notifications() -> None:
         with frame('Notifications', here='/inbox'):
             with ui.element('div').classes('hero'):
-                with link('/inbox', 'back small'):
-                    Text('span', '← Inbox')
+                text_link('/inbox', '← Inbox', 'back small')
                 Text('h1', 'Notifications')
                 Text('p', 'Who is notified when a run waits, ends, fails or nears its budget.', 'muted')
             if why := refusal('destinations.list'):

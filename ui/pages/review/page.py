@@ -7,7 +7,7 @@ from nicegui import ui
 from engine import EngineError
 from engine.records import RunId
 from ui.components.theme import empty_state, frame
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.pages.review.review import Review
 from ui.pages.shared import errors
 from ui.web.backend import Backend
@@ -28,8 +28,7 @@ def register(backend: Backend) -> None:
             return
         with frame(f'Review {found.run.title}'):
             with ui.element('div').classes('hero'):
-                with link(f'/runs/{run}', 'small back'):
-                    Text('span', '← Run')
+                text_link(f'/runs/{run}', '← Run', 'small back')
                 Text('h1', 'Review and merge')
                 Text('p', found.run.title or run, 'muted')
             if any(changes.values()):

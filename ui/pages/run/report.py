@@ -13,7 +13,7 @@ from engine.patterns import is_time_bounded, report_text
 from engine.records import RunId, RunInfo, Shape, View
 from ui.components.elements import Conversation
 from ui.components.theme import button, empty_state, frame, origin_chip, pill
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.formatting.changes import reword_report
 from ui.formatting.values import SIMULATED, is_simulated
 from ui.pages.run.diagram.checklist import MARKS, plan_steps, step_status
@@ -84,9 +84,7 @@ async def _find_plan_steps(conductor: Conductor, info: RunInfo, shape: Shape, vi
 def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: Mapping[str, int]) -> None:
     run, text = f'/runs/{info.id}', report_of(shape, view)
     with ui.element('div').classes('report-bar'):
-        with link(run, 'btn'):
-            ui.icon('arrow_back')
-            Text('span', 'Run')
+        text_link(run, 'Run', 'btn', icon='arrow_back')
         Text('h1', 'Report')
         pill(view.status, view.error)
         for origin in view.origins:
@@ -95,9 +93,7 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
         asks = InputRequests(conductor, info, shape, on_sent=lambda: ui.navigate.to(run))
         asks.show(view, may_control=conductor.runs_here(info.id))
         if text:
-            with link(f'{run}/report.md', 'btn', download=''):
-                ui.icon('download')
-                Text('span', 'Markdown')
+            text_link(f'{run}/report.md', 'Markdown', 'btn', icon='download', download='')
             button('Print', icon='print').on('click', js_handler='() => window.print()')
     if not text:
         empty_state(
@@ -120,8 +116,7 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
                 _draw_plan(run, plan, steps, 1)
             with ui.element('div').classes('report-links'):
                 for panel in panels_of(shape):
-                    with link(f'{run}/{panel.title.lower()}'):
-                        Text('span', panel.title)
+                    text_link(f'{run}/{panel.title.lower()}', panel.title)
 
 
 def _draw_plan(run: str, plan: list[Mapping[str, Any]], steps: Mapping[str, int], depth: int) -> None:
@@ -134,8 +129,7 @@ def _draw_plan(run: str, plan: list[Mapping[str, Any]], steps: Mapping[str, int]
                 with ui.element('div').classes('plan-body'):
                     text = f'{name} {step.get("title", "")}'
                     if name in steps:
-                        with link(f'{run}?at={steps[name]}', 'plan-title'):
-                            Text('span', text)
+                        text_link(f'{run}?at={steps[name]}', text, 'plan-title')
                     else:
                         Text('span', text, 'plan-title')
                     with ui.element('div').classes('plan-facts'):

@@ -14,7 +14,7 @@ from engine import EngineError
 from engine.records import RunId, RunInfo, RunPage, RunQuery
 from ui.components.debounce import create_page_task
 from ui.components.theme import button, empty_state, notice
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Text, set_attributes, text_link
 from ui.pages.runs.actions import RunActions
 from ui.pages.runs.filters import FilterBar, Filters
 from ui.pages.runs.list_head import ListHead
@@ -186,8 +186,8 @@ class RunList:
                 empty_state('delete_outline', 'The trash is empty.')
             else:
                 empty_state('play_circle', 'No runs yet. Run a sample with one click, for free.')
-                with ui.element('div').classes('empty-action'), link('/#patterns', 'btn'):
-                    Text('span', 'Choose a pattern')
+                with ui.element('div').classes('empty-action'):
+                    text_link('/#patterns', 'Choose a pattern', 'btn')
 
     def _show_range(self, page: RunPage) -> None:
         first = (self.filters.page - 1) * self._size
@@ -224,8 +224,8 @@ class RunList:
 
     def _draw_traffic_link(self) -> Element:
         """Link to the traffic of the pattern, if one is chosen."""
-        with ui.element('p').classes('small to-traffic'), link('') as found:
-            Text('span', 'Traffic: these runs on one diagram')
+        with ui.element('p').classes('small to-traffic'):
+            found = text_link('', 'Traffic: these runs on one diagram')
         self._link_traffic(found)
         return found
 

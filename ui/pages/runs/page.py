@@ -7,7 +7,7 @@ from nicegui import ui
 
 from engine.records import RunId
 from ui.components.theme import LIST_KEYS, frame, skip_link
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.exports.importer import ImportDialog
 from ui.pages.runs.filters import Filters
 from ui.pages.runs.listing import RunList
@@ -29,10 +29,8 @@ def register(backend: Backend) -> None:
                     Text('h1', 'Runs', id='runs')
                     ui.element('div').classes('grow')
                     importer = ImportDialog(backend)
-                    with link('/schedules', 'small'):
-                        Text('span', 'Schedules')
-                    with link('/trash', 'small'):
-                        Text('span', 'Recently deleted')
+                    text_link('/schedules', 'Schedules', 'small')
+                    text_link('/trash', 'Recently deleted', 'small')
                 listed = RunList(backend, Filters.from_query(request.query_params), path='/runs', size=SIZE)
                 importer.on_done = listed.refresh
             skip_link('Skip to runs', listed.rows)
@@ -46,8 +44,7 @@ def register(backend: Backend) -> None:
         kept = f'for {days:g} {"day" if days == 1 else "days"}' if days else 'until the next day'
         with frame('Recently deleted', here='/runs', keys=LIST_KEYS):
             with ui.element('div').classes('hero'):
-                with link('/runs', 'back small'):
-                    Text('span', '← Runs')
+                text_link('/runs', '← Runs', 'back small')
                 Text('h1', 'Recently deleted', id='trash')
                 Text(
                     'p',

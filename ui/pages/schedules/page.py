@@ -16,7 +16,7 @@ from engine import EngineError, InvalidInput
 from ui.components.dialogs import await_answer, confirm, dialog_frame, notify_errors
 from ui.components.forms.form import Form
 from ui.components.theme import button, empty_state, frame
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.values import ago, as_sentence, exact
 from ui.pages.schedules import fields
 from ui.services.schedules import Schedule, Tick, Trigger
@@ -46,8 +46,7 @@ def register(backend: Backend) -> None:
     async def schedules() -> None:
         with frame('Schedules', here='/runs'):
             with ui.element('div').classes('hero'):
-                with link('/runs', 'back small'):
-                    Text('span', '← Runs')
+                text_link('/runs', '← Runs', 'back small')
                 Text('h1', 'Schedules')
                 Text(
                     'p',
@@ -152,8 +151,7 @@ class StarterList(ABC, Generic[T]):
                     when = f'{word} {ago(tick.due, now)}'
                     title = ' '.join(filter(None, [exact(tick.due), tick.reason]))
                     if tick.state == 'started':
-                        with link(f'/runs/{tick.run}', f'pill {kind}', title=title):
-                            Text('span', when)
+                        text_link(f'/runs/{tick.run}', when, f'pill {kind}', title=title)
                     else:
                         Text('span', when, f'pill {kind}', title=title)
             if ticks and ticks[0].reason:

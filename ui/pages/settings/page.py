@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from ui.components.theme import frame
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.pages.settings.agents import ExternalAgentCards
 from ui.pages.settings.endpoints import Endpoints
 from ui.pages.settings.machine import CommandSandbox, StorageFacts
@@ -31,8 +31,7 @@ def register(backend: Backend) -> None:
                     'muted',
                 )
                 if backend.fleet:  # the header of a narrow window has no room for it
-                    with link(WORKERS, 'small'):
-                        Text('span', 'Workers')
+                    text_link(WORKERS, 'Workers', 'small')
             with ui.element('div').classes('notices'):
                 draw_load_errors(backend)
             with ui.element('section').classes('section').props('aria-labelledby="models"'):

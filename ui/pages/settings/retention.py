@@ -13,7 +13,7 @@ from engine.journal import ExpiredRun
 from engine.records import RunId, RunInfo
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.formatting.values import byte_size, count
 from ui.web.backend import Backend
 from ui.web.permission import is_permitted
@@ -32,8 +32,7 @@ class RetentionSettings:
         with ui.element('div').classes('section-head'):
             Text('h2', 'Run storage', id='retention')
             ui.element('div').classes('grow')
-            with link('/trash', 'small'):
-                Text('span', 'Recently deleted')
+            text_link('/trash', 'Recently deleted', 'small')
         with ui.element('div').classes('endpoints even'):
             with ui.element('div').classes('card endpoint'):
                 with ui.element('div').classes('endpoint-head'):
@@ -120,8 +119,7 @@ class RetentionSettings:
         with self._expired:
             for item in taken[:MAX_LISTED]:
                 with ui.element('li'):
-                    with link(f'/runs/{item.info.id}'):
-                        Text('span', item.info.title or item.info.id)
+                    text_link(f'/runs/{item.info.id}', item.info.title or item.info.id)
                     Text('span', f'{byte_size(item.bytes)}, {item.reason}', 'muted small')
             if len(taken) > MAX_LISTED:
                 Text('li', f'and {len(taken) - MAX_LISTED:,} more', 'muted small')
@@ -149,8 +147,7 @@ class RetentionSettings:
             for info in sorted(runs, key=lambda info: -weights[info.id].total)[:MAX_SHOWN]:
                 weight = weights[info.id]
                 with ui.element('li'):
-                    with link(f'/runs/{info.id}'):
-                        Text('span', info.title or info.id)
+                    text_link(f'/runs/{info.id}', info.title or info.id)
                     Text(
                         'span',
                         f'{byte_size(weight.total)}: history {byte_size(weight.history)},'

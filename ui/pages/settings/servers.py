@@ -6,7 +6,7 @@ from nicegui import ui
 
 from engine.tools import ServerHealth
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.formatting.values import count
 from ui.pages.settings.card import CheckResult, TestCard
 from ui.pages.settings.connect_server import ConnectServerDialog
@@ -66,8 +66,8 @@ class ServerCard(TestCard[ServerHealth]):
     async def _open(self, url: str) -> None:
         """Open the sign-in page, and show a link in case the browser blocks the window."""
         self._link.clear()
-        with self._link, link(url, 'small', target='_blank', rel='noopener noreferrer'):
-            Text('span', 'Open the sign-in page')
+        with self._link:
+            text_link(url, 'Open the sign-in page', 'small', target='_blank', rel='noopener noreferrer')
         with self._link:
             ui.navigate.to(url, new_tab=True)
 

@@ -11,7 +11,7 @@ from engine.records import RunId
 from ui.access.caller import IDENTITY, Role
 from ui.components.dialogs import confirm
 from ui.components.theme import button, empty_state, frame, notice
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.values import as_sentence, count
 from ui.pages.accounts.parts import moment, table
 from ui.web.backend import Backend
@@ -115,8 +115,8 @@ class Workers:
         with table(('Run', 'Pattern', 'Reason'), 'Waiting for a worker') as drawn:
             for one in waiting:
                 with drawn.row():
-                    with drawn.cell(), link(f'/runs/{one.info.id}'):
-                        Text('span', one.info.title or one.info.id)
+                    with drawn.cell():
+                        text_link(f'/runs/{one.info.id}', one.info.title or one.info.id)
                     drawn.cell(one.info.pattern)
                     drawn.cell(as_sentence(one.reason))
 
@@ -125,8 +125,9 @@ class Workers:
             Text('p', as_sentence(worker.problem), 'problem')
         named = [one for one in worker.runs[:MAX_RUNS] if self._titles[one.run]]
         for one in named:
-            with link(f'/runs/{one.run}', 'worker-run', title=f'{one.pattern}, run {one.run}'):
-                Text('span', self._titles[one.run])
+            text_link(
+                f'/runs/{one.run}', self._titles[one.run], 'worker-run', title=f'{one.pattern}, run {one.run}'
+            )
         if others := len(worker.runs) - len(named):
             Text('span', f'and {others} more' if named else count(others, 'run'), 'muted')
 

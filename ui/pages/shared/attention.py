@@ -12,7 +12,7 @@ from engine import EngineError
 from engine.records import RunId, clip
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button
-from ui.components.widgets import Text, draw_changes, link, set_attributes
+from ui.components.widgets import Text, draw_changes, link, set_attributes, text_link
 from ui.services.inbox import InboxItem, question_path
 from ui.web.backend import Backend
 
@@ -85,8 +85,7 @@ class Attention:
             ):
                 set_attributes(box, aria_label='Needs you')
                 requests = RequestList(self)
-                with link('/inbox', 'requests-all'):
-                    Text('span', 'Open the inbox')
+                text_link('/inbox', 'Open the inbox', 'requests-all')
         set_attributes(opener, aria_haspopup='dialog')
         opener.set_visibility(False)
         shown, told = 0, ''
@@ -157,8 +156,7 @@ class RequestList:
             elif request.out_of_time:
                 self._draw_answer(request, f'Add {MINUTES} min', 'extend', 'primary')
             else:
-                with link(f'/runs/{request.run}', 'btn small'):
-                    Text('span', 'Open')
+                text_link(f'/runs/{request.run}', 'Open', 'btn small')
         return made
 
     def _draw_answer(self, request: Request, text: str, name: str, kind: str) -> None:

@@ -16,7 +16,7 @@ from engine import EngineError
 from engine.errors import JournalDamaged, StepDamaged, UnknownPattern, UnknownRun, UnknownStep
 from engine.records import RunInfo, clip
 from ui.components.theme import frame, notice
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.formatting.values import as_sentence
 from ui.web.backend import Backend
 from ui.web.routing import tool_path
@@ -70,8 +70,7 @@ def unknown_pattern(backend: Backend, name: str) -> None:
         Text('p', 'Available patterns:' if patterns else 'No pattern could be loaded.', 'muted')
         with ui.element('div').classes('error-actions'):
             for made in patterns.values():
-                with link(f'/launch/{made.name}', 'btn'):
-                    Text('span', made.title)
+                text_link(f'/launch/{made.name}', made.title, 'btn')
         _draw_links()
 
 
@@ -82,8 +81,7 @@ def unknown_tool(backend: Backend, name: str) -> None:
         Text('p', 'Available tools:' if backend().catalog.tools else 'No tool could be loaded.', 'muted')
         with ui.element('div').classes('error-actions'):
             for tool in sorted(backend().catalog.tools):
-                with link(tool_path(tool), 'btn'):
-                    Text('span', tool)
+                text_link(tool_path(tool), tool, 'btn')
         _draw_links()
 
 
@@ -119,11 +117,9 @@ def unknown_step(info: RunInfo, error: UnknownStep) -> None:
     with frame('Unknown step'), _body('explore_off', 'Unknown step'):
         Text('p', f'{clip(info.title or info.id, MAX_NAMED)}: {clip(str(error), MAX_NAMED)}.', 'muted')
         with ui.element('div').classes('error-actions'):
-            with link(f'/runs/{info.id}', 'btn primary'):
-                Text('span', 'Open the run')
+            text_link(f'/runs/{info.id}', 'Open the run', 'btn primary')
             if error.last:
-                with link(f'/runs/{info.id}?at={error.last}', 'btn'):
-                    Text('span', f'Last step ({error.last})')
+                text_link(f'/runs/{info.id}?at={error.last}', f'Last step ({error.last})', 'btn')
 
 
 def _show_damaged(error: JournalDamaged) -> None:
@@ -137,11 +133,12 @@ def _show_damaged(error: JournalDamaged) -> None:
             'muted',
         )
         if isinstance(error, StepDamaged) and error.step > 1:
-            with (
-                ui.element('div').classes('error-actions'),
-                link(f'/runs/{error.run}?at={error.step - 1}', 'btn primary'),
-            ):
-                Text('span', f'Show the run up to step {error.step - 1}')
+            with ui.element('div').classes('error-actions'):
+                text_link(
+                    f'/runs/{error.run}?at={error.step - 1}',
+                    f'Show the run up to step {error.step - 1}',
+                    'btn primary',
+                )
         _draw_links()
 
 
@@ -149,8 +146,8 @@ def _show_unavailable(problem: str) -> None:
     ui.context.client.status_code = 503
     with frame('Not readable'), _body('cloud_off', 'Temporarily unavailable'):
         Text('p', as_sentence(problem), 'muted')
-        with ui.element('div').classes('error-actions'), link('', 'btn primary'):
-            Text('span', 'Try again')
+        with ui.element('div').classes('error-actions'):
+            text_link('', 'Try again', 'btn primary')
 
 
 @contextmanager
@@ -163,10 +160,8 @@ def _body(icon: str, title: str) -> Iterator[None]:
 
 def _draw_links() -> None:
     with ui.element('div').classes('error-actions'):
-        with link('/', 'btn primary'):
-            Text('span', 'Home')
-        with link('/runs', 'btn'):
-            Text('span', 'All runs')
+        text_link('/', 'Home', 'btn primary')
+        text_link('/runs', 'All runs', 'btn')
 
 
 def draw_load_errors(backend: Backend) -> None:

@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import Conductor, EngineError
 from engine.records import RunInfo, RunQuery
 from ui.components.theme import button, notice
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 
 MAX_SEARCHED = 60
 """Number of newest runs searched for recordings."""
@@ -51,8 +51,7 @@ class RecordingPicker:
                 Text('b', 'Model calls are answered from a recording.')
                 with ui.element('p'):
                     Text('span', 'Recording of ')
-                    with link(f'/runs/{run.id}'):
-                        Text('span', run.title or run.id)
+                    text_link(f'/runs/{run.id}', run.title or run.id)
                     Text('span', '. Calls that are not in the recording fail.')
                 button('Call models instead', kind='small').on('click', lambda: self.use(None))
         self._on_change()

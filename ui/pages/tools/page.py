@@ -11,7 +11,7 @@ from engine.errors import ToolError
 from engine.tools import Tool, ToolRegistry, missing_requirement
 from ui.components.forms.schemas import arguments, draw_arguments
 from ui.components.theme import FORM_KEYS, empty_state, frame, notice
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.steps import role_title
 from ui.formatting.values import count, first_sentence
 from ui.pages.shared import errors
@@ -54,8 +54,7 @@ def register(backend: Backend) -> None:
             return
         with frame(found.name, here='/tools', keys=FORM_KEYS):
             with ui.element('div').classes('hero'):
-                with link('/tools', 'small back'):
-                    Text('span', '← All tools')
+                text_link('/tools', '← All tools', 'small back')
                 Text('h1', found.name, 'mono')
                 with ui.element('div').classes('tool-foot'):
                     Text('span', found.category.capitalize(), 'chip')
@@ -106,8 +105,7 @@ def _facts(backend: Backend, tool: Tool) -> None:
                 with ui.element('li'):
                     Text('b', user.agent.role.replace('_', ' '))
                     Text('span', 'in', 'muted')
-                    with link(f'/launch/{user.pattern.name}'):
-                        Text('span', user.pattern.title)
+                    text_link(f'/launch/{user.pattern.name}', user.pattern.title)
 
 
 def _fact(name: str, text: str) -> None:
@@ -134,8 +132,7 @@ def _role(user: ToolUser) -> None:
     agent = user.agent
     with ui.element('div').classes('tool-foot'):
         Text('h3', role_title(agent.role))
-        with link(f'/launch/{user.pattern.name}', 'chip'):
-            Text('span', user.pattern.title)
+        text_link(f'/launch/{user.pattern.name}', user.pattern.title, 'chip')
     Text('p', first_sentence(agent.instructions) or 'No standing instructions.', 'muted')
     if len(agent.instructions) > len(first_sentence(agent.instructions)):
         with ui.element('details').classes('more-text'):
@@ -143,8 +140,7 @@ def _role(user: ToolUser) -> None:
             Text('p', agent.instructions, 'said')
     with ui.element('div').classes('tool-foot'):
         for name in agent.tools:
-            with link(tool_path(name), 'chip mono'):
-                Text('span', name)
+            text_link(tool_path(name), name, 'chip mono')
         if not agent.tools:
             Text('span', 'No tools', 'muted small')
     if agent.answer:

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from engine.records import RunQuery
 from ui.components.theme import empty_state, frame
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.pages.runs.filters import Filters
 from ui.pages.shared import errors
 from ui.pages.traffic.view import TrafficView
@@ -30,8 +30,11 @@ def register(backend: Backend) -> None:
         title = made.title if made else (await backend().shape(runs.runs[0].id)).title
         with frame(f'Traffic of {title}', here='/runs'):
             with ui.element('div').classes('hero'):
-                with link(f'/launch/{pattern}' if made else '/', 'small back'):
-                    Text('span', f'← Configure {title}' if made else '← All patterns')
+                text_link(
+                    f'/launch/{pattern}' if made else '/',
+                    f'← Configure {title}' if made else '← All patterns',
+                    'small back',
+                )
                 Text('h1', f'Traffic of {title}')
                 Text(
                     'p',
@@ -49,7 +52,5 @@ def _no_run(pattern: str) -> None:
     with ui.element('div').classes('card'):
         empty_state('insights', 'No runs of this pattern yet.')
         with ui.element('div').classes('empty-action'):
-            with link('/', 'btn primary'):
-                Text('span', 'Run sample')
-            with link(f'/launch/{pattern}', 'btn'):
-                Text('span', 'Configure…')
+            text_link('/', 'Run sample', 'btn primary')
+            text_link(f'/launch/{pattern}', 'Configure…', 'btn')

@@ -12,7 +12,7 @@ from engine.history import merge_shapes
 from engine.records import RunQuery, Shape, Traffic
 from ui.components.tabs import Tabs
 from ui.components.theme import button, notice
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.formatting.values import STATUS_TEXT, count
 from ui.pages.runs.filters import FilterBar, Filters
 from ui.pages.runs.listing import RunList
@@ -136,8 +136,7 @@ class TrafficView:
                 with notice('fail', 'error'):
                     Text('p', f'{count(len(traffic.unread), "run")} cannot be read and are not counted:')
                     for run, problem in list(traffic.unread.items())[:5]:
-                        with link(f'/runs/{run}'):
-                            Text('span', f'{run}: {problem}')
+                        text_link(f'/runs/{run}', f'{run}: {problem}')
 
     def _pick_drawn(self, name: str) -> None:
         edges = self._heat.edges if self._heat else ()

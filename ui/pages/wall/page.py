@@ -6,7 +6,7 @@ from fastapi import Request
 from nicegui import ui
 
 from ui.components.theme import frame
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.pages.wall.wall import Wall
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
@@ -20,8 +20,7 @@ def register(backend: Backend) -> None:
         with frame('Agents side by side', wide=True), ui.element('div').classes('wall-page'):
             with ui.element('div').classes('wall-head'):
                 Text('h1', 'Agents side by side')
-                with link('/runs', 'small'):
-                    Text('span', 'All runs')
+                text_link('/runs', 'All runs', 'small')
             given = request.query_params.get('runs', '')
             wall = Wall(backend(), picked=tuple(filter(None, given.split(','))))
             ui.context.client.on_delete(wall.close)

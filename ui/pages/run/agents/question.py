@@ -12,7 +12,7 @@ from engine.tools import Question, answer_model
 from ui.components.dialogs import notify_errors
 from ui.components.forms.form import Form
 from ui.components.theme import button
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 
 Answer = Callable[[str, dict[str, Any]], Awaitable[None]]
 """Answers the question of a state with these values. Raises `EngineError`."""
@@ -48,9 +48,14 @@ class QuestionForm:
         Text('p', f'{question.server} asks: {question.message}', 'approval-question')
         Text('p', 'Do not enter passwords or keys: the server is not part of Hemicycle.', 'muted small')
         if question.url:
-            with link(question.url, 'btn', target='_blank', rel='noopener noreferrer'):
-                ui.icon('open_in_new')
-                Text('span', question.url)
+            text_link(
+                question.url,
+                question.url,
+                'btn',
+                icon='open_in_new',
+                target='_blank',
+                rel='noopener noreferrer',
+            )
         elif question.fields.get('properties'):
             self._form = Form(answer_model(question.fields), on_change=lambda: None)
         with ui.element('div').classes('approval-answers'):

@@ -10,7 +10,7 @@ from engine import Conductor, Status
 from engine.models import ModelRegistry
 from engine.records import Origin, RunInfo, Shape, View, within
 from ui.components.theme import button, origin_chip, pill
-from ui.components.widgets import Text, link, set_attributes, set_class
+from ui.components.widgets import Text, set_attributes, set_class, text_link
 from ui.exports.menu import export_button
 from ui.formatting.steps import author_text, duration, own_seconds
 from ui.formatting.usage import usage_headline, with_streamed
@@ -144,9 +144,9 @@ class StatusStrip:
             self._phases = Phases(shape)
             self._drafts = Text('span', '', 'run-progress num')
             with ui.element('div').classes('strip-actions') as acts:
-                with link(f'/runs/{info.id}/report', 'btn small') as self._report:
-                    ui.icon('description')
-                    Text('span', 'Read report')
+                self._report = text_link(
+                    f'/runs/{info.id}/report', 'Read report', 'btn small', icon='description'
+                )
                 self._input_requests = InputRequests(conductor, info, shape)
             acts.set_visibility(bool(shape.field('report')) or self._input_requests.has_any)
         # Shown from the start if it can ever be needed, so that the parts below do not move.

@@ -11,7 +11,7 @@ from engine import Conductor
 from engine.records import RunInfo
 from ui.components.dialogs import await_answer, dialog_frame, edit_details, notify_errors
 from ui.components.theme import button
-from ui.components.widgets import Text, link
+from ui.components.widgets import Text, text_link
 from ui.formatting.debugger import KEYS as STEP_KEYS
 from ui.pages.runs.actions import COMPARE, DELETE, EDIT, REPLAY, RETRY, RUN_AGAIN, ActionLabel, confirm_delete
 from ui.pages.shared.compare_picker import pick_comparison
@@ -72,12 +72,8 @@ class RunMenu:
             if self._info.note:
                 Text('p', self._info.note)
             with ui.element('div').classes('run-actions'):
-                with link(f'/runs/{self._info.id}/family', 'btn quiet'):
-                    ui.icon('account_tree')
-                    Text('span', 'Fork tree')
-                with link(f'/runs/{self._info.id}/review', 'btn quiet'):
-                    ui.icon('merge')
-                    Text('span', 'Review and merge')
+                text_link(f'/runs/{self._info.id}/family', 'Fork tree', 'btn quiet', icon='account_tree')
+                text_link(f'/runs/{self._info.id}/review', 'Review and merge', 'btn quiet', icon='merge')
                 for face in actions:
                     _draw_answer(
                         dialog, face.text, face, 'quiet danger' if face == DELETE else 'quiet', face.icon

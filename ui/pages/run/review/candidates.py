@@ -9,7 +9,7 @@ from nicegui import ui
 from engine.records import View
 from ui.components.elements import Conversation
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Text, disclosure, link, set_attributes
+from ui.components.widgets import Text, disclosure, set_attributes, text_link
 from ui.formatting.files import size
 from ui.pages.run.panels.panel import Panel, PanelSetup
 from ui.pages.run.review.coder_seat import CoderSeat, coder_turn
@@ -53,9 +53,7 @@ class Candidates(Panel):
         with ui.element('div').classes('candidates') as self.root:
             self._seat = CoderSeat(setup.context)
             self._decision = Decision(setup.context)
-            with link(f'/runs/{setup.context.run}/review', 'btn small'):
-                ui.icon('merge')
-                Text('span', 'Review and merge')
+            text_link(f'/runs/{setup.context.run}/review', 'Review and merge', 'btn small', icon='merge')
             self._cards = ui.element('div').classes('candidate-cards')
             self._difference = VersionDiff(setup.context)
             self._comments = LineComments(setup.context)

@@ -13,7 +13,7 @@ from engine import Status
 from ui.components.assets import ASSETS, MARK
 from ui.components.loading.bundles import Bundles
 from ui.components.loading.first_paint import head_html, install_templates, placeholder_html, style_sheet
-from ui.components.widgets import Text
+from ui.components.widgets import Text, text_link
 from ui.formatting.values import status_class, status_text
 from ui.web.permission import require
 
@@ -140,6 +140,23 @@ def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) ->
     skip_link('Skip to main content', main)  # before those of the page
     with main:
         yield
+
+
+def page_head(
+    title: str, summary: str = '', *, back: tuple[str, str] | None = None, **attributes: str
+) -> ui.element:
+    """Draw the heading of a page with a sentence on it, and return what holds them.
+
+    `back` is the address and the name of the page that a link above the heading leads to.
+    """
+    with ui.element('div').classes('hero') as head:
+        if back:
+            path, name = back
+            text_link(path, f'← {name}', 'small back')
+        Text('h1', title, **attributes)
+        if summary:
+            Text('p', summary, 'muted')
+    return head
 
 
 def skip_link(text: str, target: ui.element) -> None:

@@ -8,7 +8,7 @@ from engine import EngineError, InvalidInput
 from ui.access.access import Access, AuthenticatedIdentity
 from ui.access.caller import IDENTITY, Caller, Role
 from ui.components.dialogs import confirm, dialog_frame
-from ui.components.theme import button, frame
+from ui.components.theme import button, frame, page_head
 from ui.components.widgets import NativeSelect, Text, label
 from ui.pages.accounts.parts import ACCOUNT, card_form, field, moment, table
 from ui.web.backend import Backend
@@ -33,9 +33,7 @@ def register(backend: Backend) -> None:
                 )
                 return
             caller = await identity.check()
-            with ui.element('div').classes('hero'):
-                Text('h1', caller.name)
-                Text('p', f'Role: {caller.role}. Logged in by {caller.via}.', 'muted')
+            page_head(caller.name, f'Role: {caller.role}. Logged in by {caller.via}.')
             page = AccountPage(backend.access, caller, identity)
             page.draw()
             await page.refresh()

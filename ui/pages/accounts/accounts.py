@@ -11,7 +11,7 @@ from engine.errors import NotAllowed
 from ui.access.access import Access
 from ui.access.caller import IDENTITY, Caller, Identity, Role
 from ui.components.dialogs import confirm, dialog_frame
-from ui.components.theme import button, frame, notice
+from ui.components.theme import button, frame, notice, page_head
 from ui.components.widgets import NativeSelect, Text, label, set_attributes
 from ui.pages.accounts.parts import ACCOUNTS, card_form, field, moment, table
 from ui.web.backend import Backend
@@ -31,9 +31,7 @@ def register(backend: Backend) -> None:
     async def accounts() -> None:
         identity = IDENTITY.get()
         with frame('Accounts'):
-            with ui.element('div').classes('hero'):
-                Text('h1', 'Accounts')
-                Text('p', 'Who can log in and what they can do. Changes take effect immediately.', 'muted')
+            page_head('Accounts', 'Who can log in and what they can do. Changes take effect immediately.')
             if refused := await refusal(backend, identity):
                 with notice('fail', 'block'):
                     Text('p', refused)

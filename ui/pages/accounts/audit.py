@@ -11,7 +11,7 @@ from nicegui import app, ui
 from engine.errors import NotAllowed
 from ui.access.audit_log import AuditLine, AuditQuery, as_csv, as_json_lines
 from ui.access.caller import IDENTITY, Role
-from ui.components.theme import empty_state, frame, notice
+from ui.components.theme import empty_state, frame, notice, page_head
 from ui.components.widgets import Text, label, text_input, text_link
 from ui.pages.accounts.accounts import refusal
 from ui.pages.accounts.parts import AUDIT, Table, table
@@ -28,14 +28,10 @@ def register(backend: Backend) -> None:
 
     @serve_page(AUDIT)
     async def audit(request: Request) -> None:
-        with frame('Audit log', wide=False):
-            with ui.element('div').classes('hero'):
-                Text('h1', 'Audit log')
-                Text(
-                    'p',
-                    'Who did what, newest first. Events sent to a run are also in its journal.',
-                    'muted',
-                )
+        with frame('Audit log'):
+            page_head(
+                'Audit log', 'Who did what, newest first. Events sent to a run are also in its journal.'
+            )
             if refused := await refusal(backend, IDENTITY.get()):
                 with notice('fail', 'block'):
                     Text('p', refused)

@@ -7,7 +7,7 @@ from nicegui import ui
 from engine import EngineError
 from engine.history import LineageNode
 from engine.records import RunId
-from ui.components.theme import frame, pill
+from ui.components.theme import frame, page_head, pill
 from ui.components.widgets import Text, link, set_attributes, text_link
 from ui.formatting.steps import origin_text
 from ui.formatting.usage import usage_headline
@@ -31,12 +31,10 @@ def register(backend: Backend) -> None:
             errors.read_error(error)
             return
         with frame(f'Fork tree · {info.title}'):
-            with ui.element('div').classes('hero'):
-                text_link(f'/runs/{info.id}', f'← {info.title}', 'small back')
-                Text('h1', 'Fork tree')
-                number = len(list(family.members()))
-                summary = f'{count(number, "run")}, each with the step it was forked at.'
-                Text('p', summary if number > 1 else 'This run has no forks yet.', 'muted')
+            number = len(list(family.members()))
+            summary = f'{count(number, "run")}, each with the step it was forked at.'
+            summary = summary if number > 1 else 'This run has no forks yet.'
+            page_head('Fork tree', summary, back=(f'/runs/{info.id}', info.title))
             with ui.element('ul').classes('fork-tree card'):
                 _draw(family, info.id, backend().clock.now())
 

@@ -10,8 +10,8 @@ from engine.records import RunId, RunInfo, Shape, View
 from ui.components.diagram.folding import default_folds
 from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.components.elements import Diagram
-from ui.components.theme import FORM_KEYS, frame, notice
-from ui.components.widgets import Text, text_link
+from ui.components.theme import FORM_KEYS, frame, notice, page_head
+from ui.components.widgets import Text
 from ui.formatting.forks import turn_sentence
 from ui.formatting.steps import headline
 from ui.pages.fork.form import ForkForm
@@ -76,11 +76,12 @@ async def _open_until(conductor: Conductor, info: RunInfo) -> int:
 
 
 def _head(info: RunInfo, step: int, asked: int) -> None:
-    with ui.element('div').classes('hero'):
-        begin = min(asked, step)
-        text_link(f'/runs/{info.id}?at={begin}', f'← {info.title}, step {begin}', 'small back')
-        Text('h1', f'Fork from step {begin}')
-        Text('p', 'A new run continues from this step. The original is not changed.', 'muted')
+    begin = min(asked, step)
+    page_head(
+        f'Fork from step {begin}',
+        'A new run continues from this step. The original is not changed.',
+        back=(f'/runs/{info.id}?at={begin}', f'{info.title}, step {begin}'),
+    )
     if asked > step:
         with notice('info', 'info'):
             ui.label(f'The run had ended at step {asked}; step {step} is the last one it can continue from.')

@@ -7,7 +7,7 @@ from nicegui import ui
 
 from engine import EngineError
 from engine.records import RunQuery
-from ui.components.theme import LIST_KEYS, frame, notice, skip_link
+from ui.components.theme import LIST_KEYS, frame, notice, page_head, skip_link
 from ui.components.widgets import Text, text_link
 from ui.exports.importer import ImportDialog
 from ui.pages.home.cards import pattern_cards
@@ -32,10 +32,8 @@ def register(backend: Backend) -> None:
         attention = attentions()
         with frame('Home', here='/', keys=LIST_KEYS):
             known = await _any_runs(backend)
-            with ui.element('div').classes('hero'):
-                Text('h1', 'Put a team of agents to work and watch every step')
-                if not known:
-                    Text('p', 'Pick a pattern and run a sample. No key, no setup, no cost.', 'muted')
+            invitation = 'Pick a pattern and run a sample. No key, no setup, no cost.'
+            page_head('Put a team of agents to work and watch every step', '' if known else invitation)
             with ui.element('div').classes('notices'):
                 draw_load_errors(backend)
                 await _draw_stranded(backend)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from engine import EngineError
-from ui.components.theme import button, empty_state, frame, notice
+from ui.components.theme import button, empty_state, frame, notice, page_head
 from ui.components.widgets import Text, draw_changes, label, set_attributes, text_input, text_link
 from ui.formatting.values import count
 from ui.pages.inbox.card import QuestionCard
@@ -25,9 +25,7 @@ def register(backend: Backend) -> None:
     @serve_page('/inbox')
     async def inbox() -> None:
         with frame('Inbox', here='/inbox'):
-            with ui.element('div').classes('hero'):
-                Text('h1', 'Inbox', id='inbox')
-                Text('p', 'Everything that is waiting for a person, oldest first.', 'muted')
+            page_head('Inbox', 'Everything that is waiting for a person, oldest first.')
             questions = Questions(backend)
         await questions.refresh()
         ui.timer(POLL_INTERVAL, questions.refresh, immediate=False)

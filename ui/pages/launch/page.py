@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from fastapi import Request
-from nicegui import ui
 
 from engine import EngineError
 from engine.records import RunId
-from ui.components.theme import FORM_KEYS, frame
-from ui.components.widgets import Text, text_link
+from ui.components.theme import FORM_KEYS, frame, page_head
+from ui.components.widgets import text_link
 from ui.formatting.values import first_sentence
 from ui.pages.launch.form import LaunchForm
 from ui.pages.shared import errors
@@ -32,10 +31,9 @@ def register(backend: Backend) -> None:
             except EngineError:
                 again = None
         with frame(f'Configure {made.title}', keys=FORM_KEYS):
-            with ui.element('div').classes('hero'):
-                text_link('/', '← All patterns', 'small back')
-                Text('h1', f'Configure {made.title}')
-                Text('p', first_sentence(made.summary), 'muted')
+            with page_head(
+                f'Configure {made.title}', first_sentence(made.summary), back=('/', 'All patterns')
+            ):
                 text_link(traffic_path(made.name), 'Traffic: all runs on one diagram', 'small')
             launcher = LaunchForm(backend, made)
             await launcher.load(again, replay=bool(replay))

@@ -6,8 +6,8 @@ from nicegui import ui
 
 from engine import EngineError
 from ui.components.dialogs import notify_errors
-from ui.components.theme import button, empty_state, frame
-from ui.components.widgets import NativeSelect, Text, link, set_attributes, text_link
+from ui.components.theme import button, empty_state, frame, page_head
+from ui.components.widgets import NativeSelect, Text, link, set_attributes
 from ui.formatting.values import ago, count, exact
 from ui.pages.notifications.destinations import DestinationList
 from ui.services.notifications import Message
@@ -27,10 +27,8 @@ def register(backend: Backend) -> None:
     @serve_page('/notifications')
     async def notifications() -> None:
         with frame('Notifications', here='/inbox'):
-            with ui.element('div').classes('hero'):
-                text_link('/inbox', '← Inbox', 'back small')
-                Text('h1', 'Notifications')
-                Text('p', 'Who is notified when a run waits, ends, fails or nears its budget.', 'muted')
+            summary = 'Who is notified when a run waits, ends, fails or nears its budget.'
+            page_head('Notifications', summary, back=('/inbox', 'Inbox'))
             if why := refusal('destinations.list'):
                 empty_state('lock', f'{why}.')
                 return

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from nicegui import ui
-
 from engine import EngineError
 from engine.records import RunId
-from ui.components.theme import empty_state, frame
-from ui.components.widgets import Text, text_link
+from ui.components.theme import empty_state, frame, page_head
 from ui.pages.review.review import Review
 from ui.pages.shared import errors
 from ui.web.backend import Backend
@@ -27,10 +24,7 @@ def register(backend: Backend) -> None:
             errors.read_error(error)
             return
         with frame(f'Review {found.run.title}'):
-            with ui.element('div').classes('hero'):
-                text_link(f'/runs/{run}', '← Run', 'small back')
-                Text('h1', 'Review and merge')
-                Text('p', found.run.title or run, 'muted')
+            page_head('Review and merge', found.run.title or run, back=(f'/runs/{run}', 'Run'))
             if any(changes.values()):
                 Review(conductor, found, changes)
             else:

@@ -6,7 +6,7 @@ from fastapi import Request
 from nicegui import ui
 
 from engine.records import RunId
-from ui.components.theme import LIST_KEYS, frame, skip_link
+from ui.components.theme import LIST_KEYS, frame, page_head, skip_link
 from ui.components.widgets import Text, text_link
 from ui.exports.importer import ImportDialog
 from ui.pages.runs.filters import Filters
@@ -43,14 +43,8 @@ def register(backend: Backend) -> None:
         days = backend().retention.trash_days
         kept = f'for {days:g} {"day" if days == 1 else "days"}' if days else 'until the next day'
         with frame('Recently deleted', here='/runs', keys=LIST_KEYS):
-            with ui.element('div').classes('hero'):
-                text_link('/runs', '← Runs', 'back small')
-                Text('h1', 'Recently deleted', id='trash')
-                Text(
-                    'p',
-                    f'They can be restored {kept}; then they and their files are removed permanently.',
-                    'muted',
-                )
+            summary = f'They can be restored {kept}; then they and their files are removed permanently.'
+            page_head('Recently deleted', summary, back=('/runs', 'Runs'), id='trash')
             with ui.element('section').classes('section').props('aria-labelledby="trash"'):
                 listed = RunList(
                     backend, Filters.from_query(request.query_params), path='/trash', size=SIZE, trash=True

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from engine import EngineError, InvalidInput
 from ui.components.dialogs import await_answer, confirm, dialog_frame, notify_errors
 from ui.components.forms.form import Form
-from ui.components.theme import button, empty_state, frame
+from ui.components.theme import button, empty_state, frame, page_head
 from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.values import ago, as_sentence, exact
 from ui.pages.schedules import fields
@@ -45,14 +45,8 @@ def register(backend: Backend) -> None:
     @serve_page('/schedules')
     async def schedules() -> None:
         with frame('Schedules', here='/runs'):
-            with ui.element('div').classes('hero'):
-                text_link('/runs', '← Runs', 'back small')
-                Text('h1', 'Schedules')
-                Text(
-                    'p',
-                    'Start runs automatically: on a schedule, by webhook, or when a file arrives.',
-                    'muted',
-                )
+            summary = 'Start runs automatically: on a schedule, by webhook, or when a file arrives.'
+            page_head('Schedules', summary, back=('/runs', 'Runs'))
             lists: tuple[StarterList[Any], ...] = (ScheduleList(backend), TriggerList(backend))
         for one in lists:
             await one.refresh()

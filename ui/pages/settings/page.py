@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from ui.components.theme import frame
-from ui.components.widgets import Text, text_link
+from ui.components.theme import frame, page_head
+from ui.components.widgets import text_link
 from ui.pages.settings.agents import ExternalAgentCards
 from ui.pages.settings.endpoints import Endpoints
 from ui.pages.settings.machine import CommandSandbox, StorageFacts
@@ -23,13 +23,8 @@ def register(backend: Backend) -> None:
     @serve_page('/settings')
     async def settings() -> None:
         with frame('Settings', here='/settings'):
-            with ui.element('div').classes('hero'):
-                Text('h1', 'Settings')
-                Text(
-                    'p',
-                    'Settings come from one file and the environment. This page shows the result.',
-                    'muted',
-                )
+            summary = 'Settings come from one file and the environment. This page shows the result.'
+            with page_head('Settings', summary):
                 if backend.fleet:  # the header of a narrow window has no room for it
                     text_link(WORKERS, 'Workers', 'small')
             with ui.element('div').classes('notices'):

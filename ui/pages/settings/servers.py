@@ -68,7 +68,6 @@ class ServerCard(TestCard[ServerHealth]):
         self._link.clear()
         with self._link:
             text_link(url, 'Open the sign-in page', 'small', target='_blank', rel='noopener noreferrer')
-        with self._link:
             ui.navigate.to(url, new_tab=True)
 
     async def run_test(self) -> ServerHealth:

@@ -10,7 +10,7 @@ from engine import EngineError
 from engine.records import RunId
 from ui.access.caller import IDENTITY, Role
 from ui.components.dialogs import confirm
-from ui.components.theme import button, empty_state, frame, notice
+from ui.components.theme import button, empty_state, frame, notice, page_head
 from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.values import as_sentence, count
 from ui.pages.accounts.parts import moment, table
@@ -35,9 +35,7 @@ def register(backend: Backend) -> None:
     @serve_page(WORKERS)
     async def workers() -> None:
         with frame('Workers'):
-            with ui.element('div').classes('hero'):
-                Text('h1', 'Workers')
-                Text('p', 'Processes that execute runs, and runs that are waiting for one.', 'muted')
+            page_head('Workers', 'Processes that execute runs, and runs that are waiting for one.')
             if backend.fleet is None:
                 empty_state('schedule', ALONE)
                 return

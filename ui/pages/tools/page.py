@@ -10,7 +10,7 @@ from nicegui import ui
 from engine.errors import ToolError
 from engine.tools import Tool, ToolRegistry, missing_requirement
 from ui.components.forms.schemas import arguments, draw_arguments
-from ui.components.theme import FORM_KEYS, empty_state, frame, notice
+from ui.components.theme import FORM_KEYS, empty_state, frame, notice, page_head
 from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.steps import role_title
 from ui.formatting.values import count, first_sentence
@@ -28,13 +28,7 @@ def register(backend: Backend) -> None:
     @serve_page('/tools')
     async def tools(request: Request) -> None:
         with frame('Tools', here='/tools'):
-            with ui.element('div').classes('hero'):
-                Text('h1', 'Tools')
-                Text(
-                    'p',
-                    'What agents can do, and who can do it. Try any tool by hand.',
-                    'muted',
-                )
+            page_head('Tools', 'What agents can do, and who can do it. Try any tool by hand.')
             for warning in ToolRegistry(backend().catalog.tools.values()).warnings():
                 with notice('wait', 'link_off'):
                     Text('p', f'{warning}.')
@@ -53,12 +47,12 @@ def register(backend: Backend) -> None:
             errors.unknown_tool(backend, name)
             return
         with frame(found.name, here='/tools', keys=FORM_KEYS):
-            with ui.element('div').classes('hero'):
-                text_link('/tools', '← All tools', 'small back')
-                Text('h1', found.name, 'mono')
-                with ui.element('div').classes('tool-foot'):
-                    Text('span', found.category.capitalize(), 'chip')
-                    draw_flags(found)
+            with (
+                page_head(found.name, back=('/tools', 'All tools'), classes='mono'),
+                ui.element('div').classes('tool-foot'),
+            ):
+                Text('span', found.category.capitalize(), 'chip')
+                draw_flags(found)
             with ui.element('div').classes('tool-page'):
                 with ui.element('div').classes('tool-facts'):
                     _facts(backend, found)

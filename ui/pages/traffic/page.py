@@ -8,8 +8,8 @@ from fastapi import Request
 from nicegui import ui
 
 from engine.records import RunQuery
-from ui.components.theme import empty_state, frame
-from ui.components.widgets import Text, text_link
+from ui.components.theme import empty_state, frame, page_head
+from ui.components.widgets import text_link
 from ui.pages.runs.filters import Filters
 from ui.pages.shared import errors
 from ui.pages.traffic.view import TrafficView
@@ -29,18 +29,11 @@ def register(backend: Backend) -> None:
             return
         title = made.title if made else (await backend().shape(runs.runs[0].id)).title
         with frame(f'Traffic of {title}', here='/runs'):
-            with ui.element('div').classes('hero'):
-                text_link(
-                    f'/launch/{pattern}' if made else '/',
-                    f'← Configure {title}' if made else '← All patterns',
-                    'small back',
-                )
-                Text('h1', f'Traffic of {title}')
-                Text(
-                    'p',
-                    'Many runs on one diagram. Select a state or an edge to see its runs.',
-                    'muted',
-                )
+            page_head(
+                f'Traffic of {title}',
+                'Many runs on one diagram. Select a state or an edge to see its runs.',
+                back=(f'/launch/{pattern}', f'Configure {title}') if made else ('/', 'All patterns'),
+            )
             if runs.runs:
                 filters = replace(Filters.from_query(request.query_params), pattern=pattern)
                 await TrafficView(backend, filters).load()

@@ -54,16 +54,31 @@ async def confirm(title: str, text: str, *, yes: str, no: str, kind: str = 'dang
     return bool(await await_answer(dialog))
 
 
-def draw_form_actions(dialog: ui.dialog, form: Form, cancel: str) -> None:
-    """Draw the buttons of a dialog with a form: Save submits its content, the `cancel` button None."""
+def draw_dialog_actions(dialog: ui.dialog, text: str, act: Callable[[], Any]) -> ui.element:
+    """Draw the buttons of a dialog: Cancel, which answers None, and one that calls `act`; return that one."""
+    with ui.element('div').classes('dialog-actions'):
+        button('Cancel').on('click', lambda: dialog.submit(None))
+        return button(text, kind='primary').on('click', act)
+
+
+def draw_form_actions(dialog: ui.dialog, form: Form) -> None:
+    """Draw the buttons of a dialog with a form: Save submits its content."""
 
     def save() -> None:
         if (given := form.submit()) is not None:
             dialog.submit(given)
 
-    with ui.element('div').classes('dialog-actions'):
-        button(cancel).on('click', lambda: dialog.submit(None))
-        button('Save', kind='primary').on('click', save)
+    draw_dialog_actions(dialog, 'Save', save)
+
+
+async def show_secret(title: str, explanation: str, secret: str) -> None:
+    """Show a secret that is shown only once, until the person has saved it."""
+    with dialog_frame(title) as dialog:
+        Text('p', f'{explanation} It is shown only once.')
+        Text('code', secret, 'secret')
+        with ui.element('div').classes('dialog-actions'):
+            button('I have saved it', kind='primary').on('click', lambda: dialog.submit(True))
+    await await_answer(dialog)
 
 
 async def edit_details(info: RunInfo) -> RunDetails | None:
@@ -71,7 +86,7 @@ async def edit_details(info: RunInfo) -> RunDetails | None:
     with dialog_frame('Edit title, tags and note') as dialog:
         form = Form(RunDetails, on_change=lambda: None)
         form.set_values({'title': info.title, 'tags': info.tags, 'note': info.note})
-        draw_form_actions(dialog, form, 'Cancel')
+        draw_form_actions(dialog, form)
     return cast(RunDetails | None, await await_answer(dialog))
 
 
@@ -106,9 +121,7 @@ async def ask_event(
             else:
                 dialog.submit(True)
 
-        with ui.element('div').classes('dialog-actions'):
-            button('Cancel').on('click', lambda: dialog.submit(None))
-            button(title, kind='primary').on('click', submit)
+        draw_dialog_actions(dialog, title, submit)
     return await await_answer(dialog) is True
 
 

@@ -11,7 +11,7 @@ from nicegui import ui
 from engine import Breakpoint
 from engine.records import Shape
 from ui.components.breakpoints.condition import ConditionField, Probe
-from ui.components.dialogs import await_answer, dialog_frame
+from ui.components.dialogs import await_answer, dialog_frame, draw_dialog_actions
 from ui.components.elements import Combobox
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, set_attributes
@@ -119,10 +119,8 @@ async def edit_breakpoint(shape: Shape, item: Breakpoint, probe: Probe) -> Break
             if (made := await editor.read()) is not None:
                 dialog.submit(made)
 
-        with ui.element('div').classes('dialog-actions'):
-            button('Cancel').on('click', lambda: dialog.submit(None))
-            done = button('Save' if item.id else 'Add', kind='primary').on('click', save)
-            set_attributes(done, data_testid='save-breakpoint')
+        done = draw_dialog_actions(dialog, 'Save' if item.id else 'Add', save)
+        set_attributes(done, data_testid='save-breakpoint')
     return cast(Breakpoint | None, await await_answer(dialog))
 
 

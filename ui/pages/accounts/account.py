@@ -7,7 +7,7 @@ from nicegui import ui
 from engine import EngineError, InvalidInput
 from ui.access.access import Access, AuthenticatedIdentity
 from ui.access.caller import IDENTITY, Caller, Role
-from ui.components.dialogs import confirm, dialog_frame
+from ui.components.dialogs import await_answer, confirm, dialog_frame
 from ui.components.theme import button, frame, page_head
 from ui.components.widgets import NativeSelect, Text, label
 from ui.pages.accounts.parts import ACCOUNT, card_form, field, moment, table
@@ -143,8 +143,7 @@ class AccountPage:
             with ui.element('div').classes('dialog-actions'):
                 button('Copy', icon='content_copy').on('click', lambda: ui.clipboard.write(secret))
                 button('Done', kind='primary').on('click', lambda: dialog.submit(None))
-        await dialog
-        dialog.delete()
+        await await_answer(dialog)
 
     async def _revoke_token(self, id: str) -> None:
         if await confirm(

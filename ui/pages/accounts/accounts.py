@@ -10,7 +10,7 @@ from engine import EngineError
 from engine.errors import NotAllowed
 from ui.access.access import Access
 from ui.access.caller import IDENTITY, Caller, Identity, Role
-from ui.components.dialogs import confirm, dialog_frame
+from ui.components.dialogs import await_answer, confirm, dialog_frame, draw_dialog_actions
 from ui.components.theme import button, frame, notice, page_head
 from ui.components.widgets import NativeSelect, Text, label, set_attributes
 from ui.pages.accounts.parts import ACCOUNTS, card_form, field, moment, table
@@ -131,11 +131,8 @@ class AccountList:
         with dialog_frame(f'New password for {name}') as dialog:
             Text('p', 'All sessions of this account will end.')
             new = field('Password, at least 12 characters', kind='password', autocomplete='new-password')
-            with ui.element('div').classes('dialog-actions'):
-                button('Cancel').on('click', lambda: dialog.submit(None))
-                button('Set password', kind='primary').on('click', lambda: dialog.submit(new.value))
-        given = await dialog
-        dialog.delete()
+            draw_dialog_actions(dialog, 'Set password', lambda: dialog.submit(new.value))
+        given = await await_answer(dialog)
         if given is not None:
             await self._perform('account.password', self._accounts.set_password(name, str(given)), name=name)
 

@@ -10,7 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from pydantic_core import PydanticCustomError
 
 from engine import EngineError, InvalidInput
-from ui.components.dialogs import await_answer, confirm, dialog_frame, notify_errors
+from ui.components.dialogs import (
+    await_answer,
+    confirm,
+    dialog_frame,
+    draw_dialog_actions,
+    notify_errors,
+    show_secret,
+)
 from ui.components.forms.form import Form
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, set_attributes
@@ -161,30 +168,20 @@ class DestinationList:
                 except EngineError as error:
                     dialog.submit(error)
 
-            with ui.element('div').classes('dialog-actions'):
-                button('Cancel').on('click', lambda: dialog.submit(None))
-                button('Save', kind='primary').on('click', save)
+            draw_dialog_actions(dialog, 'Save', save)
         answer = await await_answer(dialog)
         if isinstance(answer, EngineError):
             ui.notify(str(answer), type='negative', multi_line=True, close_button='Close')
         await self.load()
         if one is None and isinstance(answer, Destination) and answer.secret:
-            await _show_secret(answer)
+            explanation = 'The receiver checks signatures with it (Standard Webhooks).'
+            await show_secret(f'Signing secret of {answer.name}', explanation, answer.secret)
 
     async def _store(self, one: Destination | None, values: dict[str, Any]) -> Destination:
         destinations = self._backend.services.notifications.destinations
         if one is None:
             return await destinations.add(parse(values))
         return await destinations.change(one.id, **values)
-
-
-async def _show_secret(made: Destination) -> None:
-    with dialog_frame(f'Signing secret of {made.name}') as dialog:
-        Text('p', 'The receiver checks signatures with it (Standard Webhooks). It is shown only once.')
-        Text('code', made.secret, 'secret')
-        with ui.element('div').classes('dialog-actions'):
-            button('I have saved it', kind='primary').on('click', lambda: dialog.submit(True))
-    await await_answer(dialog)
 
 
 def _fields(one: Destination) -> dict[str, Any]:

@@ -119,7 +119,7 @@ class RunActions:
             known = sorted({tag for info in runs for tag in info.tags}, key=str.lower)
             if known:
                 ui.label(f'Current tags: {", ".join(known)}').classes('muted small')
-            draw_form_actions(dialog, form, 'Cancel')
+            draw_form_actions(dialog, form)
         with self._place:
             tags = cast(TagChange | None, await await_answer(dialog))
         if tags is not None:

@@ -13,7 +13,14 @@ from nicegui import ui
 from pydantic import BaseModel
 
 from engine import EngineError, InvalidInput
-from ui.components.dialogs import await_answer, confirm, dialog_frame, notify_errors
+from ui.components.dialogs import (
+    await_answer,
+    confirm,
+    dialog_frame,
+    draw_dialog_actions,
+    notify_errors,
+    show_secret,
+)
 from ui.components.forms.form import Form
 from ui.components.theme import button, empty_state, frame, page_head
 from ui.components.widgets import Text, set_attributes, text_link
@@ -183,13 +190,12 @@ class StarterList(ABC, Generic[T]):
                 except EngineError as error:
                     problem.show(str(error))
 
-            with ui.element('div').classes('dialog-actions'):
-                button('Cancel').on('click', lambda: dialog.submit(None))
-                button('Save', kind='primary').on('click', save)
+            draw_dialog_actions(dialog, 'Save', save)
         answer = await await_answer(dialog)
         await self.refresh()
         if isinstance(answer, tuple) and answer[0]:
-            await _show_secret(answer[0])
+            explanation = 'The sender signs its webhooks with it (Standard Webhooks).'
+            await show_secret('Signing secret of the trigger', explanation, answer[0])
 
 
 class ScheduleList(StarterList[Schedule]):
@@ -296,12 +302,3 @@ class TriggerList(StarterList[Trigger]):
 
         pause = 'Resume' if one.paused else 'Pause'
         return {pause: lambda: service.change(one.id, paused=not one.paused), 'Remove': remove}
-
-
-async def _show_secret(secret: str) -> None:
-    with dialog_frame('Signing secret of the trigger') as dialog:
-        Text('p', 'The sender signs its webhooks with it (Standard Webhooks). It is shown only once.')
-        Text('code', secret, 'secret')
-        with ui.element('div').classes('dialog-actions'):
-            button('I have saved it', kind='primary').on('click', lambda: dialog.submit(True))
-    await await_answer(dialog)

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from engine import EngineError, InvalidInput
 from engine.tools import Question, answer_model
-from ui.components.dialogs import notify_errors
+from ui.components.dialogs import notify_error
 from ui.components.forms.form import Form
 from ui.components.theme import button
 from ui.components.widgets import Text, text_link
@@ -82,8 +82,4 @@ class QuestionForm:
                 self._form.show_problems(problems)
                 self._form.focus_problem()
         except EngineError as error:
-            await notify_errors(_show_refusal(error))
-
-
-async def _show_refusal(error: EngineError) -> None:
-    raise error
+            notify_error(error)

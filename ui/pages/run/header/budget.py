@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from nicegui import ui
 
 from engine import Conductor, Status
 from engine.records import Gauge, RunId, View
-from ui.components.dialogs import dialog_frame, notify_errors
+from ui.components.dialogs import await_answer, dialog_frame, draw_dialog_actions, notify_errors
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.steps import duration
@@ -90,12 +90,8 @@ class BudgetBars:
                 if values and all([field.validate() for field in fields.values()]):
                     dialog.submit(values)
 
-            with ui.element('div').classes('dialog-actions'):
-                button('Cancel').on('click', lambda: dialog.submit(None))
-                button('Add', kind='primary').on('click', add)
-        values: dict[str, Any] | None = await dialog
-        if not dialog.is_deleted:
-            dialog.delete()
+            draw_dialog_actions(dialog, 'Add', add)
+        values = cast(dict[str, Any] | None, await await_answer(dialog))
         if values:
             given: dict[str, Any] = {
                 kind: float(value) if kind == 'cost' else int(value) for kind, value in values.items()

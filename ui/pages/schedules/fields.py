@@ -30,7 +30,9 @@ NAMES: Mapping[str, str] = {
 """Form fields by record field, where their names differ."""
 
 
-class _Fields(BaseModel):
+class StarterFields(BaseModel):
+    """The fields that schedules and triggers share."""
+
     model_config = ConfigDict(str_strip_whitespace=True)
 
     name: str = Field(min_length=1, max_length=200, title='Name')
@@ -44,7 +46,7 @@ class _Fields(BaseModel):
     tags: list[str] = Field([], max_length=20, title='Tags', json_schema_extra={'inline': True})
 
 
-class ScheduleFields(_Fields):
+class ScheduleFields(StarterFields):
     """The form of a schedule."""
 
     cron: str = Field(
@@ -67,7 +69,7 @@ class ScheduleFields(_Fields):
     pause_on_failure: bool = Field(False, title='Pause after a failed run')
 
 
-class TriggerFields(_Fields):
+class TriggerFields(StarterFields):
     """The form of a trigger."""
 
     kind: Literal['webhook', 'file'] = Field(
@@ -87,7 +89,7 @@ class TriggerFields(_Fields):
     )
 
 
-def with_patterns(fields: type[_Fields], catalog: Catalog) -> type[_Fields]:
+def with_patterns(fields: type[StarterFields], catalog: Catalog) -> type[StarterFields]:
     """Return the form's model with the available patterns."""
     titles = {name: pattern.title for name, pattern in sorted(catalog.patterns.items())}
     labels: dict[str, Any] = {'labels': titles}

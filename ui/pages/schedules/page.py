@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
 from nicegui import ui
-from pydantic import BaseModel
 
 from engine import EngineError, InvalidInput
 from ui.components.dialogs import (
@@ -26,7 +25,7 @@ from ui.components.theme import button, empty_state, frame, page_head
 from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.values import ago, as_sentence, exact
 from ui.pages.schedules import fields
-from ui.services.schedules import Schedule, Tick, Trigger
+from ui.services.schedules import Schedule, Schedules, Tick, Trigger, Triggers
 from ui.web.backend import Backend
 from ui.web.permission import is_permitted, refusal
 from ui.web.routing import serve_page
@@ -69,6 +68,8 @@ class StarterList(ABC, Generic[T]):
     NEW: str
     EMPTY: str
     ICON: str
+    FIELDS: type[fields.StarterFields]
+    """The fields of its form, without the available patterns."""
 
     def __init__(self, backend: Backend) -> None:
         """Draw it, empty."""
@@ -83,13 +84,10 @@ class StarterList(ABC, Generic[T]):
                 made.on('click', lambda: self._edit(None))
             self._place = ui.element('div').classes('ghost').props('data-redrawn')
 
+    @property
     @abstractmethod
-    async def load(self) -> Sequence[tuple[T, Sequence[Tick]]]:
-        """Return all entries, each with its latest ticks."""
-
-    @abstractmethod
-    def form_model(self) -> type[BaseModel]:
-        """Return the form's model."""
+    def service(self) -> Any:
+        """The service that stores the entries."""
 
     @abstractmethod
     def form_values(self, one: T) -> dict[str, Any]:
@@ -105,7 +103,7 @@ class StarterList(ABC, Generic[T]):
 
     @abstractmethod
     def actions(self, one: T) -> Mapping[str, Action]:
-        """Return an entry's actions by button label."""
+        """Return an entry's actions besides Edit and Remove, by button label."""
 
     async def refresh(self) -> None:
         """Bring the list up to date."""
@@ -113,7 +111,7 @@ class StarterList(ABC, Generic[T]):
             self._show_problem(why)
             return
         try:
-            found = await self.load()
+            found = [(one, await self.service.log(one.id, SHOWN_TICKS)) for one in await self.service.list()]
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
             return
@@ -160,9 +158,10 @@ class StarterList(ABC, Generic[T]):
         if not is_permitted(f'{self.PART}.change'):
             return
         with ui.element('div').classes('row-actions'):
-            offered: dict[str, Action] = {'Edit': lambda: self._edit(one), **self.actions(one)}
-            for text, act in offered.items():
+            self._draw_button('Edit', one, lambda: self._edit(one))
+            for text, act in self.actions(one).items():
                 self._draw_button(text, one, act)
+            self._draw_button('Remove', one, lambda: self._remove(one))
 
     def _draw_button(self, text: str, one: T, act: Action) -> None:
         made = button(text, kind='small').on('click', lambda: self._perform(act))
@@ -172,9 +171,14 @@ class StarterList(ABC, Generic[T]):
         await notify_errors(act())
         await self.refresh()
 
+    async def _remove(self, one: T) -> None:
+        if await confirm(f'Remove {one.name}?', 'Its runs are kept.', yes='Remove', no='Cancel'):
+            await self.service.remove(one.id)
+
     async def _edit(self, one: T | None) -> None:
         with dialog_frame(f'Edit {one.name}' if one else self.NEW) as dialog:
-            form = Form(self.form_model(), on_change=lambda: None)
+            model = fields.with_patterns(self.FIELDS, self._backend().catalog)
+            form = Form(model, on_change=lambda: None)
             if one:
                 form.set_values(self.form_values(one))
             problem = Text('p', '', 'problem', role='alert')
@@ -202,16 +206,13 @@ class ScheduleList(StarterList[Schedule]):
     """The schedules."""
 
     PART = 'schedules'
+    FIELDS = fields.ScheduleFields
     TITLE, NEW, EMPTY, ICON = 'Schedules', 'New schedule', 'No schedules yet.', 'schedule'
 
-    async def load(self) -> Sequence[tuple[Schedule, Sequence[Tick]]]:
-        """Return all entries, each with its latest ticks."""
-        service = self._backend.services.schedules
-        return [(one, await service.log(one.id, SHOWN_TICKS)) for one in await service.list()]
-
-    def form_model(self) -> type[BaseModel]:
-        """Return the form's model."""
-        return fields.with_patterns(fields.ScheduleFields, self._backend().catalog)
+    @property
+    def service(self) -> Schedules:
+        """The service that stores the schedules."""
+        return self._backend.services.schedules
 
     def form_values(self, one: Schedule) -> dict[str, Any]:
         """Return the form's values."""
@@ -220,8 +221,7 @@ class ScheduleList(StarterList[Schedule]):
     async def store(self, one: Schedule | None, given: Mapping[str, Any]) -> str:
         """Add or change a schedule."""
         values = fields.schedule_of(given)
-        service = self._backend.services.schedules
-        await (service.change(one.id, **values) if one else service.add(Schedule(**values)))
+        await (self.service.change(one.id, **values) if one else self.service.add(Schedule(**values)))
         return ''
 
     def draw(self, one: Schedule) -> None:
@@ -237,24 +237,18 @@ class ScheduleList(StarterList[Schedule]):
 
     def actions(self, one: Schedule) -> Mapping[str, Action]:
         """Return its actions."""
-        service = self._backend.services.schedules
-
-        async def remove() -> None:
-            if await confirm(f'Remove {one.name}?', 'Its runs are kept.', yes='Remove', no='Cancel'):
-                await service.remove(one.id)
 
         async def backfill() -> None:
             now = time.time()
             text = 'Starts a run for each scheduled time of the last 24 hours that has none.'
             if await confirm(f'Backfill {one.name}?', text, yes='Start runs', no='Cancel', kind='primary'):
-                await service.backfill(one.id, now - DAY, now)
+                await self.service.backfill(one.id, now - DAY, now)
 
         pause = 'Resume' if one.paused else 'Pause'
         return {
-            'Run now': lambda: service.run_now(one.id),
-            pause: lambda: service.change(one.id, paused=not one.paused, note=''),
+            'Run now': lambda: self.service.run_now(one.id),
+            pause: lambda: self.service.change(one.id, paused=not one.paused, note=''),
             'Backfill…': backfill,
-            'Remove': remove,
         }
 
 
@@ -262,16 +256,13 @@ class TriggerList(StarterList[Trigger]):
     """The triggers."""
 
     PART = 'triggers'
+    FIELDS = fields.TriggerFields
     TITLE, NEW, EMPTY, ICON = 'Triggers', 'New trigger', 'No triggers yet.', 'bolt'
 
-    async def load(self) -> Sequence[tuple[Trigger, Sequence[Tick]]]:
-        """Return all entries, each with its latest ticks."""
-        service = self._backend.services.triggers
-        return [(one, await service.log(one.id, SHOWN_TICKS)) for one in await service.list()]
-
-    def form_model(self) -> type[BaseModel]:
-        """Return the form's model."""
-        return fields.with_patterns(fields.TriggerFields, self._backend().catalog)
+    @property
+    def service(self) -> Triggers:
+        """The service that stores the triggers."""
+        return self._backend.services.triggers
 
     def form_values(self, one: Trigger) -> dict[str, Any]:
         """Return the form's values."""
@@ -279,11 +270,11 @@ class TriggerList(StarterList[Trigger]):
 
     async def store(self, one: Trigger | None, given: Mapping[str, Any]) -> str:
         """Add or change a trigger; return the secret of a new one."""
-        values, service = fields.trigger_of(given), self._backend.services.triggers
+        values = fields.trigger_of(given)
         if one:
-            await service.change(one.id, **values)
+            await self.service.change(one.id, **values)
             return ''
-        return (await service.add(Trigger(**values))).secret
+        return (await self.service.add(Trigger(**values))).secret
 
     def draw(self, one: Trigger) -> None:
         """Draw the webhook's address or the files."""
@@ -294,11 +285,5 @@ class TriggerList(StarterList[Trigger]):
 
     def actions(self, one: Trigger) -> Mapping[str, Action]:
         """Return its actions."""
-        service = self._backend.services.triggers
-
-        async def remove() -> None:
-            if await confirm(f'Remove {one.name}?', 'Its runs are kept.', yes='Remove', no='Cancel'):
-                await service.remove(one.id)
-
         pause = 'Resume' if one.paused else 'Pause'
-        return {pause: lambda: service.change(one.id, paused=not one.paused), 'Remove': remove}
+        return {pause: lambda: self.service.change(one.id, paused=not one.paused)}

@@ -1,18 +1,25 @@
-"""An index of what a run's steps record about each agent, and of where list elements were appended."""
+"""An index of what a run's steps record about each agent, and of where list elements were added."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from engine import Transition
-from engine.records import Shape, parent_of
+from engine.records import parent_of
 from ui.formatting.tool_calls import BatchTime
 
 ENDED = ('completed', 'failed')
 """States in which a step of a plan has ended."""
+
+
+class Position(NamedTuple):
+    """A step and its time (seconds since 1970)."""
+
+    seq: int
+    time: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +77,8 @@ class History:
     batch_times: dict[str, dict[str, BatchTime]] = field(default_factory=dict)
     stays: dict[str, list[Visit]] = field(default_factory=dict)
     """By state that was left; `seq` is the step that left it."""
-    appended: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
-    """By pointer of a list in memory: the step and time of each added element."""
+    appended: dict[str, list[Position]] = field(default_factory=dict)
+    """By pointer of a list: where each of its elements was added."""
     finished: dict[str, int] = field(default_factory=dict)
     """By id of a step of a plan: the run's step that ended it."""
     _since: dict[str, float] = field(default_factory=dict)
@@ -88,12 +95,7 @@ class History:
                 case 'retry':
                     self.retries.setdefault(home, []).append(_retry(step))
             self._add_versions(step)
-        for change in step.changes:
-            owner, _, place = change.path.rpartition('/')
-            if change.op == 'add' and place == '-':
-                self.appended.setdefault(owner, []).append((step.seq, step.time))
-            elif change.op == 'add' and place.isdecimal() and owner in self.appended:
-                self.appended[owner].insert(int(place), (step.seq, step.time))
+        self._add_elements(step)
         self._add_finished(step)
         for path in step.left:
             since = self._since.pop(path, step.time)
@@ -101,6 +103,30 @@ class History:
             self.stays.setdefault(path, []).append(stay)
         for path in step.entered:
             self._since[path] = step.time
+
+    def appended_to(self, field: str) -> list[Position]:
+        """Return where each element of a list in memory was added, in list order."""
+        return self.appended.get(f'/memory/{field}', [])
+
+    def _add_elements(self, step: Transition) -> None:
+        here = Position(step.seq, step.time)
+        if step.event.name == 'start' and isinstance(memory := step.event.data.get('memory'), Mapping):
+            for name, value in memory.items():
+                self._replace_list(f'/memory/{name}', value, here)
+        for change in step.changes:
+            owner, _, place = change.path.rpartition('/')
+            if change.op == 'add' and place == '-':
+                self.appended.setdefault(owner, []).append(here)
+            elif change.op == 'add' and place.isdecimal() and owner in self.appended:
+                self.appended[owner].insert(int(place), here)
+            else:
+                self._replace_list(change.path, change.value, here)
+
+    def _replace_list(self, pointer: str, value: Any, here: Position) -> None:
+        """Record a whole value: as many elements as before are taken to be the same."""
+        if isinstance(value, list) or pointer in self.appended:
+            known, many = self.appended.setdefault(pointer, []), len(value) if isinstance(value, list) else 0
+            known[many:] = [here] * (many - len(known))
 
     def _add_finished(self, step: Transition) -> None:
         for change in step.changes:
@@ -163,47 +189,3 @@ def _retry(step: Transition) -> Retry:
         due=step.time + (delay if isinstance(delay, int | float) else 0.0),
         error=str(data.get('error', '')),
     )
-
-
-class Position(NamedTuple):
-    """A step and its time (seconds since 1970)."""
-
-    seq: int
-    time: float
-
-
-class AppendIndex:
-    """An index of the steps read so far: for each list, the steps that added its elements."""
-
-    def __init__(self, fields: Iterable[str]) -> None:
-        self._lists: dict[str, list[Position]] = {field: [] for field in fields if field}
-
-    @classmethod
-    def of(cls, shape: Shape) -> AppendIndex:
-        """Create an index of the lists that panels show."""
-        return cls(shown.field for shown in shape.panels)
-
-    def steps(self, field: str) -> list[Position]:
-        """Return where each element comes from, in list order."""
-        return self._lists.get(field, [])
-
-    def add(self, step: Transition) -> None:
-        """Add one step."""
-        if not self._lists:
-            return
-        here = Position(step.seq, step.time)
-        if step.event.name == 'start' and isinstance(memory := step.event.data.get('memory'), Mapping):
-            for field in self._lists:
-                self._set(field, memory.get(field), here)
-        for change in step.changes:
-            field, _, inside = change.path.removeprefix('/memory/').partition('/')
-            if field not in self._lists or not change.path.startswith('/memory/'):
-                continue
-            if not inside:
-                self._set(field, change.value, here)
-            elif change.op == 'add' and '/' not in inside:
-                self._lists[field].append(here)
-
-    def _set(self, field: str, value: Any, here: Position) -> None:
-        many = len(value) if isinstance(value, list) else 0
-        self._lists[field] = [*self._lists[field][:many], *[here] * (many - len(self._lists[field]))]

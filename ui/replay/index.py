@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from engine import Conductor, Transition
-from engine.records import RunId, Shape
-from ui.replay.history import AppendIndex, History
+from engine.records import RunId
+from ui.replay.history import History
 from ui.replay.marks import KINDS, Kind, Mark, marks_of
 
 MAX_CACHED = 8
@@ -19,7 +19,7 @@ MAX_CACHED = 8
 class Index:
     """An index of one run's steps read so far; a page opened later continues where it ends."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self) -> None:
         self.times: list[float] = []
         """The time of each step; step n is at n - 1."""
         self.marks: list[Mark] = []
@@ -36,7 +36,6 @@ class Index:
         """By step: the active states after it; step n is at n - 1."""
         self.edges: list[Sequence[str]] = []
         """By step: the edges (`source>dest`) that it took."""
-        self.appended = AppendIndex.of(shape)
         self.history = History()
 
     @property
@@ -65,7 +64,6 @@ class Index:
             if not steps or steps[-1] != step.seq:
                 steps.append(step.seq)
         self.history.add(step)
-        self.appended.add(step)
         self.times.append(step.time)
 
     def changes_of(self, pointer: str) -> list[int]:
@@ -97,10 +95,10 @@ def previous_step(steps: Sequence[int], at: int) -> int | None:
 _indexes: WeakKeyDictionary[Conductor, OrderedDict[RunId, Index]] = WeakKeyDictionary()
 
 
-def shared_index(conductor: Conductor, run: RunId, shape: Shape) -> Index:
+def shared_index(conductor: Conductor, run: RunId) -> Index:
     """Return the index of a run, shared by all pages. Histories only grow, so it stays valid."""
     runs = _indexes.setdefault(conductor, OrderedDict())
-    index = runs.pop(run, None) or Index(shape)
+    index = runs.pop(run, None) or Index()
     runs[run] = index
     while len(runs) > MAX_CACHED:
         runs.popitem(last=False)

@@ -21,7 +21,7 @@ from ui.pages.run.header.input_requests import InputRequests
 from ui.pages.run.panels.messages import messages_of
 from ui.pages.run.panels.registry import panels_of
 from ui.pages.shared import errors
-from ui.replay.history import AppendIndex
+from ui.replay.history import History
 from ui.web.backend import Backend
 from ui.web.downloads import HARMLESS, attachment
 from ui.web.routing import serve_page
@@ -72,12 +72,12 @@ def report_of(shape: Shape, view: View) -> str:
 
 async def _find_plan_steps(conductor: Conductor, info: RunInfo, shape: Shape, view: View) -> dict[str, int]:
     """Return the run step of the last message about each plan step, by the id of the plan step."""
-    field, grown, read = shape.field('messages'), AppendIndex.of(shape), 0
+    field, history, read = shape.field('messages'), History(), 0
     while field and read < view.seq:
         for step in await conductor.transitions(info.id, after=read, until=read + STEPS_PER_READ):
-            grown.add(step)
+            history.add(step)
         read += STEPS_PER_READ
-    messages = messages_of(view.memory.get(field), grown.steps(field))
+    messages = messages_of(view.memory.get(field), history.appended_to(field))
     return {one.about: one.seq for one in messages if one.about and one.seq}
 
 

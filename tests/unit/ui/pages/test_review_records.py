@@ -253,7 +253,7 @@ def test_an_inserted_element_shifts_the_steps_of_later_ones():
         change = Change(op='add', path=f'/memory/transcript/{place}', value={})
         event = Event(name='done')
         history.add(Transition(run=RunId('r'), seq=seq, time=5.0, event=event, changes=(change,)))
-    assert [seq for seq, _ in history.appended['/memory/transcript']] == [7, 3, 9]
+    assert [seq for seq, _ in history.appended_to('transcript')] == [7, 3, 9]
 
 
 def test_in_the_first_review_only_human_turns_are_shown():

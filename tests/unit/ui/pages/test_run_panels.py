@@ -26,7 +26,7 @@ from ui.pages.run.panels.phases import (
     time_left,
 )
 from ui.pages.run.panels.supervision import current_level, gates_of, interventions_of
-from ui.replay.history import AppendIndex, Position
+from ui.replay.history import History, Position
 
 PATH = StatePath
 SHAPE = Shape(
@@ -67,13 +67,18 @@ def step(seq: int, *changes: Change, name: str = 'go', **data) -> Transition:
 
 
 def test_each_list_element_is_traced_to_its_step():
-    grown = AppendIndex.of(SHAPE)
+    grown = History()
     grown.add(step(1, name='start', memory={'posts': ['from the start']}))
     grown.add(step(2, Change(op='add', path='/memory/posts/-', value='a')))
     grown.add(step(3, Change(op='add', path='/memory/postscript/-', value='of another list')))
     grown.add(step(4, Change(op='replace', path='/memory/posts', value=['s', 'a', 'b', 'c'])))
-    assert grown.steps('posts') == [Position(1, 1.0), Position(2, 2.0), Position(4, 4.0), Position(4, 4.0)]
-    assert grown.steps('other') == []
+    assert grown.appended_to('posts') == [
+        Position(1, 1.0),
+        Position(2, 2.0),
+        Position(4, 4.0),
+        Position(4, 4.0),
+    ]
+    assert grown.appended_to('other') == []
 
 
 def test_messages_of_any_pattern_are_read():

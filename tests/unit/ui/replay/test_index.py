@@ -3,12 +3,11 @@
 import pytest
 
 from engine import Conductor, Event, Transition
-from engine.records import Change, Edge, RunId, Shape, StatePath
+from engine.records import Change, Edge, RunId, StatePath
 from ui.replay.index import MAX_CACHED, Index, next_step, previous_step, shared_index
 from ui.replay.marks import KINDS, UNDRAWN, marks_of
 
 PATH = StatePath
-SHAPE = Shape(pattern='p', title='P', initial=PATH('a'), states=(), edges=())
 
 
 def step(name: str, seq: int, *, at: str = '', data: dict | None = None, **facts: object) -> Transition:
@@ -85,7 +84,7 @@ def test_jumps_wrap_around():
 
 
 def test_changes_of_a_field_include_its_parents_and_children():
-    index = Index(SHAPE)
+    index = Index()
     index.add(step('start', 1, data={'memory': {}}))
     index.add(step('done', 2, changes=(put('/memory/plan/0/state'), put('/memory/notes/-'))))
     index.add(step('done', 3, changes=(put('/memory/plan'), put('/memory/planet'))))
@@ -98,7 +97,7 @@ def test_changes_of_a_field_include_its_parents_and_children():
 
 
 def test_steps_are_indexed_once_and_in_order():
-    index = Index(SHAPE)
+    index = Index()
     edge = (Edge(source=PATH('a'), dest='b'),)
     for seq in (1, 1, 3, 2):
         index.add(step('done', seq, edges=edge))
@@ -107,9 +106,9 @@ def test_steps_are_indexed_once_and_in_order():
 
 async def test_pages_share_an_index_and_old_ones_are_evicted():
     async with Conductor() as conductor, Conductor() as other:
-        first = shared_index(conductor, RunId('r0'), SHAPE)
-        assert shared_index(conductor, RunId('r0'), SHAPE) is first
-        assert shared_index(other, RunId('r0'), SHAPE) is not first
+        first = shared_index(conductor, RunId('r0'))
+        assert shared_index(conductor, RunId('r0')) is first
+        assert shared_index(other, RunId('r0')) is not first
         for number in range(1, MAX_CACHED + 1):
-            shared_index(conductor, RunId(f'r{number}'), SHAPE)
-        assert shared_index(conductor, RunId('r0'), SHAPE) is not first
+            shared_index(conductor, RunId(f'r{number}'))
+        assert shared_index(conductor, RunId('r0')) is not first

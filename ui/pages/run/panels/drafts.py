@@ -32,7 +32,7 @@ class Drafts(LazyPanel):
 
     def fill(self, view: View) -> None:
         """Draw the drafts at the step of `view`, if they have changed."""
-        steps = self._follower.index.appended.steps(self._shape.field(PANEL))
+        steps = self._follower.index.history.appended_to(self._shape.field(PANEL))
         found = drafts_of(self._shape, view)
         seqs = [steps[place].seq if place < len(steps) else 0 for place in range(len(found))]
         if (found, seqs) == self._drawn:

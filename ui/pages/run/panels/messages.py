@@ -97,7 +97,7 @@ class Messages(LazyPanel):
 
     def fill(self, view: View) -> None:
         """Send the newest messages to the page, positioned at the step of `view`."""
-        fold, steps = self._follower.fold, self._follower.index.appended.steps(self._field)
+        fold, steps = self._follower.fold, self._follower.index.history.appended_to(self._field)
         memory = fold.view.memory if fold.projection.seq else view.memory
         found = memory.get(self._field)
         many = len(found) if isinstance(found, list) else 0

@@ -38,7 +38,7 @@ class Supervision(LazyPanel):
 
     def fill(self, view: View) -> None:
         """Draw gates and interventions at the step of `view`, if they have changed."""
-        shape, steps = self._shape, self._follower.index.appended.steps
+        shape, steps = self._shape, self._follower.index.history.appended_to
         gates = gates_of(shape, view, steps(shape.field(PANEL, 'verdicts')))
         sent = interventions_of(shape, view, steps(shape.field(PANEL, 'interventions')))
         level, issues = current_level(shape, view), view.memory.get(shape.field(PANEL, 'issues'), 0)

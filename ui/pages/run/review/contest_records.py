@@ -133,7 +133,7 @@ def candidates_of(view: View, shape: Shape, history: History) -> list[Candidate]
 
 
 def _versions(kept: Mapping[str, Any], name: str, shape: Shape, history: History) -> list[Version]:
-    when = history.appended.get(f'/memory/{shape.field("candidates")}/{name}/versions', [])
+    when = history.appended_to(f'{shape.field("candidates")}/{name}/versions')
     found = []
     for index, value in enumerate(map(as_record, as_list(kept.get('versions')))):
         evidence = as_record(value.get('evidence'))
@@ -143,7 +143,7 @@ def _versions(kept: Mapping[str, Any], name: str, shape: Shape, history: History
             Version(
                 number=int(value.get('number') or index + 1),
                 snapshot=str(value.get('snapshot') or ''),
-                seq=when[index][0] if index < len(when) else 0,
+                seq=when[index].seq if index < len(when) else 0,
                 required=_suite(as_record(evidence.get('required'))),
                 own=_suite(as_record(evidence.get('own'))),
                 summary=str(value.get('said') or ''),

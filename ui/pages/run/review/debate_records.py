@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 from engine.records import Shape, View
-from ui.replay.history import History
+from ui.replay.history import History, Position
 
 REVIEWER = 'word'
 """`waits` of a state in which a person speaks for a reviewer; its parent is the seat."""
@@ -100,9 +100,9 @@ def seats(shape: Shape, *kinds: str) -> list[str]:
 def debate_turns(view: View, shape: Shape, history: History) -> list[Turn]:
     """Return all turns up to the step that is shown, in order."""
     field = shape.field('debate')
-    when = history.appended.get(f'/memory/{field}', [])
+    when = history.appended_to(field)
     utterances = [as_record(entry) for entry in as_list(view.memory.get(field))]
-    known = [*when[: len(utterances)], *[(0, 0.0)] * (len(utterances) - len(when))]
+    known = [*when[: len(utterances)], *[Position(0, 0.0)] * (len(utterances) - len(when))]
     return [
         Turn(entry=entry, seq=seq, time=time) for entry, (seq, time) in zip(utterances, known, strict=True)
     ]
@@ -117,7 +117,7 @@ def speakers(turns: Sequence[Turn], shape: Shape) -> list[str]:
 def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]:
     """Return the debates in order; reviews written before the first one are its round 0."""
     ended = {entry.get('debate'): entry for entry in map(as_record, as_list(view.memory.get('consensuses')))}
-    when = [seq for seq, _ in history.appended.get('/memory/consensuses', [])]
+    when = history.appended_to('consensuses')
     going = as_record(view.memory.get('debate')).get('number', 0)
     numbers = {max(1, _number(turn, 'debate')) for turn in turns} | ({going} if going else set())
     found = []
@@ -133,7 +133,7 @@ def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]
                 phase=next(iter(phases), ''),
                 rounds=tuple(_list_rounds(inside)),
                 consensus=ended.get(number, {}),
-                seq=when[place] if 0 <= place < len(when) else 0,
+                seq=when[place].seq if 0 <= place < len(when) else 0,
             )
         )
     return found

@@ -16,11 +16,8 @@ from ui.formatting.forks import turn_sentence
 from ui.formatting.steps import headline
 from ui.pages.fork.form import ForkForm
 from ui.pages.fork.variant import Origin
-from ui.pages.run.context import RunContext
-from ui.pages.run.debugger.controller import DebugController
+from ui.pages.run.context import agent_name
 from ui.pages.shared import errors
-from ui.pages.shared.transition_reasons import GuardReasons
-from ui.replay.history import History
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
 
@@ -43,17 +40,7 @@ def register(backend: Backend) -> None:
         except EngineError as error:
             errors.read_error(error)
             return
-        named = RunContext(
-            conductor=conductor,
-            run=info.id,
-            info=info,
-            shape=shape,
-            history=History(),
-            send=_send_nothing,
-            debug_controller=DebugController(conductor, info.id, shape),
-            reasons=GuardReasons(conductor, info.id),
-        ).name_of
-        agents = {str(state.path): named(state.path) for state in shape.states if state.role}
+        agents = {str(state.path): agent_name(shape, state.path) for state in shape.states if state.role}
         origin = Origin(info=info, view=view, pattern=made, roles=agents_of(made), agents=agents)
         with frame(f'Fork · {info.title}', keys=FORM_KEYS):
             _head(info, step, asked if at.isdecimal() else step)
@@ -102,7 +89,3 @@ async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
             drawn = await svg(shape, folded=default_folds(shape))
             drawing = Diagram(drawn, title=shape.title, states=[state.path for state in shape.states])
             drawing.highlight(highlight(shape, view, step, visited=list(view.entered)))
-
-
-async def _send_nothing(name: str, at: str, data: dict[str, object]) -> None:
-    """Send nothing: this page only reads the run."""

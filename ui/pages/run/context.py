@@ -51,28 +51,34 @@ class RunContext:
         return f'/runs/{self.run}/kept'
 
     def name_of(self, path: str, played: str = '') -> str:
-        """Return an agent's name: its role, and its place if other agents have the same role.
+        """Return an agent's name (see `agent_name`)."""
+        return agent_name(self.shape, path, played)
 
-        Args:
-            path: the agent's state.
-            played: the role it plays now, if one is chosen at each visit.
-        """
-        state = self.shape.state(path)
-        if state is None:
-            return path_text(path)
-        alike = [other for other in self.shape.states if other.role == state.role]
-        if state.roles and len(alike) > 1:
-            region = state.parent.rpartition('.')[2].replace('_', ' ')
-            return f'{role_title(played)} · {region}' if played else role_title(region)
-        if state.roles and played:
-            return role_title(played)
-        if len(alike) == 1:
-            return role_title(state.role)
-        # The shortest that is unique: its own name, its phase, or its full path.
-        for short in (_own_name, _phase_name):
-            if len({short(other.path) for other in alike}) == len(alike):
-                return f'{role_title(state.role)} · {short(path)}'
-        return f'{role_title(state.role)} · {path_text(path)}'
+
+def agent_name(shape: Shape, path: str, played: str = '') -> str:
+    """Return an agent's name: its role, and its place if other agents have the same role.
+
+    Args:
+        shape: the run's chart.
+        path: the agent's state.
+        played: the role it plays now, if one is chosen at each visit.
+    """
+    state = shape.state(path)
+    if state is None:
+        return path_text(path)
+    alike = [other for other in shape.states if other.role == state.role]
+    if state.roles and len(alike) > 1:
+        region = state.parent.rpartition('.')[2].replace('_', ' ')
+        return f'{role_title(played)} · {region}' if played else role_title(region)
+    if state.roles and played:
+        return role_title(played)
+    if len(alike) == 1:
+        return role_title(state.role)
+    # The shortest that is unique: its own name, its phase, or its full path.
+    for short in (_own_name, _phase_name):
+        if len({short(other.path) for other in alike}) == len(alike):
+            return f'{role_title(state.role)} · {short(path)}'
+    return f'{role_title(state.role)} · {path_text(path)}'
 
 
 def accepts_event(shape: Shape, view: View, trigger: str) -> bool:

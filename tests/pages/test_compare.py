@@ -3,13 +3,13 @@
 import pytest
 from nicegui.testing import User
 
-from engine import Catalog, Conductor
+from engine import Conductor
 from engine.records import RunId
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
 from ui.components.theme import serve_assets
 from ui.formatting.word_diff import diff_words
 from ui.pages.compare import page as compare
-from ui.pages.compare.chart import merge_shapes, path_layer, position_layer
+from ui.pages.compare.chart import path_layer, position_layer
 from ui.pages.compare.player import difference_starts, stripe_gradient
 from ui.pages.shared import compare_picker, errors
 from ui.pages.shared.compare_picker import find_relatives, search_runs
@@ -137,14 +137,6 @@ async def test_the_active_states_of_both_are_marked_on_visible_states(conductor)
         position_layer((steps[2], steps[2]), frozenset({'researching'}))['states']['researching']['badge']
         == 'A+B here'
     )
-
-
-def test_different_charts_are_drawn_as_one():
-    catalog = Catalog.load()
-    three, two = (Conductor(catalog=catalog).draw('parallel-review', {'coders': coders}) for coders in (3, 2))
-    assert {state.path for state in merge_shapes(two, three).states} == {state.path for state in three.states}
-    assert merge_shapes(three, two).states == three.states
-    assert merge_shapes(three, three) is three
 
 
 async def test_the_next_difference_is_a_new_path_or_other_text(conductor):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 from nicegui import ui
 
 from engine import Transition
-from engine.history import Comparison
+from engine.history import Comparison, merge_shapes
 from engine.records import Shape
 from ui.components.diagram.collapse_menu import CollapseMenu
 from ui.components.diagram.overlays import Decoration, Layer, aggregate, visible_ancestor, visible_edge
@@ -42,7 +41,7 @@ class ComparisonChart:
                 with notice('wait', 'account_tree'):
                     ui.label(GRAPHVIZ_MISSING)
             if a.pattern == b.pattern:
-                self._charts.append(_Chart(merge_shapes(a, b), (0, 1), '', on_pick))
+                self._charts.append(_Chart(merge_shapes([a, b]), (0, 1), '', on_pick))
             else:
                 for side, shape in enumerate((a, b)):
                     self._charts.append(_Chart(shape, (side,), 'AB'[side], on_pick))
@@ -104,18 +103,6 @@ class _Chart:
         self._steps = steps
         folded = self._folds.folded
         self._drawing.overlay('now', position_layer(steps, folded, self._sides))
-
-
-def merge_shapes(a: Shape, b: Shape) -> Shape:
-    """Return a chart with the states and edges of both; where a state differs, A's is used."""
-    known = {state.path for state in a.states}
-    edges = dict.fromkeys([*a.edges, *b.edges])
-    more = tuple(state for state in b.states if state.path not in known)
-    return (
-        a
-        if not more and len(edges) == len(a.edges)
-        else replace(a, states=(*a.states, *more), edges=tuple(edges))
-    )
 
 
 def path_layer(found: Comparison, folded: frozenset[str], sides: tuple[int, ...] = (0, 1)) -> Layer:

@@ -95,7 +95,6 @@ class FilesPane:
             return
         if self._agent.value not in agents:
             self._agent.value = agents[0]
-        self._agent.options = {}
         self._agent.set_options({agent: path_text(agent) for agent in agents})
         await self._load()
 

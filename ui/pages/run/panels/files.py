@@ -116,7 +116,6 @@ class Files:
         named = {path: self._context.name_of(path) for path in sorted(view.files)}
         if self._agent.value not in named:
             self._agent.value = next(iter(named))
-        self._agent.options = {}  # agents without files at this step are no longer offered
         self._agent.set_options(named)
         self._offer_versions(view)
         snapshot = view.files[self._agent.value]

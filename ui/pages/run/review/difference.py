@@ -39,7 +39,6 @@ class VersionDiff:
             self._chosen_by_user = False
             values = [*newest, *offered][1:2] + newest[:1] if len(newest) > 1 else [*offered][:2]
         for side, value in zip(self._sides, values, strict=False):
-            side.options = {}
             side.value = value
             side.set_options(offered)
         self._refresh()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from nicegui import ui
 
 from ui.components.theme import button
+from ui.components.widgets import set_attributes
 
 VIEWS = (('diagram', 'Diagram'), ('agents', 'Agents'), ('inspector', 'Step'))
 SHOW = """() => {
@@ -32,18 +33,16 @@ def show_part(name: str) -> None:
     ui.run_javascript(f'({SHOW % name})()')
 
 
-class DiagramSwitch:
-    """Hides the diagram column, giving its width to its neighbour; another click shows it."""
+def diagram_switch(on_toggle: Callable[[bool], None]) -> None:
+    """Draw a button that hides the diagram's column, giving its width to its neighbour, or shows it again.
 
-    def __init__(self, place: ui.element, on_toggle: Callable[[bool], None]) -> None:
-        """Draw it in `place`; `on_toggle` gets whether the diagram is hidden."""
-        self._on_toggle, self._hidden = on_toggle, False
-        with place:
-            self._button = button('', icon='vertical_split', kind='quiet', label='Hide the diagram')
-        self._button.props('aria-pressed="false"')
-        self._button.on('click', self._toggle)
+    `on_toggle` gets whether the diagram is hidden.
+    """
 
-    def _toggle(self) -> None:
-        self._hidden = not self._hidden
-        self._button.props(f'aria-pressed="{str(self._hidden).lower()}"')
-        self._on_toggle(self._hidden)
+    def toggle() -> None:
+        hidden = made.props['aria-pressed'] == 'false'
+        set_attributes(made, aria_pressed=str(hidden).lower())
+        on_toggle(hidden)
+
+    made = button('', icon='vertical_split', kind='quiet', label='Hide the diagram').on('click', toggle)
+    set_attributes(made, aria_pressed='false')

@@ -15,7 +15,7 @@ from ui.components.debounce import STEPPING, Debouncer
 from ui.components.dialogs import notify_errors
 from ui.components.elements import Splitters, live_region
 from ui.components.error_banner import ErrorBanner
-from ui.components.layout import DiagramSwitch, view_switch
+from ui.components.layout import diagram_switch, view_switch
 from ui.components.tabs import Tabs
 from ui.components.widgets import set_class
 from ui.formatting.steps import clock_end, headline
@@ -99,7 +99,8 @@ class Screen:
             with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
                 tabs = Tabs('Agents, transcript, files and more', on_change=lambda: self._on_open(tabs.shown))
                 self._tabs = tabs
-                DiagramSwitch(tabs.aside, self._hide_diagram)
+                with tabs.aside:
+                    diagram_switch(self._hide_diagram)
                 with tabs.panel(AGENTS):
                     self._agents = AgentPanes(context, self.seek)
                 self._panels = PatternTabs(setup, tabs)

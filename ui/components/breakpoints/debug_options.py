@@ -41,7 +41,7 @@ class DebugOptions:
             Text('summary', 'Debugging')
             with ui.element('div').classes('form'):
                 with ui.element('div').classes('field boolean'):
-                    self._paused = ui.checkbox('Start paused', on_change=self._on_touch)
+                    self._paused = ui.checkbox('Start paused', on_change=on_change)
                     Text('p', PAUSED_HELP, 'help')
                 with ui.element('div').classes('launch-breakpoints'):
                     self._list = ui.element('div')
@@ -112,9 +112,6 @@ class DebugOptions:
     def _set(self, items: list[Breakpoint]) -> None:
         self._items = items
         self._draw()
-        self._on_touch()
-
-    def _on_touch(self) -> None:
         self._on_change()
 
     @property

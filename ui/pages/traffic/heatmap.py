@@ -111,7 +111,7 @@ class Heatmap:
                 on_pick=self._on_pick,
                 on_fold=folds.toggle,
             )
-            self._drawing.on('edge', lambda event: self._on_edge(*map(str, event.args)))
+            self._drawing.on_edge(self._on_edge)
 
     def _on_edge(self, edge: str, how: str) -> None:
         if how == 'press' and edge:

@@ -57,8 +57,7 @@ class EdgeExplanation:
         self.folded: frozenset[str] = frozenset()
         """The folded states: a drawn edge may stand for several."""
         self._drawn: dict[str, tuple[_Part, Element]] = {}
-        with ui.element('div').classes('why').props('role="dialog"') as self._root:
-            pass
+        self._root = ui.element('div').classes('why').props('role="dialog"')
         self._root.set_visibility(False)
         self._root.on('keydown.escape.stop', lambda: self.close(restore_focus=True))
         ui.keyboard(on_key=self._on_key, ignore=['input', 'select', 'textarea'])

@@ -58,7 +58,7 @@ class Player:
                 self._draw_button('chevron_right', 'Next step (→)', lambda: self._go(self._origin + 1))
                 self._draw_button('last_page', 'Last step (End)', lambda: self._go(follower.head))
             with ui.element('div').classes('player-track'):
-                self._track = Slider(on_slide=self._on_slide, on_pick=self._jump_to, on_grab=on_grab)
+                self._track = Slider(on_slide=self._go, on_pick=self._jump_to, on_grab=on_grab)
                 with self._track:
                     self._chip = Text('span', RECORDED, 'player-chip')
             speeds = {str(speed): text for speed, text in SPEEDS.items()}
@@ -165,9 +165,6 @@ class Player:
         self.stop()
         self._target = None if step is None else min(max(step, 1), max(self._follower.head, 1))
         await self._seek(self._target, add_history=add_history)
-
-    async def _on_slide(self, step: int) -> None:
-        await self._go(step)
 
     async def _on_key(self, event: KeyEventArguments) -> None:
         if not event.action.keydown or event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta:

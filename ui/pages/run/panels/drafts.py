@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from nicegui import ui
 
@@ -14,6 +12,7 @@ from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, disclosure
 from ui.formatting.word_diff import diff_words_async
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
+from ui.pages.run.review.debate_records import as_records
 
 PANEL = 'drafts'
 
@@ -114,10 +113,10 @@ class Draft:
 
 def drafts_of(shape: Shape, view: View) -> list[Draft]:
     """Return the drafts at a step, the oldest first, dropping anything malformed."""
-    reviews = _records(view, shape.field(PANEL, 'reviews'))
+    reviews = as_records(view.memory.get(shape.field(PANEL, 'reviews')))
     limit = view.memory.get(shape.field(PANEL, 'limit'))
     found = []
-    for place, item in enumerate(_records(view, shape.field(PANEL))):
+    for place, item in enumerate(as_records(view.memory.get(shape.field(PANEL)))):
         review = reviews[place] if place < len(reviews) else {}
         score, comments = review.get('score'), review.get('comments')
         found.append(
@@ -155,8 +154,3 @@ def _score_change(draft: Draft, before: Draft | None) -> str:
         return ''
     change = draft.score - before.score
     return f' ({change:+d})' if change else ' (unchanged)'
-
-
-def _records(view: View, field: str) -> list[Mapping[str, Any]]:
-    found = view.memory.get(field) if field else None
-    return [item if isinstance(item, Mapping) else {} for item in found] if isinstance(found, list) else []

@@ -59,9 +59,9 @@ class Messages(LazyPanel):
 
     def _draw_filters(self, wanted: MessageFilter) -> None:
         with ui.element('div').classes('messages-filters').props('role="search" aria-label="Messages"'):
-            self._sender = self._draw_choice('From', ANY, wanted.sender)
-            self._recipient = self._draw_choice('To', ANY, wanted.recipient)
-            self._type = self._draw_choice('Type', ANY, wanted.type)
+            self._sender = self._draw_choice('From', wanted.sender)
+            self._recipient = self._draw_choice('To', wanted.recipient)
+            self._type = self._draw_choice('Type', wanted.type)
             with ui.element('div').classes('messages-filter text'):
                 self._words = text_input(wanted.text, kind='search', placeholder='Contains')
                 self._words.props('debounce=200')
@@ -73,9 +73,9 @@ class Messages(LazyPanel):
                 }
             self._count = Text('span', '', 'muted small num', role='status')
 
-    def _draw_choice(self, name: str, options: dict[str, str], value: str) -> NativeSelect:
+    def _draw_choice(self, name: str, value: str) -> NativeSelect:
         with ui.element('div').classes('messages-filter'):
-            choice = NativeSelect(options, value=value, on_change=self._on_change)
+            choice = NativeSelect(ANY, value=value, on_change=self._on_change)
             label(name, choice, 'muted small')
         return choice
 

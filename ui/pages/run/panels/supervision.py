@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from nicegui import ui
 
@@ -16,6 +15,7 @@ from ui.components.widgets import Text, disclosure
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
+from ui.pages.run.review.debate_records import as_records
 from ui.replay.history import Position
 
 PANEL = 'supervision'
@@ -189,7 +189,7 @@ def condition_title(name: str) -> str:
 def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
     """Return all checks at gates up to the view's step."""
     found = []
-    for number, item in enumerate(_records(view, shape.field(PANEL, 'verdicts'))):
+    for number, item in enumerate(as_records(view.memory.get(shape.field(PANEL, 'verdicts')))):
         conditions = tuple(
             (str(pair[0]), bool(pair[1]))
             for pair in item.get('conditions', ())
@@ -226,7 +226,7 @@ def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> lis
             about=str(item.get('step', '')),
             seq=steps[number].seq if number < len(steps) else 0,
         )
-        for number, item in enumerate(_records(view, shape.field(PANEL, 'interventions')))
+        for number, item in enumerate(as_records(view.memory.get(shape.field(PANEL, 'interventions'))))
     ]
 
 
@@ -234,8 +234,3 @@ def current_level(shape: Shape, view: View) -> str:
     """Return the current escalation level."""
     found = str(view.memory.get(shape.field(PANEL, 'level'), ''))
     return found if found in list(Level) else Level.NONE.value
-
-
-def _records(view: View, field: str) -> list[Mapping[str, Any]]:
-    found = view.memory.get(field) if field else None
-    return [item if isinstance(item, Mapping) else {} for item in found] if isinstance(found, list) else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.records import Shape, View
-from ui.pages.run.review.debate_records import as_list, as_record
+from ui.pages.run.review.debate_records import as_list, as_record, as_records
 from ui.replay.history import History
 
 PICKED = {
@@ -107,7 +107,7 @@ def candidates_of(view: View, shape: Shape, history: History) -> list[Candidate]
     over = bool(view.memory.get('winner')) or view.status.ended
     order = [str(as_record(row).get('coder')) for row in as_list(view.memory.get('standings'))]
     points = {str(as_record(row).get('coder')): row for row in as_list(view.memory.get('standings'))}
-    choices = [as_record(choice) for choice in as_list(view.memory.get('choices'))]
+    choices = as_records(view.memory.get('choices'))
     won = view.memory.get('winner')
     choice = choices[-1] if choices else {'candidate': won, 'by': 'tests'} if won else {}
     found = []
@@ -135,9 +135,9 @@ def candidates_of(view: View, shape: Shape, history: History) -> list[Candidate]
 def _versions(kept: Mapping[str, Any], name: str, shape: Shape, history: History) -> list[Version]:
     when = history.appended_to(f'{shape.field("candidates")}/{name}/versions')
     found = []
-    for index, value in enumerate(map(as_record, as_list(kept.get('versions')))):
+    for index, value in enumerate(as_records(kept.get('versions'))):
         evidence = as_record(value.get('evidence'))
-        files = [as_record(file) for file in as_list(value.get('files'))]
+        files = as_records(value.get('files'))
         merged = value.get('merged')
         found.append(
             Version(
@@ -158,7 +158,7 @@ def _versions(kept: Mapping[str, Any], name: str, shape: Shape, history: History
 
 def _suite(value: Mapping[str, Any]) -> SuiteResult:
     counts = tuple((name, int(value.get(name) or 0)) for name in ('failed', 'errors', 'skipped'))
-    failures = [as_record(failure) for failure in as_list(value.get('failures'))]
+    failures = as_records(value.get('failures'))
     return SuiteResult(
         passed=int(value.get('passed') or 0),
         counts=counts,

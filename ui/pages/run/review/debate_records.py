@@ -85,6 +85,11 @@ def as_list(value: object) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
+def as_records(value: object) -> list[Mapping[str, Any]]:
+    """Return a value in memory as a list of mappings; anything else in it becomes an empty one."""
+    return [as_record(entry) for entry in as_list(value)]
+
+
 def seats(shape: Shape, *kinds: str) -> list[str]:
     """Return the chart's seats that a person can take: of reviewers (`WORD`), coders (`WORK`), or all."""
     found = [(shape.state(state.parent), state.waits) for state in shape.states if state.waits]
@@ -101,7 +106,7 @@ def debate_turns(view: View, shape: Shape, history: History) -> list[Turn]:
     """Return all turns up to the step that is shown, in order."""
     field = shape.field('debate')
     when = history.appended_to(field)
-    utterances = [as_record(entry) for entry in as_list(view.memory.get(field))]
+    utterances = as_records(view.memory.get(field))
     known = [*when[: len(utterances)], *[Position(0, 0.0)] * (len(utterances) - len(when))]
     return [
         Turn(entry=entry, seq=seq, time=time) for entry, (seq, time) in zip(utterances, known, strict=True)
@@ -116,7 +121,7 @@ def speakers(turns: Sequence[Turn], shape: Shape) -> list[str]:
 
 def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]:
     """Return the debates in order; reviews written before the first one are its round 0."""
-    ended = {entry.get('debate'): entry for entry in map(as_record, as_list(view.memory.get('consensuses')))}
+    ended = {entry.get('debate'): entry for entry in as_records(view.memory.get('consensuses'))}
     when = history.appended_to('consensuses')
     going = as_record(view.memory.get('debate')).get('number', 0)
     numbers = {max(1, _number(turn, 'debate')) for turn in turns} | ({going} if going else set())

@@ -14,7 +14,7 @@ from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area
 from ui.pages.run.context import RunContext
 from ui.pages.run.review.contest_records import CHOICE, CONFLICTS, FILES, Candidate
-from ui.pages.run.review.debate_records import as_list, as_record
+from ui.pages.run.review.debate_records import as_list, as_records
 from ui.pages.run.review.verdict import draw_test_result
 
 
@@ -79,7 +79,7 @@ class Decision:
             button('Merge these files', icon='merge', kind='primary').on('click', take_files)
 
     def _draw_conflicts(self, view: View) -> None:
-        conflicts = map(as_record, as_list(view.memory.get('file_conflicts')))
+        conflicts = as_records(view.memory.get('file_conflicts'))
         offers = {
             str(one.get('path')): {str(coder): f'version of {coder}' for coder in as_list(one.get('coders'))}
             for one in conflicts

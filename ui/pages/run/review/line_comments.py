@@ -16,7 +16,7 @@ from ui.formatting.files import preview
 from ui.formatting.steps import role_title
 from ui.pages.run.context import RunContext
 from ui.pages.run.review.contest_records import Candidate
-from ui.pages.run.review.debate_records import as_list, as_record
+from ui.pages.run.review.debate_records import as_records
 
 
 class LineComments:
@@ -62,14 +62,13 @@ class LineComments:
         pattern = self._context.conductor.catalog.patterns.get(self._context.shape.pattern)
         able = pattern is not None and 'comment' in pattern.inputs
         self._can_comment = able and live and may_control and not view.status.ended
-        comments = [as_record(one) for one in as_list(view.memory.get('comments'))]
+        comments = as_records(view.memory.get('comments'))
         self.root.set_visibility(bool(self._digests) and (able or bool(comments)))
         self._form.set_visibility(self._can_comment)
         if not self._digests:
             return
         if self._file.value not in self._digests:
             self._file.value = next(iter(self._digests))
-        self._file.options = {}
         self._file.set_options({name: name for name in self._digests})
         if comments != self._comments:
             self._comments = comments

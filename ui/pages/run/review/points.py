@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ui.pages.run.review.debate_records import Turn, as_list, as_record
+from ui.pages.run.review.debate_records import Turn, as_list, as_records
 
 STANCES = {'accepts': ('check', 'Accepted by'), 'rebuts': ('reply', 'Rebutted by')}
 """An icon and words for each way to answer."""
@@ -65,7 +65,7 @@ def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
     known = {name: (turn, text) for turn in turns for name, text in point_ids(turn)}
     replies: dict[str, tuple[Reply, ...]] = {}
     for turn in turns:
-        for answer in map(as_record, as_list(turn.position.get('answers'))):
+        for answer in as_records(turn.position.get('answers')):
             to = str(answer.get('to', ''))
             made, text = known.get(to, (None, ''))
             reply = Reply(

@@ -13,7 +13,7 @@ from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
 from ui.pages.run.review.contest_records import Version
-from ui.pages.run.review.debate_records import Agreement, Debate, Turn, as_list, as_record
+from ui.pages.run.review.debate_records import Agreement, Debate, Turn, as_list, as_records
 from ui.pages.run.review.points import STANCES, Points, Reply, point_ids
 from ui.pages.run.review.seat import Seats
 from ui.pages.run.review.verdict import draw_stance, draw_verdict
@@ -201,7 +201,7 @@ def draw_turn(turn: Turn, link: Callable[[int], None], points: Points) -> None:
         with ui.element('div').classes('turn-more'):
             _draw_points(position, 'changes', 'build', 'Requests', ids[first:], points)
             _draw_points(position, 'rests_on', 'fact_check', 'Evidence')
-            _draw_comments(as_list(position.get('comments')))
+            _draw_comments(as_records(position.get('comments')))
         with ui.element('div').classes('turn-foot'):
             more = button('More', icon='unfold_more', kind='quiet small').props('aria-expanded="false"')
             more.on('click', js_handler=UNFOLD)
@@ -260,11 +260,10 @@ def _draw_answers(replies: Sequence[Reply]) -> None:
     _draw_points({'answers': lines}, 'answers', 'forum', 'Answers')
 
 
-def _draw_comments(comments: Sequence[Any]) -> None:
-    found = map(as_record, comments)
+def _draw_comments(comments: Sequence[Mapping[str, Any]]) -> None:
     lines = [
         f'{one.get("candidate")}: {one.get("path")}, line {one.get("line")}: {one.get("text")}'
-        for one in found
+        for one in comments
     ]
     _draw_points({'comments': lines}, 'comments', 'comment', 'Comments')
 

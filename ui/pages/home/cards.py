@@ -6,7 +6,7 @@ from itertools import groupby
 
 from nicegui import ui
 
-from engine import EngineError, Pattern
+from engine import Pattern
 from engine.records import Shape
 from ui.components.diagram.thumbnail import draw_thumbnail
 from ui.components.theme import button
@@ -40,7 +40,7 @@ def _rank(made: type[Pattern]) -> int:
 
 def _card(made: type[Pattern], shape: Shape, starter: Starter, kind: str) -> None:
     ready = samples(made)
-    with ui.element('li').classes('card pattern') as card:
+    with ui.element('li').classes('card pattern'):
         draw_thumbnail(made, shape)
         with ui.element('div').classes('pattern-words'):
             Text('h4', made.title)
@@ -65,11 +65,7 @@ def _card(made: type[Pattern], shape: Shape, starter: Starter, kind: str) -> Non
         if starter.busy or not ready:
             return
         run.classes('busy')
-        try:
-            await starter.start_sample(made.name, ready[0])
-        except EngineError as error:
+        if not await starter.start_sample(made.name, ready[0]):
             run.classes(remove='busy')
-            with card:
-                ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
 
     run.on('click', run_sample)

@@ -145,14 +145,7 @@ def _play_button(
 ) -> None:
     made = button(title or sample.title, icon='play_arrow', kind=kind, requires='start')
     made.tooltip(sample.about)
-
-    async def play() -> None:
-        try:
-            await starter.start_sample(pattern, sample)
-        except EngineError as error:
-            ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
-
-    made.on('click', play)
+    made.on('click', lambda: starter.start_sample(pattern, sample))
 
 
 def new_run_card(backend: Backend) -> ui.element:
@@ -169,14 +162,10 @@ def new_run_card(backend: Backend) -> ui.element:
             run = button('Run a sample', icon='play_arrow', kind='small primary', requires='start')
 
         async def start() -> None:
-            ready = samples(patterns[chosen.value])
-            if not ready:
-                ui.navigate.to(f'/launch/{chosen.value}')
-                return
-            try:
+            if ready := samples(patterns[chosen.value]):
                 await starter.start_sample(chosen.value, ready[0])
-            except EngineError as error:
-                ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
+            else:
+                ui.navigate.to(f'/launch/{chosen.value}')
 
         run.on('click', start)
     return card

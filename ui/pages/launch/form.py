@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -26,9 +26,16 @@ from ui.formatting.values import ago
 from ui.pages.launch.efforts import Efforts
 from ui.pages.launch.models import Models
 from ui.pages.launch.options import BudgetLimits, RunOptions, TeamRunOptions, budget_values
-from ui.pages.launch.samples import Starter, is_known, recent_inputs, samples
+from ui.pages.launch.samples import (
+    MAX_OFFERED,
+    Starter,
+    distinct_inputs,
+    is_known,
+    newest_runs,
+    samples,
+)
 from ui.pages.launch.typical_use import TypicalUse, typical_use
-from ui.pages.shared.recording_picker import RecordingPicker, recordings
+from ui.pages.shared.recording_picker import RecordingPicker, is_recorded
 from ui.web.backend import Backend
 
 DEBOUNCE_SECONDS = 0.4
@@ -156,36 +163,30 @@ class LaunchForm:
             self._efforts.fill(draft.get('effort', {}))
 
     async def _draw_pickers(self) -> None:
-        now = self._backend().clock.now()
+        now, runs = self._backend().clock.now(), await newest_runs(self._backend(), self._made.name)
+
+        def items_of(infos: Iterable[RunInfo], choose: Callable[[RunInfo], None]) -> list[PickerItem]:
+            return [
+                PickerItem(title=info.title, note=ago(info.created, now), on_choose=partial(choose, info))
+                for info in infos
+            ]
+
         ready = [
             PickerItem(
-                title=sample.title,
-                note=sample.about,
-                on_choose=partial(self._fill_from_sample, sample),
+                title=sample.title, note=sample.about, on_choose=partial(self._fill_from_sample, sample)
             )
             for sample in samples(self._made)
         ]
-        before = [
-            PickerItem(
-                title=info.title,
-                note=ago(info.created, now),
-                on_choose=partial(self._fill_from_run, info),
-            )
-            for info in await recent_inputs(self._backend(), self._made.name)
-        ]
-        kept = [
-            PickerItem(
-                title=info.title, note=ago(info.created, now), on_choose=partial(self._replay_run, info)
-            )
-            for info in await recordings(self._backend(), self._made.name)
-        ]
+        before = items_of(distinct_inputs(runs), self._fill_from_run)
+        recorded = items_of([info for info in runs if is_recorded(info)][:MAX_OFFERED], self._replay_run)
         with self._pickers:
-            if ready:
-                picker('Samples', 'auto_awesome', ready)
-            if before:
-                picker('Earlier inputs', 'history', before)
-            if kept:
-                picker('Recordings', 'replay', kept)
+            for text, icon, items in (
+                ('Samples', 'auto_awesome', ready),
+                ('Earlier inputs', 'history', before),
+                ('Recordings', 'replay', recorded),
+            ):
+                if items:
+                    picker(text, icon, items)
         self._pickers.set_visibility(bool(ready or before))
 
     def _fill_parameters(self, parameters: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nicegui import ui
@@ -15,9 +15,9 @@ from engine.records import RunInfo, RunQuery
 from ui.web.backend import Backend
 
 MAX_SEARCHED = 60
-"""Number of newest runs searched for earlier inputs."""
+"""Number of newest runs searched for earlier inputs and recordings."""
 MAX_OFFERED = 8
-"""Maximum number of earlier inputs offered."""
+"""Maximum number of earlier inputs, and of recordings, that are offered."""
 
 
 def samples(pattern: type[Pattern]) -> list[Sample]:
@@ -54,14 +54,18 @@ def _example(pattern: type[Pattern]) -> dict[str, Any] | None:
     return given
 
 
-async def recent_inputs(conductor: Conductor, pattern: str) -> list[RunInfo]:
-    """Return the newest runs of the pattern with distinct inputs; none if the journal cannot be read."""
+async def newest_runs(conductor: Conductor, pattern: str) -> Sequence[RunInfo]:
+    """Return the newest runs of the pattern; none if the journal cannot be read."""
     try:
-        page = await conductor.runs(RunQuery(pattern=pattern, limit=MAX_SEARCHED))
+        return (await conductor.runs(RunQuery(pattern=pattern, limit=MAX_SEARCHED))).runs
     except EngineError:
-        return []
+        return ()
+
+
+def distinct_inputs(runs: Iterable[RunInfo]) -> list[RunInfo]:
+    """Return the first runs with distinct inputs."""
     distinct: dict[str, RunInfo] = {}
-    for info in page.runs:
+    for info in runs:
         distinct.setdefault(json.dumps(info.parameters, sort_keys=True, default=str), info)
     return list(distinct.values())[:MAX_OFFERED]
 
@@ -84,8 +88,13 @@ class Starter:
             raise
         ui.navigate.to(f'/runs/{run}')
 
-    async def start_sample(self, pattern: str, sample: Sample) -> None:
-        """Start a sample and open its page. Raises `EngineError`."""
-        await self.start(
-            pattern, sample.parameters, models=sample.models, title=sample.title, tags=('sample',)
-        )
+    async def start_sample(self, pattern: str, sample: Sample) -> bool:
+        """Start a sample and open its page, or show why it does not start; return whether it does."""
+        try:
+            await self.start(
+                pattern, sample.parameters, models=sample.models, title=sample.title, tags=('sample',)
+            )
+        except EngineError as error:
+            ui.notify(f'The sample did not start: {error}', type='negative', close_button='Close')
+            return False
+        return True

@@ -7,23 +7,9 @@ from typing import Any
 
 from nicegui import ui
 
-from engine import Conductor, EngineError
-from engine.records import RunInfo, RunQuery
+from engine.records import RunInfo
 from ui.components.theme import button, notice
 from ui.components.widgets import Text, text_link
-
-MAX_SEARCHED = 60
-"""Number of newest runs searched for recordings."""
-MAX_OFFERED = 8
-
-
-async def recordings(conductor: Conductor, pattern: str) -> list[RunInfo]:
-    """Return the newest recorded runs of a pattern; none if the journal cannot be read."""
-    try:
-        page = await conductor.runs(RunQuery(pattern=pattern, limit=MAX_SEARCHED))
-    except EngineError:
-        return []
-    return [info for info in page.runs if is_recorded(info)][:MAX_OFFERED]
 
 
 def is_recorded(info: RunInfo) -> bool:

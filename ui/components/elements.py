@@ -152,6 +152,11 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
             calls.append(f'runMethod({self.id}, "{method}", {json.dumps(args)});')
 
 
+def draw_markdown(text: str, label: str) -> None:
+    """Draw a text as Markdown, in full; `label` is its accessible name."""
+    Conversation([{'kind': 'text', 'text': text}], label=label, follow=False)
+
+
 def _count_equal_prefix(shown: Sequence[Any], wanted: Sequence[Any]) -> int:
     """Count the leading items that are already shown."""
     pairs = enumerate(zip(shown, wanted, strict=False))

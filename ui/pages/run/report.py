@@ -11,7 +11,7 @@ from nicegui import app, ui
 from engine import Conductor, EngineError
 from engine.patterns import is_time_bounded, report_text
 from engine.records import RunId, RunInfo, Shape, View
-from ui.components.elements import Conversation
+from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state, frame, origin_chip, pill
 from ui.components.widgets import Text, text_link
 from ui.formatting.changes import reword_report
@@ -107,7 +107,7 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
     with ui.element('div').classes('report'):
         with ui.element('article').classes('card report-paper').props('aria-label="Report"'):
             Text('h2', info.title, 'visually-hidden')  # the report's own headings are below it
-            Conversation([{'kind': 'text', 'text': text}], label='Report', follow=False)
+            draw_markdown(text, 'Report')
             if is_simulated(view):
                 Text('p', SIMULATED, 'muted small')
         with ui.element('aside').classes('report-aside').props('aria-label="In the run"'):

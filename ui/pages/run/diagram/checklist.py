@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import app, ui
 
 from engine.records import Shape, View
-from ui.components.elements import Conversation
+from ui.components.elements import draw_markdown
 from ui.components.theme import button
 from ui.components.widgets import Text, disclosure
 from ui.formatting.steps import excerpt, role_title
@@ -119,7 +119,7 @@ class PlanChecklist:
 
     def _draw_result(self, path: str, result: str) -> None:
         with disclosure(self._opened, path, excerpt(result, 120), '', 'plan-text'):
-            Conversation([{'kind': 'text', 'text': result}], label='Result', follow=False)
+            draw_markdown(result, 'Result')
 
 
 def plan_steps(value: Any) -> list[Mapping[str, Any]]:

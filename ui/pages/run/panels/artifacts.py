@@ -12,7 +12,7 @@ from nicegui import ui
 
 from engine.records import View
 from ui.components.copy_buttons import copy_buttons
-from ui.components.elements import Conversation, JsonTree
+from ui.components.elements import JsonTree, draw_markdown
 from ui.components.tabs import Tabs
 from ui.components.theme import empty_state
 from ui.components.widgets import Text, link, set_attributes
@@ -112,7 +112,7 @@ class Artifacts:
             elif isinstance(value, str) and value:
                 cut_json = item.get('kept') and value.lstrip()[:1] in '{['
                 text = f'~~~~json\n{value}\n~~~~' if cut_json else value
-                Conversation([{'kind': 'text', 'text': text}], label=name, follow=False)
+                draw_markdown(text, name)
             else:
                 Text('p', _describe_scalar(value))
             if item.get('kept'):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from engine.records import Shape, View
-from ui.components.elements import Conversation, DiffText
+from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, disclosure
 from ui.formatting.word_diff import diff_words_async
@@ -59,13 +59,11 @@ class Drafts(LazyPanel):
                     button(f'Step {seq}', kind='quiet small').on('click', lambda: self._seek(seq))
             if draft.summary or draft.comments:
                 listed = ''.join(f'\n- {comment}' for comment in draft.comments)
-                blocks = [{'kind': 'text', 'text': f'{draft.summary}\n{listed}'}]
-                Conversation(blocks, label=f'Review of draft {draft.number}', follow=False)
+                draw_markdown(f'{draft.summary}\n{listed}', f'Review of draft {draft.number}')
             if before is not None:
                 self._draw_difference(draft, before)
             with disclosure(self._unfolded, f'text {draft.number}', 'Text', 'draft-fold', 'draft-text'):
-                shown = [{'kind': 'text', 'text': draft.text}]
-                Conversation(shown, label=f'Text of draft {draft.number}', follow=False)
+                draw_markdown(draft.text, f'Text of draft {draft.number}')
 
     def _draw_difference(self, draft: Draft, before: Draft) -> None:
         title = f'What changed since draft {before.number}'

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from engine.records import View
-from ui.components.elements import Conversation, DiffText
+from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state, notice
 from ui.components.widgets import Text
 from ui.formatting.usage import UNKNOWN, dollars
@@ -132,8 +132,7 @@ def _draw_output(side: Side, letter: str | None, pieces: Sequence[Piece] | None)
         if pieces and letter:
             DiffText(pieces, letter)
         elif side.get('output'):
-            block = {'kind': 'text', 'text': str(side['output'])}
-            Conversation([block], label=f'Output: {_name(side)}', follow=False)
+            draw_markdown(str(side['output']), f'Output: {_name(side)}')
         else:
             Text('p', 'No output.', 'muted')
 

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from engine.patterns import ACTIONS, GATE_TITLES, TRIGGERS, Level
 from engine.records import Shape, View
-from ui.components.elements import Conversation
+from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, disclosure
 from ui.formatting.steps import role_title
@@ -94,7 +94,7 @@ class Supervision(LazyPanel):
                 Text('span', f'score {one.score}{about}', 'muted small')
                 ui.element('span').classes('grow')
                 self._draw_link(one.seq)
-            Conversation([{'kind': 'text', 'text': one.message}], label='Message', follow=False)
+            draw_markdown(one.message, 'Message')
 
     def _draw_gate(self, gate: Gate) -> None:
         with ui.element('article').classes(f'gate {"passed" if gate.passed else "held"}'):
@@ -122,9 +122,7 @@ class Supervision(LazyPanel):
             )
             if text:
                 with self._draw_fold(f'gate {gate.seq} {gate.title}', 'Supervisor’s assessment'):
-                    Conversation(
-                        [{'kind': 'text', 'text': text}], label='Supervisor’s assessment', follow=False
-                    )
+                    draw_markdown(text, 'Supervisor’s assessment')
 
     def _draw_fold(self, key: str, title: str) -> ui.element:
         return disclosure(self._unfolded, key, title, 'oversight-fold', 'oversight-text')

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nicegui import ui
 
 from engine.records import View
-from ui.components.elements import Conversation
+from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, disclosure, set_attributes, text_link
 from ui.formatting.files import size
@@ -132,7 +132,7 @@ class Candidates(Panel):
                 self._draw_files(made)
                 if made.summary:
                     with ui.element('div').classes('candidate-messages'):
-                        Conversation([{'kind': 'text', 'text': made.summary}], label='Summary', follow=False)
+                        draw_markdown(made.summary, 'Summary')
             if asked and candidate.can_be_chosen:
                 take = button(f'Choose {candidate.name}', icon='how_to_reg', kind='primary')
                 take.on('click', lambda: self._decision.confirm(candidate))

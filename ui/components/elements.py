@@ -55,7 +55,7 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
             self.on('context', lambda event: on_context(event.args))
 
     def on_edge(self, handler: Callable[[str, str], Any]) -> None:
-        """Call `handler` with an edge's name (`rendering.edge_id`), and `hover`, `focus` or `press`.
+        """Call `handler` with an edge's name (`edge_name`), and `hover`, `focus` or `press`.
 
         The name is '' for `leave` (the pointer has left) and `close`.
         """

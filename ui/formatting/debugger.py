@@ -10,7 +10,7 @@ from typing import Literal
 from engine import Breakpoint
 from engine.journal import StepMode
 from engine.records import EdgeShape, Shape, StatePath, View, within
-from ui.formatting.steps import edge_text, path_text, reason_text
+from ui.formatting.steps import edge_name, edge_text, path_text, reason_text
 
 DebugAction = Literal['pause', 'resume', 'in', 'over', 'out']
 
@@ -78,7 +78,7 @@ def step_refusal(how: StepMode, shape: Shape, view: View, at: str = '') -> str:
     if region_has_ended(shape, view, at):
         return 'It has ended and waits for the others' if at else 'It has ended'
     inside = [leaf for leaf in view.active if within(leaf, at)]
-    if all(_waits(shape, leaf) for leaf in inside if not _final(shape, leaf)):
+    if all(waits_for_person(shape, leaf) for leaf in inside if not is_final(shape, leaf)):
         return 'It waits for your answer'
     if how == 'out' and not at and not common_ancestor(inside):
         return f'{" and ".join(map(path_text, inside))} has no parent to step out of'
@@ -87,7 +87,7 @@ def step_refusal(how: StepMode, shape: Shape, view: View, at: str = '') -> str:
 
 def region_has_ended(shape: Shape, view: View, at: str = '') -> bool:
     """Return whether a region, or the whole run, has ended."""
-    return all(_final(shape, leaf) for leaf in view.active if within(leaf, at))
+    return all(is_final(shape, leaf) for leaf in view.active if within(leaf, at))
 
 
 def common_ancestor(leaves: Sequence[str]) -> str:
@@ -147,18 +147,20 @@ def edge_labels(shape: Shape) -> dict[str, str]:
     """Return the names of a chart's edges, with their labels."""
     found: dict[str, list[EdgeShape]] = {}
     for edge in shape.edges:
-        found.setdefault(f'{edge.source}>{edge.dest or edge.source}', []).append(edge)
+        found.setdefault(edge_name(edge), []).append(edge)
     return {
         name: f'{edge_text(name)} ({", ".join(dict.fromkeys(edge.trigger for edge in several))})'
         for name, several in found.items()
     }
 
 
-def _final(shape: Shape, leaf: str) -> bool:
+def is_final(shape: Shape, leaf: str) -> bool:
+    """Return whether a state is a final one."""
     state = shape.state(leaf)
     return state is not None and state.kind == 'final'
 
 
-def _waits(shape: Shape, leaf: str) -> bool:
+def waits_for_person(shape: Shape, leaf: str) -> bool:
+    """Return whether a run waits for a person in this state."""
     state = shape.state(leaf)
     return state is not None and bool(state.waits)

@@ -15,6 +15,7 @@ from engine import Status, Transition
 from engine.history import origin_of
 from engine.records import (
     Change,
+    Edge,
     EdgeShape,
     GuardResult,
     RunInfo,
@@ -63,6 +64,11 @@ def innermost(paths: Iterable[str]) -> list[str]:
 def path_text(path: str) -> str:
     """Return a state's path for people."""
     return 'start' if path == '[*]' else path.replace('.', ' › ').replace('_', ' ')  # noqa: RUF001  (the separator between parts of a path)
+
+
+def edge_name(edge: Edge | EdgeShape) -> str:
+    """Return an edge's name, `source>dest`: its id in a drawing and in breakpoints."""
+    return f'{edge.source}>{edge.dest or edge.source}'
 
 
 def edge_text(name: str) -> str:

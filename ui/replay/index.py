@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from engine import Conductor, Transition
 from engine.records import RunId
+from ui.formatting.steps import edge_name
 from ui.replay.history import History
 from ui.replay.marks import KINDS, Kind, Mark, marks_of
 
@@ -52,7 +53,7 @@ class Index:
             self.mark_steps[mark.kind].append(step.seq)
         for path in step.entered:
             self.visits.setdefault(path, []).append(step.seq)
-        taken = [f'{edge.source}>{edge.dest or edge.source}' for edge in step.edges]
+        taken = [edge_name(edge) for edge in step.edges]
         for edge in taken:
             self.edge_steps.setdefault(edge, []).append(step.seq)
         self.active.append(step.active)

@@ -31,7 +31,7 @@ class Layer(TypedDict, total=False):
     states: Mapping[str, Decoration]
     """By state path."""
     edges: Mapping[str, Decoration]
-    """By edge name (`ui.components.diagram.rendering.edge_id`)."""
+    """By edge name (`ui.formatting.steps.edge_name`)."""
 
 
 def visible_ancestor(path: str, folded: frozenset[str]) -> str:

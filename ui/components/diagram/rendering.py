@@ -15,11 +15,12 @@ from typing import Any
 import graphviz
 
 from engine import EngineError, Status, Transition
-from engine.records import Edge, EdgeShape, Shape, StateShape, View, parent_of, within
+from engine.records import Shape, StateShape, View, parent_of, within
 from engine.statechart import edge_label, mermaid
 from ui.components.diagram.failure_badges import add_failure_badges
 from ui.components.diagram.folding import agent_paths
-from ui.formatting.steps import innermost
+from ui.formatting.debugger import waits_for_person
+from ui.formatting.steps import edge_name, innermost
 
 GRAPHVIZ_MISSING = (
     'Graphviz is not installed, so charts cannot be drawn. On Debian and Ubuntu: apt install graphviz'
@@ -385,19 +386,9 @@ def highlight(
         'active': leaves,
         'inside': [path for path in view.entered if path not in leaves],
         'visited': list(visited),
-        'waiting': [path for path in leaves if _waits(shape, path)],
+        'waiting': [path for path in leaves if waits_for_person(shape, path)],
         'broken': stopped if view.status is Status.FAILED else [],
         'halted': stopped if view.status is Status.CANCELLED else [],
-        'taken': [edge_id(edge) for edge in step.edges] if step else [],
+        'taken': [edge_name(edge) for edge in step.edges] if step else [],
         'traversed': list(traversed),
     }
-
-
-def _waits(shape: Shape, path: str) -> bool:
-    state = shape.state(path)
-    return state is not None and bool(state.waits)
-
-
-def edge_id(edge: Edge | EdgeShape) -> str:
-    """Return the id of an edge in the drawing."""
-    return f'{edge.source}>{edge.dest or edge.source}'

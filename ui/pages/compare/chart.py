@@ -11,11 +11,12 @@ from engine.history import Comparison, merge_shapes
 from engine.records import Shape
 from ui.components.diagram.collapse_menu import CollapseMenu
 from ui.components.diagram.overlays import Decoration, Layer, aggregate, visible_ancestor, visible_edge
-from ui.components.diagram.rendering import GRAPHVIZ_MISSING, edge_id, has_graphviz, svg
+from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.theme import notice
 from ui.components.widgets import Text
+from ui.formatting.steps import edge_name
 from ui.formatting.values import count
 
 Counts = tuple[int, int]
@@ -170,7 +171,7 @@ def position_layer(
             at = states.setdefault(visible_ancestor(leaf, folded), [])
             at.extend([name] if name not in at else [])
         for edge in step.edges:
-            edges.setdefault(visible_edge(edge_id(edge), folded), []).append(name)
+            edges.setdefault(visible_edge(edge_name(edge), folded), []).append(name)
     edges.pop('', None)
     return {
         'states': {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from engine.records import EdgeTraffic, Shape, StatePath, StateTraffic, Traffic
 from ui.components.diagram.overlays import aggregate, visible_ancestor, visible_edge
+from ui.formatting.steps import edge_name
 from ui.formatting.values import compact
 
 
@@ -90,7 +91,7 @@ class Heat:
 def _edges(traffic: Traffic, shape: Shape, folded: frozenset[str]) -> Iterable[EdgeHeat]:
     failing: dict[str, bool] = {}
     for edge in shape.edges:
-        name = visible_edge(f'{edge.source}>{edge.dest}', folded) if edge.dest else ''
+        name = visible_edge(edge_name(edge), folded) if edge.dest else ''
         if name:
             failing[name] = failing.get(name, True) and edge.trigger in ('failed', 'expired')
     taken = {f'{edge.source}>{edge.dest}': edge for edge in traffic.edges if edge.dest}

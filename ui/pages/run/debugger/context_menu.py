@@ -16,7 +16,7 @@ from ui.components.diagram.overlays import visible_edge
 from ui.components.menus import menu
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.debugger import CONTROLS, STEPS, DebugAction
-from ui.formatting.steps import edge_text, path_text
+from ui.formatting.steps import edge_name, edge_text, path_text
 from ui.pages.run.debugger.breakpoint_store import BreakpointStore
 from ui.pages.run.debugger.controller import DebugController
 
@@ -109,7 +109,7 @@ class ContextMenu:
 
     def edge_entries(self, edge: EdgeShape) -> list[MenuEntry]:
         """Return entries for breakpoints at an edge."""
-        item = Breakpoint(edge=f'{edge.source}>{edge.dest or edge.source}')
+        item = Breakpoint(edge=edge_name(edge))
         return self._breakpoint_entries(item, 'it is taken') if self._controller.can_control else []
 
     def _breakpoint_entries(self, item: Breakpoint, words: str) -> list[MenuEntry]:
@@ -135,7 +135,7 @@ class ContextMenu:
 
 def edges_of(shape: Shape, name: str, folded: frozenset[str]) -> list[str]:
     """Return the edges that a line in the drawing stands for."""
-    names = dict.fromkeys(f'{edge.source}>{edge.dest or edge.source}' for edge in shape.edges if edge.dest)
+    names = dict.fromkeys(edge_name(edge) for edge in shape.edges if edge.dest)
     return [one for one in names if one == name or visible_edge(one, folded) == name]
 
 

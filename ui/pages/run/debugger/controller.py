@@ -9,7 +9,7 @@ from engine import Breakpoint, Conductor, Transition
 from engine.journal import Fold, StepMode
 from engine.records import CONTROL, RunId, Shape, View, within
 from ui.components.dialogs import notify_errors
-from ui.formatting.debugger import DebugAction, hit_numbers, step_refusal
+from ui.formatting.debugger import DebugAction, hit_numbers, is_final, step_refusal
 from ui.web.permission import is_permitted
 
 NOTHING = 'The run has not started.'
@@ -142,17 +142,13 @@ class DebugController:
             if not self.view.paused and any(not within(leaf, at) for leaf in self.view.active):
                 await notify_errors(self._conductor.pause(self._run))
         elif self.view.paused and any(
-            self.is_paused(leaf) and not self._has_ended(leaf)
+            self.is_paused(leaf) and not is_final(self.shape, leaf)
             for leaf in self.view.active
             if not within(leaf, at)
         ):
             if at not in self.view.held:
                 await notify_errors(self._conductor.pause(self._run, at))
             await notify_errors(self._conductor.resume(self._run))
-
-    def _has_ended(self, leaf: str) -> bool:
-        state = self.shape.state(leaf)
-        return state is not None and state.kind == 'final'
 
     def _track_step(self, step: Transition) -> None:
         event = step.event

@@ -13,11 +13,10 @@ from nicegui.events import KeyEventArguments
 
 from engine.records import EdgeShape
 from ui.components.diagram.overlays import Decoration, visible_edge
-from ui.components.diagram.rendering import edge_id
 from ui.components.elements import Diagram
 from ui.components.theme import button
 from ui.components.widgets import Text, draw_changes, set_attributes
-from ui.formatting.steps import EdgeOutcome, edge_outcomes, path_text
+from ui.formatting.steps import EdgeOutcome, edge_name, edge_outcomes, path_text
 from ui.formatting.values import count
 from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.context_menu import MenuEntry
@@ -116,10 +115,10 @@ class EdgeExplanation:
             if edge.dest and not way.taken:
                 blocked = any(guard.value is not guard.wanted for guard in way.guards)
                 classes = 'not-taken' if blocked else 'not-taken not-evaluated'
-                found[edge_id(edge)] = {'classes': classes, 'badge': '✗' if blocked else '–'}
+                found[edge_name(edge)] = {'classes': classes, 'badge': '✗' if blocked else '–'}
         for edge, way in self._outcomes.items():
             if way.taken:
-                found.pop(edge_id(edge), None)
+                found.pop(edge_name(edge), None)
         return found
 
     @property
@@ -130,7 +129,7 @@ class EdgeExplanation:
     def _edges(self) -> list[EdgeShape]:
         """Return the edges that the drawn one stands for."""
         drawn = [edge for edge in self._shape.edges if edge.dest]
-        return [edge for edge in drawn if visible_edge(edge_id(edge), self.folded) == self._name]
+        return [edge for edge in drawn if visible_edge(edge_name(edge), self.folded) == self._name]
 
     def _draw(self) -> None:
         source, _, dest = self._name.partition('>')
@@ -176,7 +175,7 @@ class EdgeExplanation:
 
     def _times(self, edges: Sequence[EdgeShape]) -> tuple[str, list[int], list[int]]:
         """Return how often they were taken, in words, and the nearest steps before and after this one."""
-        taken = sorted({seq for edge in edges for seq in self._index.edge_steps.get(edge_id(edge), ())})
+        taken = sorted({seq for edge in edges for seq in self._index.edge_steps.get(edge_name(edge), ())})
         here = self._reasons.step.seq if self._reasons.step else 0
         many = bisect_right(taken, here)
         last = f', last at step {taken[many - 1]}' if many else ''
@@ -202,7 +201,7 @@ class EdgeExplanation:
         with ui.element('div').classes('why-edge') as part:
             with ui.element('div').classes('why-terms'):
                 Text('span', edge.trigger.replace('_', ' '), 'chip strong')
-                if edge_id(edge) != self._name:
+                if edge_name(edge) != self._name:
                     Text('span', f'{path_text(edge.source)} → {path_text(edge.dest)}', 'muted small')
                 if way:
                     Text('span', way.reason, 'small')

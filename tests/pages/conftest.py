@@ -55,13 +55,20 @@ def backend(conductor: Conductor, role: Role) -> Iterator[Backend]:
 
 
 @pytest.fixture
-def pages(user: User, backend: Backend) -> User:
-    """A simulated user of all pages except the run page."""
+def with_run_page() -> bool:
+    """Whether `pages` has the real page of a run; modules that need it override this."""
+    return False
+
+
+@pytest.fixture
+def pages(user: User, backend: Backend, with_run_page: bool) -> User:
+    """A simulated user of all pages; instead of the page of a run there is a label."""
     theme.serve_assets()
     for page in PAGES:
-        if page is not run:
+        if with_run_page or page is not run:
             page.register(backend)
-    ui.page('/runs/{run}')(lambda run: ui.label(f'Here is run {run}'))
+    if not with_run_page:
+        ui.page('/runs/{run}')(lambda run: ui.label(f'Here is run {run}'))
     return user
 
 

@@ -6,32 +6,18 @@ import asyncio
 import contextlib
 from typing import Any
 
-import pytest
 from nicegui import ui
 from nicegui.elements.mixins.value_element import ValueElement
 from nicegui.testing import User
 
-from engine import Conductor, SimulatedClock, Status
-from tests.support.clicks import answer, click
+from engine import SimulatedClock, Status
 from tests.support.harness import wait_for_state
+from tests.support.pages.clicks import answer, click, labelled, press, press_labelled
+from tests.support.pages.serving import serve
 from tests.support.teams.parallel_review import BEST, begin, conducting, everybody, position, writing
 from tests.support.teams.time_bounded import QUICK, conductor, good
-from ui.components.theme import serve_assets
-from ui.pages.run import page as run_page
-from ui.web.backend import Backend
 
 LONG = 'I insist on what I have said before, with all the words that it takes. ' * 40
-
-
-@pytest.fixture
-def backend() -> Backend:
-    return Backend()
-
-
-def serve(backend: Backend, conductor: Conductor) -> None:
-    backend.open(conductor)
-    serve_assets()
-    run_page.register(backend)
 
 
 def stubborn(request: Any) -> dict[str, Any]:
@@ -41,11 +27,11 @@ def stubborn(request: Any) -> dict[str, Any]:
     return position('REVISE_BEST', best, agrees=False, insists=points, rests_on=points) | {'text': LONG}
 
 
-async def test_an_undecided_debate_is_synthesized_and_replayed(user: User, backend: Backend):
+async def test_an_undecided_debate_is_synthesized_and_replayed(user: User):
     script = everybody(stubborn, position('APPROVE', 'coder1'), reviewers=3)
     script['synthesizer'] = position('REVISE_BEST', 'coder2', changes=['do both'])
     async with conducting(script) as here:
-        serve(backend, here)
+        serve(here)
         run = await begin(here, reviewers=3, max_rounds=5, max_revisions=1)
         await here.result(run)
         steps = await here.transitions(run)
@@ -68,9 +54,9 @@ async def test_an_undecided_debate_is_synthesized_and_replayed(user: User, backe
         await user.should_see('No candidates yet.')
 
 
-async def test_a_choice_is_confirmed_or_abandoned(user: User, backend: Backend):
+async def test_a_choice_is_confirmed_or_abandoned(user: User):
     async with conducting(everybody(BEST, coder2=writing('bad'))) as here:
-        serve(backend, here)
+        serve(here)
         run = await begin(here, pick='person', max_revisions=1)
         await wait_for_state(here, run, 'picking')
         await user.open(f'/runs/{run}')
@@ -96,11 +82,11 @@ async def test_a_choice_is_confirmed_or_abandoned(user: User, backend: Backend):
         await user.should_not_see('Choose an implementation')
 
 
-async def test_a_person_picks_files_and_resolves_a_conflict(user: User, backend: Backend):
+async def test_a_person_picks_files_and_resolves_a_conflict(user: User):
     extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
     plan = {'files': [{'path': 'extra.py', 'coder': f'coder{n}'} for n in (2, 3)], 'why': 'both'}
     async with conducting(everybody(BEST, merger=plan, **extra)) as here:
-        serve(backend, here)
+        serve(here)
         run = await begin(here, merge='files', conflicts='person', max_revisions=1)
         await wait_for_state(here, run, 'merging.resolving')
         await user.open(f'/runs/{run}')
@@ -112,7 +98,7 @@ async def test_a_person_picks_files_and_resolves_a_conflict(user: User, backend:
         assert outcome.memory['taken'] == {'extra.py': 'coder2'}
         await user.should_see('Merged: extra.py from coder2', retries=60)
     async with conducting(everybody(BEST, **extra)) as here:
-        backend.open(here)
+        serve(here)
         run = await begin(here, merge='files', files_by='person', max_revisions=1)
         await wait_for_state(here, run, 'merging.listing')
         await user.open(f'/runs/{run}')
@@ -123,7 +109,7 @@ async def test_a_person_picks_files_and_resolves_a_conflict(user: User, backend:
         assert (await here.result(run)).memory['plan']['files'] == []
 
 
-async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: Backend):
+async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User):
     hold = asyncio.Event()
     script = everybody(BEST, coder2=lambda request: hold)
     script['debating.reviewer1.speaking'] = [
@@ -131,15 +117,12 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: 
         BEST,
     ]
     async with conducting(script) as here:
-        serve(backend, here)
+        serve(here)
         run = await begin(here, coders=2, max_revisions=0)
         await user.open(f'/runs/{run}')
         click(user, 'Debate')
         await user.should_see('No reviews yet.', retries=30)
-        (button,) = [
-            one for one in user.find(kind=ui.element).elements if is_labelled(one, 'Take seat: Reviewer 2')
-        ]
-        press(user, button)
+        press_labelled(user, 'Take seat: Reviewer 2')
         await user.should_see('Return seat', retries=30)
         hold.set()
         await user.should_see('Your turn as reviewer 2', retries=100)
@@ -148,10 +131,7 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: 
         await user.should_see('A person is speaking', retries=100)
         await user.should_see('your turn')
         await user.should_see('Points of the others', retries=100)
-        stance = next(
-            one for one in user.find(kind=ui.element).elements if is_labelled(one, 'Answer to point 1')
-        )
-        why = next(one for one in user.find(kind=ui.element).elements if is_labelled(one, 'Why, for point 1'))
+        stance, why = (labelled(user, label)[0] for label in ('Answer to point 1', 'Why, for point 1'))
         await send_empty_form(user)
         assert (await here.view(run)).waiting == 'word'
         (words,) = user.find(kind=ui.textarea).elements - collapsed_areas(user)
@@ -174,12 +154,12 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User, backend: 
         await user.should_not_see('Your turn as', retries=60)
 
 
-async def test_the_seats_of_a_selected_stage_are_offered(user: User, backend: Backend):
+async def test_the_seats_of_a_selected_stage_are_offered(user: User):
     hold = asyncio.Event()
     script = everybody(BEST)
     script['debating.reviewer1.speaking'] = lambda request: hold
     async with conducting(script) as here:
-        serve(backend, here)
+        serve(here)
         run = await begin(here, coders=2, max_revisions=1, pick='person')
         await wait_for_state(here, run, 'debating.reviewer1.speaking.thinking')
         await user.open(f'/runs/{run}')
@@ -195,9 +175,9 @@ async def test_the_seats_of_a_selected_stage_are_offered(user: User, backend: Ba
         await here.result(run)
 
 
-async def test_a_person_judges_in_the_seat_of_a_supervisor(user: User, backend: Backend):
+async def test_a_person_judges_in_the_seat_of_a_supervisor(user: User):
     async with conductor(good, clock=SimulatedClock()) as here:
-        serve(backend, here)
+        serve(here)
         run = (await here.start('time-bounded', QUICK, paused=True)).id
         await here.send(run, 'take_seat', data={'seat': 'supervisor'})
         await here.resume(run)
@@ -205,12 +185,7 @@ async def test_a_person_judges_in_the_seat_of_a_supervisor(user: User, backend: 
         await user.open(f'/runs/{run}')
         await user.should_see('Judge', retries=60)
         await wait_for_control(user, 'Return seat: Supervisor')
-        (hand_back,) = [
-            one
-            for one in user.find(kind=ui.element).elements
-            if is_labelled(one, 'Return seat: Supervisor')
-            and all(around.visible for around in one.ancestors())
-        ]
+        (hand_back,) = shown_controls(user, 'Return seat: Supervisor')
         press(user, hand_back)
         assert (await here.result(run)).status is Status.DONE
 
@@ -225,11 +200,15 @@ def pick(user: User, stage: str) -> None:
     press(user, button)
 
 
+def shown_controls(user: User, label: str) -> list[ui.element]:
+    """Return the visible controls with this accessible name that are in visible parts."""
+    return [one for one in labelled(user, label) if all(around.visible for around in one.ancestors())]
+
+
 async def wait_for_control(user: User, label: str) -> None:
     """Wait for a visible control with visible parents."""
     for _ in range(100):
-        found = [one for one in user.find(kind=ui.element).elements if is_labelled(one, label)]
-        if any(all(around.visible for around in one.ancestors()) for one in found):
+        if shown_controls(user, label):
             return
         await asyncio.sleep(0.05)
     raise AssertionError(f'{label} is not shown')
@@ -245,7 +224,7 @@ async def send_empty_form(user: User) -> None:
     raise AssertionError('the empty form is not refused')
 
 
-async def test_points_show_rebuttals_and_unanswered_ones(user: User, backend: Backend):
+async def test_points_show_rebuttals_and_unanswered_ones(user: User):
     script = everybody(BEST)
     insists = ['tests first', 'no globals']
     script['debating.reviewer1.speaking'] = [BEST | {'agrees': False, 'insists': insists}, BEST]
@@ -253,7 +232,7 @@ async def test_points_show_rebuttals_and_unanswered_ones(user: User, backend: Ba
     script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False, answers=[answer])
     script['synthesizer'] = BEST
     async with conducting(script) as here:
-        serve(backend, here)
+        serve(here)
         run = await begin(here, coders=2, max_revisions=0, max_rounds=1)
         await here.result(run)
         await user.open(f'/runs/{run}')
@@ -263,17 +242,15 @@ async def test_points_show_rebuttals_and_unanswered_ones(user: User, backend: Ba
         assert len(user.find(content='Unanswered').elements) == 1
 
 
-async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User, backend: Backend):
+async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User):
     async with conducting(everybody(BEST)) as here:
-        serve(backend, here)
+        serve(here)
         run = await begin(here, coders=2, max_revisions=1, pick='person')
         await wait_for_state(here, run, 'picking')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await user.should_see('Read and comment', retries=60)
-        part = next(
-            one for one in user.find(kind=ui.element).elements if is_labelled(one, 'Comments on lines')
-        )
+        (part,) = labelled(user, 'Comments on lines')
         (text,) = [one for one in part.descendants() if isinstance(one, ui.textarea)]
         text.set_value('Say why.')
         click(user, 'Comment')
@@ -288,10 +265,10 @@ async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User, backend: Bac
         await user.should_see('A person, version 1 · sent to its coder', retries=60)
 
 
-async def test_a_person_hands_in_files_in_a_coders_seat(user: User, backend: Backend):
+async def test_a_person_hands_in_files_in_a_coders_seat(user: User):
     hold = asyncio.Event()
     async with conducting(everybody(BEST, coder1=lambda request: hold)) as here:
-        serve(backend, here)
+        serve(here)
         run = await begin(here, coders=2, max_revisions=0)
         await wait_for_state(here, run, 'implementing.coder1.working.thinking')
         await here.send(run, 'take_seat', data={'seat': 'coder1'})
@@ -300,7 +277,7 @@ async def test_a_person_hands_in_files_in_a_coders_seat(user: User, backend: Bac
         click(user, 'Candidates')
         await user.should_see('Your turn as coder 1', retries=60)
         await user.should_see('No files changed yet.')
-        seat = next(one for one in user.find(kind=ui.element).elements if is_labelled(one, 'Your work'))
+        (seat,) = labelled(user, 'Your work')
         fields = [one for one in seat.descendants() if isinstance(one, ui.input)]
         (path,) = [one for one in fields if not isinstance(one, ui.textarea)]
         text, words = (one for one in seat.descendants() if isinstance(one, ui.textarea))
@@ -314,10 +291,6 @@ async def test_a_person_hands_in_files_in_a_coders_seat(user: User, backend: Bac
         await user.should_not_see('Your turn as', retries=60)
 
 
-def is_labelled(element: ui.element, label: str) -> bool:
-    return element.visible and element.props.get('aria-label') == label
-
-
 def collapsed_areas(user: User) -> set[Any]:
     """Return the text areas in a form's collapsed section."""
     return {
@@ -325,10 +298,3 @@ def collapsed_areas(user: User) -> set[Any]:
         for area in user.find(kind=ui.textarea).elements
         if any(parent.tag == 'details' for parent in area.ancestors())
     }
-
-
-def press(user: User, button: ui.element) -> None:
-    with user.client:
-        for listener in button._event_listeners.values():
-            if listener.type == 'click':
-                button._handle_event({'listener_id': listener.id, 'args': {}})

@@ -6,14 +6,13 @@ from nicegui.testing import User
 from engine import Conductor
 from engine.records import RunId
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
-from ui.components.theme import serve_assets
+from tests.support.pages.serving import serve
 from ui.formatting.word_diff import diff_words
 from ui.pages.compare import page as compare
 from ui.pages.compare.chart import path_layer, position_layer
 from ui.pages.compare.player import difference_starts, stripe_gradient
 from ui.pages.shared import compare_picker, errors
 from ui.pages.shared.compare_picker import find_relatives, search_runs
-from ui.web.backend import Backend
 
 
 @pytest.fixture
@@ -24,11 +23,7 @@ async def conductor():
 
 @pytest.fixture
 def pages(user: User, conductor: Conductor) -> User:
-    backend = Backend()
-    backend.open(conductor)
-    serve_assets()
-    for page in (compare, errors):
-        page.register(backend)
+    serve(conductor, compare, errors)
     return user
 
 

@@ -5,7 +5,7 @@ from engine.configuration import Configuration
 from engine.journal import Retention
 from engine.records import RunId
 from tests.pages.test_runs import keep
-from tests.support.clicks import click
+from tests.support.pages.clicks import click
 
 
 async def test_pinned_runs_come_first(pages, conductor):

@@ -11,9 +11,7 @@ from tests.pages.test_runs import keep
 from tests.pages.test_variants import IN_GROUP
 from tests.support.harness import turns
 from ui.access.caller import Role
-from ui.components import theme
 from ui.pages.launch.models import Models
-from ui.server.app import PAGES
 from ui.web.permission import ROLES
 
 TASK = {'task': 'Compare tea and coffee'}
@@ -30,12 +28,8 @@ MISSING = ('/nowhere', '/runs/nowhere')
 
 
 @pytest.fixture
-def pages(user: User, backend) -> User:
-    """A simulated user of all pages."""
-    theme.serve_assets()
-    for page in PAGES:
-        page.register(backend)
-    return user
+def with_run_page() -> bool:
+    return True
 
 
 @pytest.fixture

@@ -4,18 +4,17 @@ import asyncio
 import threading
 from dataclasses import replace
 
-import pytest
 from nicegui import ui
 from nicegui.testing import User
-from nicegui.testing.user_interaction import UserInteraction
 
-from engine import Budget, Catalog, Conductor
+from engine import Budget, Conductor
 from engine.errors import JournalUnavailable, StepDamaged
 from engine.journal import MemoryJournal
 from engine.models.protocol import Completed
-from tests.support.clicks import click, hide_answered
 from tests.support.harness import FakeModel, calls, pipeline_reply, until
 from tests.support.journals.damaged_journal import DamagedJournal
+from tests.support.pages.clicks import click, hide_answered, press_labelled
+from tests.support.pages.serving import finish_run, open_conductor, start_run
 from ui.components.elements import Conversation
 from ui.components.theme import serve_assets
 from ui.pages.run import address
@@ -24,7 +23,6 @@ from ui.pages.run.agents import agent as agent_pane
 from ui.pages.run.inspector import inspector
 from ui.pages.runs import page as runs_page
 from ui.pages.shared import errors
-from ui.web.backend import Backend
 
 
 class FullDiskJournal(MemoryJournal):
@@ -55,21 +53,6 @@ def call_a_tool_first(request):
     return {'approved': True, 'score': 90, 'summary': 'good'} if request.schema else 'a draft'
 
 
-@pytest.fixture
-def backend():
-    return Backend()
-
-
-async def open_conductor(backend: Backend, journal: MemoryJournal, model: FakeModel) -> Conductor:
-    catalog = Catalog.load()
-    catalog.models['scripted'] = model
-    conductor = Conductor(journal, catalog=catalog)
-    backend.open(conductor)
-    serve_assets()
-    run_page.register(backend)
-    return conductor
-
-
 def press(user: User, text: str) -> None:
     """Click the button with this text, preferably one in a dialog."""
     found = user.find(text).elements
@@ -86,9 +69,9 @@ def press(user: User, text: str) -> None:
     button._handle_event({'listener_id': listener.id, 'args': {}})
 
 
-async def test_a_full_disk_is_reported_and_nothing_is_lost(user: User, backend):
+async def test_a_full_disk_is_reported_and_nothing_is_lost(user: User):
     journal, model = FullDiskJournal(), FakeModel(call_a_tool_first)
-    conductor = await open_conductor(backend, journal, model)
+    conductor = open_conductor(model, journal=journal)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     journal.full = True
     await user.open(f'/runs/{run}')
@@ -102,9 +85,8 @@ async def test_a_full_disk_is_reported_and_nothing_is_lost(user: User, backend):
     assert await conductor.audit(run) > 0
 
 
-async def test_an_approval_waits_for_a_persons_answer(user: User, backend):
-    journal, model = MemoryJournal(), FakeModel(call_a_tool_first)
-    conductor = await open_conductor(backend, journal, model)
+async def test_an_approval_waits_for_a_persons_answer(user: User):
+    conductor = open_conductor(FakeModel(call_a_tool_first))
     conductor.catalog.tools['notes'] = replace(conductor.catalog.tools['notes'], approval=True)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
@@ -118,9 +100,9 @@ async def test_an_approval_waits_for_a_persons_answer(user: User, backend):
     await user.should_see(f'Complete after {steps[-1].seq} steps', retries=30)
 
 
-async def test_a_run_of_another_process_is_read_only(user: User, backend):
+async def test_a_run_of_another_process_is_read_only(user: User):
     journal = MemoryJournal()
-    conductor = await open_conductor(backend, journal, FakeModel(asyncio.Event()))
+    conductor = open_conductor(FakeModel(asyncio.Event()), journal=journal)
     other = Conductor(journal, catalog=conductor.catalog)
     run = (await other.start('pipeline', {'task': 'anything'})).id
     await other.pause(run)
@@ -133,9 +115,9 @@ async def test_a_run_of_another_process_is_read_only(user: User, backend):
     await user.should_see('Cancelled')
 
 
-async def test_a_read_only_run_is_followed_again_after_an_outage(user: User, backend):
+async def test_a_read_only_run_is_followed_again_after_an_outage(user: User):
     journal = UnreadableJournal()
-    conductor = await open_conductor(backend, journal, FakeModel(asyncio.Event()))
+    conductor = open_conductor(FakeModel(asyncio.Event()), journal=journal)
     other = Conductor(journal, catalog=conductor.catalog)
     run = (await other.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
@@ -149,10 +131,8 @@ async def test_a_read_only_run_is_followed_again_after_an_outage(user: User, bac
     await user.should_see('Cancelled', retries=60)
 
 
-async def test_a_step_of_a_run_that_has_ended(user: User, backend):
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(call_a_tool_first))
-    run = (await conductor.start('pipeline', {'task': 'anything'})).id
-    await conductor.result(run)
+async def test_a_step_of_a_run_that_has_ended(user: User):
+    run = await finish_run(FakeModel(call_a_tool_first))
     await user.open(f'/runs/{run}?at=3')
     await user.should_see('Step 3')
     live = [element for element in user.find(ui.element).elements if 'live' in element.classes]
@@ -161,11 +141,9 @@ async def test_a_step_of_a_run_that_has_ended(user: User, backend):
     )
 
 
-async def test_the_address_is_replaced_in_one_call(user: User, backend, monkeypatch):
+async def test_the_address_is_replaced_in_one_call(user: User, monkeypatch):
     """A reload while the page is being drawn must open the same tab."""
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(call_a_tool_first))
-    run = (await conductor.start('pipeline', {'task': 'anything'})).id
-    await conductor.result(run)
+    run = await finish_run(FakeModel(call_a_tool_first))
     link, said = f'/runs/{run}/messages?at=3&inspect=memory', []
     monkeypatch.setattr(address.ui, 'run_javascript', said.append)
     await user.open(link)
@@ -173,11 +151,9 @@ async def test_the_address_is_replaced_in_one_call(user: User, backend, monkeypa
     assert [script for script in said if 'State' in script] == [f'history.replaceState(null, "", "{link}")']
 
 
-async def test_memory_is_read_off_the_event_loop(user: User, backend, monkeypatch):
+async def test_memory_is_read_off_the_event_loop(user: User, monkeypatch):
     """Long lists are read from earlier snapshots, and other pages must not wait for that."""
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(call_a_tool_first))
-    run = (await conductor.start('pipeline', {'task': 'anything'})).id
-    await conductor.result(run)
+    run = await finish_run(FakeModel(call_a_tool_first))
     threads = []
     monkeypatch.setattr(
         inspector, '_document_of', lambda view: threads.append(threading.current_thread()) or ({}, {})
@@ -187,11 +163,9 @@ async def test_memory_is_read_off_the_event_loop(user: User, backend, monkeypatc
     assert threading.main_thread() not in threads
 
 
-async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: User, backend, monkeypatch):
+async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: User, monkeypatch):
     """Only one read at a time: its result is shown, and then the last step, skipping those in between."""
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(call_a_tool_first))
-    run = (await conductor.start('pipeline', {'task': 'anything'})).id
-    await conductor.result(run)
+    run = await finish_run(FakeModel(call_a_tool_first))
     read, shown, may_end = [], [], threading.Event()
 
     def document_of(view):
@@ -203,10 +177,8 @@ async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: Us
     monkeypatch.setattr(inspector.JsonTree, 'show', lambda tree, value, *_: shown.append(value['memory']))
     await user.open(f'/runs/{run}?at=3&inspect=memory')
     await until(lambda: read)
-    buttons = [one for one in user.client.elements.values() if one.tag == 'button']
-    (forward,) = [one for one in buttons if str(one.props.get('aria-label')).startswith('Next step')]
     for step in (4, 5):
-        UserInteraction(user, {forward}, None).click()
+        press_labelled(user, 'Next step (→)')
         await user.should_see(f'Step {step}')
     assert read == [3]
     may_end.set()
@@ -214,14 +186,10 @@ async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: Us
     assert shown == [3, 5] == read
 
 
-async def test_a_budget_burns_down_and_is_extended(user: User, backend):
+async def test_a_budget_burns_down_and_is_extended(user: User):
     gate = asyncio.Event()
-    conductor = await open_conductor(
-        backend,
-        MemoryJournal(),
-        FakeModel(lambda request: gate if request.hints.role == 'analyzer' else {'findings': ['one']}),
-    )
-    run = (await conductor.start('pipeline', {'task': 'anything'}, budget=Budget(tokens=100, warn=0.1))).id
+    model = FakeModel(lambda request: gate if request.hints.role == 'analyzer' else {'findings': ['one']})
+    conductor, run = await start_run(model, budget=Budget(tokens=100, warn=0.1))
     await user.open(f'/runs/{run}')
     await user.should_see('85 of 100 left, running low', retries=30)
     press(user, 'Add budget')
@@ -235,10 +203,9 @@ async def test_a_budget_burns_down_and_is_extended(user: User, backend):
     await user.should_not_see('Add budget', retries=30)
 
 
-async def test_a_silent_agent_is_marked(user: User, backend, monkeypatch):
+async def test_a_silent_agent_is_marked(user: User, monkeypatch):
     monkeypatch.setattr(agent_pane, 'SILENT_AFTER', 0.1)
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asyncio.Event()))
-    run = (await conductor.start('pipeline', {'task': 'anything'})).id
+    conductor, run = await start_run(FakeModel(asyncio.Event()))
     await user.open(f'/runs/{run}')
     await user.should_see('silent', retries=40)
     await conductor.pause(run)
@@ -259,10 +226,9 @@ class GatedModel(FakeModel):
             yield event
 
 
-async def test_tokens_of_a_reply_are_estimated_until_it_has_ended(user: User, backend):
+async def test_tokens_of_a_reply_are_estimated_until_it_has_ended(user: User):
     model = GatedModel()
-    conductor = await open_conductor(backend, MemoryJournal(), model)
-    run = (await conductor.start('pipeline', {'task': 'anything'})).id
+    conductor, run = await start_run(model)
     await user.open(f'/runs/{run}')
     await user.should_see('≈', retries=60)
     model.gate.set()
@@ -272,39 +238,32 @@ async def test_tokens_of_a_reply_are_estimated_until_it_has_ended(user: User, ba
     await user.should_not_see('≈')
 
 
-async def test_a_stopped_agent_is_not_shown_as_done(user: User, backend, monkeypatch):
+async def test_a_stopped_agent_is_not_shown_as_done(user: User, monkeypatch):
     cut: list[Conversation] = []
 
     def note(talk: Conversation) -> None:
         cut.append(talk)
 
     monkeypatch.setattr(Conversation, 'reset', note)
-    conductor = await open_conductor(backend, MemoryJournal(), GatedModel())
-    run = (await conductor.start('pipeline', {'task': 'anything'})).id
+    conductor, run = await start_run(GatedModel())
     await user.open(f'/runs/{run}')
     await user.should_see('≈', retries=60)  # the reviewer is replying
     await conductor.cancel(run)
     await user.should_see('Cancelled', retries=60)
     labels = {str(one.props.get('aria-label')): one for one in user.client.elements.values()}
     assert {'Analyzer: done', 'Reviewer: stopped'} <= labels.keys()
-    with user.client:
-        UserInteraction(user, {labels['Reviewer: stopped']}, None).click()
+    press_labelled(user, 'Reviewer: stopped')
     await until(lambda: cut)
     assert [talk.props['label'] for talk in cut] == ['Conversation of Reviewer']  # its unfinished text
 
 
-async def test_deleting_an_unfinished_run_needs_confirmation(user: User, backend):
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asyncio.Event()))
-    runs_page.register(backend)
+async def test_deleting_an_unfinished_run_needs_confirmation(user: User):
+    conductor = open_conductor(FakeModel(asyncio.Event()), run_page, runs_page)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
     await user.should_see('Running', retries=30)
     for answer, status in (('Keep running', 'running'), ('Cancel and delete', 'cancelled')):
-        (more,) = (
-            found for found in user.client.elements.values() if found.props.get('aria-label') == 'More'
-        )
-        with user.client:
-            UserInteraction(user, {more}, None).click()
+        press_labelled(user, 'More')
         await user.should_see('Delete run', retries=30)
         press(user, 'Delete run')
         await user.should_see('It will be cancelled, which cannot be undone', retries=30)
@@ -326,18 +285,16 @@ def never_approves(request):
     return {**reply, 'approved': False} if isinstance(reply, dict) and 'approved' in reply else reply
 
 
-async def test_a_result_that_was_not_approved_is_done_with_issues(user: User, backend):
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(never_approves))
-    run = (await conductor.start('pipeline', {'task': 'anything', 'max_iterations': 1})).id
-    await conductor.result(run)
+async def test_a_result_that_was_not_approved_is_done_with_issues(user: User):
+    run = await finish_run(FakeModel(never_approves), {'task': 'anything', 'max_iterations': 1})
     await user.open(f'/runs/{run}')
     await user.should_see('Done with issues')
     await user.should_see('not approved after 1 revision')
 
 
-async def test_a_damaged_run_is_shown_up_to_the_damage(user: User, backend):
+async def test_a_damaged_run_is_shown_up_to_the_damage(user: User):
     journal = DamagedJournal()
-    conductor = await open_conductor(backend, journal, FakeModel(pipeline_reply))
+    conductor = open_conductor(FakeModel(pipeline_reply), journal=journal)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     journal.damaged = 9

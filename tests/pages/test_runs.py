@@ -7,7 +7,7 @@ import pytest
 from engine import Status
 from engine.errors import JournalUnavailable
 from engine.records import Fault, RunId, RunInfo, Usage
-from tests.support.clicks import click
+from tests.support.pages.clicks import click
 
 NOW = 1_700_000_000.0
 

@@ -12,7 +12,7 @@ from engine.models.http.endpoint_settings import EndpointSettings, EndpointSourc
 from engine.models.registry import ModelRegistry
 from engine.records import Fault
 from engine.workspace import Sandbox
-from tests.support.clicks import click
+from tests.support.pages.clicks import click
 from ui.components.theme import set_warning
 from ui.formatting.values import byte_size, short_duration
 from ui.pages.launch.models import model_groups, model_problem

@@ -3,30 +3,18 @@
 import asyncio
 import gc
 
-import pytest
 from nicegui import ui
 from nicegui.testing import User
 from nicegui.testing.user_interaction import UserInteraction
 
 from engine import Breakpoint, Catalog, Conductor
 from engine.journal import MemoryJournal
-from tests.pages.test_run import open_conductor, press
+from tests.pages.test_run import press
 from tests.support.harness import FakeModel, until
+from tests.support.pages.serving import open_conductor, start_run
 from ui.components.elements import Diagram
 from ui.components.widgets import NativeSelect
 from ui.formatting.steps import path_text
-from ui.web.backend import Backend
-
-
-@pytest.fixture
-def backend():
-    return Backend()
-
-
-async def start_paused(backend: Backend, journal: MemoryJournal, **options: object) -> tuple[Conductor, str]:
-    """Start a run that is paused from the start."""
-    conductor = await open_conductor(backend, journal, FakeModel(asyncio.Event()))
-    return conductor, (await conductor.start('pipeline', {'task': 'anything'}, paused=True, **options)).id
 
 
 def send_event(user: User, kind: type[ui.element], event: str, said: dict | None = None) -> None:
@@ -35,8 +23,8 @@ def send_event(user: User, kind: type[ui.element], event: str, said: dict | None
     UserInteraction(user, found, None).trigger(event, said)
 
 
-async def test_paused_runs_offer_steps_and_active_ones_a_pause(user: User, backend):
-    conductor, run = await start_paused(backend, MemoryJournal())
+async def test_paused_runs_offer_steps_and_active_ones_a_pause(user: User):
+    conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
     await user.should_see('Step over', retries=30)
@@ -53,10 +41,9 @@ async def test_paused_runs_offer_steps_and_active_ones_a_pause(user: User, backe
     await user.should_see('its breakpoints are read-only', retries=30)
 
 
-async def test_breakpoints_are_listed_including_those_of_others(user: User, backend):
-    conductor, run = await start_paused(
-        backend, MemoryJournal(), breakpoints=[Breakpoint(enter='reviewing', once=True)]
-    )
+async def test_breakpoints_are_listed_including_those_of_others(user: User):
+    stop = Breakpoint(enter='reviewing', once=True)
+    conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True, breakpoints=[stop])
     await user.open(f'/runs/{run}')
     press(user, 'Breakpoints')
     await user.should_see('Entering reviewing', retries=30)
@@ -68,9 +55,9 @@ async def test_breakpoints_are_listed_including_those_of_others(user: User, back
     await conductor.cancel(run)
 
 
-async def test_breakpoints_of_another_process_are_read_only(user: User, backend):
+async def test_breakpoints_of_another_process_are_read_only(user: User):
     journal = MemoryJournal()
-    await open_conductor(backend, journal, FakeModel(asyncio.Event()))
+    open_conductor(FakeModel(asyncio.Event()), journal=journal)
     other = Conductor(journal, catalog=Catalog.load())
     run = (
         await other.start(
@@ -86,12 +73,9 @@ async def test_breakpoints_of_another_process_are_read_only(user: User, backend)
     await other.cancel(run)
 
 
-async def test_a_run_at_a_breakpoint_shows_where_and_why_in_the_header_the_stages_and_the_step(
-    user: User, backend
-):
-    conductor = await open_conductor(backend, MemoryJournal(), FakeModel(asyncio.Event()))
+async def test_a_run_at_a_breakpoint_shows_where_and_why_in_the_header_the_stages_and_the_step(user: User):
     stop = Breakpoint(enter='researching', when='step > 1')
-    run = (await conductor.start('pipeline', {'task': 'anything'}, breakpoints=[stop])).id
+    conductor, run = await start_run(FakeModel(asyncio.Event()), breakpoints=[stop])
     await user.open(f'/runs/{run}')
     why = 'Stopped at breakpoint 1 at step 2: entering researching when step > 1'
     await user.should_see(f'{why} · {path_text("researching.thinking").capitalize()}', retries=30)
@@ -101,8 +85,8 @@ async def test_a_run_at_a_breakpoint_shows_where_and_why_in_the_header_the_stage
     await conductor.cancel(run)
 
 
-async def test_the_past_shows_todays_breakpoints_and_says_so(user: User, backend):
-    conductor, run = await start_paused(backend, MemoryJournal())
+async def test_the_past_shows_todays_breakpoints_and_says_so(user: User):
+    conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
     await conductor.set_breakpoints(run, [Breakpoint(enter='reviewing')])
     await user.open(f'/runs/{run}?at=1')
     press(user, 'Breakpoints')
@@ -111,8 +95,8 @@ async def test_the_past_shows_todays_breakpoints_and_says_so(user: User, backend
     await conductor.cancel(run)
 
 
-async def test_a_condition_is_optional_only_with_a_place(user: User, backend):
-    conductor, run = await start_paused(backend, MemoryJournal())
+async def test_a_condition_is_optional_only_with_a_place(user: User):
+    conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
     await user.open(f'/runs/{run}')
     press(user, 'Breakpoints')
     press(user, 'Add breakpoint')
@@ -124,8 +108,8 @@ async def test_a_condition_is_optional_only_with_a_place(user: User, backend):
     await conductor.cancel(run)
 
 
-async def test_a_dialog_outlives_the_menu_that_opened_it(user: User, backend):
-    conductor, run = await start_paused(backend, MemoryJournal())
+async def test_a_dialog_outlives_the_menu_that_opened_it(user: User):
+    conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
     send_event(user, Diagram, 'context', {'kind': 'state', 'name': 'reviewing', 'x': 1, 'y': 1})
@@ -142,8 +126,8 @@ async def test_a_dialog_outlives_the_menu_that_opened_it(user: User, backend):
     await conductor.cancel(run)
 
 
-async def test_a_click_in_an_edges_explanation_counts_even_after_a_newer_step(user: User, backend):
-    conductor, run = await start_paused(backend, MemoryJournal())
+async def test_a_click_in_an_edges_explanation_counts_even_after_a_newer_step(user: User):
+    conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
     send_event(user, Diagram, 'edge', ['analyzing>reviewing', 'focus'])
@@ -163,8 +147,8 @@ async def test_a_click_in_an_edges_explanation_counts_even_after_a_newer_step(us
     await conductor.cancel(run)
 
 
-async def test_an_edges_explanation_stays_when_the_diagram_is_laid_out_again(user: User, backend):
-    conductor, run = await start_paused(backend, MemoryJournal())
+async def test_an_edges_explanation_stays_when_the_diagram_is_laid_out_again(user: User):
+    conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
     [drawing] = [one for one in user.client.elements.values() if isinstance(one, Diagram)]

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from engine.agents import Scratch
-from tests.support.clicks import click
+from tests.support.pages.clicks import click
 from ui.components.forms.schemas import arguments
 from ui.components.widgets import Text
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.records import RunQuery
 from tests.pages.test_runs import keep
-from tests.support.clicks import click
+from tests.support.pages.clicks import click
 from ui.pages.traffic import view
 
 

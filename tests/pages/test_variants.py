@@ -4,7 +4,7 @@ from engine.acp import ExternalAgents
 from engine.acp.known_agents import ExternalAgent
 from engine.errors import JournalUnavailable
 from tests.pages.test_runs import keep
-from tests.support.clicks import click
+from tests.support.pages.clicks import click
 from ui.pages.fork import page as fork_page
 from ui.pages.fork import variants
 

@@ -6,7 +6,7 @@ import pytest
 from nicegui.testing import User
 
 from engine import Conductor
-from tests.support.clicks import answer, click
+from tests.support.pages.clicks import answer, click
 from ui.access.audit_log import AuditQuery
 from ui.access.caller import Role
 from ui.fleet.temporal import TemporalUnavailable

@@ -4,14 +4,13 @@ from typing import Literal
 
 import pytest
 from nicegui import ui
-from nicegui.testing.user_interaction import UserInteraction
 from pydantic import BaseModel, Field
 
 from engine import Budget, Pattern, Status
 from engine.errors import JournalUnavailable
 from engine.records import RunQuery
-from tests.support.clicks import click
 from tests.support.harness import until
+from tests.support.pages.clicks import click, press
 from ui.pages.launch import page
 from ui.pages.launch.form import LaunchForm
 from ui.pages.launch.options import BudgetLimits, budget_values
@@ -254,8 +253,7 @@ async def test_a_diagram_can_fill_the_page(pages, conductor, launchers):
     await pages.open('/launch/pipeline')
     form = launchers[-1]
     for large in (True, False):
-        with pages.client:
-            UserInteraction(pages, {form._size}, None).click()
+        press(pages, form._size)
         assert ('charted' in form._page.classes) is large
         assert form._size.props['aria-pressed'] == str(large).lower()
 

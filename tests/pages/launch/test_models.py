@@ -9,8 +9,8 @@ from engine.configuration import Configuration
 from engine.models import ModelRegistry
 from engine.models.http.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSource
-from tests.support.clicks import click
 from tests.support.harness import FakeModel
+from tests.support.pages.clicks import click
 from ui.components.elements import Combobox
 from ui.pages.launch.models import SIMULATED, Models
 

@@ -3,33 +3,13 @@
 import asyncio
 from functools import partial
 
-import pytest
 from nicegui.testing import User
 
-from engine import Catalog, Conductor
 from engine.errors import ModelError
-from engine.journal import MemoryJournal
 from engine.workspace.sandbox.sandbox import Sandbox
-from tests.support.harness import PIPELINE_TASK, FakeModel, pipeline_reply, wait_for_state
+from tests.support.harness import FakeModel, pipeline_reply, wait_for_state
+from tests.support.pages.serving import finish_run, open_conductor, start_run
 from tests.support.teams.time_bounded import QUICK, good
-from ui.components.theme import serve_assets
-from ui.pages.run import page as run_page
-from ui.web.backend import Backend
-
-
-@pytest.fixture
-def backend():
-    return Backend()
-
-
-def open_conductor(backend: Backend, model: FakeModel, sandbox: Sandbox | None = None) -> Conductor:
-    catalog = Catalog.load()
-    catalog.models['scripted'] = model
-    conductor = Conductor(MemoryJournal(), catalog=catalog, sandbox=sandbox)
-    backend.open(conductor)
-    serve_assets()
-    run_page.register(backend)
-    return conductor
 
 
 def improves(request):
@@ -37,10 +17,8 @@ def improves(request):
     return {**reply, 'score': 40 + 20 * request.hints.visit} if request.hints.role == 'reviewer' else reply
 
 
-async def test_each_draft_has_a_revision_score_and_diff(user: User, backend):
-    conductor = open_conductor(backend, FakeModel(improves))
-    run = (await conductor.start('pipeline', PIPELINE_TASK)).id
-    await conductor.result(run)
+async def test_each_draft_has_a_revision_score_and_diff(user: User):
+    run = await finish_run(FakeModel(improves))
     await user.open(f'/runs/{run}/drafts')
     await user.should_see('Revision 2 of 3 · scores 60, 80, 100', retries=30)
     await user.should_see('revision 1 of 3')
@@ -49,25 +27,22 @@ async def test_each_draft_has_a_revision_score_and_diff(user: User, backend):
     await user.should_see('What changed since draft 2')
 
 
-async def test_a_revision_is_counted_while_it_is_in_progress(user: User, backend):
+async def test_a_revision_is_counted_while_it_is_in_progress(user: User):
     hold = asyncio.Event()
 
     def reply(request):
         second = request.hints.role == 'analyzer' and request.hints.visit == 2
         return hold if second else improves(request)
 
-    conductor = open_conductor(backend, FakeModel(reply))
-    run = (await conductor.start('pipeline', PIPELINE_TASK)).id
+    conductor, run = await start_run(FakeModel(reply))
     await user.open(f'/runs/{run}')
     await user.should_see('Revision 1 of 3 · score 60', retries=30)
     hold.set()
     await conductor.result(run)
 
 
-async def test_a_failed_run_shows_the_reason_and_what_to_do(user: User, backend):
-    conductor = open_conductor(backend, FakeModel(ModelError('no luck')))
-    run = (await conductor.start('pipeline', PIPELINE_TASK)).id
-    await conductor.result(run)
+async def test_a_failed_run_shows_the_reason_and_what_to_do(user: User):
+    run = await finish_run(FakeModel(ModelError('no luck')))
     await user.open(f'/runs/{run}')
     await user.should_see('The run failed: researcher: no luck', retries=30)
     await user.should_see('Retry starts a new run from the last good step')
@@ -75,10 +50,8 @@ async def test_a_failed_run_shows_the_reason_and_what_to_do(user: User, backend)
     assert 'Result: failed' in chips
 
 
-async def test_a_successful_run_has_no_banner_and_a_simulated_result(user: User, backend):
-    conductor = open_conductor(backend, FakeModel(partial(pipeline_reply, revisions=0)))
-    run = (await conductor.start('pipeline', PIPELINE_TASK)).id
-    await conductor.result(run)
+async def test_a_successful_run_has_no_banner_and_a_simulated_result(user: User):
+    run = await finish_run(FakeModel(partial(pipeline_reply, revisions=0)))
     await user.open(f'/runs/{run}')
     await user.should_see('Result', retries=30)
     await user.should_not_see('The run failed')
@@ -97,9 +70,9 @@ class SlowSandbox(Sandbox):
         return await super().run(*args, **options)
 
 
-async def test_running_tests_are_shown(user: User, backend):
+async def test_running_tests_are_shown(user: User):
     sandbox = SlowSandbox()
-    conductor = open_conductor(backend, FakeModel(good), sandbox)
+    conductor = open_conductor(FakeModel(good), sandbox=sandbox)
     run = (await conductor.start('time-bounded', QUICK)).id
     await wait_for_state(conductor, run, 'working.executing.step.testing')
     await user.open(f'/runs/{run}')

@@ -1,23 +1,16 @@
 """The page of an imported trace: it can be viewed, but actions that need a pattern are not offered."""
 
 import pytest
-from nicegui.testing import User
 
 from engine import Conductor
 from engine.records import RunId
 from tests.golden.traces import FOLDER
-from ui.components import theme
 from ui.formatting.steps import edge_outcomes
-from ui.server.app import PAGES
 
 
 @pytest.fixture
-def pages(user: User, backend) -> User:
-    """A simulated user of all pages."""
-    theme.serve_assets()
-    for page in PAGES:
-        page.register(backend)
-    return user
+def with_run_page() -> bool:
+    return True
 
 
 async def import_run(conductor: Conductor) -> RunId:

@@ -2,37 +2,22 @@
 
 import asyncio
 
-import pytest
 from nicegui.testing import User
 
-from engine import Catalog, Conductor
-from engine.journal import MemoryJournal
+from engine import Conductor
 from tests.support.harness import FakeModel
+from tests.support.pages.serving import open_conductor
 from tests.support.teams.time_bounded import QUICK, QuickSandbox, good, leaf, verdict
-from ui.components.theme import serve_assets
 from ui.pages.run import page as run_page
 from ui.pages.run import report
-from ui.web.backend import Backend
 
 
-@pytest.fixture
-def backend():
-    return Backend()
+def serve_report(model: FakeModel) -> Conductor:
+    return open_conductor(model, run_page, report, sandbox=QuickSandbox())
 
 
-def open_conductor(backend: Backend, model: FakeModel) -> Conductor:
-    catalog = Catalog.load()
-    catalog.models['scripted'] = model
-    conductor = Conductor(MemoryJournal(), catalog=catalog, sandbox=QuickSandbox())
-    backend.open(conductor)
-    serve_assets()
-    for page in (run_page, report):
-        page.register(backend)
-    return conductor
-
-
-async def test_a_new_run_has_no_gates_and_no_report(user: User, backend):
-    conductor = open_conductor(backend, FakeModel(asyncio.Event()))
+async def test_a_new_run_has_no_gates_and_no_report(user: User):
+    conductor = serve_report(FakeModel(asyncio.Event()))
     run = (await conductor.start('time-bounded', QUICK)).id
     await user.open(f'/runs/{run}/supervision')
     await user.should_see('No gate has been reached yet.', retries=30)
@@ -45,8 +30,8 @@ async def test_a_new_run_has_no_gates_and_no_report(user: User, backend):
     await conductor.cancel(run)
 
 
-async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: User, backend):
-    conductor = open_conductor(backend, FakeModel(good))
+async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: User):
+    conductor = serve_report(FakeModel(good))
     run = (await conductor.start('time-bounded', QUICK)).id
     await conductor.result(run)
     await user.open(f'/runs/{run}/supervision')
@@ -68,13 +53,13 @@ async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: Use
     assert '- [x] **1** Write double' in text
 
 
-async def test_blocked_work_names_its_conditions(user: User, backend):
+async def test_blocked_work_names_its_conditions(user: User):
     def poor(request):
         if leaf(request) == 'reviewing' and request.hints.visit == 1:
             return verdict(40, actionable=False, reasonable=True)
         return good(request)
 
-    conductor = open_conductor(backend, FakeModel(poor))
+    conductor = serve_report(FakeModel(poor))
     run = (await conductor.start('time-bounded', QUICK)).id
     await conductor.result(run)
     await user.open(f'/runs/{run}/supervision')
@@ -84,10 +69,8 @@ async def test_blocked_work_names_its_conditions(user: User, backend):
     await user.should_see('1 message sent')
 
 
-async def test_other_patterns_have_messages_and_no_report(user: User, backend):
-    conductor = open_conductor(
-        backend, FakeModel(lambda request: {'findings': []} if request.schema else 'a draft')
-    )
+async def test_other_patterns_have_messages_and_no_report(user: User):
+    conductor = serve_report(FakeModel(lambda request: {'findings': []} if request.schema else 'a draft'))
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await conductor.result(run)
     await user.open(f'/runs/{run}/messages?type=nothing')

@@ -6,7 +6,7 @@ import pytest
 from nicegui import ui
 from nicegui.testing.user_interaction import UserInteraction
 
-from tests.support.clicks import click
+from tests.support.pages.clicks import click
 from tests.support.teams.merging import Making, make_project
 
 MAX_LOOKS = 200

@@ -11,34 +11,25 @@ from nicegui.testing import User
 from engine import Transition
 from engine.models.protocol import ModelRequest
 from tests.support.harness import FakeModel
+from tests.support.pages.clicks import press_labelled
+from tests.support.pages.serving import serve
 from tests.support.teams.supervisor import plan_task, succeed, task_in, team, team_reply
-from ui.components.theme import serve_assets
-from ui.pages.run import page as run_page
-from ui.web.backend import Backend
 
 
-async def test_each_finished_task_has_a_card_that_leads_to_its_conversation(
-    user: User, backend: Backend
-) -> None:
+async def test_each_finished_task_has_a_card_that_leads_to_its_conversation(user: User) -> None:
     hold = asyncio.Event()
 
     def work(request: ModelRequest) -> Any:
         return hold if task_in(request) == 'b' and not hold.is_set() else succeed(request)
 
     async with team(FakeModel(team_reply([plan_task('a'), plan_task('b', 'writer', 'a')], work))) as here:
-        backend.open(here)
-        serve_assets()
-        run_page.register(backend)
+        serve(here)
         run = (await here.start('supervisor', {'objective': 'Do it all'})).id
         await user.open(f'/runs/{run}')
         await user.should_see('a · completed', retries=100)
         await user.should_see('a by researcher', retries=20)
         await user.should_not_see('b · completed')
-        (show,) = card_of(user, 'a')
-        with user.client:
-            for listener in show._event_listeners.values():
-                if listener.type == 'click':
-                    show._handle_event({'listener_id': listener.id, 'args': {}})
+        press_labelled(user, 'Show the conversation on a')
         ended = next(step.seq for step in await here.transitions(run) if names_result(step))
         await user.should_see(f'Step {ended}', retries=60)
         await here.cancel(run)
@@ -48,19 +39,9 @@ def names_result(step: Transition) -> bool:
     return any(change.path.startswith('/memory/completed_results') for change in step.changes)
 
 
-def card_of(user: User, task: str) -> list[ui.element]:
-    """Return the buttons of a task's card."""
-    label = f'Show the conversation on {task}'
-    return [one for one in user.find(kind=ui.element).elements if one.props.get('aria-label') == label]
-
-
-async def test_an_empty_plan_says_so_and_a_finished_run_has_no_live_button(
-    user: User, backend: Backend
-) -> None:
+async def test_an_empty_plan_says_so_and_a_finished_run_has_no_live_button(user: User) -> None:
     async with team(FakeModel(team_reply([]))) as here:
-        backend.open(here)
-        serve_assets()
-        run_page.register(backend)
+        serve(here)
         run = (await here.start('supervisor', {'objective': 'Do nothing'})).id
         await here.result(run)
         await user.open(f'/runs/{run}')

@@ -1,9 +1,7 @@
 """The wall: agents of all picked runs side by side, answered in place."""
 
-from nicegui.testing.user_interaction import UserInteraction
-
-from tests.support.clicks import click
 from tests.support.harness import turns
+from tests.support.pages.clicks import click, press
 from ui.components.widgets import Text
 
 TASK = 'Compare tea and coffee'
@@ -77,8 +75,7 @@ async def test_closing_a_maximized_pane_shows_the_others(pages, conductor):
     grid = next(found for found in pages.client.elements.values() if 'wall' in found.classes)
     buttons = [found for found in grid.descendants() if found.props.get('aria-label') == 'Enlarge pane']
     enlarge = buttons[titles(pages).index('Second')]
-    with pages.client:
-        UserInteraction(pages, {enlarge}, None).click()
+    press(pages, enlarge)
     async for _ in turns():
         if 'one' in grid.classes:
             break

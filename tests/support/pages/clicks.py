@@ -12,10 +12,27 @@ def click(user: User, text: str) -> None:
     for label in user.find(content=text).elements:
         for element in (label, *label.ancestors()):
             if element.tag == 'button':
-                with user.client:
-                    UserInteraction(user, {element}, None).click()
+                press(user, element)
                 return
     raise AssertionError(f'no button says {text!r}')
+
+
+def press(user: User, *elements: ui.element) -> None:
+    """Click these elements."""
+    with user.client:
+        UserInteraction(user, set(elements), None).click()
+
+
+def labelled(user: User, label: str) -> list[ui.element]:
+    """Return the visible elements with this accessible name."""
+    found = user.client.elements.values()
+    return [one for one in found if one.visible and one.props.get('aria-label') == label]
+
+
+def press_labelled(user: User, label: str) -> None:
+    """Click the only visible element with this accessible name."""
+    (found,) = labelled(user, label)
+    press(user, found)
 
 
 def answer(user: User, text: str) -> None:
@@ -24,8 +41,7 @@ def answer(user: User, text: str) -> None:
         above = [label, *label.ancestors()]
         for element in above:
             if element.tag == 'button' and any(isinstance(one, ui.dialog) and one.value for one in above):
-                with user.client:
-                    UserInteraction(user, {element}, None).click()
+                press(user, element)
                 return
     raise AssertionError(f'no open dialog has a button that says {text!r}')
 

@@ -1,0 +1,1 @@
+"""Pages in a simulated browser: serving them, starting the runs that they show, and clicking."""

@@ -52,7 +52,8 @@ async def git(
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+        process._transport.close()  # type: ignore[attr-defined]  # a child of git may hold the other end
+        await process.wait()
     if process.returncode:
         words = ' '.join(errors.decode('utf-8', 'replace').split())[-600:]
         problem = f'git {arguments[0]}: {words or f"it ended with {process.returncode}"}'

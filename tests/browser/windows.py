@@ -108,7 +108,8 @@ class Window:
                 if 'ERR_ABORTED' not in error.message:
                     raise
                 answer = go(*arguments, **options)  # the page was just reloading itself
-            self.page.wait_for_function(ANSWERS)
+            # By default, the condition is evaluated in each frame of the page that is loading.
+            self.page.wait_for_function(ANSWERS, polling=25)
             return answer
 
         setattr(self.page, name, navigate)

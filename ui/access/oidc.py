@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import hmac
 import json
 import secrets
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 import httpx
+from itsdangerous import BadData, URLSafeTimedSerializer
 
 from engine import InvalidInput
 from ui.access.access import Access, LoginRefused
@@ -98,24 +96,6 @@ class _PendingLogin:
     nonce: str
     verifier: str
     wanted: str
-    until: float
-
-    def seal(self, key: bytes) -> str:
-        """Return it as a cookie, signed with the key."""
-        text = base64.urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode()
-        return f'{text}.{_mac(key, text)}'
-
-    @classmethod
-    def unseal(cls, cookie: str, key: bytes) -> _PendingLogin | None:
-        """Return the login in such a cookie; None if the signature is wrong."""
-        text, _, mac = cookie.partition('.')
-        if not hmac.compare_digest(mac.encode(), _mac(key, text).encode()):
-            return None
-        return cls(**json.loads(base64.urlsafe_b64decode(text)))
-
-
-def _mac(key: bytes, text: str) -> str:
-    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
 
 class Provider:
@@ -125,29 +105,30 @@ class Provider:
         self.settings, self.name = settings, settings.name
         self._transport = transport
         self._metadata: dict[str, Any] | None = None
-        self._key = secrets.token_bytes(32)
-
-    async def check(self) -> None:
-        """Read its configuration. Raises `LoginRefused` if it cannot be reached or has another issuer."""
-        await self._discover()
+        signed = {'digest_method': hashlib.sha256}
+        self._cookies = URLSafeTimedSerializer(secrets.token_bytes(32), signer_kwargs=signed)
 
     async def begin(self, callback: str, wanted: str) -> tuple[str, str]:
         """Begin a login; return the address for the browser, and a cookie. Raises `LoginRefused`."""
-        metadata, until = await self._discover(), time.monotonic() + STATE_SECONDS
+        metadata = await self.discover()
         nonce, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
         async with self._client(callback) as client:
             url, state = client.create_authorization_url(
                 metadata['authorization_endpoint'], nonce=nonce, code_verifier=verifier
             )
         wanted = wanted if len(wanted) <= MAX_TARGET else ''
-        return url, _PendingLogin(state, nonce, verifier, wanted, until).seal(self._key)
+        pending = _PendingLogin(state, nonce, verifier, wanted)
+        return url, str(self._cookies.dumps(asdict(pending)))
 
     async def finish(
         self, access: Access, callback: str, cookie: str, query: Mapping[str, str]
     ) -> tuple[Account, str]:
         """Finish a login; return the account, and the page the person wanted. Raises `LoginRefused`."""
-        pending = _PendingLogin.unseal(cookie, self._key)
-        if not pending or pending.state != query.get('state', '') or pending.until < time.monotonic():
+        try:
+            pending = _PendingLogin(**self._cookies.loads(cookie, max_age=STATE_SECONDS))
+        except BadData:
+            pending = None
+        if not pending or pending.state != query.get('state', ''):
             raise LoginRefused('This login has expired, or was begun in another browser. Try again.')
         if 'error' in query:
             raise LoginRefused(
@@ -166,7 +147,7 @@ class Provider:
         from joserfc.errors import JoseError
         from joserfc.jwk import KeySet
 
-        metadata = await self._discover()
+        metadata = await self.discover()
         try:
             async with self._client(callback) as client:
                 token = await client.fetch_token(
@@ -223,7 +204,8 @@ class Provider:
         found = [self.settings.roles[str(value)] for value in values if str(value) in self.settings.roles]
         return max(found, key=list(Role).index) if found else self.settings.role
 
-    async def _discover(self) -> dict[str, Any]:
+    async def discover(self) -> dict[str, Any]:
+        """Return its configuration. Raises `LoginRefused` if it cannot be reached or has another issuer."""
         if self._metadata is None:
             url = f'{self.settings.issuer.rstrip("/")}/.well-known/openid-configuration'
             try:

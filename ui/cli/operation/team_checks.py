@@ -136,7 +136,7 @@ async def _calls(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
         yield Finding('broken' if problem else 'ok', f'{mail.host}:{mail.port}', problem or 'accepts e-mail')
     if given:
         try:
-            await Provider(given).check()
+            await Provider(given).discover()
             yield Finding('ok', given.issuer, 'answers')
         except EngineError as error:
             yield Finding('broken', given.issuer, str(error))

@@ -238,8 +238,9 @@ class LiveRuns:
 
         async def resume(info: RunInfo) -> RunId | None:
             async with room:
-                elsewhere = info.owner != self.owner and self._is_alive(info.owner)
-                if elsewhere or info.id in self.runs or info.id in self._starting or not where(info):
+                if not where(info) or info.id in self.runs or info.id in self._starting:
+                    return None
+                if info.owner != self.owner and self._is_alive(info.owner):
                     return None
                 try:
                     await self._resume(info.id, {'paused': True} if paused else {})

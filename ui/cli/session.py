@@ -8,17 +8,17 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 import typer
 
 from engine import Catalog, Conductor, EventRefused, InvalidInput
 from engine.errors import UnknownRun
-from engine.journal import Journal, MemoryJournal
-from engine.records import RunId, RunInfo, RunQuery
+from engine.journal import MemoryJournal
+from engine.records import RunId, RunQuery
 from ui.cli.remote import connect, knows_pattern, named_server, server_at_work, servers_at_work
 from ui.server.grace import grace_period
-from ui.settings import Locks, Settings, Storage, Synchronous
+from ui.settings import Settings, Storage, Synchronous
 
 Listing = Literal['list', 'trash']
 SHOWN_IDS = 5
@@ -54,30 +54,26 @@ def load_catalog(settings: Settings, pace: float | None = None) -> Catalog:
 
 @asynccontextmanager
 async def open_conductor(
-    storage: Storage,
-    settings: Settings,
-    catalog: Catalog,
-    *,
-    only: RunId | None = None,
-    pattern: str = '',
+    storage: Storage, settings: Settings, catalog: Catalog, *, pattern: str = ''
 ) -> AsyncIterator[Conductor]:
     """Open a conductor whose runs no other process takes over while this one lives.
 
     If a server is named, or serves the database and knows the `pattern`, it is that server's conductor.
-    `only` limits `recover` to one run.
     """
-    url = '' if only else server_at_work(storage, settings)
+    url = server_at_work(storage, settings)
     if url and (named_server() or not pattern or await knows_pattern(url, pattern)):
         async with connect(url, catalog) as remote:
             yield remote
         return
-    locks: Locks = storage.locks(settings)
-    journal = await storage.open(settings)
-    if only is not None:
-        journal = cast(Journal, _OneUnfinished(journal, only))
-    owner = new_owner()
+    async with _open_here(storage, settings, catalog) as conductor:
+        yield conductor
+
+
+@asynccontextmanager
+async def _open_here(storage: Storage, settings: Settings, catalog: Catalog) -> AsyncIterator[Conductor]:
+    locks, owner = storage.locks(settings), new_owner()
     async with Conductor(
-        journal,
+        await storage.open(settings),
         catalog=catalog,
         owner=owner,
         is_alive=locks.is_alive,
@@ -138,19 +134,6 @@ async def find_run(conductor: Conductor, name: str, place: Listing = 'list') -> 
     return found[0]
 
 
-class _OneUnfinished:
-    """A journal in which only one run is unfinished, so that recovery leaves all others alone."""
-
-    def __init__(self, journal: Journal, run: RunId) -> None:
-        self._journal, self._run = journal, run
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._journal, name)
-
-    async def unfinished(self) -> list[RunInfo]:
-        return [info for info in await self._journal.unfinished() if info.id == self._run]
-
-
 @asynccontextmanager
 async def claim(  # noqa: PLR0913  (two have defaults)
     storage: Storage,
@@ -173,11 +156,11 @@ async def claim(  # noqa: PLR0913  (two have defaults)
             if named_server() or remote.owner == (await remote.info(run)).owner:
                 yield remote
                 return
-    async with open_conductor(storage, settings, catalog, only=run) as conductor:
+    async with _open_here(storage, settings, catalog) as conductor:
         info = await conductor.info(run)
         if info.status.ended:
             raise EventRefused(run, what, f'it is {info.status}')
-        if run not in await conductor.recover(paused=paused):
+        if run not in await conductor.recover(paused=paused, where=lambda one: one.id == run):
             owned = f'its process {info.owner} is still running; control the run in its dashboard'
             raise EventRefused(run, what, conductor.stranded.get(run, owned))
         yield conductor

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -79,6 +81,21 @@ class Settings:
             patterns=patterns,
             files=files.strip() or os.environ.get('HEMICYCLE_FILES', '').strip(),
         )
+
+
+def secret_in_file(path: Path) -> str:
+    """Return the secret in a file that only its owner can read; create it if there is none."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.exists():
+        # Linked only when complete: another process may read it immediately.
+        made = path.with_name(f'{path.name}.{secrets.token_hex(4)}')
+        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, 'w') as file:
+            file.write(secrets.token_urlsafe(32))
+        with suppress(FileExistsError):
+            os.link(made, path)
+        made.unlink()
+    return path.read_text().strip()
 
 
 def _seconds(value: str | float) -> float:

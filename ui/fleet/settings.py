@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -14,6 +12,7 @@ import httpx
 from engine import InvalidInput
 from engine.runtime import ACTOR
 from ui.api.client import Connection
+from ui.settings import secret_in_file
 
 TOKEN = 'HEMICYCLE_FLEET_TOKEN'
 ACTING = 'X-Hemicycle-Actor'
@@ -42,7 +41,7 @@ class FleetSettings:
         host, colon, port = temporal.strip().rpartition(':')
         if not (colon and host and port.isascii() and port.isdecimal()):
             raise InvalidInput({'--temporal': f'must be HOST:PORT, such as 127.0.0.1:7233, not {temporal!r}'})
-        token = os.environ.get(TOKEN, '').strip() or _load_token(home)
+        token = os.environ.get(TOKEN, '').strip() or secret_in_file(home / 'fleet-token')
         return cls(temporal=temporal.strip(), namespace=namespace, token=token)
 
     def connection(self, url: str) -> Connection:
@@ -77,19 +76,3 @@ class Connections:
         for connection in self._known.values():
             await connection.close()
         self._known.clear()
-
-
-def _load_token(home: Path) -> str:
-    """Load or create the token of the processes that share this folder."""
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = home / 'fleet-token'
-    if not path.exists():
-        # Linked only when complete: another process may read it immediately.
-        made = home / f'fleet-token.{secrets.token_hex(4)}'
-        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, 'w') as file:
-            file.write(secrets.token_urlsafe(32))
-        with suppress(FileExistsError):
-            os.link(made, path)
-        made.unlink()
-    return path.read_text().strip()

@@ -7,7 +7,6 @@ import errno
 import gc
 import ipaddress
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -21,7 +20,7 @@ from urllib.parse import urlsplit
 from engine import Conductor, EngineError
 from ui.server.access_settings import LOCAL_NAMES, OPEN_TO_THIS_MACHINE, AccessSettings
 from ui.server.metrics import Metrics
-from ui.settings import Locks, ServerPaths
+from ui.settings import Locks, ServerPaths, secret_in_file
 from ui.web.backend import Backend
 from ui.web.fleet import FleetView
 
@@ -132,12 +131,7 @@ def session_secret(folder: Path) -> str:
         if len(given) < MIN_SECRET:
             raise CannotServe(f'{SECRET} must have at least {MIN_SECRET} characters')
         return given
-    path = folder / 'secret'  # Only its owner can read it.
-    with contextlib.suppress(FileExistsError):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, 'w') as file:
-            file.write(secrets.token_urlsafe(32))
-    return path.read_text()
+    return secret_in_file(folder / 'secret')
 
 
 def run(  # noqa: PLR0913  (the last have defaults)

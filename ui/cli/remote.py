@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from engine import Catalog, Conductor
 from engine.errors import UnknownPattern
-from engine.records import RunId, Shape
+from engine.records import Shape
 from ui.cli.options import Server
 from ui.formatting.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
 from ui.settings import Settings, Storage
@@ -118,11 +118,3 @@ async def find_shape(catalog: Catalog, name: str, parameters: Mapping[str, Any])
             return await cast('HttpConductor', remote).draw(name, parameters)
     async with Conductor(catalog=catalog) as conductor:
         return conductor.draw(name, parameters)
-
-
-async def export_remotely(conductor: Conductor, run: RunId, form: str) -> AsyncIterator[bytes]:
-    """Export a run on its server, which knows the secrets to leave out."""
-    from ui.api.client import HttpConductor
-
-    async for piece in cast(HttpConductor, conductor).export(run, form):
-        yield piece

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from engine.patterns.debate import consensus, seats
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.position_parser import parse_position
@@ -59,16 +61,7 @@ def drop(me: str, config: DebateConfig, scope: CallbackContext, event: Event) ->
     """Drop a failed reviewer from this debate."""
     memory = seats.debate_memory(scope)
     problem = str(event.data.get('error') or 'it failed')
-    memory.transcript.append(
-        Utterance(
-            speaker=me,
-            phase=config.phase,
-            debate=memory.debate.number,
-            round=memory.debate.round,
-            text='',
-            problem=problem,
-        )
-    )
+    _add_utterance(config, memory, me, '', problem=problem)
     memory.debate.absent[me] = problem
     _advance(config, memory)
 
@@ -110,19 +103,24 @@ def _record_utterance(  # noqa: PLR0913
     me: str, config: DebateConfig, scope: CallbackContext, event: Event, position: Position, *, human: bool
 ) -> None:
     memory = seats.debate_memory(scope)
+    model = '' if human else str(event.data.get('model', ''))
+    known = consensus.drop_unknown_names(position, memory.names())
+    _add_utterance(config, memory, me, position.text, model=model, position=known, human=human)
+    _advance(config, memory)
+
+
+def _add_utterance(config: DebateConfig, memory: DebateMemory, speaker: str, text: str, **more: Any) -> None:
+    """Add to the transcript; what follows the last round, a synthesis, counts as part of it."""
     memory.transcript.append(
         Utterance(
-            speaker=me,
-            model='' if human else str(event.data.get('model', '')),
+            speaker=speaker,
             phase=config.phase,
             debate=memory.debate.number,
-            round=memory.debate.round,
-            text=position.text,
-            position=consensus.drop_unknown_names(position, memory.names()),
-            human=human,
+            round=min(memory.debate.round, config.rounds),
+            text=text,
+            **more,
         )
     )
-    _advance(config, memory)
 
 
 def _advance(config: DebateConfig, memory: DebateMemory) -> None:
@@ -137,34 +135,24 @@ def _advance(config: DebateConfig, memory: DebateMemory) -> None:
 
 
 def _record_synthesis(config: DebateConfig, memory: DebateMemory, position: Position, *, model: str) -> None:
-    number, last = memory.debate.number, min(memory.debate.round, config.rounds)
     changes = position.changes
     if position.verdict == 'APPROVE':
         words = consensus.latest_utterances(memory, config.names).values()
         asked = consensus.demands([utterance.position for utterance in words if utterance.position])
         changes = tuple(dict.fromkeys([*changes, *asked]))
-    memory.transcript.append(
-        Utterance(
-            speaker=SYNTHESIZER,
-            model=model,
-            phase=config.phase,
-            debate=number,
-            round=last,
-            text=position.text,
-            position=position,
-            synthesized=True,
-        )
+    _add_utterance(
+        config, memory, SYNTHESIZER, position.text, model=model, position=position, synthesized=True
     )
     memory.consensuses.append(
         Consensus(
-            debate=number,
+            debate=memory.debate.number,
             # Only reviewers can approve, each for itself; until they do, their demands stand.
             verdict='UNDECIDED' if position.verdict == 'APPROVE' else position.verdict,
             best=position.best,
             text=position.text,
             changes=changes,
             rests_on=position.rests_on,
-            round=last,
+            round=memory.transcript[-1].round,
             synthesized=True,
         )
     )

@@ -62,25 +62,16 @@ class Criteria:
     @property
     def all(self) -> tuple[Check, ...]:
         """All criteria as checks, in evaluation order."""
-        made = [partial(_has, name) for name in self.artifacts]
-        return (
-            *(
-                Check(name=f'has_{name}', missing=f'the artifact {name!r}', holds=holds)
-                for name, holds in zip(self.artifacts, made, strict=True)
-            ),
-            *self.checks,
-            *(
-                [
-                    Check(
-                        name=self.signal_name,
-                        missing=f'a last line that is {self.signal} and nothing else',
-                        holds=lambda seen: has_signal(self.signal, seen.text),
-                    )
-                ]
-                if self.signal
-                else []
-            ),
+        exist = [
+            Check(name=f'has_{name}', missing=f'the artifact {name!r}', holds=partial(_has, name))
+            for name in self.artifacts
+        ]
+        signal = Check(
+            name=self.signal_name,
+            missing=f'a last line that is {self.signal} and nothing else',
+            holds=lambda seen: has_signal(self.signal, seen.text),
         )
+        return (*exist, *self.checks, *([signal] if self.signal else []))
 
 
 def has_signal(signal: str, text: str) -> bool:

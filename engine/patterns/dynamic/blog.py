@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -191,7 +190,8 @@ class Blog(DynamicAgent):
         if wanted.links:
             await workspace.write(static_links.FILE, wanted.links.encode())
         if wanted.calendar and '://' not in wanted.calendar:
-            await workspace.write(calendar.FILE, await _bytes(sample_file(wanted.calendar)))
+            data = await asyncio.to_thread(sample_file(wanted.calendar).read_bytes)
+            await workspace.write(calendar.FILE, data)
             given['calendar'] = calendar.FILE
         return (await workspace.snapshot() if wanted.links or wanted.calendar else ''), given
 
@@ -223,7 +223,3 @@ class Blog(DynamicAgent):
         wanted = self.parameters.publish and memory.revision > 2
         unpublished = 'it was not published' if wanted and 'published' not in worker.artifacts else ''
         return '; '.join(filter(None, (short, unpublished)))
-
-
-async def _bytes(path: Path) -> bytes:
-    return await asyncio.to_thread(path.read_bytes)

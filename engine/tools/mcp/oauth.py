@@ -7,6 +7,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from typing import NoReturn
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -214,13 +215,10 @@ async def _check_address(server: str, asked: str) -> None:
 def stored_sign_in(server: McpServer, file: TokenFile) -> StoredSignIn:
     """Authenticate with the stored tokens; fails with a request to sign in if they are not sufficient."""
 
-    async def show(url: str) -> None:
+    async def refuse(*_: str) -> NoReturn:
         raise ToolError(SIGN_IN % server.name)
 
-    async def wait_for_code() -> AuthorizationCodeResult:
-        raise ToolError(SIGN_IN % server.name)
-
-    return StoredSignIn(server, file, int(file.read().get('port') or 1), show, wait_for_code)
+    return StoredSignIn(server, file, int(file.read().get('port') or 1), refuse, refuse)
 
 
 @contextlib.asynccontextmanager

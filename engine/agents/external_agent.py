@@ -24,7 +24,6 @@ from engine.models.usage_estimate import message_length
 from engine.records import Usage
 from engine.records.jsonable import to_jsonable
 from engine.records.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
-from engine.records.run_info import Approvals
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
@@ -191,13 +190,14 @@ async def _session(
         return live, None
     agent, run = scope.state.agents[scope.path], activity.run
     home = activity.services.workspaces.agent_home(run.id, scope.path)
+    approvals = run.options.get('approvals', 'marked')
     session = AgentSession(
         played.agent,
         _workspace(spec, scope, activity),
         activity.services.sandbox,
         home=home,
         cookie=f'{run.id}/{scope.path}',
-        approvals=_approvals(run.options.get('approvals', 'marked'), played.agent.approvals),
+        approvals=played.agent.approvals if approvals == 'marked' else approvals,
     )
     # Registered first, so that leaving the state meanwhile ends it.
     activity.services.sessions.add(run.id, scope.path, session)
@@ -213,11 +213,6 @@ async def _session(
         'schema': schema_of(spec.output) if spec.output else None,
     }
     return session, await session.start(earlier=earlier, hints=hints)
-
-
-def _approvals(run: Approvals, agent: Approvals) -> Approvals:
-    """Return which calls need approval: the run's setting, or the agent's if the run has the default."""
-    return agent if run == 'marked' else run
 
 
 def _workspace(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> Workspace:

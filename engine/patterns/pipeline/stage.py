@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engine.catalog import Catalog
 
 
-BUILT_IN = frozenset(status.value for status in TaskStatus)
+BUILT_IN = frozenset(TaskStatus)
 """The statuses that do not come from custom stages."""
 
 

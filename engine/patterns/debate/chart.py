@@ -44,7 +44,7 @@ def debate(name: str, config: DebateConfig) -> dict[str, Any]:
             *turns,
             agent(
                 'synthesizing',
-                prompts.synthesis_role(),
+                prompts.SYNTHESIS,
                 output=None if config.words_only else Position,
                 prompt=partial(prompts.synthesis, config.brief),
                 then=partial(steps.synthesize, config),

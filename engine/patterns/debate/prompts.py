@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.agents.spec import Role
+from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.quoting import bullet_list, fence
 from engine.patterns.debate.records import SYNTHESIZER, DebateMemory, Utterance
-
-if TYPE_CHECKING:
-    from engine.patterns.debate.config import DebateConfig
 
 MAX_POINTS = 20
 MAX_MESSAGE = 6_000
@@ -74,16 +72,15 @@ def recent_messages(memory: DebateMemory, count: int) -> str:
     return '\n\n'.join([*shown, *away]) or 'Nothing yet.'
 
 
-def synthesis_role() -> Role:
-    """The role that derives a result from a debate without consensus."""
-    return Role(
-        name=SYNTHESIZER,
-        title='Synthesizer',
-        instructions=(
-            'You draw a result from a debate whose speakers did not agree. You do not take part in it: weigh '
-            'what was said by the facts it rests on, and keep every demand that nobody has refuted.'
-        ),
-    )
+SYNTHESIS = Role(
+    name=SYNTHESIZER,
+    title='Synthesizer',
+    instructions=(
+        'You draw a result from a debate whose speakers did not agree. You do not take part in it: weigh '
+        'what was said by the facts it rests on, and keep every demand that nobody has refuted.'
+    ),
+)
+"""The role that derives a result from a debate without consensus."""
 
 
 def synthesis(brief: Callable[[Any, bool], str], memory: DebateMemory) -> str:

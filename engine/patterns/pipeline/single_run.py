@@ -87,10 +87,6 @@ class _HostModel:
     def _model(self) -> Model:
         return self._host.activity.services.model(self.name)
 
-    @property
-    def simulated(self) -> bool:
-        return self._model.simulated
-
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
 

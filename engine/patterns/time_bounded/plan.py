@@ -147,6 +147,26 @@ class ExecutionPlan(Memory):
     degraded: bool = False
 
 
+def build_steps(
+    draft: PlanDraft, plan: ExecutionPlan, *, prefix: str, first: int, max_attempts: int
+) -> dict[str, PlanStep]:
+    """Return a draft's steps as steps of a plan, by id: numbered from `first`, each after the prefix."""
+    return {
+        f'{prefix}{number}': PlanStep(
+            id=f'{prefix}{number}',
+            number=number,
+            description=step.description,
+            complexity=step.complexity,
+            depends_on=tuple(first - 1 + other for other in step.depends_on),
+            depth=plan.depth,
+            plan_id=plan.id,
+            parent_step_id=plan.parent_step_id,
+            max_attempts=max_attempts,
+        )
+        for number, step in enumerate(draft.steps, start=first)
+    }
+
+
 def validate_plan(draft: PlanDraft, *, fewest: int = MIN_STEPS) -> list[str]:
     """Return what is wrong with a plan's form, or []."""
     count = len(draft.steps)

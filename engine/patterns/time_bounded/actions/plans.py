@@ -11,10 +11,10 @@ from engine.patterns.time_bounded.escalation import Level
 from engine.patterns.time_bounded.gates import GateFacts, evaluate_gate
 from engine.patterns.time_bounded.plan import (
     ExecutionPlan,
-    PlanStep,
     StepStatus,
     TestResult,
     VerificationResult,
+    build_steps,
     validate_plan,
 )
 from engine.patterns.time_bounded.protocol import MessageType, Participant
@@ -101,7 +101,6 @@ class PlanActions:
             self._clear(memory)
             return
         blocked = memory.step if memory.current_step else None
-        depth = blocked.depth + 1 if blocked else 0
         number = len(memory.plans) + 1
         prefix = f'{blocked.id}.' if blocked else f'r{memory.iteration}.' if memory.iteration > 1 else ''
         names = tuple(f'{prefix}{index}' for index in range(1, len(draft.steps) + 1))
@@ -110,24 +109,14 @@ class PlanActions:
             goal=blocked.description if blocked else memory.primary_goal,
             analysis=draft.analysis,
             steps=names,
-            depth=depth,
+            depth=blocked.depth + 1 if blocked else 0,
             parent_plan_id=blocked.plan_id if blocked else '',
             parent_step_id=blocked.id if blocked else '',
             status=StepStatus.IN_PROGRESS,
             degraded=memory.verdict.degraded if memory.verifications else True,
         )
-        for index, (name, step) in enumerate(zip(names, draft.steps, strict=True), start=1):
-            memory.steps[name] = PlanStep(
-                id=name,
-                number=index,
-                description=step.description,
-                complexity=step.complexity,
-                depends_on=step.depends_on,
-                depth=depth,
-                plan_id=plan.id,
-                parent_step_id=blocked.id if blocked else '',
-                max_attempts=self.parameters.max_attempts,
-            )
+        attempts = self.parameters.max_attempts
+        memory.steps.update(build_steps(draft, plan, prefix=prefix, first=1, max_attempts=attempts))
         memory.plans[plan.id] = plan
         memory.plan_stack = (*memory.plan_stack, plan.id) if blocked else (plan.id,)
         memory.count(total_steps=len(names))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.patterns.time_bounded.plan import MIN_STEPS, PlanStep, StepStatus, validate_plan
+from engine.patterns.time_bounded.plan import MIN_STEPS, StepStatus, build_steps, validate_plan
 from engine.patterns.time_bounded.schemas import PlanDraft
 from engine.patterns.time_bounded.state import OrchestrationState as Memory
 from engine.records import Event
@@ -77,20 +77,8 @@ def adopt(memory: Memory, draft: PlanDraft, event: Event, attempts: int) -> None
     prefix = any_step.id[: len(any_step.id) - len(str(any_step.number))]
     for name in left:
         del memory.steps[name]
-    made = []
-    for number, step in enumerate(draft.steps, start=last + 1):
-        made.append(f'{prefix}{number}')
-        memory.steps[made[-1]] = PlanStep(
-            id=made[-1],
-            number=number,
-            description=step.description,
-            complexity=step.complexity,
-            depends_on=tuple(last + other for other in step.depends_on),
-            depth=plan.depth,
-            plan_id=plan.id,
-            parent_step_id=plan.parent_step_id,
-            max_attempts=attempts,
-        )
+    made = build_steps(draft, plan, prefix=prefix, first=last + 1, max_attempts=attempts)
+    memory.steps.update(made)
     failed = tuple(name for name in kept if memory.steps[name].status is StepStatus.FAILED)
     memory.superseded = tuple(dict.fromkeys((*memory.superseded, *failed)))
     plan.steps = (*kept, *made)

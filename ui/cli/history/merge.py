@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, cast, get_args
 
 import typer
 
-from engine import Conductor
-from engine.history import Mergeable, merge_message
+from engine.history import merge_message
 from engine.workspace import MergePreview, Resolution, format_patch
 from ui.cli.options import Database, Files, RunName
 from ui.cli.output.errors import CommandError
@@ -87,28 +85,18 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
             preview = await conductor.merging.preview(
                 found, whose, into, resolutions=resolutions, only=only or ()
             )
-            return await _merge(conductor, found, whose, preview, resolutions, only or ())
-
-    async def _merge(  # noqa: PLR0913
-        conductor: Conductor,
-        found: Mergeable,
-        whose: str,
-        preview: MergePreview,
-        resolutions: dict[str, Resolution],
-        paths: Sequence[str],
-    ) -> str:
-        summary = '\n'.join(_summarize(preview, whose))
-        if dry_run:
-            return f'{summary}\n'
-        if preview.conflicts:
-            raise CommandError(
-                f'{summary}\nNothing was merged: resolve each with --take PATH=ours, theirs or @FILE'
-            )
-        commit = await conductor.merging.merge(
-            found, preview, whose, resolutions=resolutions, only=paths,
-            message=message or merge_message(found, whose),
-        )  # fmt: skip
-        return f'{summary}\nMerged into {preview.branch}: commit {commit[:12]}\n'
+            summary = '\n'.join(_summarize(preview, whose))
+            if dry_run:
+                return f'{summary}\n'
+            if preview.conflicts:
+                raise CommandError(
+                    f'{summary}\nNothing was merged: resolve each with --take PATH=ours, theirs or @FILE'
+                )
+            commit = await conductor.merging.merge(
+                found, preview, whose, resolutions=resolutions, only=only or (),
+                message=message or merge_message(found, whose),
+            )  # fmt: skip
+            return f'{summary}\nMerged into {preview.branch}: commit {commit[:12]}\n'
 
     typer.echo(strip_control(asyncio.run(work())), nl=False)
 

@@ -77,13 +77,16 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
     if text and not (at or change):
         raise InvalidInput({'--at': 'give the step that the note is on'})
 
-    async def work(conductor: Conductor, found: RunId) -> None:
-        if remove:
-            await conductor.delete_note(found, remove)
-        elif at or change:
-            await conductor.write_note(found, text, at=at, note=change)
+    async def work() -> list[Note]:
+        async with open_reader(storage_of(context), settings_of(database)) as conductor:
+            found = await find_run(conductor, run)
+            if remove:
+                await conductor.delete_note(found, remove)
+            elif at or change:
+                await conductor.write_note(found, text, at=at, note=change)
+            return await conductor.notes(found)
 
-    notes = asyncio.run(_change_note(context, database, run, work))
+    notes = asyncio.run(work())
     if as_json:
         for item in notes:
             print_json(**asdict(item))
@@ -108,18 +111,6 @@ def pin(context: typer.Context, runs: RunNames, off: Off = False, database: Data
 def winner(context: typer.Context, run: RunName, database: Database = '') -> None:
     """Mark a run as the best of the variants it was forked with."""
     asyncio.run(change_runs(context, database, [run], lambda here, run: here.mark_winner(run)))
-
-
-async def _change_note(
-    context: typer.Context,
-    database: str,
-    name: str,
-    work: Callable[[Conductor, RunId], Awaitable[None]],
-) -> list[Note]:
-    async with open_reader(storage_of(context), settings_of(database)) as conductor:
-        found = await find_run(conductor, name)
-        await work(conductor, found)
-        return await conductor.notes(found)
 
 
 async def change_runs(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from engine.history import OWN, open_question
 from engine.records import ANSWER, Instant, RunId, Shape, StatePath, View, message_of, parent_of
@@ -89,7 +88,9 @@ def _ask(shape: Shape, view: View, leaf: StatePath, kind: str) -> Ask:
     step, since = view.entered.get(leaf, (view.seq, view.time))
     events = tuple(dict.fromkeys(_events(shape, view, leaf)))
     agent = view.agents.get(parent_of(leaf), {})
-    calls = tuple(_calls(agent)) if APPROVAL in events else ()
+    last = message_of(agent['messages'][-1]) if agent.get('messages') else None
+    pending = last.calls if last and APPROVAL in events else ()
+    calls = tuple(PendingCall(id=call.id, name=call.name, arguments=call.arguments) for call in pending)
     question = open_question(view, leaf) if ANSWER in events else None
     who = str(agent.get('role') or parent_of(leaf) or leaf).replace('_', ' ').rpartition('.')[2]
     text = _text(kind, who, calls, question)
@@ -115,7 +116,7 @@ def _ask(shape: Shape, view: View, leaf: StatePath, kind: str) -> Ask:
         events=events,
         calls=calls,
         question=question,
-        said=_last_message(agent),
+        said=last.text if last else '',
     )
 
 
@@ -127,16 +128,6 @@ def _events(shape: Shape, view: View, leaf: StatePath) -> Iterator[str]:
     gauge = view.budget.get('seconds')
     if gauge is not None and gauge.exhausted:
         yield 'extend'
-
-
-def _calls(agent: Mapping[str, Any]) -> Iterator[PendingCall]:
-    for call in message_of(agent['messages'][-1]).calls if agent.get('messages') else ():
-        yield PendingCall(id=call.id, name=call.name, arguments=call.arguments)
-
-
-def _last_message(agent: Mapping[str, Any]) -> str:
-    messages = agent.get('messages') or ()
-    return message_of(messages[-1]).text if messages else ''
 
 
 def _text(kind: str, who: str, calls: tuple[PendingCall, ...], question: Question | None) -> str:

@@ -122,8 +122,7 @@ class Accounts:
         """Give an account a new password; all other sessions end. Raises `InvalidInput`."""
         entry = await self._account(name)
         check_password(entry.body['name'], password)
-        kept = await self.passwords.hash(password)
-        await self._journal.write_entries([replace(entry, body={**entry.body, 'password': kept})])
+        await self.rehash(name, password)
         await self.end_sessions(name, keep)
 
     async def set_role(self, name: str, role: Role) -> None:
@@ -138,7 +137,7 @@ class Accounts:
         """Remove an account, its tokens and sessions. Raises `InvalidInput`, also for the last admin."""
         entry = await self._account(name)
         await self._check_not_last(entry)
-        links = [one for one in await self._journal.entries(EntryQuery(kind=LINK, about=entry.key))]
+        links = await self._journal.entries(EntryQuery(kind=LINK, about=entry.key))
         await self._journal.write_entries([], [entry, *links])
         await self._journal.forget_entries(EntryQuery(kind=TOKENS, about=entry.key))
         await self.end_sessions(name)
@@ -177,7 +176,7 @@ class Accounts:
         return str(entry.body.get('password', '')) if entry else ''
 
     async def rehash(self, name: str, password: str) -> None:
-        """Hash the same password again, with the current parameters."""
+        """Store the hash of a password, with the current parameters."""
         entry = await self._account(name)
         kept = await self.passwords.hash(password)
         await self._journal.write_entries([replace(entry, body={**entry.body, 'password': kept})])

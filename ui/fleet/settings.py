@@ -44,14 +44,6 @@ class FleetSettings:
         token = os.environ.get(TOKEN, '').strip() or secret_in_file(home / 'fleet-token')
         return cls(temporal=temporal.strip(), namespace=namespace, token=token)
 
-    def connection(self, url: str) -> Connection:
-        """Create a connection to a worker or server of the fleet."""
-        made = Connection(
-            url, patience=0.0, headers={'Authorization': f'Bearer {self.token}'}, timeout=TIMEOUT
-        )
-        made.http.event_hooks = {'request': [_name_actor]}
-        return made
-
 
 async def _name_actor(request: httpx.Request) -> None:
     """Add the acting account, which the worker writes to the journal."""
@@ -59,16 +51,18 @@ async def _name_actor(request: httpx.Request) -> None:
 
 
 class Connections:
-    """One connection to each worker."""
+    """One connection to each worker, or server, of the fleet."""
 
     def __init__(self, settings: FleetSettings) -> None:
-        self._settings = settings
+        self._headers = {'Authorization': f'Bearer {settings.token}'}
         self._known: dict[str, Connection] = {}
 
     def __call__(self, url: str) -> Connection:
         """Return the connection to the worker at this URL."""
         if url not in self._known:
-            self._known[url] = self._settings.connection(url)
+            made = Connection(url, patience=0.0, headers=self._headers, timeout=TIMEOUT)
+            made.http.event_hooks = {'request': [_name_actor]}
+            self._known[url] = made
         return self._known[url]
 
     async def close(self) -> None:

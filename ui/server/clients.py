@@ -12,7 +12,7 @@ from typing import Final
 from nicegui import Client, app, background_tasks
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
-from starlette.routing import BaseRoute, Match
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_WAITING: Final = 12
@@ -100,11 +100,8 @@ def _refusal(headers: Headers) -> str:
 def _is_page(scope: Scope) -> bool:
     """Whether the path is that of a page; NiceGUI wraps only page functions."""
     asked = {**scope, 'method': 'GET'}
-    return any(hasattr(getattr(r, 'endpoint', None), '__wrapped__') for r in app.routes if _matches(r, asked))
-
-
-def _matches(route: BaseRoute, asked: Scope) -> bool:
-    return route.matches(asked)[0] is Match.FULL
+    found = (route for route in app.routes if route.matches(asked)[0] is Match.FULL)
+    return any(hasattr(getattr(route, 'endpoint', None), '__wrapped__') for route in found)
 
 
 def drop_pages_without_browser() -> None:

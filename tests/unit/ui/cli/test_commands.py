@@ -14,11 +14,6 @@ from ui.cli.exit_codes import ExitCode
 from ui.cli.output.reporters import SIMULATED
 
 
-@pytest.fixture
-def hemicycle(tmp_path: Path) -> Hemicycle:
-    return Hemicycle(tmp_path)
-
-
 def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> None:
     shown = hemicycle('--help').stdout
     assert all(f' {command} ' in shown for command in COMMANDS)

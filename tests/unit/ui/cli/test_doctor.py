@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.browser.provider import KEY, Google, provider
-from tests.support.cli import Hemicycle
+from tests.unit.ui.cli.conftest import Doctor
 from ui.cli.operation import doctor
 
 if TYPE_CHECKING:
     from tests.support.servers.s3 import S3Server
-
-
-class Doctor:
-    """The command in a separate installation."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.hemicycle = Hemicycle(folder)
-        self.configuration = folder / 'endpoints.toml'
-        monkeypatch.setenv('HEMICYCLE_ENDPOINTS', str(self.configuration))
-        folder.chmod(0o700)
-
-    def __call__(self, *options: str, code: int = 0) -> dict[str, dict[str, str]]:
-        """Return the findings by subject."""
-        result = self.hemicycle('doctor', '--json', *options)
-        assert result.exit_code == code, result.output
-        lines = [json.loads(line) for line in result.stdout.splitlines()]
-        return {line['about']: line for line in lines}
-
-
-@pytest.fixture
-def examine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Doctor:
-    monkeypatch.delenv('HEMICYCLE_UNSAFE_COMMANDS', raising=False)
-    monkeypatch.setattr(doctor, 'TIGHT', 0)
-    return Doctor(tmp_path, monkeypatch)
 
 
 def test_a_new_installation_is_healthy_and_unchanged(examine: Doctor) -> None:

@@ -1,7 +1,6 @@
 """hemicycle send: what a run accepts, and answers from the terminal: approvals, custom events, seats."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -10,11 +9,6 @@ from tests.support.cli import Hemicycle
 from ui.cli.inputs import parse_data
 
 APPROVING = ('run', 'pipeline', '--task', 'Compare tea and coffee', '--approvals', 'all', '--quiet')
-
-
-@pytest.fixture
-def hemicycle(tmp_path: Path) -> Hemicycle:
-    return Hemicycle(tmp_path)
 
 
 def test_an_event_of_the_pattern_ends_the_wait(hemicycle: Hemicycle) -> None:

@@ -14,15 +14,13 @@ from engine import Conductor
 from engine.journal import Entry
 from engine.records import RunId
 from storage import open_journal
-from tests.unit.ui.cli.test_doctor import Doctor, examine  # noqa: F401  (a fixture)
+from tests.unit.ui.cli.conftest import Doctor
 from ui.access.audit_log import AuditLog
 from ui.access.caller import Caller, Role
 from ui.services.notifications import Destination
 from ui.services.notifications.destinations import Destinations
 from ui.services.notifications.outbox import Message, Outbox
 from ui.services.schedules import Action, Schedule, Schedules, ScheduleSpec, Trigger, Triggers
-
-pytestmark = pytest.mark.usefixtures('examine')
 
 
 def prepare(doctor: Doctor, work: Callable[[Conductor], Awaitable[object]]) -> None:
@@ -49,7 +47,7 @@ def prepare(doctor: Doctor, work: Callable[[Conductor], Awaitable[object]]) -> N
     ],
 )
 def test_invalid_variables_are_named(
-    examine: Doctor,  # noqa: F811
+    examine: Doctor,
     monkeypatch: pytest.MonkeyPatch,
     variables: dict[str, str],
     about: str,
@@ -63,7 +61,7 @@ def test_invalid_variables_are_named(
 
 
 def test_an_unreachable_mail_server_is_found_on_request(
-    examine: Doctor,  # noqa: F811
+    examine: Doctor,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv('HEMICYCLE_SMTP', 'smtp://127.0.0.1:1')
@@ -71,7 +69,7 @@ def test_an_unreachable_mail_server_is_found_on_request(
     assert found['level'] == 'broken' and found['text'] == 'it refuses connections'
 
 
-def test_accounts_are_counted_and_a_damaged_one_is_named(examine: Doctor) -> None:  # noqa: F811
+def test_accounts_are_counted_and_a_damaged_one_is_named(examine: Doctor) -> None:
     assert examine.hemicycle('user', 'add', 'ada', '--no-password').exit_code == 0
     found = examine()
     assert found['Accounts']['text'] == '1 account, 1 administrator'
@@ -85,7 +83,7 @@ def test_accounts_are_counted_and_a_damaged_one_is_named(examine: Doctor) -> Non
     assert listed.exit_code != 0 and 'the entry account ada is damaged' in listed.stderr
 
 
-def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_path: Path) -> None:  # noqa: F811
+def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_path: Path) -> None:
     async def work(conductor: Conductor) -> None:
         destinations = Destinations(conductor.journal, conductor.clock)
         hook = await destinations.add(

@@ -6,9 +6,9 @@ import pytest
 
 from engine import Conductor
 from engine.errors import NotAllowed
-from tests.support.harness import FakeModel, catalog, start_run
+from tests.support.harness import start_run
 from tests.support.identity import FixedIdentity
-from tests.unit.ui.services.test_inbox import Pair, reply, wait_for_questions
+from tests.unit.ui.services.test_inbox import wait_for_questions
 from ui.access.caller import Caller, Role
 from ui.services.guard import METHOD_ROLES, guard_services
 from ui.services.inbox import Inbox, UnknownQuestion
@@ -53,95 +53,87 @@ async def record(*args: object, **options: object) -> None:
 
 
 @pytest.mark.parametrize('role', Role)
-async def test_each_role_may_do_only_what_is_listed(role: Role):
-    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
-        services = guard_services(Services(conductor), FixedIdentity(Caller('ada', role)), record)
-        for part, actions in METHOD_ROLES.items():
-            target = (
-                services.notifications.destinations if part == 'destinations' else getattr(services, part)
-            )
-            for action, least in actions.items():
-                try:
-                    await getattr(target, action)()
-                    allowed = True
-                except NotAllowed:
-                    allowed = False
-                except TypeError:  # it was called without its arguments
-                    allowed = True
-                assert allowed is role.includes(least), (part, action)
-        with pytest.raises(NotAllowed):
-            _ = services.schedules.clean_up
+async def test_each_role_may_do_only_what_is_listed(conductor: Conductor, role: Role):
+    services = guard_services(Services(conductor), FixedIdentity(Caller('ada', role)), record)
+    for part, actions in METHOD_ROLES.items():
+        target = services.notifications.destinations if part == 'destinations' else getattr(services, part)
+        for action, least in actions.items():
+            try:
+                await getattr(target, action)()
+                allowed = True
+            except NotAllowed:
+                allowed = False
+            except TypeError:  # it was called without its arguments
+                allowed = True
+            assert allowed is role.includes(least), (part, action)
+    with pytest.raises(NotAllowed):
+        _ = services.schedules.clean_up
 
 
-async def test_questions_of_a_private_run_are_its_authors():
-    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
-        run = await start_run(conductor, 'pair', approvals='all')
-        ask = (await wait_for_questions(Inbox(conductor), 2))[0].ask
-        hidden = replace(await conductor.info(run), private=True, author='ada')
-        conductor.journal._infos[run] = hidden  # type: ignore[attr-defined]
-        root = Services(conductor)
-        for name, role, seen in (('ada', Role.OPERATOR, 2), ('bo', Role.OPERATOR, 0), ('cy', Role.ADMIN, 2)):
-            services = guard_services(root, FixedIdentity(Caller(name, role)), record)
-            assert len((await services.inbox.list()).items) == seen
-            if not seen:
-                with pytest.raises(UnknownQuestion):
-                    await services.inbox.answer(ask.id, 'approve', digest=ask.digest)
-                with pytest.raises(UnknownQuestion):
-                    await services.assign(ask.id, 'Bo')
+async def test_questions_of_a_private_run_are_its_authors(conductor: Conductor):
+    run = await start_run(conductor, 'pair', approvals='all')
+    ask = (await wait_for_questions(Inbox(conductor), 2))[0].ask
+    hidden = replace(await conductor.info(run), private=True, author='ada')
+    conductor.journal._infos[run] = hidden  # type: ignore[attr-defined]
+    root = Services(conductor)
+    for name, role, seen in (('ada', Role.OPERATOR, 2), ('bo', Role.OPERATOR, 0), ('cy', Role.ADMIN, 2)):
+        services = guard_services(root, FixedIdentity(Caller(name, role)), record)
+        assert len((await services.inbox.list()).items) == seen
+        if not seen:
+            with pytest.raises(UnknownQuestion):
+                await services.inbox.answer(ask.id, 'approve', digest=ask.digest)
+            with pytest.raises(UnknownQuestion):
+                await services.assign(ask.id, 'Bo')
 
 
-async def test_additions_are_logged_without_secrets():
+async def test_additions_are_logged_without_secrets(conductor: Conductor):
     noted: list[object] = []
 
     async def note(caller: Caller, path: str, *, details: object) -> None:
         noted.append((path, details))
 
-    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
-        services = guard_services(Services(conductor), FixedIdentity(Caller('ada', Role.ADMIN)), note)
-        await services.triggers.add(Trigger(name='deploys', kind='webhook', action=Action(pattern='pair')))
+    services = guard_services(Services(conductor), FixedIdentity(Caller('ada', Role.ADMIN)), note)
+    await services.triggers.add(Trigger(name='deploys', kind='webhook', action=Action(pattern='pair')))
     assert noted == [('triggers.add', {'name': 'deploys'})]
 
 
-async def test_refusals_are_logged_too():
+async def test_refusals_are_logged_too(conductor: Conductor):
     noted: list[tuple[str, str, str]] = []
 
     async def note(caller: Caller, path: str, *, details: object, refused: str = '') -> None:
         noted.append((caller.name, path, refused))
 
-    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
-        root = Services(conductor)
-        with pytest.raises(NotAllowed):
-            await guard_services(root, FixedIdentity(Caller('vi', Role.VIEWER)), note).schedules.remove('x')
-        with pytest.raises(UnknownSchedule):
-            await guard_services(root, FixedIdentity(Caller('op', Role.OPERATOR)), note).schedules.remove('x')
+    root = Services(conductor)
+    with pytest.raises(NotAllowed):
+        await guard_services(root, FixedIdentity(Caller('vi', Role.VIEWER)), note).schedules.remove('x')
+    with pytest.raises(UnknownSchedule):
+        await guard_services(root, FixedIdentity(Caller('op', Role.OPERATOR)), note).schedules.remove('x')
     assert noted == [
         ('vi', 'schedules.remove', 'role'),
         ('op', 'schedules.remove', "there is no schedule 'x'"),
     ]
 
 
-async def test_a_former_administrator_sees_no_private_questions():
-    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
-        run = await start_run(conductor, 'pair', approvals='all')
-        await wait_for_questions(Inbox(conductor), 2)
-        hidden = replace(await conductor.info(run), private=True, author='ada')
-        conductor.journal._infos[run] = hidden  # type: ignore[attr-defined]
-        bo = FixedIdentity(Caller('bo', Role.ADMIN))
-        inbox = guard_services(Services(conductor), bo, record).inbox  # a page keeps it
-        assert len((await inbox.list()).items) == 2
-        bo.known = Caller('bo', Role.VIEWER)
-        assert len((await inbox.list()).items) == 0
+async def test_a_former_administrator_sees_no_private_questions(conductor: Conductor):
+    run = await start_run(conductor, 'pair', approvals='all')
+    await wait_for_questions(Inbox(conductor), 2)
+    hidden = replace(await conductor.info(run), private=True, author='ada')
+    conductor.journal._infos[run] = hidden  # type: ignore[attr-defined]
+    bo = FixedIdentity(Caller('bo', Role.ADMIN))
+    inbox = guard_services(Services(conductor), bo, record).inbox  # a page keeps it
+    assert len((await inbox.list()).items) == 2
+    bo.known = Caller('bo', Role.VIEWER)
+    assert len((await inbox.list()).items) == 0
 
 
-async def test_reading_is_not_logged():
+async def test_reading_is_not_logged(conductor: Conductor):
     noted: list[str] = []
 
     async def note(caller: Caller, path: str, **more: object) -> None:
         noted.append(path)
 
-    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
-        services = guard_services(Services(conductor), FixedIdentity(Caller('ada', Role.ADMIN)), note)
-        await services.notifications.destinations.list()
-        await services.notifications.log()
-        await services.triggers.list()
-        assert noted == []
+    services = guard_services(Services(conductor), FixedIdentity(Caller('ada', Role.ADMIN)), note)
+    await services.notifications.destinations.list()
+    await services.notifications.log()
+    await services.triggers.list()
+    assert noted == []

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,12 +26,6 @@ from tests.unit.ui.services.test_notifications import (
 )
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-async def conductor() -> AsyncIterator[Conductor]:
-    async with conductor_of() as conductor:
-        yield conductor
 
 
 async def test_two_readers_of_one_journal_create_each_message_once(conductor: Conductor):

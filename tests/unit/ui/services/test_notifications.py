@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from email import message_from_bytes
 from email.message import Message as Mail
@@ -56,12 +55,6 @@ def conductor_of(journal: Journal | None = None, clock: Any = None) -> Conductor
     return Conductor(
         journal or MemoryJournal(), catalog=catalog(FakeModel(reply), Pair, Lone), clock=clock or HastyClock()
     )
-
-
-@pytest.fixture
-async def conductor() -> AsyncIterator[Conductor]:
-    async with conductor_of() as conductor:
-        yield conductor
 
 
 def hook(**fields: Any) -> Destination:

@@ -1,25 +1,17 @@
 """Notifications about a private run go only to its author and to assignees."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from engine import Conductor
 from engine.runtime import acting_as
 from tests.support.harness import start_run
 from tests.unit.ui.services.test_inbox import wait_for_questions
-from tests.unit.ui.services.test_notifications import Receiver, conductor_of, hook, send_all
+from tests.unit.ui.services.test_notifications import Receiver, hook, send_all
 from ui.services.inbox import Inbox
 
 pytestmark = pytest.mark.anyio
 OWNERS = {'channel': '', 'of Ada': 'ada', 'of Bo': 'bo'}
 """Destinations and their owners."""
-
-
-@pytest.fixture
-async def conductor() -> AsyncIterator[Conductor]:
-    async with conductor_of() as conductor:
-        yield conductor
 
 
 async def test_private_runs_are_private_in_notifications_too(conductor: Conductor) -> None:

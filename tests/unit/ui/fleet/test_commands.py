@@ -13,13 +13,13 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from engine import Breakpoint, Budget, Conductor, Pattern, Transition
-from engine.agents.chart import agent
+from engine import Breakpoint, Budget, Conductor, Transition
 from engine.errors import JournalUnavailable
 from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
 from engine.records import RunId, RunInfo, Snapshot
 from engine.runtime import LiveRuns
+from tests.api.conftest import Asks
 from tests.support.api import serve_api
 from tests.support.harness import FakeModel, Lone, calls, catalog, start_run, until, wait_for_state
 from ui.api.access import PREFIX
@@ -32,17 +32,6 @@ from ui.web.backend import Backend
 
 pytestmark = pytest.mark.anyio
 Command = Callable[[Conductor, RunId], Awaitable[Any]]
-
-
-class Asking(Pattern):
-    """One agent that calls a tool first."""
-
-    initial = 'working'
-    states = (agent('working', prompt='ask', tools=['calculator']), {'name': 'over', 'final': True})
-    transitions = (['done', 'working', 'over'], ['failed', 'working', 'over'])
-
-    def ask(self, memory: Any) -> str:
-        return 'Calculate.'
 
 
 def reply(request: ModelRequest) -> Any:
@@ -133,7 +122,7 @@ class Fleet:
         return Connection(url, patience=0.0, transport=self.network)
 
     def _catalog(self) -> Any:
-        return catalog(self.model, Lone, Asking)
+        return catalog(self.model, Lone, Asks)
 
     def _serve(self, name: str, conductor: Conductor) -> None:
         backend = Backend()
@@ -201,7 +190,7 @@ COMMANDS: dict[str, tuple[dict[str, Any], Command]] = {
     'breakpoints': ({}, lambda conductor, run: conductor.set_breakpoints(run, [Breakpoint(enter='over')])),
     'failed': ({}, lambda conductor, run: conductor.send(run, 'failed', at='working.thinking')),
     'approve': (
-        {'pattern': 'asking', 'approvals': 'all'},
+        {'pattern': 'asks', 'approvals': 'all'},
         lambda conductor, run: conductor.send(run, 'approve', at='working.approving'),
     ),
 }

@@ -1,4 +1,5 @@
 // An agent's conversation: finished blocks and the streamed text. The server sends only changes.
+import { make } from "/hemicycle/conversation/element.js";
 import { render, Stream } from "/hemicycle/conversation/markdown.js";
 import { JsonText } from "/hemicycle/conversation/json_text.js";
 import { isAtEnd } from "/hemicycle/conversation/scrolling.js";
@@ -73,12 +74,9 @@ export default {
     },
     showUnread(pane) { // a button over the text, since the pane stays where a person has scrolled it
       if (this.unread) return;
-      this.unread = pane.appendChild(document.createElement("div"));
-      this.unread.className = "unread-text";
-      const button = this.unread.appendChild(document.createElement("button"));
+      this.unread = pane.appendChild(make("div", "unread-text"));
+      const button = this.unread.appendChild(make("button", "btn small", "↓ New text"));
       button.type = "button";
-      button.className = "btn small";
-      button.textContent = "↓ New text";
       button.onclick = () => {
         pane.focus({ preventScroll: true });
         pane.scrollTop = pane.scrollHeight;
@@ -116,24 +114,15 @@ export default {
     },
     make(block) {
       if (block.kind === "tool") return renderToolCall(block);
-      const element = document.createElement("article");
-      element.className = `block ${block.kind} ${block.ok === false ? "bad" : ""}`;
+      const element = make("article", `block ${block.kind} ${block.ok === false ? "bad" : ""}`);
       const aside = block.kind === "task" || block.kind === "reasoning"; // collapsed
-      const box = aside && !block.open ? element.appendChild(document.createElement("details")) : element;
-      const header = document.createElement(box === element ? "header" : "summary");
+      const box = aside && !block.open ? element.appendChild(make("details")) : element;
       if (block.title || block.note || box !== element) {
-        const title = document.createElement("b");
-        title.textContent = block.title || "";
-        const note = document.createElement("span");
-        note.textContent = block.note || (box === element ? "" : (block.text || "").slice(0, 160));
-        header.append(title, note);
-        box.append(header);
+        const note = block.note || (box === element ? "" : (block.text || "").slice(0, 160));
+        const header = box.appendChild(make(box === element ? "header" : "summary"));
+        header.append(make("b", "", block.title || ""), make("span", "", note));
       }
-      const body = document.createElement("div");
-      body.className = "body";
-      box.append(body);
-      body.classList.add("prose");
-      render(body, block.text);
+      render(box.appendChild(make("div", "body prose")), block.text);
       return element;
     },
     addPiece(kind, text) { // streamed; rendered at most once a frame

@@ -1,5 +1,6 @@
 // Messages between agents, as a list or as a sequence diagram. All lines have the same height, so that only those in view are
 // drawn. Texts are untrusted: always plain text, never HTML.
+import { make } from "/hemicycle/conversation/element.js";
 import { isAtEnd } from "/hemicycle/conversation/scrolling.js";
 
 const HEIGHT = { list: 52, sequence: 44 }, COLUMN = 132, GUTTER = 66, MARGIN = 24; // pixels
@@ -7,13 +8,6 @@ const OVERSCAN = 8; // lines drawn beyond the view
 const words = (name) => name.replaceAll("_", " ").replaceAll("-", " ");
 const typed = (type) => words(type).toLowerCase(); // PLAN_REQUEST reads as plan request
 let last = 0;
-
-const make = (tag, name, text) => {
-  const element = document.createElement(tag);
-  element.className = name;
-  if (text !== undefined) element.textContent = text;
-  return element;
-};
 
 // Sets the children of a box, in this order. Existing ones are not replaced, because a click on one would be lost.
 function setChildren(box, wanted) {
@@ -85,8 +79,8 @@ export default {
       if (active >= from && active < to) scroll.setAttribute("aria-activedescendant", `${this.idPrefix}-${this.selected}`);
       else scroll.removeAttribute("aria-activedescendant");
     },
-    reuse(name, of, make) { // the drawn element of a key, or a new one if it was drawn for something else
-      const old = this.previous.get(name), element = old?.of === of ? old.element : make();
+    reuse(name, of, create) { // the drawn element of a key, or a new one if it was drawn for something else
+      const old = this.previous.get(name), element = old?.of === of ? old.element : create();
       this.drawn.set(name, { of, element });
       return element;
     },

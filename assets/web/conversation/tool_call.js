@@ -1,14 +1,9 @@
 // A tool call: arguments as fields, code or a table; result; state. All of it is untrusted text.
+import { make } from "/hemicycle/conversation/element.js";
+
 const STATE_GLYPHS = { asked: "○", waiting: "◆", running: "◐", ok: "✓", failed: "✗", denied: "⊘", dropped: "–" };
 const MAX_INLINE = 90; // characters of a value next to its name
 const MAX_LINES = 14; // lines before "Show all"
-
-const make = (tag, name, text) => {
-  const element = document.createElement(tag);
-  if (name) element.className = name;
-  if (text !== undefined) element.textContent = text;
-  return element;
-};
 
 const isFlat = (value) => value !== null && typeof value === "object" && !Array.isArray(value) &&
   Object.values(value).every((cell) => cell === null || typeof cell !== "object");

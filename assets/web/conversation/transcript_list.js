@@ -1,4 +1,5 @@
 // A long list of messages: only those near the viewport are laid out and rendered, but all text is in the page, for the browser's search.
+import { make } from "/hemicycle/conversation/element.js";
 import { render } from "/hemicycle/conversation/markdown.js";
 import { END_MARGIN, spaceBelow } from "/hemicycle/conversation/scrolling.js";
 
@@ -53,8 +54,7 @@ export default {
       this.updateShown();
     },
     makeGroup(members) {
-      const element = document.createElement("div");
-      element.className = "transcript-group";
+      const element = make("div", "transcript-group");
       element.members = [];
       this.addToGroup(element, members);
       return element;
@@ -103,16 +103,10 @@ export default {
       this.updateShown();
     },
     make(block) {
-      const element = document.createElement("article");
-      element.className = `block ${block.kind} ${block.ok === false ? "bad" : ""}`;
+      const element = make("article", `block ${block.kind} ${block.ok === false ? "bad" : ""}`);
       element.tabIndex = -1;
-      const header = element.appendChild(document.createElement("header"));
-      const title = header.appendChild(document.createElement("b")), note = header.appendChild(document.createElement("span"));
-      title.textContent = block.title || "";
-      note.textContent = block.note || "";
-      const body = element.appendChild(document.createElement("div"));
-      body.className = "body prose raw";
-      body.textContent = block.text || "";
+      element.appendChild(make("header")).append(make("b", "", block.title || ""), make("span", "", block.note || ""));
+      element.append(make("div", "body prose raw", block.text || ""));
       element.setAttribute("aria-label", [block.title, block.note].filter(Boolean).join(", "));
       const text = `${block.title || ""}\n${block.text || ""}\n${block.note || ""}`.toLowerCase();
       return { element, text, step: block.step, height: guessHeight(block.text || "") };

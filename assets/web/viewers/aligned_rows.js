@@ -1,4 +1,6 @@
 // The aligned steps of two runs: thousands of rows of one height, of which only those in view are drawn.
+import { make } from "/hemicycle/conversation/element.js";
+
 const ROW_HEIGHT = 32; // pixels
 const OVERSCAN = 8; // rows drawn beyond the view
 const GLYPHS = { same: "=", apart: "≠", "only-a": "A", "only-b": "B" };
@@ -38,16 +40,13 @@ export default {
     },
     row(n) {
       const [kind, a, b, text, other, remark, pending] = this.rows[n];
-      const makeCell = (name, text, hidden) => {
-        const cell = document.createElement("span");
-        cell.className = name;
-        cell.textContent = text;
-        if (hidden) cell.setAttribute("aria-hidden", "true");
-        return cell;
+      const makeGlyph = (name, text) => {
+        const glyph = make("span", name, text);
+        glyph.setAttribute("aria-hidden", "true");
+        return glyph;
       };
-      const row = document.createElement("div");
+      const row = make("div", `aligned-row ${kind}${pending ? " pending" : ""}`);
       row.id = `${this.$el.id}-${n}`;
-      row.className = `aligned-row ${kind}${pending ? " pending" : ""}`;
       row.style.top = `${n * ROW_HEIGHT}px`;
       row.dataset.row = n;
       row.setAttribute("role", "option");
@@ -58,13 +57,13 @@ export default {
       const where = [a ? `step ${a} of A` : "not in A", b ? `step ${b} of B` : "not in B"].join(", ");
       row.setAttribute("aria-label", [where, label, remark, pending ? "not yet" : ""].filter(Boolean).join("; "));
       row.title = [label, remark, pending ? "not yet in the other run" : ""].filter(Boolean).join("\n");
-      row.append(makeCell("aligned-kind", pending ? "…" : GLYPHS[kind], true), makeCell("aligned-step num", a || "–"),
-        makeCell("aligned-step num", b || "–"), makeCell("aligned-text", this.texts[text]));
+      row.append(makeGlyph("aligned-kind", pending ? "…" : GLYPHS[kind]), make("span", "aligned-step num", a || "–"),
+        make("span", "aligned-step num", b || "–"), make("span", "aligned-text", this.texts[text]));
       if (other >= 0) {
         row.lastElementChild.textContent = `A ${this.texts[text]}`;
-        row.lastElementChild.append(makeCell("aligned-other", `B ${this.texts[other]}`));
+        row.lastElementChild.append(make("span", "aligned-other", `B ${this.texts[other]}`));
       }
-      if (remark) row.append(makeCell("aligned-remark", "Δ", true));
+      if (remark) row.append(makeGlyph("aligned-remark", "Δ"));
       return row;
     },
     onClick(event) {

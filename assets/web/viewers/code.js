@@ -1,4 +1,6 @@
 // Numbered lines of a file or of a diff. Always plain text, never HTML.
+import { make } from "/hemicycle/conversation/element.js";
+
 export default {
   template: `<div class="code" tabindex="0" role="region" :aria-label="label"></div>`,
   props: { rows: Array, label: String },
@@ -12,20 +14,12 @@ export default {
   methods: {
     show(rows, label) { // a row: kind, number before, number after, text; a file has one number
       const diff = rows.some((row) => row[0] !== "");
-      const table = document.createElement("table");
-      const body = table.appendChild(document.createElement("tbody"));
+      const table = make("table"), body = table.appendChild(make("tbody"));
       for (const [kind, before, after, text] of rows) {
-        const line = body.appendChild(document.createElement("tr"));
-        line.className = { "+": "added", "-": "removed", "@": "gap", "\\": "note" }[kind] || "";
-        for (const number of diff ? [before, after] : [after]) {
-          const cell = line.appendChild(document.createElement("td"));
-          cell.className = "number";
-          cell.dataset.number = number || "";
-        }
-        const cell = line.appendChild(document.createElement("td"));
-        cell.className = "line";
+        const line = body.appendChild(make("tr", { "+": "added", "-": "removed", "@": "gap", "\\": "note" }[kind]));
+        for (const number of diff ? [before, after] : [after]) line.appendChild(make("td", "number")).dataset.number = number || "";
+        const cell = line.appendChild(make("td", "line", kind === "@" ? `⋯ ${text}` : text));
         if (diff && (kind === "+" || kind === "-")) cell.dataset.sign = kind;
-        cell.textContent = kind === "@" ? `⋯ ${text}` : text;
       }
       this.$el.replaceChildren(table);
       this.$el.setAttribute("aria-label", label || "");

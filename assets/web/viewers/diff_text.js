@@ -1,4 +1,6 @@
 // One side of a text comparison, with the parts that the other side lacks marked. Always plain text, never HTML.
+import { make } from "/hemicycle/conversation/element.js";
+
 export default {
   template: `<div class="pieces"></div>`,
   props: { pieces: Array, side: String },
@@ -6,12 +8,8 @@ export default {
   watch: { pieces() { this.draw(); } },
   methods: {
     draw() {
-      this.$el.replaceChildren(...(this.pieces || []).map(([shared, text]) => {
-        const part = document.createElement(shared ? "span" : "mark");
-        part.textContent = text;
-        if (!shared) part.className = `only-${this.side.toLowerCase()}`;
-        return part;
-      }));
+      const own = `only-${this.side.toLowerCase()}`;
+      this.$el.replaceChildren(...(this.pieces || []).map(([shared, text]) => (shared ? make("span", "", text) : make("mark", own, text))));
     },
   },
 };

@@ -1,4 +1,6 @@
 // The files of a folder as a tree with collapsible folders. Names are untrusted text.
+import { make } from "/hemicycle/conversation/element.js";
+
 export default {
   template: `<div class="filetree" role="group" :aria-label="label"></div>`,
   props: { files: Array, picked: String, label: String },
@@ -23,23 +25,17 @@ export default {
       const made = [];
       for (const [name, inner] of [...folder.folders].sort()) {
         const here = `${path}${name}/`;
-        const element = document.createElement("details");
+        const element = make("details");
         element.open = !this.closed.has(here);
         element.addEventListener("toggle", () => (element.open ? this.closed.delete(here) : this.closed.add(here)));
-        const summary = element.appendChild(document.createElement("summary"));
-        summary.textContent = `${name}/`;
-        element.append(...this.entries(inner, here));
+        element.append(make("summary", "", `${name}/`), ...this.entries(inner, here));
         made.push(element);
       }
       for (const file of folder.files) {
-        const button = document.createElement("button");
+        const button = make("button");
         button.type = "button";
         button.dataset.path = file.path;
-        for (const [name, text] of [["name", file.name], ["mark", file.mark || ""], ["size", file.note]]) {
-          const part = button.appendChild(document.createElement("span"));
-          part.className = `file-${name}`;
-          part.textContent = text;
-        }
+        button.append(make("span", "file-name", file.name), make("span", "file-mark", file.mark || ""), make("span", "file-size", file.note));
         button.onclick = () => this.$emit("pick", file.path);
         made.push(button);
       }

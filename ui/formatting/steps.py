@@ -30,6 +30,8 @@ from ui.formatting.values import count
 
 MAX_ENTRIES_TEXT = 60
 """Maximum characters in the short form of a value."""
+MAX_EXCERPT = 120
+"""Maximum characters of an excerpt from a text."""
 
 
 def role_title(role: str) -> str:
@@ -271,10 +273,10 @@ def _format_entries(value: list[Any] | dict[str, Any]) -> str:
     return ', '.join(map(brief_value, value))
 
 
-def excerpt(text: str, limit: int = 140) -> str:
+def excerpt(text: str) -> str:
     """Return the beginning of a text on one line, without Markdown syntax."""
     bare = re.sub(r'[*`]+|^#+ ', '', text, flags=re.MULTILINE)
-    return short_json(re.sub(r'^[ |:-]*$|(?<!\S)\|(?!\S)', ' ', bare, flags=re.MULTILINE), limit)
+    return short_json(re.sub(r'^[ |:-]*$|(?<!\S)\|(?!\S)', ' ', bare, flags=re.MULTILINE), MAX_EXCERPT)
 
 
 def pointer_text(pointer: str) -> str:

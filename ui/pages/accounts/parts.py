@@ -97,10 +97,10 @@ def table(columns: Sequence[str], caption: str) -> Iterator[Table]:
                 yield Table(columns)
 
 
-def field(name: str, *, kind: str = 'text', value: str = '', **attributes: str) -> ui.input:
+def field(name: str, *, kind: str = 'text', **attributes: str) -> ui.input:
     """Draw a labelled text field."""
     with ui.element('div').classes('field'):
-        made = text_input(value, kind=kind, **attributes)
+        made = text_input(kind=kind, **attributes)
         label(name, made)
     return made
 

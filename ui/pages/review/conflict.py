@@ -24,7 +24,6 @@ class ConflictCard:
     """
 
     def __init__(self, conflict: Conflict, branch: str) -> None:
-        self._conflict = conflict
         sides = {'': 'Choose…', 'theirs': 'Agent’s version', 'ours': f'Version on {branch}'}
         if conflict.text is not None:
             sides[EDIT] = 'Edit by hand'

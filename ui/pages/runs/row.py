@@ -63,7 +63,7 @@ class RunRow:
                     self._pill = Text('span', '', 'pill')
                 with ui.element('span').classes('run-summary'):
                     self._title = Text('span', '', 'run-title')
-                    with ui.element('span').classes('run-notes') as self._notes:
+                    with ui.element('span').classes('run-notes'):
                         Text('span', pattern, 'run-pattern')
                         self._details = ui.element('span').classes('run-details')
                     self._problem = Text('span', '')

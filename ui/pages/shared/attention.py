@@ -19,6 +19,8 @@ from ui.web.backend import Backend
 POLL_INTERVAL = 1.0
 """Polling interval in seconds, shared by all pages of a caller."""
 MAX_SHOWN = 20
+MAX_ARGUMENTS = 120
+"""Maximum characters shown of a call's arguments."""
 MINUTES = 5
 TITLE = """const bare = document.title.replace(/^\\(\\d+\\) /, "");
 document.title = %d ? `(%d) ${bare}` : bare;"""
@@ -186,10 +188,10 @@ def _request(item: InboxItem) -> Request:
     )
 
 
-def _brief(arguments: str, limit: int = 120) -> str:
+def _brief(arguments: str) -> str:
     try:
         given = json.loads(arguments or '{}')
         text = ', '.join(f'{name}: {value}' for name, value in given.items())
     except (ValueError, AttributeError, RecursionError):
         text = arguments
-    return clip(' '.join(text.split()), limit)
+    return clip(' '.join(text.split()), MAX_ARGUMENTS)

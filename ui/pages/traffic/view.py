@@ -37,7 +37,7 @@ class TrafficView:
 
     def __init__(self, backend: Backend, filters: Filters) -> None:
         """Draw it without numbers; `load` fills it."""
-        self._backend, self._path = backend, traffic_path(filters.pattern)
+        self._path = traffic_path(filters.pattern)
         self._traffic: Traffic | None = None
         self._shape: Shape | None = None
         self._heat: Heat | None = None

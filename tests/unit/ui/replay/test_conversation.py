@@ -219,7 +219,7 @@ def test_a_short_text_is_one_line():
         ('# Delivery\n\n**Buy** the `bike`.', 'Delivery Buy the bike.'),
         ('| | Bike | Van |\n|---|---|---|\n| Price | 7 | 24 |', 'Bike Van Price 7 24'),
         ('a|b, 3 - 2, and well-known--- words', 'a|b, 3 - 2, and well-known--- words'),
-        ('x' * 200, 'x' * 139 + '…'),
+        ('x' * 200, 'x' * 119 + '…'),
     ],
 )
 def test_a_summary_has_no_markup(text, said):

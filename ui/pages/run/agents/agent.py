@@ -171,7 +171,7 @@ class AgentPane:
 
     def _read_blocks(self, view: View, agent: Mapping[str, Any]) -> list[dict[str, Any]]:
         self.track(view)
-        return agent_blocks(agent, self._call_context(view.seq, self._leaf))
+        return agent_blocks(agent, self._call_context(self._leaf))
 
     def _show_blocks(self, blocks: list[dict[str, Any]]) -> None:
         self._keep_newest(len(blocks))
@@ -249,7 +249,7 @@ class AgentPane:
         stalled = working and quiet >= SILENT_AFTER and not self._problem.visible
         _show_chip(self._silence, f'silent {duration(quiet)}' if stalled else '')
 
-    def _call_context(self, seq: int, leaf: str) -> CallContext:
+    def _call_context(self, leaf: str) -> CallContext:
         path, history = self.state.path, self._context.history
         stage = STAGES.get(leaf.rpartition('.')[2], 'asked' if leaf else 'dropped')
         tools, took = self._context.conductor.catalog.tools, history.batch_times.get(path, {})

@@ -53,7 +53,7 @@ class TaskCards:
                         )
                         show.on('click', partial(self._go_to_task, name))
                     Text('p', title, 'task-card-title')
-                    Text('p', excerpt(result, 120) if result else '', 'muted small')
+                    Text('p', excerpt(result) if result else '', 'muted small')
 
     async def _go_to_task(self, name: str) -> None:
         if name in self._history.finished:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -30,7 +30,7 @@ class MenuEntry:
 
     icon: str
     text: str
-    act: Callable[[], Awaitable[Any]]
+    act: Callable[[], Any]
 
 
 class ContextMenu:
@@ -82,7 +82,7 @@ class ContextMenu:
                     lambda: self._breakpoints.add(_new_breakpoint(kind, name, shape)),
                 )
             )
-        return title, [*entries, MenuEntry('list', 'All breakpoints', self._show_all_breakpoints)]
+        return title, [*entries, MenuEntry('list', 'All breakpoints', self._show_all)]
 
     def state_entries(self, path: str) -> list[MenuEntry]:
         """Return entries for breakpoints at a state, and step controls for its region."""
@@ -128,9 +128,6 @@ class ContextMenu:
                 )
             ]
         return [MenuEntry('adjust', f'Break when {words}', lambda: self._breakpoints.insert(item))]
-
-    async def _show_all_breakpoints(self) -> None:
-        self._show_all()
 
 
 def edges_of(shape: Shape, name: str, folded: frozenset[str]) -> list[str]:

@@ -37,7 +37,7 @@ class BreakpointsPanel:
         )
         with ui.element('div').classes('breakpoints'):
             with ui.element('div').classes('breakpoints-head') as self._head:
-                button('Add breakpoint', icon='add', kind='small').on('click', self._add)
+                button('Add breakpoint', icon='add', kind='small').on('click', setting.add)
                 ui.element('span').classes('grow')
                 self._clear = button('Remove all', kind='small quiet danger')
                 self._clear.on('click', self._ask_to_clear)
@@ -82,9 +82,6 @@ class BreakpointsPanel:
             notes.append(OVER if view.status.ended else f'{why}.' if why else ELSEWHERE)
         self._note.show(' '.join(notes))
         self._note.set_visibility(bool(notes))
-
-    async def _add(self) -> None:
-        await self._breakpoints.add()
 
     async def _ask_to_clear(self) -> None:
         found: Sequence[Breakpoint] = self._controller.view.breakpoints if self._controller.view else ()

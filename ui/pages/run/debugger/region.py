@@ -49,7 +49,6 @@ class RegionControls:
             self._others.tooltip(HINT)
             self._others.on('click', self._toggle_others)
         self._bar.set_visibility(False)
-        self._shown: tuple[bool, ...] = ()
         controller.on_change(self.show)
         self.show()
 

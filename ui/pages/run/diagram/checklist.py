@@ -118,7 +118,7 @@ class PlanChecklist:
             await self._seek(self._history.finished[name])
 
     def _draw_result(self, path: str, result: str) -> None:
-        with disclosure(self._opened, path, excerpt(result, 120), '', 'plan-text'):
+        with disclosure(self._opened, path, excerpt(result), '', 'plan-text'):
             draw_markdown(result, 'Result')
 
 

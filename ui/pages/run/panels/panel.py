@@ -37,7 +37,7 @@ class Panel:
     """Triggers for which it has controls, so that the page needs no button for them."""
 
     def __init__(self, setup: PanelSetup) -> None:
-        self.setup = setup
+        """Draw the panel."""
 
     @property
     def query(self) -> Mapping[str, str]:

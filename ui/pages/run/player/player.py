@@ -64,8 +64,8 @@ class Player:
             speeds = {str(speed): text for speed, text in SPEEDS.items()}
             self._speed = NativeSelect(speeds, value='1').classes('speed').props('aria-label="Speed"')
             self._draw_jumps()
-            self._link = self._draw_button('link', 'Copy link to this step', None)
-            self._link.classes('player-link').on('click', self._on_copy, js_handler=COPY)
+            copy = button('', icon='link', kind='quiet player-link', label='Copy link to this step')
+            copy.on('click', self._on_copy, js_handler=COPY)
             self._live = button('Live', icon='sensors', kind='live', label='Go live (L)')
             self._live.on('click', lambda: self._jump_to(None))
             self.viewers = Viewers(viewer, seek)
@@ -208,11 +208,8 @@ class Player:
                     self._loop = ui.checkbox('Loop')
             popover.on('show', self._update_jumps)
 
-    def _draw_button(self, icon: str, label: str, act: Callable[[], Awaitable[None]] | None) -> ui.element:
-        made = button('', icon=icon, kind='quiet', label=label)
-        if act:
-            made.on('click', act)
-        return made
+    def _draw_button(self, icon: str, label: str, act: Callable[[], Awaitable[None]]) -> ui.element:
+        return button('', icon=icon, kind='quiet', label=label).on('click', act)
 
     def _update_jumps(self) -> None:
         if self._view is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -188,9 +188,7 @@ def measure_agreement(
     elif before is not None:
         step = found.share - before.share
         trend = 'closer' if step > 0 or (step == 0 and found.conceded) else 'apart' if step < 0 else 'same'
-    return Agreement(
-        verdict=found.verdict, best=found.best, ranked=found.ranked, conceded=found.conceded, trend=trend
-    )
+    return replace(found, trend=trend)
 
 
 def _rank_agreement(rankings: Sequence[Sequence[Any]]) -> float | None:

@@ -48,7 +48,7 @@ class Decision:
             Text('p', text)
             match view.waiting:
                 case name if name == FILES:
-                    self._draw_files(_offered_files(view, found))
+                    self._draw_files(_offered_files(found))
                 case name if name == CONFLICTS:
                     self._draw_conflicts(view)
 
@@ -121,7 +121,7 @@ QUESTIONS = {
 """Title and explanation of a question, by the `waiting` of the run."""
 
 
-def _offered_files(view: View, found: Sequence[Candidate]) -> dict[str, dict[str, str]]:
+def _offered_files(found: Sequence[Candidate]) -> dict[str, dict[str, str]]:
     """Return the versions that can be merged for each path that differs from the best candidate's."""
     best = next((candidate for candidate in found if candidate.picked), None)
     mine = best.latest.digests if best and best.latest else {}

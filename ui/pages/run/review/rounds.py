@@ -37,7 +37,7 @@ class DebateTable:
         self._cells: dict[tuple[str, int], ui.element] = {}
         self._ended: object = None
         with ui.element('section').classes('debate') as self.root:
-            with ui.element('div').classes('verdict-head') as self._head:
+            with ui.element('div').classes('verdict-head'):
                 self._title = Text('h2', '')
                 self._short = ui.element('span').classes('verdict-head')
             set_attributes(self.root, aria_labelledby=self._title.html_id)

@@ -62,12 +62,12 @@ class Drafts(LazyPanel):
                 draw_markdown(f'{draft.summary}\n{listed}', f'Review of draft {draft.number}')
             if before is not None:
                 self._draw_difference(draft, before)
-            with disclosure(self._unfolded, f'text {draft.number}', 'Text', 'draft-fold', 'draft-text'):
+            with disclosure(self._unfolded, f'text {draft.number}', 'Text', 'panel-fold'):
                 draw_markdown(draft.text, f'Text of draft {draft.number}')
 
     def _draw_difference(self, draft: Draft, before: Draft) -> None:
         title = f'What changed since draft {before.number}'
-        with disclosure(self._unfolded, f'changes {draft.number}', title, 'draft-fold', 'draft-changes'):
+        with disclosure(self._unfolded, f'changes {draft.number}', title, 'panel-fold'):
             sides = ui.element('div').classes('draft-sides')
 
         async def compare() -> None:

@@ -125,7 +125,7 @@ class Supervision(LazyPanel):
                     draw_markdown(text, 'Supervisor’s assessment')
 
     def _draw_fold(self, key: str, title: str) -> ui.element:
-        return disclosure(self._unfolded, key, title, 'oversight-fold', 'oversight-text')
+        return disclosure(self._unfolded, key, title, 'panel-fold')
 
     def _draw_link(self, seq: int) -> None:
         if seq:

@@ -6,7 +6,7 @@ from nicegui import ui
 
 from engine import Conductor
 from engine.records import RunId
-from ui.components.theme import notice
+from ui.components.theme import text_notice
 from ui.formatting.debugger import ELSEWHERE
 
 
@@ -22,8 +22,8 @@ class ErrorBanner:
         """Show a problem; '' clears it."""
         self._root.clear()
         if text:
-            with self._root, notice('wait', icon):
-                ui.label(text)
+            with self._root:
+                text_notice('wait', icon, text)
 
     def warn(self, problem: str, *, runs_here: bool) -> None:
         """Warn that a run cannot be journaled; '' clears it. `runs_here` says whether this server runs it."""

@@ -9,7 +9,7 @@ from nicegui import ui
 from engine.errors import WorkspaceError
 from engine.workspace import FileChange
 from ui.components.elements import Code, FileTree
-from ui.components.theme import notice
+from ui.components.theme import text_notice
 from ui.components.widgets import Text
 from ui.formatting.files import diff_rows, entry_line, omission_reason, summarize_changes
 
@@ -39,8 +39,8 @@ class FileChanges:
         try:
             found = await reading
         except WorkspaceError as error:
-            with self._problem, notice('fail', 'folder_off'):
-                ui.label(str(error))
+            with self._problem:
+                text_notice('fail', 'folder_off', str(error))
         if turn != self._read_number:
             return
         self._entries = {entry.path: entry for entry in found}

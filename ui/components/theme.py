@@ -233,6 +233,12 @@ def notice(kind: str, icon: str) -> Iterator[None]:
             yield
 
 
+def text_notice(kind: str, icon: str, text: str) -> None:
+    """Draw a permanent message that is one text."""
+    with notice(kind, icon):
+        Text('p', text)
+
+
 def empty_state(icon: str, text: str) -> None:
     """Draw a placeholder where there is nothing yet."""
     with ui.element('div').classes('empty'):

@@ -12,7 +12,7 @@ from nicegui.events import UploadEventArguments
 
 from engine import EngineError
 from ui.components.dialogs import await_answer, dialog_frame
-from ui.components.theme import button, notice
+from ui.components.theme import button, notice, text_notice
 from ui.components.widgets import Text, set_attributes, text_link
 from ui.exports.text import import_message
 from ui.web.backend import Backend
@@ -122,5 +122,5 @@ class ImportDialog:
     def _show_problem(self, name: str, problem: str) -> None:
         if self._found.is_deleted:
             return
-        with self._found, notice('fail', 'error_outline'):
-            Text('p', f'{name} was not imported: {problem}.' if name else problem)
+        with self._found:
+            text_notice('fail', 'error_outline', f'{name} was not imported: {problem}.' if name else problem)

@@ -11,7 +11,7 @@ from engine.errors import NotAllowed
 from ui.access.access import Access
 from ui.access.caller import IDENTITY, Caller, Identity, Role
 from ui.components.dialogs import await_answer, confirm, dialog_frame, draw_dialog_actions
-from ui.components.theme import button, frame, notice, page_head
+from ui.components.theme import button, frame, page_head, text_notice
 from ui.components.widgets import NativeSelect, Text, label, set_attributes
 from ui.pages.accounts.parts import ACCOUNTS, card_form, field, moment, table
 from ui.web.backend import Backend
@@ -33,8 +33,7 @@ def register(backend: Backend) -> None:
         with frame('Accounts'):
             page_head('Accounts', 'Who can log in and what they can do. Changes take effect immediately.')
             if refused := await refusal(backend, identity):
-                with notice('fail', 'block'):
-                    Text('p', refused)
+                text_notice('fail', 'block', refused)
                 return
             assert backend.access is not None and identity is not None
             page = AccountList(backend.access, identity)

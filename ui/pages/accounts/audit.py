@@ -11,7 +11,7 @@ from nicegui import app, ui
 from engine.errors import NotAllowed
 from ui.access.audit_log import AuditLine, AuditQuery, as_csv, as_json_lines
 from ui.access.caller import IDENTITY, Role
-from ui.components.theme import empty_state, frame, notice, page_head
+from ui.components.theme import empty_state, frame, page_head, text_notice
 from ui.components.widgets import Text, label, text_input, text_link
 from ui.pages.accounts.accounts import refusal
 from ui.pages.accounts.parts import AUDIT, Table, table
@@ -33,8 +33,7 @@ def register(backend: Backend) -> None:
                 'Audit log', 'Who did what, newest first. Events sent to a run are also in its journal.'
             )
             if refused := await refusal(backend, IDENTITY.get()):
-                with notice('fail', 'block'):
-                    Text('p', refused)
+                text_notice('fail', 'block', refused)
                 return
             assert backend.access is not None
             given = {name: request.query_params.get(name, '')[:200] for name in FILTERS}

@@ -14,7 +14,7 @@ from ui.components.diagram.overlays import Decoration, Layer, aggregate, visible
 from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
-from ui.components.theme import notice
+from ui.components.theme import text_notice
 from ui.components.widgets import Text
 from ui.formatting.steps import edge_name
 from ui.formatting.values import count
@@ -39,8 +39,7 @@ class ComparisonChart:
                         ui.element('i').props('aria-hidden="true"')
                         Text('span', text)
             if not has_graphviz():
-                with notice('wait', 'account_tree'):
-                    ui.label(GRAPHVIZ_MISSING)
+                text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
             if a.pattern == b.pattern:
                 self._charts.append(_Chart(merge_shapes([a, b]), (0, 1), '', on_pick))
             else:

@@ -10,7 +10,7 @@ from engine import Transition
 from engine.history import Row
 from engine.records import message_of
 from ui.components.elements import DiffText
-from ui.components.theme import empty_state, notice
+from ui.components.theme import empty_state, text_notice
 from ui.components.widgets import Text, text_link
 from ui.formatting.comparison import FACETS, KINDS
 from ui.formatting.plain_markdown import plain_markdown
@@ -105,8 +105,7 @@ def _describe(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:
     _head(side, step.seq)
     Text('b', headline(step), 'step-title')
     if step.event.data.get('error'):
-        with notice('fail', 'error_outline'):
-            ui.label(short_json(str(step.event.data['error']), MAX_TEXT))
+        text_notice('fail', 'error_outline', short_json(str(step.event.data['error']), MAX_TEXT))
     with ui.element('div').classes('moves'):
         for edge in step.edges:
             with ui.element('div').classes('move'):

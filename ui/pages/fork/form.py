@@ -11,7 +11,7 @@ from engine.history import CostEstimate, ForkOverrides
 from engine.records import RunId
 from ui.components.dialogs import confirm
 from ui.components.forms.form import Form
-from ui.components.theme import button, notice
+from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes, set_class, text_input
 from ui.formatting.forks import cost_sentence
 from ui.pages.fork.variant import Origin, Variant
@@ -219,8 +219,8 @@ class ForkForm:
     def _show_problem(self, problem: str) -> None:
         self._problem.clear()
         if problem:
-            with self._problem, notice('fail', 'error_outline'):
-                ui.label(problem)
+            with self._problem:
+                text_notice('fail', 'error_outline', problem)
 
     def _show_cost(self, free: bool, words: str) -> None:
         self._icon.props(f'name={"savings" if free else "payments"}')

@@ -10,7 +10,7 @@ from engine.records import RunId, RunInfo, Shape, View
 from ui.components.diagram.folding import default_folds
 from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.components.elements import Diagram
-from ui.components.theme import FORM_KEYS, frame, notice, page_head
+from ui.components.theme import FORM_KEYS, frame, page_head, text_notice
 from ui.components.widgets import Text
 from ui.formatting.forks import turn_sentence
 from ui.formatting.steps import headline
@@ -70,11 +70,13 @@ def _head(info: RunInfo, step: int, asked: int) -> None:
         back=(f'/runs/{info.id}?at={begin}', f'{info.title}, step {begin}'),
     )
     if asked > step:
-        with notice('info', 'info'):
-            ui.label(f'The run had ended at step {asked}; step {step} is the last one it can continue from.')
+        text_notice(
+            'info',
+            'info',
+            f'The run had ended at step {asked}; step {step} is the last one it can continue from.',
+        )
     elif 0 < asked < step:
-        with notice('info', 'info'):
-            ui.label(turn_sentence(asked, step))
+        text_notice('info', 'info', turn_sentence(asked, step))
 
 
 async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
@@ -83,8 +85,7 @@ async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
             Text('h2', f'Step {step.seq}: {headline(step)}' if step else 'Before the first step', id='chart')
         with ui.element('div').classes('launch-diagram'):
             if not has_graphviz():
-                with notice('wait', 'account_tree'):
-                    ui.label(GRAPHVIZ_MISSING)
+                text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
                 return
             drawn = await svg(shape, folded=default_folds(shape))
             drawing = Diagram(drawn, title=shape.title, states=[state.path for state in shape.states])

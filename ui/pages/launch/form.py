@@ -20,7 +20,7 @@ from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.forms.form import Form
 from ui.components.menus import PickerItem, picker
-from ui.components.theme import button, notice
+from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.values import ago
 from ui.pages.launch.efforts import Efforts
@@ -330,8 +330,8 @@ class LaunchForm:
         except InvalidInput as error:
             self._show_problems(error.problems)
         except EngineError as error:
-            with self._problem, notice('fail', 'error'):
-                Text('p', f'The run could not be started: {error}. Your input is kept.')
+            with self._problem:
+                text_notice('fail', 'error', f'The run could not be started: {error}. Your input is kept.')
         else:
             self._ready = False  # Lists that load only now would save the draft again.
             self._debounce.deactivate()
@@ -349,8 +349,8 @@ class LaunchForm:
         }
         found: dict[str, dict[str, str]] = {part: {} for part in ('', *parts)}
         if problem := problems.get('replay', ''):
-            with self._problem, notice('fail', 'error'):
-                Text('p', f'The run could not be started: {problem}.')
+            with self._problem:
+                text_notice('fail', 'error', f'The run could not be started: {problem}.')
         for name, problem in problems.items():
             part, _, field = name.partition('.')
             found[part if part in parts else ''][field if part in parts else name] = problem

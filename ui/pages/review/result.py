@@ -10,7 +10,7 @@ from engine import Conductor, EngineError
 from engine.history import Mergeable, Pick
 from engine.workspace import MergePreview, Resolution, format_patch
 from ui.components.dialogs import confirm
-from ui.components.theme import button, notice
+from ui.components.theme import button, notice, text_notice
 from ui.components.widgets import Text, label, text_input
 from ui.formatting.merging import pull_request
 from ui.formatting.values import as_sentence, count
@@ -172,10 +172,10 @@ class Result:
             self._show_problem(str(error))
             return
         self._forget_merge()
-        with self._place, notice('ok', 'check'):
-            Text('p', f'Merged into {preview.branch}: commit {commit[:12]}.')
+        with self._place:
+            text_notice('ok', 'check', f'Merged into {preview.branch}: commit {commit[:12]}.')
 
     def _show_problem(self, problem: str) -> None:
         self._problem.clear()
-        with self._problem, notice('fail', 'error'):
-            Text('p', as_sentence(problem))
+        with self._problem:
+            text_notice('fail', 'error', as_sentence(problem))

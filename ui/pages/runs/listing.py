@@ -13,7 +13,7 @@ from nicegui.element import Element
 from engine import EngineError
 from engine.records import RunId, RunInfo, RunPage, RunQuery
 from ui.components.debounce import create_page_task
-from ui.components.theme import button, empty_state, notice
+from ui.components.theme import button, empty_state, text_notice
 from ui.components.widgets import Text, set_attributes, text_link
 from ui.pages.runs.actions import RunActions
 from ui.pages.runs.filters import FilterBar, Filters
@@ -216,11 +216,8 @@ class RunList:
         self._problem_place.clear()
         if problem:
             self._skeleton.set_visibility(False)
-            with self._problem_place, notice('fail', 'error'):
-                Text(
-                    'p',
-                    f'Runs cannot be loaded: {problem}. Retrying every second.',
-                )
+            with self._problem_place:
+                text_notice('fail', 'error', f'Runs cannot be loaded: {problem}. Retrying every second.')
 
     def _draw_traffic_link(self) -> Element:
         """Link to the traffic of the pattern, if one is chosen."""

@@ -10,7 +10,7 @@ from engine import EngineError
 from engine.records import RunId
 from ui.access.caller import IDENTITY, Role
 from ui.components.dialogs import confirm
-from ui.components.theme import button, empty_state, frame, notice, page_head
+from ui.components.theme import button, empty_state, frame, page_head, text_notice
 from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.values import as_sentence, count
 from ui.pages.accounts.parts import moment, table
@@ -169,5 +169,6 @@ def _draw_service(worker: WorkerInfo) -> None:
 
 
 def _draw_problem(problem: str) -> None:
-    with notice('fail', 'block'):
-        Text('p', f'{problem}. Active runs continue; no others are placed until Temporal answers.')
+    text_notice(
+        'fail', 'block', f'{problem}. Active runs continue; no others are placed until Temporal answers.'
+    )

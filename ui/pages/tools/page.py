@@ -10,7 +10,7 @@ from nicegui import ui
 from engine.errors import ToolError
 from engine.tools import Tool, ToolRegistry, missing_requirement
 from ui.components.forms.schemas import arguments, draw_arguments
-from ui.components.theme import FORM_KEYS, empty_state, frame, notice, page_head
+from ui.components.theme import FORM_KEYS, empty_state, frame, page_head, text_notice
 from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.steps import role_title
 from ui.formatting.values import count, first_sentence
@@ -30,8 +30,7 @@ def register(backend: Backend) -> None:
         with frame('Tools', here='/tools'):
             page_head('Tools', 'What agents can do, and who can do it. Try any tool by hand.')
             for warning in ToolRegistry(backend().catalog.tools.values()).warnings():
-                with notice('wait', 'link_off'):
-                    Text('p', f'{warning}.')
+                text_notice('wait', 'link_off', f'{warning}.')
             toolbox = ToolList(backend, request.query_params)
             _roles(all_agents(backend().catalog))
             toolbox.draw_servers()

@@ -13,7 +13,7 @@ from engine.tools import Tool
 from ui.components.debounce import create_page_task
 from ui.components.forms.fields import Field
 from ui.components.forms.form import Form
-from ui.components.theme import button, notice
+from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import byte_size, count, short_duration
 from ui.pages.launch.form import RUN_KEYS
@@ -50,8 +50,7 @@ class TryTool:
         with ui.element('div').classes('card try-form') as box:
             Text('h2', 'Try it')
             if off:
-                with notice('wait', 'block'):
-                    Text('p', f'Unavailable here: {off.rstrip(".")}.')
+                text_notice('wait', 'block', f'Unavailable here: {off.rstrip(".")}.')
             self._draw_notices()
             self._form = Form(tool.arguments, on_change=lambda: None)
             self._model = self._draw_model() if 'model' in tool.needs else None
@@ -81,11 +80,11 @@ class TryTool:
     def _draw_notices(self) -> None:
         tool = self._tool
         if tool.approval:
-            with notice('wait', 'front_hand'):
-                Text('p', 'Agents need approval for each call. Here, your click is the approval.')
+            text_notice(
+                'wait', 'front_hand', 'Agents need approval for each call. Here, your click is the approval.'
+            )
         if tool.side_effects and tool.category not in CONFINED:
-            with notice('wait', 'warning'):
-                Text('p', 'It has side effects outside Hemicycle: a call from here is real.')
+            text_notice('wait', 'warning', 'It has side effects outside Hemicycle: a call from here is real.')
         elif tool.side_effects:
             Text('p', 'It only changes files in your scratch folder.', 'muted')
         else:

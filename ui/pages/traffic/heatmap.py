@@ -13,7 +13,7 @@ from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
-from ui.components.theme import button, notice
+from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.steps import duration
 from ui.pages.traffic.heatmap_badges import MODES, Mode, heat_layer, percent, scale_ends
@@ -101,8 +101,7 @@ class Heatmap:
             save_menu(lambda: self._shape, lambda: self.folded)
         with self._body:
             if not has_graphviz():
-                with notice('wait', 'account_tree'):
-                    ui.label(GRAPHVIZ_MISSING)
+                text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
             self._drawing = Diagram(
                 '',
                 title=shape.title,

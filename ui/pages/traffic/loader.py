@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import EngineError
 from engine.records import RunQuery, Traffic
 from ui.components.debounce import create_page_task
-from ui.components.theme import button, notice
+from ui.components.theme import button, text_notice
 from ui.components.widgets import Text
 from ui.web.backend import Backend
 
@@ -84,5 +84,5 @@ class TrafficLoader:
         self._problem.clear()
         if problem:
             self._box.set_visibility(False)
-            with self._problem, notice('fail', 'error'):
-                Text('p', problem)
+            with self._problem:
+                text_notice('fail', 'error', problem)

@@ -11,7 +11,7 @@ from engine import Status
 from engine.history import merge_shapes
 from engine.records import RunQuery, Shape, Traffic
 from ui.components.tabs import Tabs
-from ui.components.theme import button, notice
+from ui.components.theme import button, notice, text_notice
 from ui.components.widgets import Text, text_link
 from ui.formatting.values import STATUS_TEXT, count
 from ui.pages.runs.filters import FilterBar, Filters
@@ -125,8 +125,7 @@ class TrafficView:
         self._notes.clear()
         with self._notes:
             if traffic.forks:
-                with notice('info', 'call_split'):
-                    Text('p', f'{fork_note(traffic)}.')
+                text_notice('info', 'call_split', f'{fork_note(traffic)}.')
             if len(traffic.shapes) > 1:
                 with notice('info', 'account_tree'):
                     usual = f'The most common one has {traffic.shapes[0][1]:,} runs.'

@@ -14,7 +14,7 @@ from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, high
 from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import FIT_ACTIVE, zoom_buttons
 from ui.components.elements import Diagram
-from ui.components.theme import button, notice
+from ui.components.theme import button, text_notice
 from ui.components.widgets import set_attributes
 from ui.formatting.steps import active_text
 from ui.formatting.values import status_text
@@ -71,8 +71,7 @@ class ChartPane:
                 self._size.on('click', self._enlarge)
             with ui.element('div').classes('panel-body flat'):
                 if not has_graphviz():
-                    with notice('wait', 'account_tree'):
-                        ui.label(GRAPHVIZ_MISSING)
+                    text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
                 self._drawing = Diagram(
                     '',
                     title=self._shape.title,

@@ -13,7 +13,7 @@ from engine.records import Change, Shape, View
 from ui.components.debounce import create_page_task
 from ui.components.elements import Engagement, JsonTree
 from ui.components.tabs import Tabs
-from ui.components.theme import button, empty_state, notice
+from ui.components.theme import button, empty_state, text_notice
 from ui.components.widgets import Text
 from ui.formatting.changes import change_title, value_html, wordings
 from ui.formatting.debugger import pause_sentence
@@ -166,8 +166,7 @@ class Inspector:
         facts += [f'attempt {step.event.attempt}'] if step.event.attempt > 1 else []
         ui.label(' · '.join(facts)).classes('muted small')
         if step.event.data.get('error'):
-            with notice('fail', 'error_outline'):
-                ui.label(str(step.event.data['error']))
+            text_notice('fail', 'error_outline', str(step.event.data['error']))
         for mark in marks_of(step, {}):
             if mark.kind in DETAILED:
                 ui.label(pause_sentence(mark.text)).classes(f'step-reason mark-{mark.kind}')

@@ -12,7 +12,7 @@ from engine.errors import WorkspaceError
 from engine.records import View
 from engine.workspace import FileChange, FileVersion, is_own_work
 from ui.components.elements import Code, FileTree
-from ui.components.theme import button, empty_state, notice
+from ui.components.theme import button, empty_state, text_notice
 from ui.components.widgets import NativeSelect, Text, link, set_attributes
 from ui.formatting.files import (
     diff_rows,
@@ -250,5 +250,5 @@ class Files:
     def _warn(self, problem: str) -> None:
         self._problem.clear()
         if problem:
-            with self._problem, notice('fail', 'folder_off'):
-                ui.label(problem)
+            with self._problem:
+                text_notice('fail', 'folder_off', problem)

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from engine.records import View
 from ui.components.elements import DiffText, draw_markdown
-from ui.components.theme import button, empty_state, notice
+from ui.components.theme import button, empty_state, text_notice
 from ui.components.widgets import Text
 from ui.formatting.usage import UNKNOWN, dollars
 from ui.formatting.values import short_duration
@@ -127,8 +127,7 @@ def _draw_output(side: Side, letter: str | None, pieces: Sequence[Piece] | None)
         section.props('tabindex="0"').props['aria-label'] = f'Output: {_name(side)}'
         Text('h3', _name(side))
         if side.get('problem'):
-            with notice('fail', 'error_outline'):
-                ui.label(str(side['problem']))
+            text_notice('fail', 'error_outline', str(side['problem']))
         if pieces and letter:
             DiffText(pieces, letter)
         elif side.get('output'):

@@ -29,7 +29,7 @@ from engine.journal import MemoryJournal, Retention
 from engine.records import Change, RunId, RunInfo, RunQuery
 from tests.golden.traces import FOLDER
 from tests.support.api import serve_api
-from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply, until
+from tests.support.harness import FakeModel, Lone, catalog, completed_run, pipeline_reply, until
 from ui.api.access import PREFIX
 from ui.api.client import HttpConductor
 from ui.web.backend import Backend
@@ -85,8 +85,7 @@ class served:
 
 
 async def run_to_end(conductor: Conductor, pattern: str = 'lone', **more: Any) -> RunId:
-    run = (await conductor.start(pattern, TASK if pattern == 'pipeline' else None, **more)).id
-    await conductor.result(run)
+    run = await completed_run(conductor, pattern, TASK if pattern == 'pipeline' else None, **more)
     return run
 
 

@@ -17,7 +17,7 @@ from engine.journal import MemoryJournal
 from engine.records import RunId
 from engine.workspace.git.merge import Resolution
 from tests.contract.test_facade import served
-from tests.support.harness import FakeModel, catalog
+from tests.support.harness import FakeModel, catalog, completed_run
 from tests.support.teams.merging import ONE, TEXT, Making, git, make_project
 from ui.api.client import HttpConductor
 
@@ -53,8 +53,7 @@ async def conductor(here: Conductor, url: str, request: pytest.FixtureRequest) -
 
 @pytest.fixture
 async def run(here: Conductor, project: Path) -> RunId:
-    run = (await here.start('making', project=str(project))).id
-    await here.result(run)
+    run = await completed_run(here, 'making', project=str(project))
     return run
 
 

@@ -7,15 +7,35 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from engine import Conductor, Event, Pattern, Transition
+from engine import Conductor, Event, Pattern, Status, Transition
 from engine.agents.chart import agent
 from engine.history import ForkOverrides
 from engine.history.audit import recorded_fields, without_new_fields
+from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
 from engine.records import Change, RunId
-from tests.support.harness import calls
+from tests.support.clocks import IdleClock
+from tests.support.harness import FakeModel, Lone, calls, catalog, completed_run
 
 PLAYED = ForkOverrides(after='recorded', beyond='stop')
+
+
+def here(model: FakeModel, journal: MemoryJournal | None = None, *patterns: type[Pattern]) -> Conductor:
+    return Conductor(journal or MemoryJournal(), catalog=catalog(model, *patterns), clock=IdleClock())
+
+
+async def run_pipeline(conductor: Conductor) -> tuple[RunId, int]:
+    """Run a pipeline; return it and the step at which its first review starts."""
+    run = await completed_run(conductor, 'pipeline', {'task': 'Count the bees'}, tags=('bees',))
+    steps = await conductor.transitions(run)
+    return run, next(step.seq for step in steps if 'reviewing.thinking' in step.active)
+
+
+async def cut_run(conductor: Conductor, run: RunId, count: int) -> RunId:
+    """Create a run that has only the first steps of another."""
+    info = replace(await conductor.info(run), id=RunId(f'cut{count}'), parent=run, parent_at=count, seq=count)
+    await conductor.journal.fork(replace(info, status=Status.CANCELLED), await conductor.journal.shape(run))
+    return info.id
 
 
 def normalize(steps: Iterable[Transition], fields: set[str] | None = None) -> list[dict[str, Any]]:
@@ -80,6 +100,12 @@ async def forks_alike(conductor: Conductor, run: RunId) -> int:
         await conductor.journal.delete(fork)
         await conductor.workspaces.delete(fork)
     return 1 + len(ends)
+
+
+class Counting(Lone):
+    """One agent with a tool."""
+
+    states = [agent('working', prompt='ask', tools=('calculator',)), *Lone.states[1:]]
 
 
 class Pair(Pattern):

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from engine import Conductor, Status
-from engine.agents.chart import agent
+from engine import Status
 from engine.errors import ModelError
 from engine.history import ForkOverrides
-from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
 from engine.records import Change, RunId
-from tests.support.clocks import IdleClock
-from tests.support.forks import Pair, working
-from tests.support.harness import FakeModel, Lone, calls, catalog, to_the_end, until
+from tests.support.forks import Counting, Pair, cut_run, here, working
+from tests.support.harness import FakeModel, calls, to_the_end, until
 
 pytestmark = pytest.mark.slow
 WAYS = ('recorded', 'live', 'simulated')
-
-
-class Counting(Lone):
-    """One agent with a tool."""
-
-    states = [agent('working', prompt='ask', tools=('calculator',)), *Lone.states[1:]]
 
 
 class Two:
@@ -36,9 +26,8 @@ class Two:
 
     def __init__(self) -> None:
         self.real, self.playing = FakeModel(working, simulated=False), FakeModel(working)
-        made = catalog(self.playing, Pair)
-        made.models['real'] = self.real  # type: ignore[assignment]
-        self.conductor = Conductor(MemoryJournal(), catalog=made, clock=IdleClock())
+        self.conductor = here(self.playing, None, Pair)
+        self.conductor.catalog.models['real'] = self.real  # type: ignore[assignment]
 
     async def run_pair(self) -> RunId:
         run = (await self.conductor.start('pair', models={'': 'real'})).id
@@ -83,21 +72,12 @@ async def test_a_forecast_counts_model_calls(before: Any, after: Any, plays: Any
         assert await conductor.transitions(run) == original
 
 
-async def part_of(conductor: Conductor, run: RunId, count: int) -> RunId:
-    """Create a run that has only the first steps of another."""
-    info = replace(
-        await conductor.info(run), id=RunId(f'part{count}'), parent=run, parent_at=count, seq=count
-    )
-    await conductor.journal.fork(replace(info, status=Status.CANCELLED), await conductor.journal.shape(run))
-    return info.id
-
-
 @pytest.mark.parametrize('count', range(3, 13))
 async def test_a_fork_continues_as_configured_beyond_the_recording(count: int) -> None:
     two = Two()
     async with two.conductor as conductor:
         run = await two.run_pair()
-        part = await part_of(conductor, run, count)
+        part = await cut_run(conductor, run, count)
         steps = await conductor.transitions(run, after=count)
         left = sum('usage' in step.event.data for step in steps)
         for begin, beyond in itertools.product((0, 1, 2), ('live', 'simulated', 'stop')):
@@ -193,7 +173,7 @@ async def test_a_replayed_approval_holds_for_the_same_call_only(expression: str,
     model = FakeModel(
         lambda request: 'done' if request.hints.turn else calls(('calculator', {'expression': asked.pop(0)}))
     )
-    async with Conductor(MemoryJournal(), catalog=catalog(model, Counting), clock=IdleClock()) as conductor:
+    async with here(model, None, Counting) as conductor:
         run = (await conductor.start('counting', approvals='all')).id
         assert (await to_the_end(conductor, run)).status is Status.DONE
         fork = await conductor.fork(

@@ -6,24 +6,12 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, EventRefused, InvalidInput, Status
+from engine import EventRefused, InvalidInput, Status
 from engine.errors import ModelError
 from engine.history import ForkOverrides
-from engine.journal import MemoryJournal
 from engine.records import Change
-from tests.support.harness import FakeModel, HastyClock, Lone, calls, catalog, pipeline_reply, to_the_end
-
-
-def here(model: FakeModel, *patterns: Any) -> Conductor:
-    return Conductor(MemoryJournal(), catalog=catalog(model, *patterns), clock=HastyClock())
-
-
-async def run_pipeline(conductor: Conductor) -> tuple[Any, int]:
-    """Run a pipeline; return it and the step of its draft."""
-    run = (await conductor.start('pipeline', {'task': 'Count the bees'}, tags=('bees',))).id
-    await conductor.result(run)
-    steps = await conductor.transitions(run)
-    return run, next(step.seq for step in steps if 'reviewing.thinking' in step.active)
+from tests.support.forks import here, run_pipeline
+from tests.support.harness import FakeModel, Lone, calls, pipeline_reply, to_the_end
 
 
 async def test_an_edit_is_part_of_the_first_step_of_a_fork() -> None:
@@ -159,7 +147,7 @@ async def test_a_retry_repeats_the_failed_call_with_all_attempts() -> None:
     broken = ModelError('it is down', kind='server', retryable=True)
     replies: list[Any] = [calls(('calculator', {'expression': '1+1'})), *[broken] * 4, broken, 'done']
     model = FakeModel(lambda request: replies.pop(0))
-    async with here(model, Lone) as conductor:
+    async with here(model, None, Lone) as conductor:
         conductor.catalog.patterns['lone'] = Lone
         run = (await conductor.start('lone')).id
         assert (await conductor.result(run)).status is Status.FAILED

@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
 from typing import Any
 
-from engine import Breakpoint, Budget, Conductor, Pattern, Status, Transition
-from engine.agents.chart import agent
+from engine import Breakpoint, Budget, Conductor, Status, Transition
+from engine.clock import settle
 from engine.errors import ModelError
 from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.records import RunId
-from tests.support.clocks import IdleClock
-from tests.support.forks import PLAYED, forks_alike, normalize
-from tests.support.harness import FakeModel, Lone, calls, catalog, pipeline_reply, to_the_end, until
+from tests.support.forks import PLAYED, Counting, cut_run, forks_alike, here, normalize, run_pipeline
+from tests.support.harness import FakeModel, calls, pipeline_reply, to_the_end, until
 
 
 async def test_a_fork_without_edits_reaches_the_same_journal_at_every_step() -> None:
     model = FakeModel(pipeline_reply)
-    async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
+    async with here(model) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
         await to_the_end(conductor, run)
         asked = len(model.requests)
         assert await forks_alike(conductor, run) > 5
         assert len(model.requests) == asked
-
-
-class Counting(Lone):
-    """One agent with a tool."""
-
-    states = [agent('working', prompt='ask', tools=('calculator',)), *Lone.states[1:]]
-
-
-def here(model: FakeModel, journal: MemoryJournal | None = None, *patterns: type[Pattern]) -> Conductor:
-    return Conductor(journal or MemoryJournal(), catalog=catalog(model, *patterns), clock=IdleClock())
-
-
-async def run_pipeline(conductor: Conductor) -> tuple[RunId, int]:
-    """Run a pipeline; return it and the step at which its first review starts."""
-    run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
-    await conductor.result(run)
-    steps = await conductor.transitions(run)
-    return run, next(step.seq for step in steps if 'reviewing.thinking' in step.active)
 
 
 def roles(model: FakeModel) -> list[str]:
@@ -100,12 +79,10 @@ async def test_beyond_its_parent_a_fork_stops_or_continues() -> None:
         await conductor.cancel(run)
         last = (await conductor.info(run)).seq - 1
         assert last
-        journal = conductor.journal
-        parent = replace(await journal.info(run), id=RunId('cut'), status=Status.RUNNING, seq=last)
-        await journal.fork(replace(parent, parent=run, parent_at=last), await journal.shape(run))
+        part = await cut_run(conductor, run, last)
         asked = len(model.requests)
         fork = await conductor.fork(
-            RunId('cut'), 1, variation=ForkOverrides(after='recorded', beyond='stop'), title='stops'
+            part, 1, variation=ForkOverrides(after='recorded', beyond='stop'), title='stops'
         )
         await until(lambda: conductor._live.runs[fork].projection.status is Status.PAUSED)
         view = await conductor.view(fork)
@@ -116,7 +93,7 @@ async def test_beyond_its_parent_a_fork_stops_or_continues() -> None:
         steps = await conductor.transitions(fork)
         assert [step.event.name for step in steps if 'left' in step.event.data] == ['recover']
         assert await conductor.audit(fork)
-        freely = await conductor.fork(RunId('cut'), 1, variation=ForkOverrides(after='recorded'))
+        freely = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded'))
         assert (await conductor.result(freely)).status is Status.DONE
 
 
@@ -139,8 +116,7 @@ async def test_an_interrupted_replay_continues() -> None:
 
 async def steps_when_stopped(conductor: Conductor, fork: RunId) -> list[Transition]:
     """Wait until a fork's replay stops, and return its steps."""
-    for _ in range(200):
-        await asyncio.sleep(0)
+    await settle(200)
     return await conductor.transitions(fork)
 
 

@@ -8,27 +8,23 @@ from typing import Any
 
 import pytest
 
-from engine import Budget, Conductor, EventRefused, Pattern, Status
-from engine.agents.chart import agent
+from engine import Budget, Conductor, EventRefused, Status
+from engine.clock import settle
 from engine.errors import ModelError
 from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.records import Change, RunId
-from tests.support.clocks import IdleClock
-from tests.support.forks import PLAYED, Pair, forks_alike, normalize, working
-from tests.support.harness import FakeModel, Lone, calls, catalog, pipeline_reply, to_the_end, until
+from tests.support.forks import PLAYED, Counting, Pair, cut_run, forks_alike, here, normalize, working
+from tests.support.harness import (
+    FakeModel,
+    calls,
+    completed_run,
+    pipeline_reply,
+    to_the_end,
+    until,
+)
 
 pytestmark = pytest.mark.slow
-
-
-class Counting(Lone):
-    """One agent with a tool."""
-
-    states = [agent('working', prompt='ask', tools=('calculator',)), *Lone.states[1:]]
-
-
-def here(model: FakeModel, journal: Any = None, *patterns: type[Pattern]) -> Conductor:
-    return Conductor(journal or MemoryJournal(), catalog=catalog(model, *patterns), clock=IdleClock())
 
 
 async def copy_first_steps(journal: MemoryJournal, parent: RunId, run: RunId, count: int) -> MemoryJournal:
@@ -150,8 +146,7 @@ async def test_a_raised_budget_is_replayed_as_it_was() -> None:
 async def test_refused_events_do_not_stop_a_replay() -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
-        run = (await conductor.start('pair')).id
-        await conductor.result(run)
+        run = await completed_run(conductor, 'pair')
         fork = await conductor.fork(run, 1, variation=PLAYED)
         refused = 0
         while fork in conductor._live.runs:
@@ -168,17 +163,14 @@ async def test_refused_events_do_not_stop_a_replay() -> None:
 async def test_a_paused_fork_replays_nothing_before_it_is_resumed(at: int) -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
-        run = (await conductor.start('pair')).id
-        await conductor.result(run)
+        run = await completed_run(conductor, 'pair')
         fork = await conductor.fork(run, at, variation=PLAYED, paused=True)
-        for _ in range(200):
-            await asyncio.sleep(0)
+        await settle(200)
         info = await conductor.info(fork)
         assert (info.seq, info.status) == (at + 1, Status.PAUSED)
     async with here(model, journal, Pair) as heir:
         assert await heir.recover() == [fork]
-        for _ in range(200):
-            await asyncio.sleep(0)
+        await settle(200)
         assert (await heir.info(fork)).status is Status.PAUSED
         await heir.resume(fork)
         assert (await heir.result(fork)).status is Status.DONE
@@ -190,13 +182,10 @@ async def test_a_paused_fork_replays_nothing_before_it_is_resumed(at: int) -> No
 
 async def stuck(conductor: Conductor, model: FakeModel) -> RunId:
     """A fork that stops where its parent did."""
-    run = (await conductor.start('pair')).id
-    await conductor.result(run)
-    journal = conductor.journal
-    part = replace(await journal.info(run), id=RunId('part'), parent=run, parent_at=5, seq=5)
-    await journal.fork(replace(part, status=Status.CANCELLED), await journal.shape(run))
+    run = await completed_run(conductor, 'pair')
+    part = await cut_run(conductor, run, 5)
     model.requests.clear()
-    fork = await conductor.fork(part.id, 1, variation=ForkOverrides(after='recorded', beyond='stop'))
+    fork = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded', beyond='stop'))
     await until(lambda: conductor._live.runs[fork].projection.status is Status.PAUSED)
     return fork
 
@@ -215,22 +204,17 @@ async def test_one_resume_is_enough_to_go_live_even_after_a_restart() -> None:
 async def test_a_manual_pause_does_not_permit_going_live() -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
-        run = (await conductor.start('pair')).id
-        await conductor.result(run)
-        journal = conductor.journal
-        part = replace(await journal.info(run), id=RunId('part'), parent=run, parent_at=9, seq=9)
-        await journal.fork(replace(part, status=Status.CANCELLED), await journal.shape(run))
+        run = await completed_run(conductor, 'pair')
+        part = await cut_run(conductor, run, 9)
         model.requests.clear()
         variation = ForkOverrides(after='recorded', beyond='stop')
-        fork = await conductor.fork(part.id, 1, variation=variation, paused=True)
+        fork = await conductor.fork(part, 1, variation=variation, paused=True)
         await conductor.resume(fork)
         await conductor.send(fork, 'pause', data={'reason': 'lunch'})
-        for _ in range(200):
-            await asyncio.sleep(0)
+        await settle(200)
         assert (await conductor.view(fork)).stopped == 'lunch'
         await conductor.resume(fork)
-        for _ in range(2000):
-            await asyncio.sleep(0)
+        await settle(2000)
         assert (await conductor.view(fork)).status is Status.PAUSED and model.requests == []
 
 
@@ -238,8 +222,7 @@ async def test_a_manual_pause_does_not_permit_going_live() -> None:
 async def test_a_fork_interrupted_before_its_first_step_starts_as_requested(after: Any) -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
-        run = (await conductor.start('pair')).id
-        await conductor.result(run)
+        run = await completed_run(conductor, 'pair')
         change = Change(op='replace', path='/memory/said', value='mine')
         way = ForkOverrides(after=after, changes=[change])
         fork = await conductor.fork(run, 4, variation=way, paused=True, budget=Budget(tokens=500))

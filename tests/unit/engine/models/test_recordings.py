@@ -20,7 +20,7 @@ from engine.models.registry import ModelRegistry
 from engine.records import RunId
 from tests.models.reading import Pieces
 from tests.models.speech import OpenAISpeech, openai
-from tests.support.harness import FakeModel, HastyClock, Lone, catalog, first_steps, to_the_end
+from tests.support.harness import FakeModel, HastyClock, Lone, catalog, completed_run, first_steps, to_the_end
 from tests.unit.engine.agents.test_agent_chart import SEEN, good
 
 KEY = 'k-very-secret-1234'
@@ -161,8 +161,7 @@ async def test_a_scripted_run_is_recorded_and_replayed_in_the_same_way(place: Pl
 
 async def test_a_miss_names_the_difference_and_is_not_retried(place: Place) -> None:
     async with place.open() as conductor:
-        first = (await conductor.start('lone', models={'': FAR}, record=True)).id
-        await conductor.result(first)
+        first = await completed_run(conductor, 'lone', models={'': FAR}, record=True)
         place.recording(first).write_text(
             place.recording(first).read_text('utf-8').replace('do it', 'do that')
         )
@@ -188,8 +187,7 @@ async def test_a_miss_names_the_difference_and_is_not_retried(place: Place) -> N
 
 async def test_a_call_interrupted_by_a_crash_is_repeated_and_recorded_once(place: Place) -> None:
     conductor = place.open()
-    first = (await conductor.start('lone', models={'': FAR}, record=True)).id
-    await conductor.result(first)
+    first = await completed_run(conductor, 'lone', models={'': FAR}, record=True)
     # As if the process had died between the answer and its step: only the answer is recorded.
     steps = (await place.journal.info(first)).seq
     journal = await first_steps(place.journal, first, steps - 2)
@@ -201,8 +199,7 @@ async def test_a_call_interrupted_by_a_crash_is_repeated_and_recorded_once(place
         assert (await later.result(first)).status is Status.DONE
         assert place.provider.asked == 2
         assert len(read_exchanges(place.recording(first))) == 1
-        again = (await later.start('lone', replay=first)).id
-        await later.result(again)
+        again = await completed_run(later, 'lone', replay=first)
         steps = await later.transitions(again)
         assert [step.event.data['text'] for step in steps if 'text' in step.event.data] == ['answer 2']
     await conductor.workspaces.close()
@@ -210,8 +207,7 @@ async def test_a_call_interrupted_by_a_crash_is_repeated_and_recorded_once(place
 
 async def test_a_fork_inherits_earlier_recordings(place: Place) -> None:
     async with place.open() as conductor:
-        first = (await conductor.start('pair', models={'': FAR}, record=True)).id
-        await conductor.result(first)
+        first = await completed_run(conductor, 'pair', models={'': FAR}, record=True)
         steps = await conductor.transitions(first)
         asked = [step.seq for step in steps if step.event.data.get('text') == '']
         fork = await conductor.fork(first, asked[0])
@@ -225,10 +221,8 @@ async def test_a_fork_inherits_earlier_recordings(place: Place) -> None:
 
 async def test_a_fork_of_a_replay_goes_live(place: Place) -> None:
     async with place.open() as conductor:
-        first = (await conductor.start('lone', models={'': FAR}, record=True)).id
-        await conductor.result(first)
-        again = (await conductor.start('lone', replay=first)).id
-        await conductor.result(again)
+        first = await completed_run(conductor, 'lone', models={'': FAR}, record=True)
+        again = await completed_run(conductor, 'lone', replay=first)
         fork = await conductor.fork(again, 1)
         await conductor.result(fork)
         assert 'replay' not in (await conductor.info(fork)).options
@@ -237,8 +231,7 @@ async def test_a_fork_of_a_replay_goes_live(place: Place) -> None:
 
 async def test_a_recording_is_deleted_with_its_run_and_a_replay_keeps_its_own(place: Place) -> None:
     async with place.open() as conductor:
-        first = (await conductor.start('lone', models={'': FAR}, record=True)).id
-        await conductor.result(first)
+        first = await completed_run(conductor, 'lone', models={'': FAR}, record=True)
         again = (await conductor.start('lone', replay=first)).id
         await conductor.delete(first)
         await conductor.purge(first)

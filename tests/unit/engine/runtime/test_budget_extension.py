@@ -16,7 +16,7 @@ from engine import (
     Status,
 )
 from engine.clock import settle
-from tests.support.harness import FakeModel, Lone, in_turn, until
+from tests.support.harness import FakeModel, Lone, completed_run, in_turn, until
 from tests.unit.engine.runtime.test_budget import (
     conductor,
     make_gated_model,
@@ -102,8 +102,7 @@ async def test_an_invalid_extension_is_refused(more: dict[str, Any], problem: st
 async def test_an_ended_run_is_forked_rather_than_extended() -> None:
     model = FakeModel()
     async with conductor(model) as here:
-        run = (await here.start('rounds', budget=Budget(tokens=45, warn=0.5))).id
-        await here.result(run)
+        run = await completed_run(here, 'rounds', budget=Budget(tokens=45, warn=0.5))
         with pytest.raises(EventRefused, match='it is failed'):
             await here.extend(run, tokens=100)
         last = next(step.seq for step in await here.transitions(run) if step.event.name == 'exhaust')

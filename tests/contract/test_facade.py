@@ -85,8 +85,7 @@ class served:
 
 
 async def run_to_end(conductor: Conductor, pattern: str = 'lone', **more: Any) -> RunId:
-    run = await completed_run(conductor, pattern, TASK if pattern == 'pipeline' else None, **more)
-    return run
+    return await completed_run(conductor, pattern, TASK if pattern == 'pipeline' else None, **more)
 
 
 async def start_paused(conductor: Conductor, **more: Any) -> RunId:

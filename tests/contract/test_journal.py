@@ -335,7 +335,9 @@ async def test_a_transition_keeps_every_field(journal: Journal) -> None:
     full = step(
         1,
         time=1760000000.123456,
-        event=Event(name='done', at=StatePath('a.b'), data={'text': 'x' * 5000}, attempt=3, since=9),
+        event=Event(
+            name='done', at=StatePath('a.b'), data={'text': 'x' * 5000}, attempt=3, since=9, played=17
+        ),
         raised=True,
         left=(StatePath('a.b'), StatePath('a')),
         entered=(StatePath('c'),),
@@ -430,13 +432,6 @@ async def test_a_family_is_found_from_each_member(journal: Journal) -> None:
     assert await family('its-fork') == ['orphan', 'its-fork']
     with pytest.raises(UnknownRun):
         await journal.family(RunId('nobody'))
-
-
-async def test_the_replayed_step_is_recorded(journal: Journal) -> None:
-    info = await claim_run(journal)
-    sent = step(1, event=Event(name='done', at=StatePath('judging'), since=1, played=17))
-    await journal.append(info, [sent])
-    assert await journal.transitions(info.id) == [sent]
 
 
 async def test_annotating_changes_only_the_given_fields(journal: Journal) -> None:

@@ -9,7 +9,7 @@ import pytest
 from engine.errors import UnknownNote, UnknownRun
 from engine.journal.protocol import Journal
 from engine.records import PURGING, Note, RunId, RunQuery, Status
-from tests.contract.test_journal import SHAPE, claim_run, list_runs, run, seqs, step
+from tests.contract.test_journal import SHAPE, claim_run, list_runs, run, step
 
 ONE = RunId('one')
 
@@ -70,17 +70,6 @@ async def test_deleted_runs_have_a_separate_list(journal: Journal) -> None:
     assert (await journal.info(RunId('d'))).deleted == PURGING
     await journal.annotate(RunId('a'), deleted=0.0)
     assert await list_runs(journal) == ['b', 'a']
-
-
-async def test_a_fork_survives_the_deletion_of_its_parent(journal: Journal) -> None:
-    parent = await claim_run(journal, steps=4)
-    await journal.annotate(ONE, pinned=True)
-    await journal.fork(run('child', parent=parent.id, parent_at=3, seq=3), SHAPE)
-    await journal.annotate(ONE, deleted=9.0)
-    assert await list_runs(journal) == ['child']
-    await journal.delete(ONE)
-    assert await seqs(journal, 'child') == [1, 2, 3]
-    assert (await journal.info(RunId('child'))).parent == 'one'
 
 
 async def test_notes_are_ordered_by_step(journal: Journal) -> None:

@@ -31,6 +31,7 @@ from engine.records import (
     Traffic,
     Transition,
 )
+from tests.contract.test_journal import list_runs
 from tests.support.shapes import state
 
 SHAPE = Shape(
@@ -291,18 +292,14 @@ async def test_runs_are_listed_by_edge_and_state(journal: Journal) -> None:
     await failed.go('start', '', 'a')
     await failed.go('failed', 'a', 'bad', status=Status.FAILED)
     await survey(journal)
-
-    async def list_runs(**query: Any) -> list[str]:
-        return [info.id for info in (await journal.runs(RunQuery(**query))).runs]
-
-    assert await list_runs(edges=('a>end',)) == ['round', 'straight']
-    assert await list_runs(edges=('b.x>a',)) == ['round']
-    assert await list_runs(edges=('b.x',)) == []
-    assert await list_runs(edges=('b.x>a', 'a>bad')) == ['failed', 'round']
-    assert await list_runs(state='b') == ['round']
-    assert await list_runs(state='a') == ['failed', 'round', 'straight']
-    assert await list_runs(state='a', trouble=True) == ['failed']
-    assert await list_runs(state='a', edges=('a>end',), limit=1) == ['round']
+    assert await list_runs(journal, edges=('a>end',)) == ['round', 'straight']
+    assert await list_runs(journal, edges=('b.x>a',)) == ['round']
+    assert await list_runs(journal, edges=('b.x',)) == []
+    assert await list_runs(journal, edges=('b.x>a', 'a>bad')) == ['failed', 'round']
+    assert await list_runs(journal, state='b') == ['round']
+    assert await list_runs(journal, state='a') == ['failed', 'round', 'straight']
+    assert await list_runs(journal, state='a', trouble=True) == ['failed']
+    assert await list_runs(journal, state='a', edges=('a>end',), limit=1) == ['round']
     assert (await journal.runs(RunQuery(state='a', limit=1))).total == 3
     assert (await journal.traffic(RunQuery(edges=('b.x>a',)))).runs == 1
 

@@ -304,7 +304,7 @@ MUTATIONS = (
         module='storage.sqlite.writer',
         before="            and self._settings.synchronous == 'normal'\n",
         after='',
-        guards=(f'{WRITER}::test_synced_writes_are_not_made_on_the_loop',),
+        guards=('tests/unit/storage/test_short_commits.py::test_synced_commits_are_made_by_the_thread',),
     ),
     Mutation(
         name='let a stale owner write',

@@ -181,16 +181,6 @@ async def test_the_loop_keeps_running_while_the_writer_is_stuck(writer: Writer) 
     await held
 
 
-@pytest.mark.parametrize(('synchronous', 'here'), [('normal', True), ('full', False)])
-async def test_synced_writes_are_not_made_on_the_loop(tmp_path: Path, synchronous: Any, here: bool) -> None:
-    settings = Settings(database=tmp_path / 'synced.db', synchronous=synchronous)
-    prepare(settings)
-    writer = Writer(settings, GilYielder())
-    by = await writer.do(lambda connection: threading.current_thread(), is_short=lambda: True)
-    assert (by is threading.current_thread()) == here
-    await writer.close()
-
-
 async def test_the_loop_yields_only_while_a_thread_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     stood: list[float] = []
     monkeypatch.setattr('storage.sqlite.gil_yield.time.sleep', stood.append)

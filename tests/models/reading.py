@@ -51,6 +51,11 @@ class Read:
         return [event.id for event in self.events if isinstance(event, CallStarted)]
 
     @property
+    def failure(self) -> ModelError:
+        assert self.error, self.events
+        return self.error
+
+    @property
     def end(self) -> Completed:
         assert not self.error, self.error
         assert isinstance(self.events[-1], Completed)

@@ -238,10 +238,7 @@ async def test_a_call_says_why_it_waits_and_counts_those_ahead_of_it() -> None:
     ],
 )
 async def test_a_call_has_a_cost_where_it_is_known(prices: dict[str, Price], cost: float | None) -> None:
-    def answer(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=WHOLE)
-
-    line = EndpointClient(endpoint(), prices=Prices(own=prices), transport=httpx.MockTransport(answer))
+    line = EndpointClient(endpoint(), prices=Prices(own=prices), transport=answers(1_000_000))
     end = await complete(line)
     assert end.cost == (None if cost is None else pytest.approx(cost))
     await line.close()

@@ -66,9 +66,8 @@ async def test_a_connection_lost_mid_stream_is_an_error(speech: Speech) -> None:
         wire.drop()
 
     found = await serve_and_read(speech, script)
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable) == ('truncated', True)
-    assert found.error.usage is not None and found.error.usage.output == 4
+    assert (found.failure.kind, found.failure.retryable) == ('truncated', True)
+    assert found.failure.usage is not None and found.failure.usage.output == 4
     assert [event.text for event in found.events if isinstance(event, TextPiece)] == ['half']
 
 
@@ -120,19 +119,17 @@ async def test_text_that_goes_on_after_a_finish_reason_is_read(
 @pytest.mark.parametrize('cut', [False, True])
 async def test_a_clean_close_without_an_end_mark_is_an_error(speech: Speech, cut: bool) -> None:
     found = await whole(speech, speech.start, speech.say('half'), speech.say('more')[: -12 if cut else None])
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable) == ('truncated', True)
+    assert (found.failure.kind, found.failure.retryable) == ('truncated', True)
 
 
 async def test_an_empty_stream_is_an_error(speech: Speech) -> None:
     found = await whole(speech)
-    assert found.error is not None and found.error.kind == 'truncated'
+    assert found.failure.kind == 'truncated'
 
 
 async def test_an_end_mark_without_content_or_a_reason_is_an_error(speech: Speech) -> None:
     found = await whole(speech, speech.start, speech.end)
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable) == ('truncated', True)
+    assert (found.failure.kind, found.failure.retryable) == ('truncated', True)
     assert (await whole(speech, speech.start, speech.stop, speech.end)).end.reason == 'stop'
 
 
@@ -144,9 +141,8 @@ async def test_a_stall_in_mid_stream(speech: Speech) -> None:
 
     began = time.monotonic()
     found = await serve_and_read(speech, script, QUICK)
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable) == ('timeout', True)
-    assert 'sent nothing more for 0.15 s' in str(found.error)
+    assert (found.failure.kind, found.failure.retryable) == ('timeout', True)
+    assert 'sent nothing more for 0.15 s' in str(found.failure)
     assert time.monotonic() - began < 10
 
 
@@ -168,7 +164,7 @@ async def test_keep_alives_do_not_hide_a_stall(speech: Speech, keep_alive: bytes
             await asyncio.sleep(0.01)
 
     found = await serve_and_read(speech, script, QUICK)
-    assert found.error is not None and found.error.kind == 'timeout'
+    assert found.failure.kind == 'timeout'
 
 
 async def test_slow_headers_are_a_timeout(speech: Speech) -> None:
@@ -177,9 +173,8 @@ async def test_slow_headers_are_a_timeout(speech: Speech) -> None:
         await wire.gone()
 
     found = await serve_and_read(speech, script, QUICK)
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable) == ('timeout', True)
-    assert 'sent nothing for 0.15 s' in str(found.error)
+    assert (found.failure.kind, found.failure.retryable) == ('timeout', True)
+    assert 'sent nothing for 0.15 s' in str(found.failure)
 
 
 async def test_the_whole_call_has_a_timeout(speech: Speech) -> None:
@@ -191,8 +186,7 @@ async def test_the_whole_call_has_a_timeout(speech: Speech) -> None:
             await asyncio.sleep(0.01)
 
     found = await serve_and_read(speech, script, Timeouts(first=5, idle=5, total=0.2))
-    assert found.error is not None
-    assert 'more than 0.2 s' in str(found.error)
+    assert 'more than 0.2 s' in str(found.failure)
 
 
 async def test_a_slow_reader_is_not_a_stall(speech: Speech) -> None:
@@ -220,9 +214,8 @@ async def test_a_slow_reader_is_not_a_stall(speech: Speech) -> None:
 async def test_an_unreachable_endpoint_is_a_connection_error(speech: Speech) -> None:
     async with client() as http:
         found = await read(http, endpoint(speech.dialect, 'http://127.0.0.1:9/v1'))
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable) == ('connection', True)
-    assert '127.0.0.1:9 cannot be reached' in str(found.error)
+    assert (found.failure.kind, found.failure.retryable) == ('connection', True)
+    assert '127.0.0.1:9 cannot be reached' in str(found.failure)
 
 
 @pytest.mark.parametrize('leave', ['cancel', 'close'])

@@ -37,15 +37,14 @@ WORDS = [
 @pytest.mark.parametrize('word', WORDS)
 async def test_a_failed_finish_fails_the_call(word: str) -> None:
     found = await read(say('half'), finish(word), b'data: [DONE]\n\n')
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable, found.error.code) == ('server', True, word)
+    assert (found.failure.kind, found.failure.retryable, found.failure.code) == ('server', True, word)
 
 
 @pytest.mark.parametrize('native', ['MALFORMED_FUNCTION_CALL', 'error', 'OTHER'])
 async def test_a_failed_finish_disguised_by_a_proxy_fails_the_call(native: str) -> None:
     choice = {'index': 0, 'delta': {}, 'finish_reason': 'stop', 'native_finish_reason': native}
     found = await read(say('half'), openai(choices=[choice]), b'data: [DONE]\n\n')
-    assert found.error is not None and found.error.code == native
+    assert found.failure.code == native
     whole = {**choice, 'native_finish_reason': 'STOP'}
     assert (await read(say('all'), openai(choices=[whole]), b'data: [DONE]\n\n')).end.reason == 'stop'
 
@@ -58,15 +57,14 @@ async def test_a_failed_finish_of_anthropic_fails_the_call() -> None:
         SPEECHES[1].end,
         dialect='anthropic',
     )
-    assert found.error is not None and found.error.code == 'error'
+    assert found.failure.code == 'error'
 
 
 async def test_an_error_after_a_failed_finish_explains_it() -> None:
     error = openai(error={'message': 'upstream is gone', 'code': 502}, choices=[], usage=USED)
     found = await read(say('half'), finish('error'), error, b'data: [DONE]\n\n')
-    assert found.error is not None
-    assert str(found.error) == 'here: upstream is gone (HTTP 502)'
-    assert found.error.usage is not None and found.error.usage.total == 5
+    assert str(found.failure) == 'here: upstream is gone (HTTP 502)'
+    assert found.failure.usage is not None and found.failure.usage.total == 5
 
 
 @pytest.mark.parametrize(
@@ -87,27 +85,26 @@ async def test_a_second_finish_does_not_hide_that_the_answer_was_cut() -> None:
     cut = (say('half'), finish('length'))
     assert (await read(*cut, finish('stop'), b'data: [DONE]\n\n')).end.reason == 'length'
     found = await read(*cut, finish('error'), b'data: [DONE]\n\n')
-    assert found.error is not None and found.error.code == 'error'
+    assert found.failure.code == 'error'
 
 
 async def test_an_error_inside_a_choice_is_reported() -> None:
     choice = {'index': 0, 'delta': {}, 'finish_reason': 'error'}
     error = {'code': 502, 'message': 'upstream is gone'}
     found = await read(say('half'), openai(choices=[choice | {'error': error}]), b'data: [DONE]\n\n')
-    assert found.error is not None and str(found.error) == 'here: upstream is gone (HTTP 502)'
+    assert str(found.failure) == 'here: upstream is gone (HTTP 502)'
 
 
 @pytest.mark.parametrize('payload', [{'detail': 'It broke'}, {'message': 'It broke', 'type': 'server_error'}])
 async def test_an_unlabelled_error_is_reported(payload: dict[str, str]) -> None:
     found = await read(openai(**payload), b'data: [DONE]\n\n')
-    assert found.error is not None and str(found.error) == 'here: It broke'
+    assert str(found.failure) == 'here: It broke'
 
 
 async def test_an_error_in_a_list_is_reported() -> None:
     error = {'code': 429, 'message': 'You exceeded your current quota. Please retry in 34s'}
     found = await read(b'data: ' + json.dumps([{'error': error}]).encode() + b'\n\n')
-    assert found.error is not None
-    assert (found.error.kind, found.error.retry_after) == ('rate limit', 34)
+    assert (found.failure.kind, found.failure.retry_after) == ('rate limit', 34)
 
 
 @pytest.mark.parametrize('asked', ['openai', 'responses', 'anthropic', 'gemini'])
@@ -120,9 +117,8 @@ async def test_an_answer_in_another_dialect_is_named(asked: str, answered: str) 
         'gemini': SPEECHES[2].start,
     }
     found = await read(first[answered], dialect=asked)
-    assert found.error is not None
-    assert ('is `dialect` right?' in str(found.error)) == (asked != answered)
-    assert found.error.retryable == (asked == answered)
+    assert ('is `dialect` right?' in str(found.failure)) == (asked != answered)
+    assert found.failure.retryable == (asked == answered)
 
 
 @pytest.mark.parametrize('status', ['failed', 'incomplete', 'cancelled'])
@@ -138,19 +134,18 @@ async def test_a_response_that_did_not_complete_fails_without_a_reason(status: s
             event(status, response=response),
             dialect='responses',
         )
-        assert found.error is not None
-        assert (found.error.retryable, found.error.code) == (True, status)
+        assert (found.failure.retryable, found.failure.code) == (True, status)
 
 
 async def test_usage_that_follows_an_error_counts() -> None:
     error = openai(error={'message': 'no', 'code': 500})
     found = await read(say('half'), error, openai(choices=[], usage=USED), b'data: [DONE]\n\n')
-    assert found.error is not None and found.error.usage is not None and found.error.usage.total == 5
+    assert found.failure.usage is not None and found.failure.usage.total == 5
 
 
 async def test_a_stream_of_only_an_end_mark_is_an_error() -> None:
     found = await read(b'data: [DONE]\n\n')
-    assert found.error is not None and (found.error.kind, found.error.retryable) == ('truncated', True)
+    assert (found.failure.kind, found.failure.retryable) == ('truncated', True)
 
 
 WHOLE = {
@@ -230,8 +225,7 @@ async def test_a_stream_with_the_content_type_of_json_is_read(speech: Speech) ->
 async def test_an_error_in_one_json_document_is_reported(speech: Speech, kind: str) -> None:
     body = speech.refusal('No, because of that.', 'overloaded_error')
     found = await read(body, dialect=speech.dialect, headers={'content-type': kind})
-    assert found.error is not None
-    assert (found.error.kind, str(found.error)) == ('overloaded', 'here: No, because of that.')
+    assert (found.failure.kind, str(found.failure)) == ('overloaded', 'here: No, because of that.')
 
 
 @pytest.mark.parametrize(
@@ -244,8 +238,8 @@ async def test_an_error_in_one_json_document_is_reported(speech: Speech, kind: s
 )
 async def test_a_body_that_is_not_a_stream_is_named(body: bytes, message: str) -> None:
     found = await read(body)
-    assert found.error is not None and found.error.kind == 'bad response'
-    assert message in str(found.error) and 'is the address right' in str(found.error)
+    assert found.failure.kind == 'bad response'
+    assert message in str(found.failure) and 'is the address right' in str(found.failure)
 
 
 @pytest.mark.parametrize('size', [0, 1, 2])
@@ -258,16 +252,15 @@ async def test_a_byte_order_mark_is_skipped(speech: Speech, size: int) -> None:
 async def test_an_endless_event_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse_reader, 'MAX_EVENT', 10_000)
     found = await read(say('x'), b'data: ' + b'x' * 50_000, size=1_000)
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable) == ('bad response', False)
-    assert 'longer than 10,000 bytes' in str(found.error)
+    assert (found.failure.kind, found.failure.retryable) == ('bad response', False)
+    assert 'longer than 10,000 bytes' in str(found.failure)
 
 
 async def test_an_endless_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse_reader, 'MAX_ANSWER', 10_000)
     found = await read(*[say('x')] * 1_000, size=1_000)
-    assert found.error is not None and (found.error.kind, found.error.retryable) == ('bad response', False)
-    assert 'more than 10,000 bytes' in str(found.error)
+    assert (found.failure.kind, found.failure.retryable) == ('bad response', False)
+    assert 'more than 10,000 bytes' in str(found.failure)
 
 
 async def test_choices_are_separated_by_index() -> None:
@@ -302,9 +295,8 @@ async def test_a_call_without_a_name_is_an_error() -> None:
         return openai(choices=[{'index': 0, 'delta': {'tool_calls': [call]}}])
 
     found = await read(delta(name=None, arguments='{"x": 1}'), finish('tool_calls'))
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable) == ('bad response', True)
-    assert 'it called a tool without its name' in str(found.error)
+    assert (found.failure.kind, found.failure.retryable) == ('bad response', True)
+    assert 'it called a tool without its name' in str(found.failure)
     found = await read(delta(arguments=''), say('all'), finish('stop'))
     assert (found.text, found.calls, found.end.reason) == ('all', [], 'stop')
 
@@ -443,4 +435,4 @@ async def test_hourly_cache_writes_are_counted_separately() -> None:
 )
 async def test_an_error_that_quotes_a_header_is_short(status: int, headers: dict[str, str]) -> None:
     found = await replay(b'<html>', status=status, headers=headers)
-    assert found.error is not None and len(str(found.error)) < 2_100
+    assert len(str(found.failure)) < 2_100

@@ -50,10 +50,9 @@ async def test_a_recorded_stream_is_read_correctly(folder: Path, case: dict[str,
         assert found.calls == calls
         assert found.ids == [item['id'] for item in expected['tool_calls']]
     if error := expected.get('error'):
-        assert found.error is not None
-        assert found.error.status == error['status']
-        assert error['message'] in str(found.error)
-        assert found.error.code == str(error['code'] or error['type'])
+        assert found.failure.status == error['status']
+        assert error['message'] in str(found.failure)
+        assert found.failure.code == str(error['code'] or error['type'])
         return
     end = found.end
     assert isinstance(end, Completed)

@@ -165,8 +165,8 @@ async def test_the_number_of_calls_in_an_answer_is_limited(dialect: str) -> None
     found = await replay(calls_of(dialect, MAX_CALLS), dialect, headers=JSON)
     assert (found.end.reason, len(found.calls)) == ('tools', MAX_CALLS)
     many = await replay(calls_of(dialect, MAX_CALLS + 1), dialect, headers=JSON)
-    assert many.error is not None and many.error.kind == 'bad response'
-    assert 'more than 1,000 tools in one answer' in str(many.error)
+    assert many.failure.kind == 'bad response'
+    assert 'more than 1,000 tools in one answer' in str(many.failure)
 
 
 @pytest.mark.parametrize('text', ['x', '*', '.', 'sk-a', 'xxxxy', 'sk-axxxx', '-'])
@@ -191,10 +191,10 @@ async def test_answers_that_could_fill_memory_are_not_decompressed(
     headers = {**STREAM, 'content-encoding': coding}
     found = await replay(body, headers=headers, request=make_request(carrier=carrier))
     assert_plain(found.error)
-    assert f'its answer is compressed with {coding[:100]}, which was not requested' in str(found.error)
+    assert f'its answer is compressed with {coding[:100]}, which was not requested' in str(found.failure)
     found = await replay(body, status=429, headers={**headers, 'retry-after': '7'})
     assert_plain(found.error)
-    assert found.error is not None and (found.error.kind, found.error.retry_after) == ('rate limit', 7)
+    assert (found.failure.kind, found.failure.retry_after) == ('rate limit', 7)
 
 
 @pytest.mark.parametrize('coding', ['gzip', 'GZIP', 'identity', ''])
@@ -214,5 +214,5 @@ async def test_a_recording_keeps_the_time_to_wait(tmp_path: Path) -> None:
     carrier = RecordedCall(Cassette(tmp_path / 'tape', 'record'), 'state', 1)
     headers = {**JSON, 'x-ratelimit-reset-requests': '7s', 'set-cookie': 'a=b'}
     found = await replay(b'{}', status=429, headers=headers, request=make_request(carrier=carrier))
-    assert found.error is not None and found.error.retry_after == 7
+    assert found.failure.retry_after == 7
     assert 'x-ratelimit-reset-requests' in (tmp_path / 'tape').read_text('utf-8')

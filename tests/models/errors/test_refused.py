@@ -50,9 +50,8 @@ async def test_an_error_response_is_mapped(
 @pytest.mark.parametrize('body', [b'{"choices": [', b'nonsense', b'[1, 2]', b'"text"', b'null', b'{' * 5000])
 async def test_malformed_json_is_a_bad_response(speech: Speech, body: bytes) -> None:
     found = await whole(speech, speech.start, b'data: ' + body + b'\n\n', speech.say('x'), speech.stop)
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable) == ('bad response', True)
-    assert len(str(found.error)) < 500
+    assert (found.failure.kind, found.failure.retryable) == ('bad response', True)
+    assert len(str(found.failure)) < 500
 
 
 @pytest.mark.parametrize('kind', ['text/html; charset=utf-8', 'application/json'])
@@ -63,10 +62,9 @@ async def test_a_page_in_place_of_a_stream(speech: Speech, kind: str) -> None:
         await wire.end()
 
     found = await serve_and_read(speech, script)
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable, found.error.status) == ('bad response', False, 200)
-    assert 'is the address right' in str(found.error) and 'Please log in' in str(found.error)
-    assert 'color' not in str(found.error)
+    assert (found.failure.kind, found.failure.retryable, found.failure.status) == ('bad response', False, 200)
+    assert 'is the address right' in str(found.failure) and 'Please log in' in str(found.failure)
+    assert 'color' not in str(found.failure)
 
 
 async def test_an_error_page_is_shortened_to_its_text(speech: Speech) -> None:
@@ -80,14 +78,13 @@ async def test_an_error_page_is_shortened_to_its_text(speech: Speech) -> None:
         await wire.end()
 
     found = await serve_and_read(speech, script)
-    assert str(found.error) == 'here: Bad gateway nginx & co (HTTP 502)'
+    assert str(found.failure) == 'here: Bad gateway nginx & co (HTTP 502)'
 
 
 async def test_an_error_inside_a_successful_answer_is_found(speech: Speech) -> None:
     found = await whole(speech, speech.start, speech.say('half'), speech.error)
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable) == ('overloaded', True)
-    assert str(found.error) == 'here: Overloaded, sorry'
+    assert (found.failure.kind, found.failure.retryable) == ('overloaded', True)
+    assert str(found.failure) == 'here: Overloaded, sorry'
 
 
 async def test_a_shortened_error_holds_no_part_of_a_key(speech: Speech) -> None:
@@ -101,7 +98,7 @@ async def test_a_shortened_error_holds_no_part_of_a_key(speech: Speech) -> None:
 
     async with serving(script) as server, client() as http:
         found = await read(http, endpoint(speech.dialect, server.url, key=key))
-    assert 'xxx[hidden]' in str(found.error) and key[:10] not in str(found.error)
+    assert 'xxx[hidden]' in str(found.failure) and key[:10] not in str(found.failure)
 
 
 async def test_a_key_never_gets_into_an_error(speech: Speech) -> None:
@@ -117,5 +114,5 @@ async def test_a_key_never_gets_into_an_error(speech: Speech) -> None:
         to = endpoint(speech.dialect, server.url, key=key)
         found = await read(http, to)
         assert key.encode() in server.requests[0].request
-    assert str(found.error) == 'here: Incorrect API key provided: [hidden] (HTTP 401)'
+    assert str(found.failure) == 'here: Incorrect API key provided: [hidden] (HTTP 401)'
     assert key not in repr(to) + repr(found)

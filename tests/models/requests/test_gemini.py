@@ -221,9 +221,8 @@ async def test_how_an_answer_ends(word: str, reason: str) -> None:
 @pytest.mark.parametrize('word', ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'OTHER', 'NO_IMAGE'])
 async def test_a_failed_finish_is_reported_with_its_message(word: str) -> None:
     found = await read(part(text='half'), finish(word, finishMessage='Malformed: print()'))
-    assert found.error is not None
-    assert (found.error.kind, found.error.retryable, found.error.code) == ('server', True, word)
-    assert str(found.error) == f'here: it broke off: {word}: Malformed: print()'
+    assert (found.failure.kind, found.failure.retryable, found.failure.code) == ('server', True, word)
+    assert str(found.failure) == f'here: it broke off: {word}: Malformed: print()'
 
 
 async def test_a_blocked_prompt_is_reported_and_not_retried() -> None:
@@ -234,7 +233,7 @@ async def test_a_blocked_prompt_is_reported_and_not_retried() -> None:
 
 async def test_an_unspecified_finish_is_ignored() -> None:
     found = await read(part(text='half'), finish('FINISH_REASON_UNSPECIFIED'))
-    assert found.error is not None and found.error.kind == 'truncated'
+    assert found.failure.kind == 'truncated'
 
 
 async def test_a_finish_in_every_event_ends_nothing() -> None:
@@ -275,8 +274,7 @@ async def test_a_list_of_events_is_read_like_a_stream() -> None:
         json.loads(line[6:]) for line in (GeminiSpeech.start, GeminiSpeech.say('half'), GeminiSpeech.error)
     ]
     found = await replay(json.dumps(events).encode(), 'gemini', headers={'content-type': 'application/json'})
-    assert found.error is not None
-    assert (found.error.kind, str(found.error)) == ('overloaded', 'here: Overloaded, sorry')
+    assert (found.failure.kind, str(found.failure)) == ('overloaded', 'here: Overloaded, sorry')
 
 
 async def test_a_call_goes_to_the_model_with_the_key_in_a_header() -> None:

@@ -194,7 +194,7 @@ async def test_an_unusual_stream_is_understood(odd: str) -> None:
 async def test_a_stream_that_ends_early_is_incomplete() -> None:
     text = (CASSETTES / 'responses-text.sse').read_bytes()
     found = await replay(text[: text.index(b'event: response.completed')], 'responses')
-    assert found.error is not None and found.error.kind == 'truncated' and found.error.retryable
+    assert found.failure.kind == 'truncated' and found.failure.retryable
 
 
 def test_recordings_match_requests_regardless_of_call_ids() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,9 +13,12 @@ from engine.agents.message_accumulator import MessageAccumulator
 from engine.errors import ModelError
 from engine.models.http.client import call
 from engine.models.http.endpoint import Endpoint
-from engine.models.protocol import CallStarted, Completed, ModelEvent, ModelRequest, Timeouts
-from engine.records.message import Message, Reasoning
+from engine.models.protocol import CallStarted, Completed, ModelEvent, ModelRequest, Timeouts, ToolSpec
+from engine.records.message import Message, Reasoning, ToolResult
 
+CASSETTES = Path(__file__).parent / 'cassettes'
+NOTES = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object', 'properties': {}})
+OPENING = (Message.of('system', 'Be brief.'), Message.of('user', 'Go'))
 SHORT = Timeouts(first=5, idle=5, total=10)
 
 
@@ -112,3 +116,11 @@ async def replay(
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
         return await read(http, endpoint(dialect, **more), request)
+
+
+async def load_conversation(file: str, **more: Any) -> tuple[Message, ...]:
+    """Load a conversation whose last reply is a recorded one, and the results of its calls."""
+    dialect = file.partition('-')[0]
+    reply = (await replay((CASSETTES / file).read_bytes(), dialect, **more)).message
+    results = tuple(ToolResult(id=item.id, name=item.name, text='ok') for item in reply.calls)
+    return (*OPENING, reply, *([Message(role='tool', parts=results)] if results else []))

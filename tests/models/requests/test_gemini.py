@@ -16,28 +16,18 @@ from engine.models.http.dialects.gemini import UNSIGNED
 from engine.models.http.dialects.structured_output import ANSWER
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.known_providers import KNOWN_PROVIDERS
-from engine.models.protocol import ModelRequest, ToolSpec
+from engine.models.protocol import ModelRequest
 from engine.models.recording.exchange import number_ids
 from engine.records import Usage
 from engine.records.message import Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
-from tests.models.reading import Read, endpoint, make_request, replay
+from tests.models.reading import NOTES, OPENING, Read, endpoint, load_conversation, make_request, replay
 from tests.models.speech import GeminiSpeech, openai
 
-CASSETTES = Path(__file__).parents[1] / 'cassettes'
-NOTES = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object', 'properties': {}})
-OPENING = (Message.of('system', 'Be brief.'), Message.of('user', 'Go'))
 SCHEMA = {'type': 'object', 'properties': {'x': {'type': 'integer', 'minimum': 1, 'title': 'X'}}}
 
 
 def body(request: ModelRequest, model: str = 'gemini-3-pro-preview', **more: Any) -> dict[str, Any]:
     return DIALECTS['gemini'].body(model, request, endpoint('gemini', **more))
-
-
-async def load_conversation(file: str) -> tuple[Message, ...]:
-    """Load a conversation whose last reply is a recorded one, and the results of its calls."""
-    reply = (await replay((CASSETTES / file).read_bytes(), 'gemini')).message
-    results = tuple(ToolResult(id=item.id, name=item.name, text='ok') for item in reply.calls)
-    return (*OPENING, reply, *([Message(role='tool', parts=results)] if results else []))
 
 
 async def read(*pieces: bytes) -> Read:

@@ -187,6 +187,11 @@ def test_an_image_with_too_many_pixels_is_refused(data: bytes) -> None:
     assert image_problem(data) == 'it is too large for a model: at most 8,000 pixels a side'
 
 
+@pytest.fixture
+def context(tmp_path: Path) -> ToolContext:
+    return ToolContext(key='k', workspace=Workspaces(tmp_path / 'in').of('run', 'one'))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ('data', 'message'),
     [
@@ -197,21 +202,17 @@ def test_an_image_with_too_many_pixels_is_refused(data: bytes) -> None:
     ],
     ids=['cut', 'no pixels', 'bomb', 'zeros'],
 )
-async def test_an_unreadable_file_is_named_but_not_sent(tmp_path: Path, data: bytes, message: str) -> None:
-    workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
-    context = ToolContext(key='k', workspace=workspace)
-    await workspace.write('plan.png', data)
+async def test_an_unreadable_file_is_named_but_not_sent(
+    context: ToolContext, data: bytes, message: str
+) -> None:
+    await context.files.write('plan.png', data)
     with pytest.raises(ToolError, match=f'plan.png: .*{message}'):
         await read_file.invoke('{"path": "plan.png"}', context)
     block = ImageContent(type='image', data=base64.b64encode(data).decode(), mime_type='image/png')
     assert (await output_of(CallToolResult(content=[block]), context)).images == ()
 
 
-async def test_the_claimed_media_type_is_not_trusted(
-    tmp_path: Path,
-) -> None:
-    workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
-    context = ToolContext(key='k', workspace=workspace)
+async def test_the_claimed_media_type_is_not_trusted(context: ToolContext) -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
     blocks = [
         ImageContent(type='image', data=base64.b64encode(PNG).decode(), mime_type='image/svg+xml'),
@@ -220,48 +221,45 @@ async def test_the_claimed_media_type_is_not_trusted(
     ]
     made = await output_of(CallToolResult(content=list(blocks)), context)
     assert [image.media_type for image in made.images] == ['image/png']
-    await workspace.write('a.svg', svg)
+    await context.files.write('a.svg', svg)
     assert (await read_file.invoke('{"path": "a.svg"}', context)).images == ()
 
 
 @pytest.mark.parametrize('path', ['../out.png', '/etc/passwd', 'link.png', 'folder/../../out.png'])
-async def test_an_image_outside_the_workspace_is_not_read(tmp_path: Path, path: str) -> None:
-    workspace = Workspaces(tmp_path / 'in').of('run', 'one')  # type: ignore[arg-type]
-    await workspace.write('a.txt', b'')
-    (workspace.folder / 'link.png').symlink_to(tmp_path / 'out.png')
-    for folder in (tmp_path, workspace.folder.parent):
+async def test_an_image_outside_the_workspace_is_not_read(
+    context: ToolContext, tmp_path: Path, path: str
+) -> None:
+    await context.files.write('a.txt', b'')
+    (context.files.folder / 'link.png').symlink_to(tmp_path / 'out.png')
+    for folder in (tmp_path, context.files.folder.parent):
         (folder / 'out.png').write_bytes(PNG)
     with pytest.raises(ToolError):
-        await read_file.invoke(json.dumps({'path': path}), ToolContext(key='k', workspace=workspace))
+        await read_file.invoke(json.dumps({'path': path}), context)
 
 
-async def test_an_image_of_50_megabytes_is_refused_before_it_is_read(tmp_path: Path) -> None:
-    workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
-    await workspace.write('a.txt', b'')
-    with (workspace.folder / 'big.png').open('wb') as file:
+async def test_an_image_of_50_megabytes_is_refused_before_it_is_read(context: ToolContext) -> None:
+    await context.files.write('a.txt', b'')
+    with (context.files.folder / 'big.png').open('wb') as file:
         file.write(PNG)
         file.truncate(50_000_000)
     with pytest.raises(ToolError, match=r'big\.png: it has 50000000 bytes, and at most'):
-        await read_file.invoke('{"path": "big.png"}', ToolContext(key='k', workspace=workspace))
+        await read_file.invoke('{"path": "big.png"}', context)
 
 
-async def test_a_file_that_is_an_image_is_shown(tmp_path: Path) -> None:
-    workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
-    context = ToolContext(key='k', workspace=workspace)
-    await workspace.write('plan.png', PNG)
+async def test_a_file_that_is_an_image_is_shown(context: ToolContext) -> None:
+    await context.files.write('plan.png', PNG)
     made = await read_file.invoke('{"path": "plan.png"}', context)
     assert (
         made.text
         == f'plan.png is an image: image/png, {len(PNG)} bytes. Models that accept images are shown it.'
     )
-    assert await workspace.load(made.images[0].digest) == PNG
-    await workspace.write('huge.png', PNG + bytes(MAX_BYTES))
+    assert await context.files.load(made.images[0].digest) == PNG
+    await context.files.write('huge.png', PNG + bytes(MAX_BYTES))
     with pytest.raises(ToolError, match=r'huge\.png: .*it is too large for a model: at most 3,750,000 bytes'):
         await read_file.invoke('{"path": "huge.png"}', context)
 
 
-async def test_an_image_of_an_mcp_tool_is_shown_and_its_text_says_so(tmp_path: Path) -> None:
-    context = ToolContext(key='k', workspace=Workspaces(tmp_path).of('run', 'one'))  # type: ignore[arg-type]
+async def test_an_image_of_an_mcp_tool_is_shown_and_its_text_says_so(context: ToolContext) -> None:
     blocks = [
         TextContent(type='text', text='Here:'),
         ImageContent(type='image', data=DATA, mime_type='image/png'),
@@ -272,11 +270,10 @@ async def test_an_image_of_an_mcp_tool_is_shown_and_its_text_says_so(tmp_path: P
     assert [image.media_type for image in made.images] == ['image/png']
 
 
-async def test_only_the_newest_existing_images_are_loaded(tmp_path: Path) -> None:
-    workspace = Workspaces(tmp_path).of('run', 'one')  # type: ignore[arg-type]
-    kept = [await workspace.store(b'%d' % number) for number in range(MAX_IMAGES + 5)]
+async def test_only_the_newest_existing_images_are_loaded(context: ToolContext) -> None:
+    kept = [await context.files.store(b'%d' % number) for number in range(MAX_IMAGES + 5)]
     parts = [Image(media_type='image/png', digest=digest) for digest in (*kept, 'ab' * 32)]
-    found = await load_images([Message(role='tool', parts=tuple(parts))], workspace)
+    found = await load_images([Message(role='tool', parts=tuple(parts))], context.files)
     assert set(found) == set(kept[6:])
 
 

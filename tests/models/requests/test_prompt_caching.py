@@ -13,10 +13,9 @@ from engine.models.protocol import ModelRequest, ToolSpec
 from engine.models.registry import ModelRegistry
 from engine.records import Usage
 from engine.records.message import Message, ToolCall, ToolResult
-from tests.models.reading import endpoint
+from tests.models.reading import NOTES, endpoint
 from ui.formatting.usage import cache_note
 
-NOTES = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object', 'properties': {}})
 MARK = {'type': 'ephemeral'}
 
 

@@ -19,10 +19,9 @@ from engine.models.protocol import (
     ToolSpec,
 )
 from engine.records.message import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
-from tests.models.reading import endpoint, replay
+from tests.models.reading import NOTES, endpoint, replay
 from tests.models.speech import anthropic, openai
 
-NOTES = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object', 'properties': {}})
 TALK = (
     Message.of('system', 'Be brief.'),
     Message.of('user', 'Go'),

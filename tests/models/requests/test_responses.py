@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,25 +10,14 @@ import pytest
 
 from engine.models.http.client import DIALECTS, call
 from engine.models.http.dialects.structured_output import ANSWER
-from engine.models.protocol import ModelRequest, ToolSpec
+from engine.models.protocol import ModelRequest
 from engine.models.recording.exchange import number_ids
 from engine.records.message import Message, Opaque, Text, ToolCall, ToolResult
-from tests.models.reading import endpoint, make_request, replay
-
-CASSETTES = Path(__file__).parents[1] / 'cassettes'
-NOTES = ToolSpec(name='notes', description='Keep notes', schema={'type': 'object', 'properties': {}})
-OPENING = (Message.of('system', 'Be brief.'), Message.of('user', 'Go'))
+from tests.models.reading import CASSETTES, NOTES, OPENING, endpoint, load_conversation, make_request, replay
 
 
 def body(request: ModelRequest, model: str = 'gpt-5.2', **more: Any) -> dict[str, Any]:
     return DIALECTS['responses'].body(model, request, endpoint('responses', **more))
-
-
-async def load_conversation(file: str = 'responses-calls.sse', **more: Any) -> tuple[Message, ...]:
-    """Load a conversation whose last reply is a recorded one, and the results of its calls."""
-    reply = (await replay((CASSETTES / file).read_bytes(), 'responses', **more)).message
-    results = tuple(ToolResult(id=item.id, name=item.name, text='ok') for item in reply.calls)
-    return (*OPENING, reply, *([Message(role='tool', parts=results)] if results else []))
 
 
 def test_a_request_is_translated_from_chat_completions() -> None:
@@ -68,7 +56,7 @@ def test_a_model_that_does_not_reason_is_not_asked_for_its_reasoning() -> None:
 
 
 async def test_reasoning_is_carried_over_between_turns_without_ids() -> None:
-    sent = body(ModelRequest(model='m', messages=await load_conversation()))['input']
+    sent = body(ModelRequest(model='m', messages=await load_conversation('responses-calls.sse')))['input']
     assert [item.get('type', item.get('role')) for item in sent] == [
         'user', 'reasoning', 'function_call', 'function_call', 'function_call_output', 'function_call_output',
     ]  # fmt: skip
@@ -99,7 +87,7 @@ async def test_the_phase_of_a_message_goes_back() -> None:
 
 
 async def test_a_stored_response_is_continued_by_its_id() -> None:
-    messages = await load_conversation(store=True)
+    messages = await load_conversation('responses-calls.sse', store=True)
     made = body(ModelRequest(model='m', messages=messages), store=True)
     assert (made['store'], made['previous_response_id'], made['instructions']) == (
         True,
@@ -127,7 +115,7 @@ async def test_a_conversation_is_resent_when_the_stored_response_is_gone() -> No
         text = (CASSETTES / 'responses-text.sse').read_bytes()
         return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=text)
 
-    request = ModelRequest(model='m', messages=await load_conversation(store=True))
+    request = ModelRequest(model='m', messages=await load_conversation('responses-calls.sse', store=True))
     async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
         events = [event async for event in call(http, endpoint('responses', store=True), 'm', request)]
     assert events and [len(made['input']) for made in asked_for] == [2, 5]

@@ -19,7 +19,7 @@ from engine.records import RunId
 from engine.tools.protocol import tool
 from engine.workspace import Sandbox
 from storage import open_journal
-from tests.support.harness import FakeModel, calls, catalog, in_turn, nest, until, wait_for_state
+from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn, nest, until, wait_for_state
 
 
 @tool()
@@ -106,15 +106,10 @@ async def dig(context: ToolContext) -> str:
     return 'dug'
 
 
-class Digging(Pattern):
+class Digging(Lone):
     """One agent that nests folders."""
 
-    initial = 'one'
-    states = [agent('one', prompt='ask', tools=('dig',)), {'name': 'end', 'final': True}]
-    transitions = [['done', 'one', 'end']]
-
-    def ask(self, memory: Any) -> str:
-        return 'go'
+    states = [agent('working', prompt='ask', tools=('dig',)), *Lone.states[1:]]
 
 
 async def test_a_model_is_told_why_its_folder_cannot_be_saved(swept: Path) -> None:
@@ -199,18 +194,10 @@ async def test_a_fork_gets_the_files_of_its_step_in_folders_of_its_own(tmp_path:
 
 
 async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
-    class Builder(Pattern):
+    class Builder(Lone):
         """One agent with tools for files and commands."""
 
-        initial = 'a'
-        states = [
-            agent('a', prompt='ask', tools=('write_file', 'run_command')),
-            {'name': 'end', 'final': True},
-        ]
-        transitions = [['done', 'a', 'end'], ['failed', 'a', 'end']]
-
-        def ask(self, memory: Any) -> str:
-            return 'go'
+        states = [agent('working', prompt='ask', tools=('write_file', 'run_command')), *Lone.states[1:]]
 
     script = {'path': 'make.sh', 'text': 'echo made > result'}
     reply = in_turn(
@@ -222,11 +209,11 @@ async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
         run = (await here.start('builder')).id
         await here.result(run)
         view = await here.view(run)
-        texts = [part['text'] for part in view.agents['a']['messages'][-2]['parts']]
+        texts = [part['text'] for part in view.agents['working']['messages'][-2]['parts']]
         assert texts[0] == 'Created make.sh: 1 lines, 18 bytes.' and texts[1].startswith(
             'well\n[exit status 0'
         )
-        files = {file.path: file for file in await here.workspaces.files(run, view.files['a'])}
+        files = {file.path: file for file in await here.workspaces.files(run, view.files['working'])}
         assert sorted(files) == ['make.sh', 'result']
         assert await here.workspaces.content(run, files['result'].digest) == b'made\n'
 

@@ -18,6 +18,7 @@ from engine.records import RunId
 from engine.workspace import Workspace, Workspaces, snapshots
 from engine.workspace.object_store import ObjectStore
 from engine.workspace.workspaces import folder_name
+from tests.support.harness import nest
 
 RUN = RunId('r1')
 
@@ -302,14 +303,7 @@ async def test_large_files_are_kept_too(workspaces: Workspaces) -> None:
 
 async def test_a_folder_nested_too_deep_is_refused(workspaces: Workspaces) -> None:
     workspace = workspaces.of(RUN, 'one')
-    await workspace.make()
-    descriptor = os.open(workspace.folder, os.O_RDONLY)
-    for _ in range(200):
-        os.mkdir('d', dir_fd=descriptor)
-        inner = os.open('d', os.O_RDONLY, dir_fd=descriptor)
-        os.close(descriptor)
-        descriptor = inner
-    os.close(descriptor)
+    nest(workspace.folder, 200)
     with pytest.raises(WorkspaceError, match='nested more than'):
         await workspace.snapshot()
 

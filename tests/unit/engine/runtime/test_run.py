@@ -132,8 +132,7 @@ class Slow(MemoryJournal):
     """Lets other tasks run while it writes."""
 
     async def append(self, info: Any, transitions: Any, snapshot: Any = None) -> int:
-        for _ in range(20):
-            await asyncio.sleep(0)
+        await settle(20)
         return await super().append(info, transitions, snapshot)
 
 
@@ -302,8 +301,7 @@ async def test_work_that_ignores_cancellation_cannot_end_the_next_visit(conducto
     await conductor.send(run, 'again')
     await until(lambda: len(Chain.started) == 2)
     go_on.set()
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await settle(20)
     live = conductor._live.runs[run]
     assert live.projection.active == ('one',) and live._work.busy
     await conductor.cancel(run)

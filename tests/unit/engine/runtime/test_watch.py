@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -15,7 +16,6 @@ from engine.journal import MemoryJournal
 from engine.records import Delta, JournalOutage, RunId, StatePath
 from engine.runtime import Feed
 from engine.runtime import feed as feed_module
-from engine.runtime import feed as watch_module
 from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_reply, until
 
 RUN = RunId('r')
@@ -44,6 +44,12 @@ async def test_every_step_arrives_once_and_in_order_until_the_end(after: int) ->
 
 async def _steps(conductor: Conductor, run: RunId, after: int) -> list[int]:
     return [item.seq async for item in conductor.watch(run, after=after) if isinstance(item, Transition)]
+
+
+async def _collect(items: AsyncIterator[Any], seen: list[int]) -> None:
+    async for item in items:
+        if isinstance(item, Transition):
+            seen.append(item.seq)
 
 
 @pytest.mark.parametrize('after', [-1, 99])
@@ -137,7 +143,7 @@ async def test_a_watcher_that_stops_reading_leaves_no_subscription() -> None:
 async def test_a_run_of_another_process_is_followed_through_the_journal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watch_module, 'POLL_SECONDS', 0.001)
+    monkeypatch.setattr(feed_module, 'POLL_SECONDS', 0.001)
     journal, gate = MemoryJournal(), asyncio.Event()
     async with (
         make_conductor(in_turn(gate, 'ok'), journal, owner='a') as here,
@@ -176,15 +182,9 @@ async def test_a_step_written_while_the_journal_is_read_arrives_once() -> None:
     async with make_conductor(replies) as conductor:
         run = (await conductor.start('lone')).id
         gated = GatedReads(conductor.journal, 'transitions')  # type: ignore[arg-type]
-        items = watch_module.watch(gated, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
+        items = feed_module.watch(gated, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
         seen: list[int] = []
-
-        async def look() -> None:
-            async for item in items:
-                if isinstance(item, Transition):
-                    seen.append(item.seq)
-
-        looking = asyncio.ensure_future(look())
+        looking = asyncio.ensure_future(_collect(items, seen))
         await gated.asked.wait()
         await conductor.pause(run)  # Now both the journal and the feed have the step.
         gated.gate.set()
@@ -202,7 +202,7 @@ async def test_a_step_written_while_the_summary_is_read_arrives() -> None:
         seen: list[int] = []
 
         async def look() -> None:
-            items = watch_module.watch(gated, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
+            items = feed_module.watch(gated, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
             async for item in items:
                 if not isinstance(item, Transition):
                     continue
@@ -223,7 +223,7 @@ async def test_a_step_written_while_the_summary_is_read_arrives() -> None:
 async def test_steps_of_another_process_arrive_before_the_first_of_this_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watch_module, 'POLL_SECONDS', 1_000.0)
+    monkeypatch.setattr(feed_module, 'POLL_SECONDS', 1_000.0)
     journal = MemoryJournal()
     async with make_conductor('ok', journal, owner='b') as there:
         async with make_conductor(lambda request: asyncio.Event(), journal, owner='a') as here:
@@ -267,13 +267,7 @@ async def test_a_dropped_step_is_read_from_the_journal(monkeypatch: pytest.Monke
     async with make_conductor(lambda request: asyncio.Event()) as conductor:
         run = (await conductor.start('lone')).id
         seen: list[int] = []
-
-        async def look() -> None:
-            async for item in conductor.watch(run):
-                if isinstance(item, Transition):
-                    seen.append(item.seq)
-
-        looking = asyncio.ensure_future(look())
+        looking = asyncio.ensure_future(_collect(conductor.watch(run), seen))
         await until(lambda: seen == [1])
         await settle()
         publish = conductor.feed.publish
@@ -294,7 +288,7 @@ async def test_a_dropped_step_is_read_from_the_journal(monkeypatch: pytest.Monke
 async def test_the_end_of_a_run_is_reported_immediately(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watch_module, 'POLL_SECONDS', 1_000.0)
+    monkeypatch.setattr(feed_module, 'POLL_SECONDS', 1_000.0)
     async with make_conductor() as conductor, asyncio.timeout(5):
         for _ in range(20):
             run = (await conductor.start('lone')).id

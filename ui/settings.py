@@ -6,7 +6,6 @@ import math
 import os
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -92,9 +91,13 @@ def secret_in_file(path: Path) -> str:
         descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, 'w') as file:
             file.write(secrets.token_urlsafe(32))
-        with suppress(FileExistsError):
+        try:
             os.link(made, path)
-        made.unlink()
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links
+            made.replace(path)
+        made.unlink(missing_ok=True)
     return path.read_text().strip()
 
 

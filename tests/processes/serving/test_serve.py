@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import resource
@@ -88,6 +89,15 @@ def test_the_secret_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     assert len(first) >= 32
     assert session_secret(tmp_path) == first
     assert stat.S_IMODE((tmp_path / 'secret').stat().st_mode) == 0o600
+
+
+def test_a_secret_needs_no_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, 'Operation not permitted')
+
+    monkeypatch.setattr(os, 'link', refuse)
+    assert session_secret(tmp_path) == session_secret(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ['secret']
 
 
 def test_servers_may_share_a_strong_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
-from engine import Transition
 from engine.patterns import build_report, is_time_bounded, render_report
-from engine.records import Note, RunInfo, Shape, View
-from engine.runtime import GuardExplanations
+from engine.records import RunInfo, View
 from ui.cli.options import AsJson, Database, RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import SIMULATED, print_json
 from ui.cli.output.run_report import RunReport
 from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
 from ui.formatting.safe_text import strip_control
-from ui.settings import Settings, Storage
 
 EPILOG = """Examples:
 
@@ -34,22 +30,6 @@ AtStep = Annotated[
     int | None,
     typer.Option(min=1, metavar='STEP', help='The run as it was at this step.', show_default=False),
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedRun:
-    """A run, read up to a step."""
-
-    info: RunInfo
-    shape: Shape
-    view: View
-    steps: list[Transition]
-    """All steps up to the requested one, or only that one if `--at` is given."""
-    notes: list[Note]
-    """The notes on these steps."""
-    explanations: GuardExplanations
-    before: Mapping[str, Any]
-    """The fold's document before the requested step."""
 
 
 def show(  # noqa: PLR0913  (options)
@@ -67,53 +47,52 @@ def show(  # noqa: PLR0913  (options)
     With `--at`, one step: the states that are active after it, its guards, what it changed in memory, and the
     conversations so far. Nothing is run again, and it works while a server is running.
     """
-    found = asyncio.run(_find(storage_of(context), settings_of(database), run, at))
-    if report:
-        if not is_time_bounded(found.view.memory):
-            raise CommandError(f'run {found.info.id} has no report: its pattern is {found.info.pattern}')
-        made = build_report(found.view.memory, status=found.view.status, error=found.view.error)
-        if as_json:
-            print_json(report=made.model_dump(mode='json'))
-        else:
-            typer.echo(strip_control(render_report(made)), nl=False)
-            if 'simulated' in found.view.origins:
-                typer.echo(SIMULATED, err=True)
-        return
+    settings = settings_of(database)
+
+    async def work() -> None:
+        # Only a single step needs the patterns, for the values its guards read.
+        catalog = load_catalog(settings) if at else None
+        async with open_reader(storage_of(context), settings, catalog) as conductor:
+            found = await find_run(conductor, run)
+            info, view = await conductor.info(found), await conductor.view(found, at)
+            if report:
+                _print_report(info, view, as_json)
+                return
+            known = [note for note in await conductor.notes(found) if note.seq <= view.seq]
+            notes = [note for note in known if at in (None, note.seq)]
+            steps = await conductor.transitions(found, after=at - 1 if at else 0, until=view.seq)
+            if as_json:
+                print_json(
+                    run=asdict(info),
+                    view=asdict(view),
+                    transitions=[asdict(step) for step in steps],
+                    notes=[asdict(note) for note in notes],
+                )
+                return
+            story = RunReport(await conductor.shape(found), view)
+            story.header(info)
+            for note in notes:
+                typer.echo(f'note on step {note.seq}: {strip_control(note.text)}')
+            story.states()
+            if at is None:
+                story.steps(steps)
+            else:
+                before = await conductor.fold(found, at - 1)
+                story.step(steps[0], await conductor.explain_guards(found), before.document)
+            story.comparison()
+            story.conversations()
+            story.memory()
+
+    asyncio.run(work())
+
+
+def _print_report(info: RunInfo, view: View, as_json: bool) -> None:
+    if not is_time_bounded(view.memory):
+        raise CommandError(f'run {info.id} has no report: its pattern is {info.pattern}')
+    made = build_report(view.memory, status=view.status, error=view.error)
     if as_json:
-        print_json(
-            run=asdict(found.info),
-            view=asdict(found.view),
-            transitions=[asdict(step) for step in found.steps],
-            notes=[asdict(note) for note in found.notes],
-        )
+        print_json(report=made.model_dump(mode='json'))
         return
-    story = RunReport(found.shape, found.view)
-    story.header(found.info)
-    for note in found.notes:
-        typer.echo(f'note on step {note.seq}: {strip_control(note.text)}')
-    story.states()
-    if at is None:
-        story.steps(found.steps)
-    else:
-        story.step(found.steps[0], found.explanations, found.before)
-    story.comparison()
-    story.conversations()
-    story.memory()
-
-
-async def _find(storage: Storage, settings: Settings, name: str, at: int | None) -> LoadedRun:
-    # Only a single step needs the patterns, for the values its guards read.
-    async with open_reader(storage, settings, load_catalog(settings) if at else None) as conductor:
-        run = await find_run(conductor, name)
-        view = await conductor.view(run, at)
-        return LoadedRun(
-            info=await conductor.info(run),
-            shape=await conductor.shape(run),
-            view=view,
-            notes=[
-                note for note in await conductor.notes(run) if note.seq <= view.seq and at in (None, note.seq)
-            ],
-            steps=await conductor.transitions(run, after=0 if at is None else at - 1, until=view.seq),
-            explanations=await conductor.explain_guards(run),
-            before=(await conductor.fold(run, at - 1)).document if at else {},
-        )
+    typer.echo(strip_control(render_report(made)), nl=False)
+    if 'simulated' in view.origins:
+        typer.echo(SIMULATED, err=True)

@@ -7,7 +7,6 @@ import getpass
 import re
 import sys
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -21,6 +20,7 @@ from ui.cli.inputs import parse_time
 from ui.cli.options import AsJson, Database
 from ui.cli.output.step_text import console
 from ui.cli.session import settings_of, storage_of
+from ui.exports.text import format_moment
 from ui.formatting.safe_text import strip_control
 
 T = TypeVar('T')
@@ -297,7 +297,7 @@ def _moment(option: str, text: str) -> float | None:
 
 
 def _day(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime('%Y-%m-%d %H:%M UTC') if moment else ''
+    return format_moment(moment) if moment else ''
 
 
 def _with_article(role: Role) -> str:

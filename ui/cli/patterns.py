@@ -6,7 +6,6 @@ import asyncio
 
 from rich.text import Text
 
-from engine.records import Fault
 from ui.cli.inputs import describe_parameters
 from ui.cli.options import AsJson, Patterns
 from ui.cli.output.reporters import print_json
@@ -38,7 +37,8 @@ def patterns(
     for pattern in found.patterns:
         out.print(_format(pattern))
     for fault in found.faults:
-        out.print(Text(strip_control(f'not loaded: {_where(fault)}: {fault.problem}'), style='red'))
+        where = f'{fault.path}:{fault.line}' if fault.line else fault.path
+        out.print(Text(strip_control(f'not loaded: {where}: {fault.problem}'), style='red'))
 
 
 def _format(pattern: PatternInfo) -> Text:
@@ -58,7 +58,3 @@ def _as_json(found: PatternList) -> None:
         print_json(name=one.name, title=one.title, summary=one.summary, parameters=one.parameters)
     for fault in found.faults:
         print_json(fault=fault.problem, path=fault.path, line=fault.line)
-
-
-def _where(fault: Fault) -> str:
-    return f'{fault.path}:{fault.line}' if fault.line else fault.path

@@ -215,11 +215,8 @@ class EndpointLimiter:
                 self._changed.set()
                 await self._clock.sleep(OUTAGE_SECONDS)
             else:
-                await self._sleep_until_changed(wait)
-
-    async def _sleep_until_changed(self, seconds: float) -> None:
-        if self._asked or self._running:
-            await self._clock.sleep_until(self._changed, seconds)
+                if self._asked or self._running:
+                    await self._clock.sleep_until(self._changed, wait)
 
     async def _exchange(self) -> float:
         """Read the entry, let calls start, and write it; return the seconds until the next exchange.

@@ -70,7 +70,8 @@ def export(  # noqa: PLR0913  (options)
     chosen = [form for form, named in wanted.items() if named]
     if len(chosen) > 1:
         raise CommandError('choose one of --html, --bundle and --markdown')
-    form = chosen[0] if chosen else _form_of(output)
+    by_name: FormatName = next((form for ending, form in ENDINGS.items() if output.endswith(ending)), 'html')
+    form = chosen[0] if chosen else by_name
     if family:
         if form != 'bundle':
             raise CommandError('--family needs --bundle: the other formats hold one run')
@@ -80,10 +81,6 @@ def export(  # noqa: PLR0913  (options)
     )
     if written:
         typer.echo(written)
-
-
-def _form_of(output: str) -> FormatName:
-    return next((form for ending, form in ENDINGS.items() if output.endswith(ending)), 'html')
 
 
 async def _export(storage: Storage, settings: Settings, name: str, form: FormatName, output: str) -> str:

@@ -8,17 +8,15 @@ from ui.services.inbox.inbox import (
     UnknownQuestion,
     question_path,
 )
-from ui.services.inbox.questions import Ask, PendingCall, find_asks, wait_text
+from ui.services.inbox.questions import Ask, wait_text
 
 __all__ = [
     'Ask',
     'Inbox',
     'InboxItem',
     'InboxPage',
-    'PendingCall',
     'QuestionClosed',
     'UnknownQuestion',
-    'find_asks',
     'question_path',
     'wait_text',
 ]

@@ -73,11 +73,6 @@ def find_asks(shape: Shape, view: View) -> list[Ask]:
     return sorted(found, key=lambda ask: (ask.since, ask.step, ask.at))
 
 
-def ask_id(run: RunId, step: int, at: StatePath) -> str:
-    """The id of a question."""
-    return f'{run}.{step}.{hashlib.sha256(at.encode()).hexdigest()[:8]}'
-
-
 def run_and_step(ask: str) -> tuple[RunId, int]:
     """The run and the step in a question's id. Raises `ValueError`."""
     run, step, _ = ask.rsplit('.', 2)
@@ -105,7 +100,7 @@ def _ask(shape: Shape, view: View, leaf: StatePath, kind: str) -> Ask:
     }
     canonical = json.dumps(contents, sort_keys=True, separators=(',', ':'))
     return Ask(
-        id=ask_id(view.run, step, leaf),
+        id=f'{view.run}.{step}.{hashlib.sha256(leaf.encode()).hexdigest()[:8]}',
         run=view.run,
         at=leaf,
         step=step,

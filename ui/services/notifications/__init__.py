@@ -11,11 +11,10 @@ from ui.services.notifications.destinations import (
     parse,
 )
 from ui.services.notifications.notifications import Notifications
-from ui.services.notifications.outbox import Attempt, Message, UnknownMessage
+from ui.services.notifications.outbox import Message, UnknownMessage
 
 __all__ = [
     'EVENT_TYPES',
-    'Attempt',
     'Channel',
     'Channels',
     'Destination',

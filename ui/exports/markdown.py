@@ -10,11 +10,11 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from engine import Conductor, Event, Transition
-from engine.history import Redaction, program_version
+from engine.history import Redaction
 from engine.journal import Fold
 from engine.records import Note, RunId, RunInfo, Shape, View, message_of, parent_of
 from ui.exports.run_history import read_pages
-from ui.exports.text import format_moment, note_date, redaction_note
+from ui.exports.text import export_note, format_moment, note_date
 from ui.formatting.steps import duration, path_text, role_title
 from ui.formatting.usage import usage_headline
 from ui.formatting.values import SIMULATED, is_simulated, status_text
@@ -46,9 +46,7 @@ async def write_transcript(
     async for steps in read_pages(conductor, info):
         yield await asyncio.to_thread(page, steps)
     yield '\n'.join(_end(shape, view))
-    when = format_moment(conductor.clock.now())
-    footer = f'Exported {when} by Hemicycle {program_version()}; {redaction_note(redaction.found)}.'
-    yield f'\n---\n\n{footer} This is a recording: no model is called.\n'
+    yield f'\n---\n\n{export_note(conductor.clock.now(), redaction.found)}\n'
 
 
 def _redact(record: T, redaction: Redaction) -> T:

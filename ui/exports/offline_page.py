@@ -10,20 +10,19 @@ import html
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from string import Template
 from typing import Any
 
 import orjson
 
 from engine import Conductor
-from engine.history import Redaction, program_version
+from engine.history import Redaction
 from engine.records import RunId
 from ui.components.assets import ASSETS, MARK, STYLES
 from ui.components.diagram.folding import default_folds
 from ui.components.diagram.rendering import svg
 from ui.exports.run_history import RunHistory, read_history
-from ui.exports.text import format_moment, redaction_note
+from ui.exports.text import export_note, format_moment
 from ui.formatting.changes import wordings
 from ui.formatting.values import STATUS_TEXT
 from ui.replay.marks import KINDS
@@ -64,10 +63,6 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
         }
     )
     chart = redaction.redact_text(drawing)
-    text = (
-        f'Exported {format_moment(now)} by Hemicycle {program_version()}; {redaction_note(redaction.found)}.'
-        ' This is a recording: no model is called.'
-    )
     script, style = _script(), _style()
     data = base64.b64encode(gzip.compress(orjson.dumps(content, default=list), 6, mtime=0)).decode()
     return Template(_part('page.html')).substitute(
@@ -75,7 +70,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
         title=html.escape(content['title'] or info.pattern),
         mark=MARK,
         chart=_bare(chart) or '<p class="empty">No diagram: Graphviz was not installed.</p>',
-        about=html.escape(text),
+        about=html.escape(export_note(now, redaction.found)),
         style=style,
         script=script,
         data=data,
@@ -118,16 +113,17 @@ def _bare(drawing: str) -> str:
 
 @cache
 def _part(name: str) -> str:
-    return (PARTS / name).read_text(encoding='utf-8')
+    return (PARTS / name).read_text('utf-8')
 
 
 @cache
 def _script() -> str:
     """Return the parts of the script as one module, where the next part can use what one exports."""
-    marked, exported = _read_text(ASSETS / 'vendor' / 'marked.js').rsplit('export{', 1)
+    marked, exported = (ASSETS / 'vendor' / 'marked.js').read_text('utf-8').rsplit('export{', 1)
     lexer = re.search(r'(\w+) as lexer\b', exported)
     assert lexer, 'marked.js exports its lexer'
-    tree = _read_text(ASSETS / 'viewers' / 'json_tree.js').replace('export default', 'const tree =')
+    viewer = (ASSETS / 'viewers' / 'json_tree.js').read_text('utf-8')
+    tree = viewer.replace('export default', 'const tree =')
     markdown = f'const lexMarkdown = (() => {{\n{marked}\nreturn {lexer[1]};\n}})();'
     made = '\n'.join([markdown, tree, _part('board.js'), _part('page.js')])
     return made.replace('</script', r'<\/script').replace('<!--', r'<\x21--')
@@ -135,12 +131,8 @@ def _script() -> str:
 
 @cache
 def _style() -> str:
-    sheets = (_read_text(STYLES / f'{name}.css') for name in SHEETS)
+    sheets = ((STYLES / f'{name}.css').read_text('utf-8') for name in SHEETS)
     return ''.join(sheets) + _part('page.css')
-
-
-def _read_text(path: Path) -> str:
-    return path.read_text(encoding='utf-8')
 
 
 def _digest(text: str) -> str:

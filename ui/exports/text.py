@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from engine import EngineError
-from engine.history import Imported
+from engine.history import Imported, program_version
 from engine.records import Note
 
 
@@ -23,9 +23,13 @@ def note_date(note: Note) -> str:
     return f'{format_moment(note.created)}{", edited" if note.edited else ""}'
 
 
-def redaction_note(count: int) -> str:
-    """Return a note about the secrets that were removed."""
-    return f'{count} texts contained secrets, which were removed' if count else 'nothing was redacted'
+def export_note(now: float, redacted: int) -> str:
+    """Return a note about an exported file: when it was made, and how many texts were redacted."""
+    removed = f'{redacted} texts contained secrets, which were removed' if redacted else 'nothing was redacted'
+    return (
+        f'Exported {format_moment(now)} by Hemicycle {program_version()}; {removed}.'
+        ' This is a recording: no model is called.'
+    )
 
 
 def import_message(found: Imported) -> str:

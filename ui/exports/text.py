@@ -25,9 +25,9 @@ def note_date(note: Note) -> str:
 
 def export_note(now: float, redacted: int) -> str:
     """Return a note about an exported file: when it was made, and how many texts were redacted."""
-    removed = f'{redacted} texts contained secrets, which were removed' if redacted else 'nothing was redacted'
+    hidden = f'{redacted} texts contained secrets, which were removed' if redacted else 'nothing was redacted'
     return (
-        f'Exported {format_moment(now)} by Hemicycle {program_version()}; {removed}.'
+        f'Exported {format_moment(now)} by Hemicycle {program_version()}; {hidden}.'
         ' This is a recording: no model is called.'
     )
 

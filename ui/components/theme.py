@@ -159,6 +159,14 @@ def page_head(
     return head
 
 
+def section_head(title: str, id: str, *, tag: str = 'h2') -> ui.element:
+    """Draw the heading of a section, and return what holds it, for controls at its other end."""
+    with ui.element('div').classes('section-head') as head:
+        Text(tag, title, id=id)
+        ui.element('div').classes('grow')
+    return head
+
+
 def skip_link(text: str, target: ui.element) -> None:
     """Draw a link for keyboard users that skips to `target`, without changing the address."""
     ui.skip_link(text, target=target).on('click.prevent', js_handler='() => {}')

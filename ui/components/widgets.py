@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -42,6 +42,13 @@ class Text(TextElement):
         """Show another text, if it differs."""
         if self.text != text:
             self.set_text(text)
+
+
+def table_head(names: Iterable[str]) -> None:
+    """Draw the head of a table; '' is a column without a header."""
+    with Element('thead'), Element('tr'):
+        for name in names:
+            Text('th', name, scope='col') if name else Text('td', '')
 
 
 class NativeSelect(ValueElement[str]):

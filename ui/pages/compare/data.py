@@ -12,7 +12,7 @@ from engine.history import JsonDifference, json_differences
 from engine.records import View
 from ui.components.file_changes import FileChanges
 from ui.components.theme import empty_state
-from ui.components.widgets import NativeSelect, Text, set_attributes
+from ui.components.widgets import NativeSelect, Text, set_attributes, table_head
 from ui.formatting.changes import change_title, value_html
 from ui.formatting.steps import path_text
 from ui.formatting.values import with_times
@@ -49,9 +49,7 @@ def difference_table(found: Sequence[JsonDifference], caption: str) -> None:
     """Draw a table of paths with both values."""
     with ui.element('table').classes('compared difference-table'):
         Text('caption', caption, 'visually-hidden')
-        with ui.element('thead'), ui.element('tr'):
-            for name in ('Field', 'A', 'B'):
-                Text('th', name, scope='col')
+        table_head(('Field', 'A', 'B'))
         with ui.element('tbody'):
             for one in found:
                 with ui.element('tr'):

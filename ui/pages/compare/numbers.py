@@ -10,7 +10,7 @@ from nicegui import ui
 
 from engine.history import Comparison, json_differences
 from ui.components.elements import DiffText
-from ui.components.widgets import Text
+from ui.components.widgets import Text, table_head
 from ui.formatting.comparison import difference, measures
 from ui.formatting.steps import path_text
 from ui.formatting.word_diff import diff_words_async
@@ -73,9 +73,7 @@ def _draw_counts(title: str, counts: Mapping[str, tuple[int, int]], *, inner: bo
 def _measures(rows: list[tuple[str, str, str, str]], caption: str) -> None:
     with ui.element('table').classes('compared measures'):
         Text('caption', caption, 'visually-hidden')
-        with ui.element('thead'), ui.element('tr'):
-            for name in ('', 'A', 'B', 'Difference'):
-                Text('th', name, scope='col') if name else Text('td', '')
+        table_head(('', 'A', 'B', 'Difference'))
         with ui.element('tbody'):
             for name, a, b, differs in rows:
                 with ui.element('tr').classes('' if differs else 'equal'):

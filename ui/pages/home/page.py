@@ -7,7 +7,7 @@ from nicegui import ui
 
 from engine import EngineError
 from engine.records import RunQuery
-from ui.components.theme import LIST_KEYS, frame, notice, page_head, skip_link
+from ui.components.theme import LIST_KEYS, frame, notice, page_head, section_head, skip_link
 from ui.components.widgets import Text, text_link
 from ui.exports.importer import ImportDialog
 from ui.pages.home.cards import pattern_cards
@@ -45,9 +45,7 @@ def register(backend: Backend) -> None:
                     if not known and FIRST in backend().catalog.patterns:
                         await FirstRun(backend).load()
                     with ui.element('section').classes('section').props('aria-labelledby="runs"'):
-                        with ui.element('div').classes('section-head'):
-                            Text('h2', 'Recent runs', id='runs')
-                            ui.element('div').classes('grow')
+                        with section_head('Recent runs', 'runs'):
                             importer = ImportDialog(backend)
                             text_link('/runs', 'All runs', 'small')
                         runs = RunList(backend, Filters.from_query(request.query_params), path='/', size=SIZE)

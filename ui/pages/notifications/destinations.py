@@ -19,7 +19,7 @@ from ui.components.dialogs import (
     show_secret,
 )
 from ui.components.forms.form import Form
-from ui.components.theme import button, empty_state
+from ui.components.theme import button, empty_state, section_head
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import as_sentence
 from ui.services.notifications import EVENT_TYPES, Destination, address_problem, parse
@@ -90,9 +90,7 @@ class DestinationList:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         with ui.element('section').classes('section').props('aria-labelledby="destinations"'):
-            with ui.element('div').classes('section-head'):
-                Text('h2', 'Destinations', id='destinations')
-                ui.element('div').classes('grow')
+            with section_head('Destinations', 'destinations'):
                 button('Add destination', icon='add', kind='small').on('click', lambda: self._edit(None))
             self._place = ui.element('div').classes('ghost')
 

@@ -6,7 +6,7 @@ from nicegui import ui
 
 from engine import EngineError
 from ui.components.dialogs import notify_errors
-from ui.components.theme import button, empty_state, frame, page_head
+from ui.components.theme import button, empty_state, frame, page_head, section_head
 from ui.components.widgets import NativeSelect, Text, link, set_attributes
 from ui.formatting.values import ago, count, exact
 from ui.pages.notifications.destinations import DestinationList
@@ -45,9 +45,7 @@ class MessageLog:
         self._backend = backend
         self._shown: object = None
         with ui.element('section').classes('section').props('aria-labelledby="sent"'):
-            with ui.element('div').classes('section-head'):
-                Text('h2', 'Delivery log', id='sent')
-                ui.element('div').classes('grow')
+            with section_head('Delivery log', 'sent'):
                 self._state = NativeSelect(STATES, value='', on_change=self.refresh)
                 set_attributes(self._state, aria_label='State')
             self._place = ui.element('div').classes('ghost').props('data-redrawn')

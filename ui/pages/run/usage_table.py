@@ -8,7 +8,7 @@ from nicegui import ui
 
 from engine.records import Usage, View
 from ui.components.theme import empty_state
-from ui.components.widgets import Text
+from ui.components.widgets import Text, table_head
 from ui.formatting.usage import cache_note, usage_notes, usage_rows
 
 
@@ -40,9 +40,7 @@ class UsageTable:
                 empty_state('toll', 'No model calls up to this step.')
                 return
             with ui.element('table'):
-                with ui.element('thead'), ui.element('tr'):
-                    for name in columns:
-                        Text('th' if name else 'td', name)
+                table_head(columns)
                 for title, rows in groups:
                     self._draw_group(title, rows, len(columns))
             saved = cache_note(view.usage, self._saving(view.models)) if view.usage.calls else ''

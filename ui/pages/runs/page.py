@@ -6,8 +6,8 @@ from fastapi import Request
 from nicegui import ui
 
 from engine.records import RunId
-from ui.components.theme import LIST_KEYS, frame, page_head, skip_link
-from ui.components.widgets import Text, text_link
+from ui.components.theme import LIST_KEYS, frame, page_head, section_head, skip_link
+from ui.components.widgets import text_link
 from ui.exports.importer import ImportDialog
 from ui.pages.runs.filters import Filters
 from ui.pages.runs.listing import RunList
@@ -25,9 +25,7 @@ def register(backend: Backend) -> None:
     async def runs(request: Request, deleted: str = '') -> None:
         with frame('Runs', here='/runs', keys=LIST_KEYS):
             with ui.element('section').classes('section').props('aria-labelledby="runs"'):
-                with ui.element('div').classes('section-head'):
-                    Text('h1', 'Runs', id='runs')
-                    ui.element('div').classes('grow')
+                with section_head('Runs', 'runs', tag='h1'):
                     importer = ImportDialog(backend)
                     text_link('/schedules', 'Schedules', 'small')
                     text_link('/trash', 'Recently deleted', 'small')

@@ -21,7 +21,7 @@ from ui.components.dialogs import (
     show_secret,
 )
 from ui.components.forms.form import Form
-from ui.components.theme import button, empty_state, frame, page_head
+from ui.components.theme import button, empty_state, frame, page_head, section_head
 from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.values import ago, as_sentence, exact
 from ui.pages.schedules import fields
@@ -77,9 +77,7 @@ class StarterList(ABC, Generic[T]):
         self._shown: object = None
         key = self.TITLE.lower()
         with ui.element('section').classes('section').props(f'aria-labelledby="{key}"'):
-            with ui.element('div').classes('section-head'):
-                Text('h2', self.TITLE, id=key)
-                ui.element('div').classes('grow')
+            with section_head(self.TITLE, key):
                 made = button(self.NEW, icon='add', kind='small', requires=f'{self.PART}.add')
                 made.on('click', lambda: self._edit(None))
             self._place = ui.element('div').classes('ghost').props('data-redrawn')

@@ -7,7 +7,7 @@ import asyncio
 from nicegui import ui
 
 from engine.models import LOCAL_ENDPOINTS, EndpointHealth, EndpointInfo
-from ui.components.theme import button, empty_state
+from ui.components.theme import button, empty_state, section_head
 from ui.components.widgets import Text
 from ui.formatting.values import count
 from ui.pages.settings.card import CheckResult, TestCard
@@ -45,9 +45,7 @@ class Endpoints:
         """Draw them."""
         self._backend, self._cards, self._busy = backend, dict[str, EndpointCard](), False
         self._connect = ConnectDialog(backend, self._redraw)
-        with ui.element('div').classes('section-head'):
-            Text('h2', 'Models', id='models')
-            ui.element('div').classes('grow')
+        with section_head('Models', 'models'):
             button('Connect a model', icon='add', kind='small primary', requires='catalog.connect').on(
                 'click', self._connect.open
             )

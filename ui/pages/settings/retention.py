@@ -12,8 +12,8 @@ from engine.history import DiskUsage
 from engine.journal import ExpiredRun
 from engine.records import RunId, RunInfo
 from ui.components.dialogs import notify_errors
-from ui.components.theme import button
-from ui.components.widgets import Text, text_link
+from ui.components.theme import button, section_head
+from ui.components.widgets import Text, table_head, text_link
 from ui.formatting.values import byte_size, count
 from ui.web.backend import Backend
 from ui.web.permission import is_permitted
@@ -29,9 +29,7 @@ class RetentionSettings:
     def __init__(self, backend: Backend) -> None:
         """Draw it; `load` measures."""
         self._backend = backend
-        with ui.element('div').classes('section-head'):
-            Text('h2', 'Run storage', id='retention')
-            ui.element('div').classes('grow')
+        with section_head('Run storage', 'retention'):
             text_link('/trash', 'Recently deleted', 'small')
         with ui.element('div').classes('endpoints even'):
             with ui.element('div').classes('card endpoint'):
@@ -133,9 +131,7 @@ class RetentionSettings:
             number, total = by_pattern[info.pattern]
             by_pattern[info.pattern] = (number + 1, total + weights[info.id].total)
         with ui.element('table').classes('room-table'):
-            with ui.element('thead'), ui.element('tr'):
-                for name in ('Pattern', 'Runs', 'Bytes'):
-                    Text('th', name, scope='col')
+            table_head(('Pattern', 'Runs', 'Bytes'))
             with ui.element('tbody'):
                 for pattern, (number, total) in sorted(by_pattern.items(), key=lambda item: -item[1][1]):
                     with ui.element('tr'):

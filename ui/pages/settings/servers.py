@@ -5,8 +5,8 @@ from __future__ import annotations
 from nicegui import ui
 
 from engine.tools import ServerHealth
-from ui.components.theme import button, empty_state
-from ui.components.widgets import Text, text_link
+from ui.components.theme import button, empty_state, section_head
+from ui.components.widgets import text_link
 from ui.formatting.values import count
 from ui.pages.settings.card import CheckResult, TestCard
 from ui.pages.settings.connect_server import ConnectServerDialog
@@ -20,9 +20,7 @@ class McpServers:
         """Draw them; no server is contacted yet."""
         self._backend = backend
         self._connect = ConnectServerDialog(backend, self._draw)
-        with ui.element('div').classes('section-head'):
-            Text('h2', 'MCP servers', id='mcp')
-            ui.element('div').classes('grow')
+        with section_head('MCP servers', 'mcp'):
             connect = button('Connect an MCP server', icon='add', kind='small', requires='catalog.connect')
             connect.on('click', self._connect.open)
         self._place = ui.element('div').classes('ghost')

@@ -11,7 +11,7 @@ from nicegui import ui
 from engine.records import View
 from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state, text_notice
-from ui.components.widgets import Text
+from ui.components.widgets import Text, table_head
 from ui.formatting.usage import UNKNOWN, dollars
 from ui.formatting.values import short_duration
 from ui.formatting.word_diff import Piece, diff_words_async
@@ -93,10 +93,7 @@ class ModeComparison(Panel):
 def _draw_table(sides: Sequence[Side]) -> None:
     with ui.element('table').classes('compared'):
         Text('caption', 'Modes compared', 'visually-hidden')
-        with ui.element('thead'), ui.element('tr'):
-            Text('td', '')
-            for side in sides:
-                Text('th', _name(side), scope='col')
+        table_head(('', *map(_name, sides)))
         with ui.element('tbody'):
             with ui.element('tr'):
                 Text('th', 'Result', scope='row')

@@ -12,7 +12,7 @@ from engine import Status
 from engine.patterns import BurnDown, PhaseBudget, burn_down
 from engine.records import Shape, View
 from ui.components.theme import empty_state
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Text, set_attributes, table_head
 from ui.formatting.steps import duration, running_seconds
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
 
@@ -153,9 +153,7 @@ def _draw_table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...
     Text('h2', title)
     box = ui.element('div').classes('time-table').props(f'role="group" tabindex="0" aria-label="{title}"')
     with box, ui.element('table'):
-        with ui.element('thead'), ui.element('tr'):
-            for name in head:
-                Text('th', name, scope='col')
+        table_head(head)
         with ui.element('tbody'):
             for first, *rest in rows:
                 with ui.element('tr'):

@@ -13,6 +13,8 @@ from nicegui.elements.mixins.text_element import TextElement
 from nicegui.elements.mixins.value_element import ValueElement
 
 T = TypeVar('T')
+NOTHING = object()
+"""Equal to nothing that a part shows."""
 
 
 def draw_changes(
@@ -27,6 +29,23 @@ def draw_changes(
                 drawn[key] = one, draw(one)
             if place.default_slot.children.index(drawn[key][1]) != index:
                 drawn[key][1].move(target_index=index)
+
+
+class Redrawn(Element):
+    """A part of a page that is drawn anew only when what it shows changes: others keep focus and clicks."""
+
+    def __init__(self, tag: str = 'div') -> None:
+        """Start empty."""
+        super().__init__(tag)
+        self._shown: object = NOTHING
+
+    def begin(self, shown: object) -> bool:
+        """Return whether this is not what it shows yet; if so, it is empty now, to be drawn."""
+        if shown == self._shown:
+            return False
+        self._shown = shown
+        self.clear()
+        return True
 
 
 class Text(TextElement):

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from nicegui import ui
 from nicegui.testing import User
 
 from engine import Conductor
@@ -51,6 +52,18 @@ async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: Use
     text = (await user.http_client.get(f'/runs/{run}/report.md')).text
     assert text.startswith('# Write double') and 'Simulated: the scripted model wrote this' in text
     assert '- [x] **1** Write double' in text
+
+
+async def test_time_before_the_clock_starts(user: User):
+    conductor = serve_report(FakeModel(asyncio.Event()))
+    run = (await conductor.start('time-bounded', QUICK)).id
+    await user.open(f'/runs/{run}/time?at=0')
+    await user.should_see('The clock has not started.', retries=30)
+    (panel,) = [one for one in user.client.elements.values() if 'time-tab' in one.classes]
+    assert [one.text for one in panel.descendants() if isinstance(one, ui.label)] == [
+        'The clock has not started.'
+    ]
+    await conductor.cancel(run)
 
 
 async def test_blocked_work_names_its_conditions(user: User):

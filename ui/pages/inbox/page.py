@@ -6,7 +6,7 @@ from nicegui import ui
 
 from engine import EngineError
 from ui.components.theme import button, empty_state, frame, notice, page_head
-from ui.components.widgets import Text, draw_changes, label, set_attributes, text_input, text_link
+from ui.components.widgets import Redrawn, Text, draw_changes, label, set_attributes, text_input, text_link
 from ui.formatting.values import count
 from ui.pages.inbox.card import QuestionCard
 from ui.services.inbox import InboxItem, QuestionClosed
@@ -67,7 +67,6 @@ class Questions:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._shown: tuple[InboxItem, ...] | None = None
         self._cards: dict[str, QuestionCard] = {}
         self._drawn: dict[str, tuple[InboxItem, ui.element]] = {}
         self._snoozed = False
@@ -85,7 +84,7 @@ class Questions:
         self._list = (
             ui.element('section').classes('question-list').props('aria-label="Questions" data-redrawn')
         )
-        self._none = ui.element('div').classes('ghost')
+        self._none = Redrawn().classes('ghost')
 
     async def refresh(self) -> None:
         """Bring the list up to date."""
@@ -102,12 +101,8 @@ class Questions:
         self._cards = {ask: self._cards[ask] for ask in self._drawn}
         for card in self._cards.values():
             card.tick(now)
-        if page.items == self._shown:
-            return
-        self._shown = page.items
-        self._none.clear()
-        with self._none:
-            if not page.items:
+        if self._none.begin(page.items) and not page.items:
+            with self._none:
                 words = f'Nothing is waiting for you; {count(page.snoozed, "question")} snoozed.'
                 empty_state('check', words if page.snoozed else 'Nothing is waiting for you.')
 

@@ -7,7 +7,7 @@ from nicegui import ui
 from engine import EngineError
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button, empty_state, frame, page_head, section_head
-from ui.components.widgets import NativeSelect, Text, link, set_attributes
+from ui.components.widgets import NativeSelect, Redrawn, Text, link, set_attributes
 from ui.formatting.values import ago, count, exact
 from ui.pages.notifications.destinations import DestinationList
 from ui.services.notifications import Message
@@ -43,12 +43,11 @@ class MessageLog:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._shown: object = None
         with ui.element('section').classes('section').props('aria-labelledby="sent"'):
             with section_head('Delivery log', 'sent'):
                 self._state = NativeSelect(STATES, value='', on_change=self.refresh)
                 set_attributes(self._state, aria_label='State')
-            self._place = ui.element('div').classes('ghost').props('data-redrawn')
+            self._place = Redrawn().classes('ghost').props('data-redrawn')
 
     async def refresh(self) -> None:
         """Bring the list up to date."""
@@ -58,10 +57,8 @@ class MessageLog:
             names = {one.id: one.name for one in await service.destinations.list()}
         except EngineError:
             return  # the rest of the page reports it
-        if (messages, names) == self._shown:
+        if not self._place.begin((messages, names)):
             return
-        self._shown = (messages, names)
-        self._place.clear()
         with self._place:
             if not messages:
                 empty_state('send', 'Nothing has been sent yet.')

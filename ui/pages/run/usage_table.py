@@ -8,7 +8,7 @@ from nicegui import ui
 
 from engine.records import Usage, View
 from ui.components.theme import empty_state
-from ui.components.widgets import Text, table_head
+from ui.components.widgets import Redrawn, Text, table_head
 from ui.formatting.usage import cache_note, usage_notes, usage_rows
 
 
@@ -25,16 +25,13 @@ class UsageTable:
             saving: returns the dollars that prompt caching has saved, given the usage by model.
         """
         self._name_of, self._saving = named, saving
-        self._drawn: object = None
-        self.root = ui.element('div').classes('usage-table')
+        self.root = Redrawn().classes('usage-table')
 
     def show(self, view: View) -> None:
         """Show the numbers at this step."""
         columns, groups = usage_rows(view, self._name_of)
-        if (columns, groups) == self._drawn:
+        if not self.root.begin((columns, groups)):
             return
-        self._drawn = (columns, groups)
-        self.root.clear()
         with self.root:
             if not view.usage.calls:
                 empty_state('toll', 'No model calls up to this step.')

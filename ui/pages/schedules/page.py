@@ -22,7 +22,7 @@ from ui.components.dialogs import (
 )
 from ui.components.forms.form import Form
 from ui.components.theme import button, empty_state, frame, page_head, section_head
-from ui.components.widgets import Text, set_attributes, text_link
+from ui.components.widgets import Redrawn, Text, set_attributes, text_link
 from ui.formatting.values import ago, as_sentence, exact
 from ui.pages.schedules import fields
 from ui.services.schedules import Schedule, Schedules, Tick, Trigger, Triggers
@@ -74,13 +74,12 @@ class StarterList(ABC, Generic[T]):
     def __init__(self, backend: Backend) -> None:
         """Draw it, empty."""
         self._backend = backend
-        self._shown: object = None
         key = self.TITLE.lower()
         with ui.element('section').classes('section').props(f'aria-labelledby="{key}"'):
             with section_head(self.TITLE, key):
                 made = button(self.NEW, icon='add', kind='small', requires=f'{self.PART}.add')
                 made.on('click', lambda: self._edit(None))
-            self._place = ui.element('div').classes('ghost').props('data-redrawn')
+            self._place = Redrawn().classes('ghost').props('data-redrawn')
 
     @property
     @abstractmethod
@@ -106,17 +105,17 @@ class StarterList(ABC, Generic[T]):
     async def refresh(self) -> None:
         """Bring the list up to date."""
         if why := refusal(f'{self.PART}.list'):
-            self._show_problem(why)
+            if self._place.begin(why):
+                with self._place:
+                    empty_state('lock', f'{why}.')
             return
         try:
             found = [(one, await self.service.log(one.id, SHOWN_TICKS)) for one in await self.service.list()]
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
             return
-        if found == self._shown:
+        if not self._place.begin(found):
             return
-        self._shown = found
-        self._place.clear()
         with self._place:
             if not found:
                 empty_state(self.ICON, self.EMPTY)
@@ -125,13 +124,6 @@ class StarterList(ABC, Generic[T]):
                 for one, ticks in found:
                     with ui.element('li'):
                         self._draw(one, ticks)
-
-    def _show_problem(self, why: str) -> None:
-        if why != self._shown:
-            self._shown = why
-            self._place.clear()
-            with self._place:
-                empty_state('lock', f'{why}.')
 
     def _draw(self, one: T, ticks: Sequence[Tick]) -> None:
         with ui.element('div').classes('row-summary'):

@@ -11,7 +11,7 @@ from engine.records import RunId
 from ui.access.caller import IDENTITY, Role
 from ui.components.dialogs import confirm
 from ui.components.theme import button, empty_state, frame, page_head, text_notice
-from ui.components.widgets import Text, set_attributes, text_link
+from ui.components.widgets import Redrawn, Text, set_attributes, text_link
 from ui.formatting.values import as_sentence, count
 from ui.pages.accounts.parts import moment, table
 from ui.web.backend import Backend
@@ -54,10 +54,9 @@ class Workers:
 
     def __init__(self, backend: Backend, fleet: FleetView) -> None:
         self._backend, self._fleet = backend, fleet
-        self._shown: object = None
         self._titles: dict[RunId, str] = {}
         """Titles of runs; '' for a private run that the caller may not see."""
-        self._place = ui.element('div').classes('workers').props('data-redrawn')
+        self._place = Redrawn().classes('workers').props('data-redrawn')
 
     async def refresh(self) -> None:
         """Refresh both lists."""
@@ -82,9 +81,7 @@ class Workers:
             return ''
 
     def _show(self, state: object, draw: Callable[[], None]) -> None:
-        if state != self._shown:
-            self._shown = state
-            self._place.clear()
+        if self._place.begin(state):
             with self._place:
                 draw()
 

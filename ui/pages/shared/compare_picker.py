@@ -10,7 +10,7 @@ from engine import Conductor, EngineError
 from engine.records import RunId, RunInfo, RunQuery
 from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button
-from ui.components.widgets import Text, label, link, set_attributes, text_input
+from ui.components.widgets import Redrawn, Text, label, link, set_attributes, text_input
 from ui.formatting.values import ago, count, status_text
 from ui.web.routing import compare_path
 
@@ -45,7 +45,6 @@ class _Picker:
     def __init__(self, conductor: Conductor, info: RunInfo, name: str) -> None:
         self._conductor, self._info, self._name = conductor, info, name
         self._query = ''
-        self._drawn: object = None
 
     async def draw(self) -> None:
         with ui.element('div').classes('run-choice').on('keydown', js_handler=KEYS):
@@ -53,7 +52,7 @@ class _Picker:
             set_attributes(field.props('debounce=200 autofocus'), autocomplete='off')
             label('Search all runs', field, 'visually-hidden')
             self._announcement = Text('p', '', 'visually-hidden', role='status')
-            self._root = ui.element('div').classes('run-picks')
+            self._root = Redrawn().classes('run-picks')
         field.on_value_change(lambda event: self._show(str(event.value or '').strip()))
         await self._show('')
 
@@ -66,10 +65,8 @@ class _Picker:
         if text != self._query or self._root.is_deleted:
             return  # the search has changed meanwhile, or the dialog is closed
         none = problem or ('No runs match.' if text else ALONE)
-        if (groups, none) == self._drawn:
-            return  # redrawing would drop the focus
-        self._drawn = groups, none
-        self._root.clear()
+        if not self._root.begin((groups, none)):
+            return
         now = self._conductor.clock.now()
         with self._root:
             for title, infos in groups.items():

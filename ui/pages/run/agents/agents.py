@@ -14,7 +14,7 @@ from engine.records import View, within
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import Conversation, Engagement, Splitters, batch_updates
 from ui.components.theme import button, empty_state, origin_chip
-from ui.components.widgets import Text, set_class
+from ui.components.widgets import Redrawn, Text, set_class
 from ui.formatting.changes import reword_report
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import duration, path_text
@@ -57,7 +57,6 @@ class AgentPanes:
         """File counts by snapshot."""
         self._result_text = ''
         """The result as Markdown."""
-        self._shown_origins: tuple[str, ...] = ()
         self._panes: dict[str, AgentPane] = {}
         with ui.element('div').classes('agents') as self.root:
             self._row = StageRow(self._stages, context.history, self._pick)
@@ -243,7 +242,7 @@ class AgentPanes:
             with ui.element('div').classes('panel-head'):
                 ui.icon('flag')
                 ui.label('Result').classes('agent-name')
-                self._origins = ui.element('span').classes('ghost')
+                self._origins = Redrawn('span').classes('ghost')
                 self._verdict = ui.label().classes('muted small')
                 ui.element('span').classes('grow')
                 with ui.element('span') as self._copy_buttons:
@@ -274,9 +273,7 @@ class AgentPanes:
             self._copy_buttons.set_visibility(bool(self._result_text))
             self._answer.show([{'kind': 'text', 'text': text + self._result_text}])
             short = view.status is not Status.DONE and bool(body)
-            if view.origins != self._shown_origins:
-                self._shown_origins = view.origins
-                self._origins.clear()
+            if self._origins.begin(view.origins):
                 with self._origins:
                     for origin in view.origins:
                         origin_chip(origin)

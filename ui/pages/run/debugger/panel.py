@@ -10,7 +10,7 @@ from engine import Breakpoint
 from ui.components.breakpoints.editor import BreakpointActions, draw_breakpoint
 from ui.components.dialogs import confirm
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Text
+from ui.components.widgets import Redrawn, Text
 from ui.formatting.debugger import ELSEWHERE, breakpoint_facts, breakpoint_label
 from ui.formatting.values import count
 from ui.pages.run.debugger.breakpoint_store import BreakpointStore
@@ -30,7 +30,6 @@ class BreakpointsPanel:
     def __init__(self, controller: DebugController, setting: BreakpointStore) -> None:
         """Draw the list; it follows the run, including changes made in other windows."""
         self._controller, self._breakpoints = controller, setting
-        self._shown: object = None
         self._past = False
         self._actions = BreakpointActions(
             change=setting.change, edit=setting.edit, remove=lambda item: setting.remove([item])
@@ -42,7 +41,7 @@ class BreakpointsPanel:
                 self._clear = button('Remove all', kind='small quiet danger')
                 self._clear.on('click', self._ask_to_clear)
             self._note = Text('p', '', 'muted small breakpoints-note')
-            self._list = ui.element('div')
+            self._list = Redrawn()
         controller.on_change(self.show)
 
     def show_step(self, at: int | None) -> None:
@@ -54,14 +53,11 @@ class BreakpointsPanel:
         """Show the current breakpoints."""
         controller = self._controller
         found = controller.view.breakpoints if controller.view else ()
-        shown = (found, controller.can_control, controller.hit)
-        if shown == self._shown:
+        if not self._list.begin((found, controller.can_control, controller.hit)):
             return
-        self._shown = shown
         self._head.set_visibility(controller.can_control)
         self._clear.set_visibility(len(found) > 1)
         self._show_notes()
-        self._list.clear()
         with self._list:
             if not found:
                 empty_state('adjust', NONE)

@@ -8,9 +8,9 @@ from nicegui import ui
 
 from engine import Conductor, Status
 from engine.models import ModelRegistry
-from engine.records import Origin, RunInfo, Shape, View, within
+from engine.records import RunInfo, Shape, View, within
 from ui.components.theme import button, origin_chip, pill
-from ui.components.widgets import Text, set_attributes, set_class, text_link
+from ui.components.widgets import Redrawn, Text, set_attributes, set_class, text_link
 from ui.exports.menu import export_button
 from ui.formatting.steps import author_text, duration, own_seconds
 from ui.formatting.usage import usage_headline, with_streamed
@@ -32,14 +32,13 @@ class Header:
         self._info, self._context = info, context
         self._known = info.pattern in conductor.catalog.patterns
         self._shown: tuple[object, ...] = ()
-        self._shown_origins: set[Origin] = set()
         with ui.element('div').classes(f'run-head {"ended" if info.status.ended else ""}'):
             with ui.element('div').classes('run-name'):
                 self.title = RunTitle(conductor, info)
                 with ui.element('div').classes('run-facts'):
                     self._status = ui.element('span').classes('head-status')
                     ui.label(info.pattern).classes('chip head-pattern')
-                    self._origins = ui.element('span').classes('ghost')
+                    self._origins = Redrawn('span').classes('ghost')
                     if info.parent:
                         with (
                             ui.element('a')
@@ -100,13 +99,10 @@ class Header:
         at_work = [path for path in agents if any(within(leaf, path) for leaf in view.active)]
         found = set(view.origins)
         found |= {self._context.expected_origin(path) for path in (at_work if found else agents)}
-        if found == self._shown_origins:
-            return
-        self._shown_origins = found
-        self._origins.clear()
-        with self._origins:
-            for origin in sorted(found):
-                origin_chip(origin)
+        if self._origins.begin(found):
+            with self._origins:
+                for origin in sorted(found):
+                    origin_chip(origin)
 
     def _draw_usage(self, named: Callable[[str], str], models: ModelRegistry) -> None:
         with button('', kind='quiet small spent') as opener:

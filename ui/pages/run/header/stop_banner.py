@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from nicegui import ui
-
 from engine import Conductor, EngineError, Status
 from engine.records import RunInfo, Shape, View
 from ui.components.theme import notice
-from ui.components.widgets import Text
+from ui.components.widgets import Redrawn, Text
 from ui.formatting.steps import role_title
 from ui.pages.run.context import accepts_event
 
@@ -20,8 +18,7 @@ class StopBanner:
 
     def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
         self._shape = shape
-        self._root = ui.element('div').classes('trouble')
-        self._shown: object = None
+        self._root = Redrawn().classes('trouble')
         try:
             pattern = conductor.catalog.pattern(info.pattern)
         except EngineError:
@@ -31,13 +28,8 @@ class StopBanner:
 
     def show(self, view: View, *, may_control: bool) -> None:
         """Show the run as it is now; `may_control` is whether the viewer can control it here."""
-        content = (stop_reason(self._shape, view), self._remedy(view, may_control=may_control))
-        if content == self._shown:
-            return
-        self._shown = content
-        reason, remedy = content
-        self._root.clear()
-        if reason:
+        reason, remedy = stop_reason(self._shape, view), self._remedy(view, may_control=may_control)
+        if self._root.begin((reason, remedy)) and reason:
             failed = view.status is Status.FAILED
             with self._root, notice('fail' if failed else 'wait', 'error' if failed else 'pause_circle'):
                 Text('p', reason, 'stop-reason')

@@ -9,7 +9,7 @@ from nicegui import ui
 from engine.records import Shape, View
 from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Text, disclosure
+from ui.components.widgets import Redrawn, Text, disclosure
 from ui.formatting.word_diff import diff_words_async
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
 from ui.pages.run.review.debate_records import as_records
@@ -25,19 +25,16 @@ class Drafts(LazyPanel):
     def __init__(self, setup: PanelSetup) -> None:
         super().__init__(setup)
         self._shape, self._follower, self._seek = setup.context.shape, setup.follower, setup.seek
-        self._drawn: object = None
         self._unfolded: set[str] = set()
-        self._root = ui.element('div').classes('drafts')
+        self._root = Redrawn().classes('drafts')
 
     def fill(self, view: View) -> None:
         """Draw the drafts at the step of `view`, if they have changed."""
         steps = self._follower.index.history.appended_to(self._shape.field(PANEL))
         found = drafts_of(self._shape, view)
         seqs = [steps[place].seq if place < len(steps) else 0 for place in range(len(found))]
-        if (found, seqs) == self._drawn:
+        if not self._root.begin((found, seqs)):
             return
-        self._drawn = (found, seqs)
-        self._root.clear()
         with self._root:
             if not found:
                 empty_state('edit_note', 'There is no draft yet.')

@@ -12,7 +12,7 @@ from engine import Status
 from engine.patterns import BurnDown, PhaseBudget, burn_down
 from engine.records import Shape, View
 from ui.components.theme import empty_state
-from ui.components.widgets import Text, set_attributes, table_head
+from ui.components.widgets import Redrawn, Text, set_attributes, table_head
 from ui.formatting.steps import duration, running_seconds
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
 
@@ -91,8 +91,7 @@ class TimePanel(LazyPanel):
     def __init__(self, setup: PanelSetup) -> None:
         super().__init__(setup)
         self._shape = setup.context.shape
-        self._drawn: object = None
-        self.root = ui.element('div').classes('time-tab')
+        self.root = Redrawn().classes('time-tab')
 
     def fill(self, view: View) -> None:
         """Draw the clock as it was at the step of `view`."""
@@ -107,10 +106,8 @@ class TimePanel(LazyPanel):
     def _draw(self, view: View, now: float) -> None:
         clock, ran = run_clock(self._shape, view), running_seconds(view, now)
         facts = self._facts(view, clock, ran) if clock else None
-        if facts == self._drawn:
+        if not self.root.begin(facts):
             return
-        self._drawn = facts
-        self.root.clear()
         with self.root:
             if facts is None:
                 empty_state('schedule', 'The clock has not started.')

@@ -11,7 +11,7 @@ from engine.patterns import ACTIONS, GATE_TITLES, TRIGGERS, Level
 from engine.records import Shape, View
 from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Text, disclosure
+from ui.components.widgets import Redrawn, Text, disclosure
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
@@ -31,10 +31,9 @@ class Supervision(LazyPanel):
     def __init__(self, setup: PanelSetup) -> None:
         super().__init__(setup)
         self._shape, self._follower, self._seek = setup.context.shape, setup.follower, setup.seek
-        self._drawn: object = None
         self._all = False
         self._unfolded: set[str] = set()
-        self._root = ui.element('div').classes('oversight')
+        self._root = Redrawn().classes('oversight')
 
     def fill(self, view: View) -> None:
         """Draw gates and interventions at the step of `view`, if they have changed."""
@@ -42,10 +41,8 @@ class Supervision(LazyPanel):
         gates = gates_of(shape, view, steps(shape.field(PANEL, 'verdicts')))
         sent = interventions_of(shape, view, steps(shape.field(PANEL, 'interventions')))
         level, issues = current_level(shape, view), view.memory.get(shape.field(PANEL, 'issues'), 0)
-        if (gates, sent, level, issues, self._all) == self._drawn:
+        if not self._root.begin((gates, sent, level, issues, self._all)):
             return
-        self._drawn = (gates, sent, level, issues, self._all)
-        self._root.clear()
         with self._root:
             self._draw_levels(sent, level, issues if isinstance(issues, int) else 0, gates)
             Text('h2', 'Gates')

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
-import pytest
 from ag_ui.core import RunAgentInput
 from ag_ui_validate import create_validator
 
@@ -17,8 +16,6 @@ from tests.api.conftest import Asks
 from tests.api.test_launching import api
 from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn
 from ui.api.agui import _EventTranslator
-
-pytestmark = pytest.mark.anyio
 
 
 def make_input(text: str = 'Compare tea and coffee', **more: Any) -> dict[str, Any]:

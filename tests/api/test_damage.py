@@ -13,8 +13,6 @@ from tests.support.journals.damaged_journal import DamagedJournal
 from ui.exports.formats import FormatName
 from ui.web import downloads
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def journal() -> DamagedJournal:

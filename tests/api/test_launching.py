@@ -17,7 +17,6 @@ from tests.support.harness import FakeModel, Lone, catalog, start_run
 from ui.api.idempotency import REPLAYED
 from ui.web.backend import Backend
 
-pytestmark = pytest.mark.anyio
 TEA = {'parameters': {'task': 'Compare tea and coffee'}}
 LAUNCH = {'pattern': 'lone', 'title': 'One', 'tags': ['a', 'b'], 'seed': 7}
 

@@ -22,8 +22,6 @@ from ui.access.http import RequireLogin
 from ui.api.mcp.over_http import McpOverHttp
 from ui.web.backend import Backend
 
-pytestmark = pytest.mark.anyio
-
 READS = frozenset({'get_run', 'list_runs'})
 """Tools that a viewer may use."""
 STEERS = frozenset({'answer_run', 'approve_run', 'deny_run', 'cancel_run', 'fork_run'})

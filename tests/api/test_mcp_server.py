@@ -19,8 +19,6 @@ from tests.tree import ROOT
 from ui.api.mcp.over_http import McpOverHttp
 from ui.api.mcp.server import build_mcp
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 async def client(conductor: Conductor) -> AsyncIterator[Client]:

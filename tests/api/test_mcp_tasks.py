@@ -18,7 +18,6 @@ from tests.support.harness import FakeModel, Lone, catalog
 from ui.api.mcp.server import build_mcp
 from ui.api.mcp.tasks import EXTENSION, RELATED
 
-pytestmark = pytest.mark.anyio
 TASK = {'task': 'Compare tea and coffee'}
 
 

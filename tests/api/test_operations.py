@@ -1,7 +1,6 @@
 """Every method of the facade has a route, so that the API gains what the conductor gains."""
 
 import jsonschema
-import pytest
 from fastapi import FastAPI
 
 from engine import Conductor
@@ -78,8 +77,6 @@ INSIDE = {
     'services': 'activities use them',
 }
 """Members that are not actions of a caller, and why."""
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_every_method_of_the_facade_has_a_route(conductor: Conductor, app: FastAPI):

@@ -8,7 +8,6 @@ from engine.records import Outcome, RunInfo, View
 from tests.support.harness import start_run
 from ui.api.wire import decode
 
-pytestmark = pytest.mark.anyio
 TASK = {'task': 'Compare tea and coffee'}
 
 

@@ -22,8 +22,6 @@ from ui.services.schedules import Interval, Schedule, Schedules, ScheduleSpec, T
 from ui.services.services import Services
 from ui.web.backend import Backend
 
-pytestmark = pytest.mark.anyio
-
 ROUTES = {
     Inbox: {
         'list': 'list_questions',

@@ -13,8 +13,6 @@ from tests.api.test_launching import api
 from tests.processes.mcp.test_questions import Hotel, waiting
 from tests.support.harness import FakeModel, calls, start_run
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def model() -> FakeModel:

@@ -20,7 +20,6 @@ from ui.api.streams.messages import StreamMessage, list_messages, run_messages
 from ui.api.streams.schema import MESSAGES
 from ui.web.backend import Backend
 
-pytestmark = pytest.mark.anyio
 TASK = {'task': 'Compare tea and coffee'}
 
 

@@ -34,7 +34,6 @@ from ui.exports.markdown import escape_markdown, fence, write_transcript
 from ui.exports.offline_page import render_page
 from ui.exports.text import CannotExport
 
-pytestmark = pytest.mark.anyio
 HOSTILE = '</script><script>alert(1)</script><!-- <script> ``` ~~~~ # not a title "quoted"'
 SECRET = 'sk-a_secret*of-all-the-keys-12345'
 

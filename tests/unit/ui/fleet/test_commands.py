@@ -30,7 +30,6 @@ from ui.fleet.temporal import Temporal
 from ui.fleet.web import FleetRuns
 from ui.web.backend import Backend
 
-pytestmark = pytest.mark.anyio
 Command = Callable[[Conductor, RunId], Awaitable[Any]]
 
 

@@ -8,8 +8,6 @@ from starlette.responses import PlainTextResponse
 
 from ui.server.lazy_app import LazyApp
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_lazy_app_is_built_once() -> None:
     built = []

@@ -22,7 +22,6 @@ from tests.models.reading import endpoint, make_request
 from tests.models.speech import OpenAISpeech
 from ui.services.endpoint_limits import KIND, LEASE, RENEWAL, EndpointCall, EndpointLimiter, share_limits
 
-pytestmark = pytest.mark.anyio
 FIRST = 'calls of other processes come first'
 
 

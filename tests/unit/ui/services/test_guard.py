@@ -17,7 +17,6 @@ from ui.services.notifications.destinations import Destinations
 from ui.services.schedules import Action, Schedules, Trigger, Triggers, UnknownSchedule
 from ui.services.services import Services
 
-pytestmark = pytest.mark.anyio
 FOR_SERVER = {
     'run',
     'adopt_overdue',

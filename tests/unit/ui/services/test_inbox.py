@@ -17,7 +17,6 @@ from tests.processes.mcp.test_questions import Hotel
 from tests.support.harness import FakeModel, calls, catalog, start_run, turns
 from ui.services.inbox import Inbox, InboxItem, QuestionClosed, UnknownQuestion
 
-pytestmark = pytest.mark.anyio
 LATE = 'has ended the question'
 
 

@@ -23,7 +23,6 @@ from tests.unit.ui.services.test_inbox import Pair, reply, wait_for_questions
 from ui.services.inbox import Inbox
 from ui.services.notifications import Channels, Destination, MailServer, Notifications, UnknownDestination
 
-pytestmark = pytest.mark.anyio
 URL = 'https://team.example/hook'
 
 

@@ -12,8 +12,6 @@ from tests.unit.ui.services.test_schedules import NOON, conductor_of, every, run
 from ui.services.schedules import Schedule, Schedules
 from ui.services.schedules.schedules import LATE_SECONDS
 
-pytestmark = pytest.mark.anyio
-
 
 class Placer:
     """A placer that handles all schedules, or is unreachable."""

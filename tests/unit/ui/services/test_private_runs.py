@@ -1,7 +1,5 @@
 """Notifications about a private run go only to its author and to assignees."""
 
-import pytest
-
 from engine import Conductor
 from engine.runtime import acting_as
 from tests.support.harness import start_run
@@ -9,7 +7,6 @@ from tests.unit.ui.services.test_inbox import wait_for_questions
 from tests.unit.ui.services.test_notifications import Receiver, hook, send_all
 from ui.services.inbox import Inbox
 
-pytestmark = pytest.mark.anyio
 OWNERS = {'channel': '', 'of Ada': 'ada', 'of Bo': 'bo'}
 """Destinations and their owners."""
 

@@ -41,7 +41,6 @@ from ui.services.schedules import (
 )
 from ui.services.schedules.schedules import TICK_RETENTION
 
-pytestmark = pytest.mark.anyio
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 
 

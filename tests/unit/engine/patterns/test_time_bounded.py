@@ -149,12 +149,6 @@ async def test_a_blocked_step_gets_its_own_plan() -> None:
     assert memory['metrics']['completed_steps'] == 4 and memory['metrics']['total_steps'] == 4
 
 
-async def test_a_coder_may_immediately_ask_for_a_plan() -> None:
-    outcome, _ = await play(team(coding=plan_at_first))
-    assert outcome.memory['status'] == 'completed'
-    assert outcome.memory['steps']['1']['attempts'] == 1 and outcome.memory['steps']['1']['sub_steps']
-
-
 async def test_plans_go_three_levels_deep_and_no_deeper() -> None:
     blocked = {'summary': '', 'blocked': 'no'}
     # A coder that is always blocked, with scores too high to escalate.
@@ -240,7 +234,7 @@ async def test_too_many_failures_are_escalated_and_the_plan_ends() -> None:
     assert any(m['type'] == 'ESCALATION' and m['recipient'] == 'all' for m in memory['messages'])
 
 
-async def test_messages_go_where_the_protocol_says_and_carry_their_time() -> None:
+async def test_messages_follow_the_protocol_and_metrics_agree_with_the_journal() -> None:
     outcome, steps = await play(fixed_once())
     times = {step.time for step in steps}
     for message in outcome.memory['messages']:
@@ -248,10 +242,6 @@ async def test_messages_go_where_the_protocol_says_and_carry_their_time() -> Non
         assert message['sender'] == RESPONSES.get(kind, message['sender'])
         assert message['recipient'] == REQUESTS.get(kind, message['recipient'])
         assert message['time'] in times and message['content']
-
-
-async def test_metrics_agree_with_the_journal() -> None:
-    outcome, steps = await play(fixed_once())
     metrics, memory = outcome.memory['metrics'], outcome.memory
     entered = Counter(
         leaf_of(edge.source) + '>' + leaf_of(edge.dest) for step in steps for edge in step.edges
@@ -300,10 +290,11 @@ async def test_verification_of_the_goal_can_be_skipped(skip_at: str) -> None:
     assert 'The goal has not been verified.' in outcome.answer
 
 
-async def test_a_step_finished_by_its_own_plan_must_pass_the_step_gate_too() -> None:
+async def test_a_step_finished_by_a_plan_that_its_coder_asked_for_must_pass_the_step_gate_too() -> None:
     outcome, _ = await play(team(coding=plan_at_first))
     first = outcome.memory['steps']['1']
-    assert (first['status'], outcome.error) == ('completed', '')
+    assert (outcome.memory['status'], first['status'], outcome.error) == ('completed', 'completed', '')
+    assert first['attempts'] == 1 and first['sub_steps']
     assert first['test_results']['passed'] and first['verification_result']['gate'] == 'step'
     # Its two own steps, the step itself, and the other step.
     assert sum(found['gate'] == 'step' for found in outcome.memory['verifications']) == 4

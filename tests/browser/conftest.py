@@ -132,6 +132,33 @@ def page(open_page: OpenPage) -> Page:
     return open_page()
 
 
+OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
+ZOOMED = 720
+"""A window of 1440 pixels at 200 %."""
+WIDTHS = (1440, 1024, ZOOMED, 390)
+
+
+def unfold(page: Page) -> None:
+    """Open everything on the page that can be unfolded."""
+    page.locator('details').evaluate_all('folds => folds.forEach(fold => { fold.open = true })')
+
+
+def check_page(page: Page) -> None:
+    """Check a page, loaded only once, at each width and in both themes."""
+    expect(page.get_by_role('heading', level=1)).to_have_count(1)
+    expect(page.get_by_role('main')).to_have_count(1)
+    expect(page.locator('.skeleton:visible')).to_have_count(0)
+    for width in WIDTHS:
+        page.set_viewport_size({'width': width, 'height': 844})
+        assert page.evaluate(OVERFLOW) <= 0, width
+        if width == ZOOMED:
+            continue
+        assert findings(page) == [], width
+        recolour(page, 'dark')
+        assert findings(page, runOnly=COLOUR_RULES) == [], width
+        recolour(page, 'light')
+
+
 AXE = Axe().axe_script
 """Half a megabyte, evaluated only once in a page."""
 NO_TOOLTIPS = {'exclude': [['[id^="q-portal--tooltip"]']]}

@@ -3,23 +3,26 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import recolour
+
 ACCENT = {'light': 'rgb(63, 79, 208)', 'dark': 'rgb(147, 161, 255)'}
 NOTIFY = """(type) => Quasar.Notify.create({
   ...(type && { type }), message: `This is ${type || 'plain'}`, timeout: 0, closeBtn: 'Close',
 })"""
 
 
-@pytest.mark.parametrize('scheme', ['light', 'dark'])
-def test_boxes_and_messages_have_readable_colours(open_page, server, axe, scheme):
-    page = open_page(scheme=scheme)
+def test_boxes_and_messages_have_readable_colours(page, server, axe):
     page.goto(f'{server.url}/launch/parallel-review')
     page.locator('summary', has_text='Project and tests').click()
     box = page.locator('.q-checkbox__inner--truthy').first
-    expect(box).to_have_css('color', ACCENT[scheme])
     for number, kind in enumerate((None, 'negative', 'positive', 'warning'), start=1):
         page.evaluate(NOTIFY, kind)
         expect(page.locator('.q-notification')).to_have_count(number)
-    axe(page)
+    for scheme, colour in ACCENT.items():
+        recolour(page, scheme)
+        expect(box).to_have_css('color', colour)
+    recolour(page, 'light')
+    axe(page, dark=True)
 
 
 BACKGROUND = 'getComputedStyle(document.documentElement).backgroundColor'

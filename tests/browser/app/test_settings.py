@@ -4,11 +4,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.bench.processes import free_port
+from tests.browser.conftest import check_page, unfold
 from tests.browser.provider import KEY, provider
 from tests.browser.server import Server
 from tests.support.mcp.pattern import SMALL
-
-OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 @pytest.fixture(scope='module')
@@ -100,12 +99,8 @@ def test_the_example_is_copied(open_page, server):
     assert page.evaluate('navigator.clipboard.readText()').startswith('[endpoints.work]')
 
 
-@pytest.mark.parametrize(('width', 'height'), [(1440, 900), (390, 844)])
-def test_it_is_accessible_and_fits(open_page, server, axe, width, height):
-    page = open_page(width, height)
-    page.goto(f'{server.url}/settings')
-    page.get_by_role('button', name='Test all').click()
-    expect(card(page, 'good').locator('.pill')).to_have_text('Works')
-    page.locator('details').evaluate_all('folds => folds.forEach(fold => { fold.open = true })')
-    assert page.evaluate(OVERFLOW) <= 0
-    axe(page, dark=True)
+def test_it_is_accessible_and_fits(settings):
+    settings.get_by_role('button', name='Test all').click()
+    expect(card(settings, 'good').locator('.pill')).to_have_text('Works')
+    unfold(settings)
+    check_page(settings)

@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
+from tests.browser.conftest import OVERFLOW
+
 SCROLLED = """() => {
     const last = [...document.querySelectorAll(".agent .block")].at(-1);
     last?.scrollIntoView({ block: "nearest" });

@@ -1,11 +1,8 @@
-"""The registry of tools in a real browser: search, trying tools by hand, keys, accessibility."""
+"""The registry of tools in a real browser: search, trying tools by hand, keys."""
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
-
-OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 def use(page: Page, **given: str) -> None:
@@ -61,16 +58,6 @@ def test_a_call_is_stopped(page, server):
     page.get_by_role('button', name='Stop').click()
     expect(page.locator('.try-result .pill')).to_have_text('Stopped')
     expect(page.get_by_role('button', name='Run tool')).to_be_enabled()
-
-
-@pytest.mark.parametrize('path', ['/tools', '/tools/notes'])
-@pytest.mark.parametrize(('width', 'height'), [(1440, 900), (390, 844)])
-def test_it_is_accessible_and_fits(open_page, server, axe, path, width, height):
-    page = open_page(width, height)
-    page.goto(server.url + path)
-    page.locator('details').evaluate_all('folds => folds.forEach(fold => { fold.open = true })')
-    assert page.evaluate(OVERFLOW) <= 0
-    axe(page, dark=True)
 
 
 def test_a_tool_that_needs_a_model_is_tried_with_one(page, server, axe):

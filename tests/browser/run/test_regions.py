@@ -5,10 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import OVERFLOW
 from tests.browser.crew_pattern import crew
 from tests.browser.server import Server
-
-OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 @pytest.fixture

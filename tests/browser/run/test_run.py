@@ -5,12 +5,12 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import OVERFLOW
 from tests.browser.server import Server
 
 TASK = 'Should a small team adopt event sourcing for its order system?'
 STEPS = 29
 """Steps of the shipped scenario for this task."""
-OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 def launch(page: Page, server: Server, task: str = TASK) -> str:

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import OVERFLOW
 from tests.browser.crew_pattern import crew
 from tests.browser.server import Server
 
 TASK = 'Should a small team adopt event sourcing for its order system?'
-OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import OVERFLOW, OpenPage
 from tests.browser.server import Server
 
 SOURCE = '''
@@ -48,7 +48,6 @@ class Making(Pattern):
         return await folder.snapshot()
 '''
 TEXT = ''.join(f'line {number}\n' for number in range(1, 31))
-OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -1,12 +1,12 @@
-"""The parallel review in a real browser: a whole sample, a choice, a seat taken by a person."""
+"""The parallel review in a real browser: a choice, and a seat taken by a person."""
 
 import re
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import OVERFLOW
 from tests.browser.server import Server
 
-OVERFLOW = 'document.documentElement.scrollWidth - window.innerWidth'
 MOVED = """([head, selector]) => document.querySelector(selector)
     || document.querySelector('.rail').getAttribute('aria-valuemax') !== head"""
 PATIENCE = 240_000
@@ -144,15 +144,3 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(board.get_by_text('No reviews yet.')).to_be_visible()
     page.get_by_role('slider', name='Step').press('End')
     expect(board.locator('.debate')).to_have_count(2)
-
-
-def test_the_sample_runs_to_its_end_and_the_page_follows(page, new_server):
-    new_server.start()
-    sample(page, new_server)
-    expect(page.locator('.pill.done')).to_be_visible(timeout=PATIENCE)
-    expect(page.get_by_role('region', name='Result')).to_contain_text('Approved: coder1, version 2')
-    page.get_by_role('tab', name='Debate').click()
-    expect(page.locator('.debate')).to_have_count(2)
-    expect(page.locator('.debate .verdict h3')).to_have_text(['Consensus', 'Consensus'])
-    page.get_by_role('tab', name='Candidates').click()
-    expect(page.locator('.candidate.picked')).to_contain_text('Picked: by the reviewers')

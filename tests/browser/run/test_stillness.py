@@ -1,4 +1,4 @@
-"""A whole run of the parallel review: nothing on its page shifts or opens on its own."""
+"""A whole run of the parallel review, to its end: nothing on its page shifts or opens on its own."""
 
 import re
 
@@ -76,7 +76,7 @@ def select(page: Page) -> str:
 
 
 def test_nothing_shifts_during_a_whole_run(page, open_page, new_server):
-    new_server.pace = 400
+    new_server.pace = 1_000
     new_server.start()
     url = sample(page, new_server)
     page.close()
@@ -94,8 +94,12 @@ def test_nothing_shifts_during_a_whole_run(page, open_page, new_server):
         assert seen['restyled'] == 0  # setting the colour scheme again would restyle the whole page
         assert seen['shifts'] == [], '\n'.join(seen['shifts'])
     assert reader.evaluate('String(getSelection())') == selected
-    expect(watcher.locator('.agent.result')).to_be_visible()
+    expect(watcher.get_by_role('region', name='Result')).to_contain_text('Approved: coder1, version 2')
     expect(reader.get_by_role('button', name=re.compile('Show the result'))).to_be_visible()
+    watcher.get_by_role('tab', name='Debate').click()
+    expect(watcher.locator('.debate .verdict h3')).to_have_text(['Consensus', 'Consensus'])
+    watcher.get_by_role('tab', name='Candidates').click()
+    expect(watcher.locator('.candidate.picked')).to_contain_text('Picked: by the reviewers')
 
 
 def test_selected_text_of_one_worker_stays_while_the_next_one_works(open_page, new_server):

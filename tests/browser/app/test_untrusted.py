@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import json
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.tree import ROOT
 
@@ -97,32 +97,36 @@ def test_scripts_in_names_texts_and_imports_never_run(open_page, new_server, tmp
         data=inject_scripts(bundle, ended),
     )
     assert answer.ok and answer.json()[0]['run'] == INJECTED, answer.text()
-
-    def check(place: str) -> None:
-        assert page.evaluate('ran') == [], place
-        assert page.locator('a[href^="javascript"]').count() == 0, place
-
     for place in places:
         page.goto(f'{new_server.url}{place}')
-        check(place)
+        check(page)
     for run in (ended, waiting, drawn, INJECTED):
         page.goto(f'{new_server.url}/runs/{run}')
-        check(run)
-        for tab in page.get_by_role('tab').all():
-            if tab.is_visible():
-                tab.click()
-                expect(tab).to_have_attribute('aria-selected', 'true')
-                check(f'{run}, {tab.inner_text()}')
-        slider = page.get_by_role('slider', name='Step')
-        for key in ('Home', 'ArrowRight', 'ArrowRight'):
-            slider.press(key)
-        expect(page.locator('.player-count')).to_contain_text('3 / ')
-        check(f'{run}, step 3')
+        check_tabs(page)
     saved = page.request.get(f'{new_server.url}/runs/{ended}/export/html')
     file = tmp_path / 'run.html'
     file.write_bytes(saved.body())
     page.goto(file.as_uri())
     assert page.evaluate('ran') == []
+
+
+def check(page: Page) -> None:
+    assert page.evaluate('ran') == [], page.url
+    assert page.locator('a[href^="javascript"]').count() == 0, page.url
+
+
+def check_tabs(page: Page) -> None:
+    """Check the page of a run in each of its tabs, and at an earlier step."""
+    for tab in page.get_by_role('tab').all():
+        if tab.is_visible():
+            tab.click()
+            expect(tab).to_have_attribute('aria-selected', 'true')
+            check(page)
+    slider = page.get_by_role('slider', name='Step')
+    for key in ('Home', 'ArrowRight', 'ArrowRight'):
+        slider.press(key)
+    expect(page.locator('.player-count')).to_contain_text('3 / ')
+    check(page)
 
 
 def inject_scripts(bundle: bytes, run: str) -> bytes:

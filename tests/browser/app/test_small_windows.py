@@ -5,6 +5,8 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OVERFLOW
 
+SMALL = ((720, 450), (512, 384))
+"""Windows of 1440 x 900 and 1024 x 768 at 200 %."""
 SCROLLED = """() => {
     const last = [...document.querySelectorAll(".agent .block")].at(-1);
     last?.scrollIntoView({ block: "nearest" });
@@ -18,31 +20,31 @@ def run(server) -> str:
     return server.sample('supervisor', 'Four tasks')
 
 
-@pytest.mark.parametrize(('width', 'height'), [(720, 450), (512, 384)], ids=['1440 x 900', '1024 x 768'])
-def test_at_200_percent_the_page_scrolls_and_panes_keep_their_height(open_page, run, width, height):
-    page = open_page(width, height)
+def test_at_200_percent_the_page_scrolls_and_panes_keep_their_height(page, run):
     page.goto(f'{run}?at=12')
-    pane = page.locator('.panel.middle')
-    expect(pane).to_be_visible()
-    assert pane.bounding_box()['height'] >= 400
-    assert page.evaluate(OVERFLOW) <= 0
-    assert page.locator('.player').bounding_box()['height'] <= 84
-    expect(page.get_by_role('slider', name='Step')).to_be_in_viewport()
-    page.wait_for_function(SCROLLED)
-    expect(page.locator('.agent .block').last).to_be_in_viewport()
+    for width, height in SMALL:
+        page.set_viewport_size({'width': width, 'height': height})
+        pane = page.locator('.panel.middle')
+        expect(pane).to_be_visible()
+        assert pane.bounding_box()['height'] >= 400
+        assert page.evaluate(OVERFLOW) <= 0
+        assert page.locator('.player').bounding_box()['height'] <= 84
+        expect(page.get_by_role('slider', name='Step')).to_be_in_viewport()
+        page.wait_for_function(SCROLLED)
+        expect(page.locator('.agent .block').last).to_be_in_viewport()
 
 
-@pytest.mark.parametrize(('width', 'height', 'least'), [(720, 450, 228), (512, 384, 162)])
-def test_the_header_and_the_timeline_leave_room_for_agents(open_page, server, width, height, least):
-    page = open_page(width, height)
+def test_the_header_and_the_timeline_leave_room_for_agents(page, server):
     page.goto(server.launch('time-bounded', primary_goal='Do two things', options={'paused': True}))
     expect(page.get_by_role('button', name='Replan')).to_be_visible()
-    assert page.evaluate(OVERFLOW) <= 0
-    tabs, player = (page.locator(one).bounding_box() for one in ('.middle > .tabs', '.player'))
-    assert player['y'] - tabs['y'] - tabs['height'] >= least
-    step = page.locator('.run-switch').get_by_role('button', name='Step')
-    assert step.bounding_box()['x'] + step.bounding_box()['width'] <= width
-    expect(page.locator('.no-agents')).to_be_in_viewport(ratio=0.3)
+    for (width, height), least in zip(SMALL, (228, 162), strict=True):
+        page.set_viewport_size({'width': width, 'height': height})
+        assert page.evaluate(OVERFLOW) <= 0
+        tabs, player = (page.locator(one).bounding_box() for one in ('.middle > .tabs', '.player'))
+        assert player['y'] - tabs['y'] - tabs['height'] >= least
+        step = page.locator('.run-switch').get_by_role('button', name='Step')
+        assert step.bounding_box()['x'] + step.bounding_box()['width'] <= width
+        expect(page.locator('.no-agents')).to_be_in_viewport(ratio=0.3)
 
 
 def test_finished_tasks_take_one_line_and_leave_the_reply_in_view(open_page, run):
@@ -69,19 +71,6 @@ def test_a_paused_run_shows_its_time_next_to_the_step_buttons(open_page, server)
     assert facts.evaluate('(one) => one.scrollWidth <= one.clientWidth')
 
 
-def test_an_agents_name_is_shown_in_full_before_its_activity(open_page, server):
-    page = open_page(1280, 800)
-    run = server.launch('parallel-review', task='Add two', coders='4', options={'paused': True})
-    server.ask(f'/runs/{run.rpartition("/")[2]}/step', {'how': 'in'})
-    page.goto(run)
-    names = page.locator('.agent:visible .agent-name')
-    expect(names).to_have_count(4)
-    for name in names.all():
-        who, rest = (name.locator(f'.agent-{part}').bounding_box() for part in ('who', 'rest'))
-        assert who['width'] + 1 >= name.locator('.agent-stem').evaluate('(one) => one.scrollWidth')
-        assert rest['y'] > who['y'], 'shown whole or not at all'
-
-
 SHOW_TEXT = """(pane, [part, text]) => {
     const said = pane.querySelector(part);
     said.classList.replace("hidden", "shown");
@@ -95,37 +84,38 @@ LATE_TEXTS = {
 """What a pane shows for an agent that has been silent for 15 seconds or whose call failed."""
 
 
-@pytest.mark.parametrize('how', LATE_TEXTS)
-def test_a_late_agent_is_marked_in_a_narrow_pane(open_page, server, how):
+def test_names_are_whole_and_late_agents_are_marked_in_narrow_panes(open_page, server):
     page = open_page(1280, 800)
     run = server.launch('parallel-review', task='Add two', coders='4', options={'paused': True})
     server.ask(f'/runs/{run.rpartition("/")[2]}/step', {'how': 'in'})
     page.goto(run)
-    panes = page.locator('.agent:visible')
+    panes, names = page.locator('.agent:visible'), page.locator('.agent:visible .agent-name')
     expect(panes).to_have_count(4)
-    panes.first.evaluate(SHOW_TEXT, LATE_TEXTS[how])
-    facts, talk = panes.first.locator('.agent-facts'), panes.first.locator('.panel-body')
-    assert facts.bounding_box()['width'] < 320
-    assert facts.evaluate('(one) => one.scrollWidth <= one.clientWidth')
-    assert talk.bounding_box()['height'] > 50
+    expect(names).to_have_count(4)
+    for name in names.all():
+        who, rest = (name.locator(f'.agent-{part}').bounding_box() for part in ('who', 'rest'))
+        assert who['width'] + 1 >= name.locator('.agent-stem').evaluate('(one) => one.scrollWidth')
+        assert rest['y'] > who['y'], 'shown whole or not at all'
+    for pane, (how, late) in zip(panes.all(), LATE_TEXTS.items(), strict=False):
+        pane.evaluate(SHOW_TEXT, late)
+        facts, talk = pane.locator('.agent-facts'), pane.locator('.panel-body')
+        assert facts.bounding_box()['width'] < 320, how
+        assert facts.evaluate('(one) => one.scrollWidth <= one.clientWidth'), how
+        assert talk.bounding_box()['height'] > 50, how
 
 
-def test_the_slider_does_not_cover_the_step_number(open_page, run):
-    page = open_page(720, 450)
-    page.goto(run)  # opens at its last step
-    expect(page.locator('.thumb')).to_be_visible()
-    thumb, said = (page.locator(one).bounding_box() for one in ('.thumb', '.player-count'))
-    assert said['x'] - thumb['x'] - thumb['width'] >= 6
-
-
-def test_at_200_percent_the_step_number_takes_one_line_and_the_chosen_stage_is_in_view(open_page, run):
+def test_the_step_number_takes_one_line_that_the_slider_does_not_cover(open_page, run):
     page = open_page(480, 384)
-    page.goto(run)
+    page.goto(run)  # opens at its last step
     count = page.locator('.player-count')
     expect(count).to_contain_text('32 / 32')
     assert count.bounding_box()['height'] < 20
     expect(page.get_by_role('button', name='Result: done')).to_be_in_viewport(ratio=1)
     assert page.evaluate(OVERFLOW) <= 0
+    page.set_viewport_size({'width': 720, 'height': 450})
+    expect(page.locator('.thumb')).to_be_visible()
+    thumb, said = (page.locator(one).bounding_box() for one in ('.thumb', '.player-count'))
+    assert said['x'] - thumb['x'] - thumb['width'] >= 6
 
 
 def test_in_a_low_window_the_plan_is_collapsed(open_page, run):

@@ -43,7 +43,8 @@ def test_a_parallel_state_gets_a_pane_for_each_region(page, crew_server, axe, wo
     expect(page.locator('.stage').get_by_role('separator')).to_have_count(
         columns - 1 + workers // columns - 1
     )
-    axe(page)
+    if workers > 3:  # test_stepping.py checks two panes, and a narrow window three
+        axe(page)
 
 
 def test_panes_are_resized_by_key_and_mouse_and_maximized(page, crew_server):

@@ -21,27 +21,40 @@ def at(page: Page, step: int) -> None:
     expect(page.locator('.step-number')).to_have_text(f'Step {step}')
 
 
-def test_keys_jump_between_marks_and_wrap_around(page, finished):
+def test_arrow_keys_move_between_marks_and_letters_jump_and_wrap_around(page, finished):
     open_run(page, finished, 1)
+    marks = page.locator('.mark')
+    expect(page.locator('.mark[tabindex="0"]')).to_have_count(1)  # one tab stop
+    page.locator('.mark[tabindex="0"]').focus()
+    page.keyboard.press('ArrowRight')
+    expect(marks.nth(1)).to_be_focused()
+    at(page, 1)  # the arrow keys did not step
+    step = re.search(r'Step (\d+)', marks.nth(1).get_attribute('aria-label') or '')
+    assert step
+    page.keyboard.press('Enter')
+    at(page, int(step[1]))
+    page.get_by_role('slider', name='Step').press('Home')
+    at(page, 1)
+
     revisions = page.locator('.mark.revision')
     expect(revisions).to_have_count(2)
-    marks = [int(text) for text in revisions.evaluate_all(STEPS_OF)]
-    for step in marks:
+    steps = [int(text) for text in revisions.evaluate_all(STEPS_OF)]
+    for step in steps:
         page.keyboard.press('r')
         at(page, step)
     page.keyboard.press('r')
     expect(page.get_by_role('status').filter(has_text='Wrapped around')).to_be_attached()
-    at(page, marks[0])
+    at(page, steps[0])
     toast = page.locator('.q-notification')
-    expect(toast).to_have_text(f'Wrapped around: revision at step {marks[0]}, one of 2.')
+    expect(toast).to_have_text(f'Wrapped around: revision at step {steps[0]}, one of 2.')
     box, player = toast.bounding_box(), page.locator('.player').bounding_box()
     assert box['y'] + box['height'] <= player['y']  # the buttons below stay reachable
     page.keyboard.press('Shift+R')
-    at(page, marks[1])
+    at(page, steps[1])
     page.keyboard.press('n')
     expect(page.get_by_role('status').filter(has_text='No note')).to_be_attached()
     expect(toast).to_have_count(1)  # the newest replaces the previous one
-    at(page, marks[1])
+    at(page, steps[1])
 
 
 def test_a_key_scrolls_the_focused_pane_or_moves_through_the_run_but_never_both(open_page, finished):
@@ -181,20 +194,6 @@ def test_the_diagram_follows_the_slider_without_delay(page, finished):
     assert page.evaluate(LIT) == quick
 
 
-def test_marks_are_one_tab_stop_and_arrow_keys_move_between_them(page, finished):
-    open_run(page, finished, 1)
-    marks = page.locator('.mark')
-    expect(page.locator('.mark[tabindex="0"]')).to_have_count(1)
-    page.locator('.mark[tabindex="0"]').focus()
-    page.keyboard.press('ArrowRight')
-    expect(marks.nth(1)).to_be_focused()
-    at(page, 1)  # the arrow keys did not step
-    step = re.search(r'Step (\d+)', marks.nth(1).get_attribute('aria-label') or '')
-    assert step
-    page.keyboard.press('Enter')
-    at(page, int(step[1]))
-
-
 def test_marks_too_close_together_become_one_with_a_count(open_page, finished):
     page = open_page(width=390, height=844)
     page.goto(finished)
@@ -204,19 +203,7 @@ def test_marks_too_close_together_become_one_with_a_count(open_page, finished):
     assert page.locator('.mark').count() < 6
 
 
-def test_playback_says_that_no_model_is_called_and_starts_over(page, finished):
-    open_run(page, finished, 1)
-    expect(page.locator('.player-chip')).to_have_text('Recorded: no model is called')
-    expect(page.locator('.player-chip')).to_be_visible()
-    page.get_by_label('Speed').select_option('64×')
-    page.get_by_role('button', name='Play').click()
-    at(page, STEPS)
-    expect(page.get_by_role('button', name='Play')).to_be_visible()
-    page.get_by_role('button', name='Play').click()
-    at(page, STEPS)  # plays again from the first step to the last
-
-
-def test_changes_of_a_memory_field_are_followed_from_the_tree(page, finished):
+def test_changes_of_a_field_are_followed_from_the_tree_and_playback_starts_over(page, finished):
     open_run(page, finished, 1)
     page.get_by_role('tab', name='Memory').click()
     page.locator('.tree summary', has_text='memory').first.click()
@@ -228,6 +215,16 @@ def test_changes_of_a_memory_field_are_followed_from_the_tree(page, finished):
     expect(page.get_by_label('Memory field to follow')).to_have_value('/memory/status')
     expect(page.locator('.jump', has_text='Verdict')).to_contain_text('3')
     page.keyboard.press('Escape')
+    page.get_by_role('slider', name='Step').press('Home')
+    at(page, 1)
+    expect(page.locator('.player-chip')).to_have_text('Recorded: no model is called')
+    expect(page.locator('.player-chip')).to_be_visible()
+    page.get_by_label('Speed').select_option('64×')
+    page.get_by_role('button', name='Play').click()
+    at(page, STEPS)
+    expect(page.get_by_role('button', name='Play')).to_be_visible()
+    page.get_by_role('button', name='Play').click()
+    at(page, STEPS)  # plays again from the first step to the last
 
 
 def test_an_edge_explains_itself_to_the_mouse(page, finished):

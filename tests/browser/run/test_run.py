@@ -60,8 +60,16 @@ def test_watch_to_the_end(page, server):
     expect(page.locator('.transcript .block b', has_text='Reviewer').first).to_be_visible()
 
 
-def test_keys_move_everything_and_the_address_keeps_the_step(page, finished):
+def test_the_last_step_is_explained_and_keys_move_everything(page, finished):
     open_run(page, finished)
+    expect(page.locator('.edge-outcome.taken')).to_contain_text('to complete')
+    expect(page.locator('.edge-outcome', has_text='to analyzing')).to_contain_text('not evaluated')
+    change = page.locator('.change', has_text=re.compile('memory . status'))
+    expect(change.locator('.before')).to_have_text('reviewing')
+    expect(change.locator('.after')).to_have_text('complete')
+    hit = page.locator('.diagram .edge.traversed path.hit').first  # as easy to hit as the others
+    assert hit.evaluate('(one) => getComputedStyle(one).strokeWidth') == '14px'
+
     page.keyboard.press('Home')
     expect(count(page)).to_contain_text(f'1 / {STEPS}')
     for _ in range(4):
@@ -74,15 +82,8 @@ def test_keys_move_everything_and_the_address_keeps_the_step(page, finished):
     expect(page.locator('.step-number')).to_have_text('Step 4')
     page.keyboard.press('End')
     expect(count(page)).to_contain_text(f'{STEPS} / {STEPS}')
-
-
-def test_a_deep_link_shows_its_step_and_survives_a_reload(page, finished):
-    open_run(page, finished, 10)
-    for _ in range(2):
-        expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:analyzing.thinking')
-        expect(page.get_by_role('region', name='Result')).to_be_hidden()
-        page.reload()
-        expect(count(page)).to_contain_text(f'10 / {STEPS}')
+    page.get_by_role('tab', name='Memory').click()
+    expect(page.locator('.tree .changed', has_text='status')).to_contain_text('complete')
 
 
 def test_playback_replays_the_journal_and_calls_no_model(page, finished):
@@ -92,28 +93,13 @@ def test_playback_replays_the_journal_and_calls_no_model(page, finished):
     expect(page.locator('.run-facts')).to_contain_text('14 calls')
 
 
-def test_the_inspector_explains_the_transition_and_its_changes(page, finished):
-    open_run(page, finished, STEPS)
-    expect(page.locator('.edge-outcome.taken')).to_contain_text('to complete')
-    expect(page.locator('.edge-outcome', has_text='to analyzing')).to_contain_text('not evaluated')
-    change = page.locator('.change', has_text=re.compile('memory . status'))
-    expect(change.locator('.before')).to_have_text('reviewing')
-    expect(change.locator('.after')).to_have_text('complete')
-    page.get_by_role('tab', name='Memory').click()
-    expect(page.locator('.tree .changed', has_text='status')).to_contain_text('complete')
-
-
-def test_arrow_keys_on_tabs_do_not_move_the_run(page, finished):
+def test_tabs_and_dialogs_keep_their_keys_and_a_state_leads_to_its_visits(page, finished):
     open_run(page, finished, 5)
     page.get_by_role('tab', name='Agents').focus()
     for key, tab in (('ArrowRight', 'Transcript'), ('End', 'Messages'), ('Home', 'Agents')):
         page.keyboard.press(key)
         expect(page.get_by_role('tab', name=tab)).to_be_focused()
     expect(page.locator('.step-number')).to_have_text('Step 5')
-
-
-def test_a_dialog_keeps_its_keys_and_returns_the_focus(page, finished):
-    open_run(page, finished, 5)
     more = page.get_by_role('button', name='More')
     more.focus()
     page.keyboard.press('Enter')
@@ -123,6 +109,17 @@ def test_a_dialog_keeps_its_keys_and_returns_the_focus(page, finished):
     expect(page.get_by_role('dialog')).to_have_count(0)
     expect(more).to_be_focused()
     expect(page.locator('.step-number')).to_have_text('Step 5')
+    page.locator('[id="s:reviewing"] text').first.click()
+    expect(page.locator('.diagram .state.inside')).to_have_attribute('id', 's:reviewing')
+
+
+def test_a_deep_link_shows_its_step_and_survives_a_reload(page, finished):
+    open_run(page, finished, 10)
+    for _ in range(2):
+        expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:analyzing.thinking')
+        expect(page.get_by_role('region', name='Result')).to_be_hidden()
+        page.reload()
+        expect(count(page)).to_contain_text(f'10 / {STEPS}')
 
 
 def test_escape_closes_dialogs_and_returns_the_focus(page, server):
@@ -142,18 +139,6 @@ def test_escape_closes_dialogs_and_returns_the_focus(page, server):
     page.keyboard.press('Escape')
     expect(dialogs).to_have_count(0)
     expect(more).to_be_focused()
-
-
-def test_an_edge_that_was_taken_is_as_easy_to_hit_as_others(page, finished):
-    open_run(page, finished, STEPS)
-    hit = page.locator('.diagram .edge.traversed path.hit').first
-    assert hit.evaluate('(one) => getComputedStyle(one).strokeWidth') == '14px'
-
-
-def test_a_click_on_a_state_goes_to_its_visits(page, finished):
-    open_run(page, finished, 2)
-    page.locator('[id="s:reviewing"] text').first.click()
-    expect(page.locator('.diagram .state.inside')).to_have_attribute('id', 's:reviewing')
 
 
 def test_pause_step_resume_and_cancel(page, new_server):

@@ -172,7 +172,7 @@ async def turns() -> AsyncIterator[None]:
     end = time.monotonic() + DEADLINE
     for turn in itertools.count():
         yield
-        await asyncio.sleep(0 if turn < 1_000 else 0.001)
+        await asyncio.sleep(min(0.01, max(0, turn - 1_000) / 10_000))
         if time.monotonic() > end:
             return
 

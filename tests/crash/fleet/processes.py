@@ -267,7 +267,7 @@ async def until(
         assert process is None or process.ended is None, process.log.read_text()
         waited = time.monotonic() - begun
         assert waited < seconds, f'waited {seconds:g} s in vain: {what}'
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(min(0.1, max(0.02, waited / 20)))
 
 
 def is_open(port: int) -> bool:

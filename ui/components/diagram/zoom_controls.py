@@ -17,7 +17,7 @@ def zoom_buttons(drawing: Callable[[], Diagram | None], *, fit: str = FIT_ALL) -
 
     Args:
         drawing: returns the current diagram, if any.
-        fit: the text of the last button; `FOLLOWED` if something can be active.
+        fit: the text of the last button; `FIT_ACTIVE` if something can be active.
     """
 
     def zoom(how: str) -> None:

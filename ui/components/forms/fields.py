@@ -47,7 +47,7 @@ class Field:
     maximum: float | None = None
     """Upper bound of a number, or of a text's length."""
     exclusive_minimum: bool = False
-    """Whether a number must be greater than `least`."""
+    """Whether a number must be greater than `minimum`."""
     inline: bool = False
     """On one line: a comma-separated list, or a number in JSON."""
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -212,7 +212,7 @@ class CompareHeader:
         choose: Callable[[str], Awaitable[None]],
         go_to_divergence: Callable[[], Awaitable[None]],
     ) -> None:
-        """`choose` replaces run A or B; `part` goes to the point of divergence."""
+        """`choose` replaces run A or B; `go_to_divergence` goes to the point of divergence."""
         self._pills: list[ui.element] = []
         self._links: list[ui.element] = []
         with ui.element('div').classes('run-head compare-head'):

@@ -91,7 +91,7 @@ def as_records(value: object) -> list[Mapping[str, Any]]:
 
 
 def seats(shape: Shape, *kinds: str) -> list[str]:
-    """Return the chart's seats that a person can take: of reviewers (`WORD`), coders (`WORK`), or all."""
+    """Return the seats that a person can take: of reviewers (`REVIEWER`), of coders (`CODER`), or all."""
     found = [(shape.state(state.parent), state.waits) for state in shape.states if state.waits]
     every = kinds or (REVIEWER, CODER, *AGENT_ROLES)
     names = (

@@ -20,12 +20,11 @@ DAY = 86_400.0
 class Services:
     """The inbox, the notifications and the schedules of a server."""
 
-    def __init__(  # noqa: PLR0913  (its collaborators)
+    def __init__(
         self,
         conductor: Conductor,
         *,
         url: str = '',
-        channels: Channels | None = None,
         now: Callable[[], float] | None = None,
         audit: AuditLog | None = None,
         placer: SchedulePlacer | None = None,
@@ -35,13 +34,12 @@ class Services:
         Args:
             conductor: the conductor of the runs.
             url: the server's URL for links.
-            channels: the channels that send messages; by default the real ones.
             now: the wall-clock time for schedules; by default the conductor's clock.
             audit: the audit log for runs started by schedules and triggers; None if there is no login.
             placer: has the fleet handle due schedules; None without a fleet.
         """
         self.conductor = conductor
-        self._channels = channels or Channels(MailServer.of_environment())
+        self._channels = Channels(MailServer.of_environment())
         self.inbox = Inbox(conductor)
         self.notifications = Notifications(conductor, self._channels, url=url.rstrip('/'))
         self.schedules, self.triggers = Schedules(conductor, now, placer), Triggers(conductor)

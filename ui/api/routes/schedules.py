@@ -97,7 +97,6 @@ async def list_schedules(web: Web) -> list[Schedule]:
 async def add_schedule(web: Web, once: OneTime, who: Who, given: ScheduleInput) -> Response:
     """Add a schedule, starting now."""
     web()
-
     schedules = web.services.schedules
 
     async def add(new: RunId) -> Schedule:

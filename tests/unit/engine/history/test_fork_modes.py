@@ -41,6 +41,11 @@ class Two:
         return found
 
 
+@pytest.fixture
+def two() -> Two:
+    return Two()
+
+
 PLAYS = ({'right': 'live'}, {'both.left': 'simulated'}, {'closing': 'recorded'}, {'@4': 'live'}, {})
 
 
@@ -51,8 +56,7 @@ def mixes() -> list[Any]:
 
 
 @pytest.mark.parametrize(('before', 'after', 'plays'), mixes())
-async def test_a_forecast_counts_model_calls(before: Any, after: Any, plays: Any) -> None:
-    two = Two()
+async def test_a_forecast_counts_model_calls(two: Two, before: Any, after: Any, plays: Any) -> None:
     async with two.conductor as conductor:
         run = await two.run_pair()
         wanted, original = await conductor.view(run), await conductor.transitions(run)
@@ -73,8 +77,7 @@ async def test_a_forecast_counts_model_calls(before: Any, after: Any, plays: Any
 
 
 @pytest.mark.parametrize('count', range(3, 13))
-async def test_a_fork_continues_as_configured_beyond_the_recording(count: int) -> None:
-    two = Two()
+async def test_a_fork_continues_as_configured_beyond_the_recording(two: Two, count: int) -> None:
     async with two.conductor as conductor:
         run = await two.run_pair()
         part = await cut_run(conductor, run, count)
@@ -96,8 +99,7 @@ async def test_a_fork_continues_as_configured_beyond_the_recording(count: int) -
             assert await conductor.audit(fork)
 
 
-async def test_a_fork_before_the_first_step_reruns_with_changes() -> None:
-    two = Two()
+async def test_a_fork_before_the_first_step_reruns_with_changes(two: Two) -> None:
     async with two.conductor as conductor:
         run = await two.run_pair()
         two.take_counts()
@@ -110,10 +112,7 @@ async def test_a_fork_before_the_first_step_reruns_with_changes() -> None:
 
 
 @pytest.mark.parametrize('after', ['recorded', 'live'])
-async def test_edits_in_a_parallel_state_are_seen_by_both_regions(
-    after: Any,
-) -> None:
-    two = Two()
+async def test_edits_in_a_parallel_state_are_seen_by_both_regions(two: Two, after: Any) -> None:
     async with two.conductor as conductor:
         run = await two.run_pair()
         original = await conductor.transitions(run)
@@ -151,8 +150,7 @@ def flaky(request: ModelRequest) -> Any:
 @pytest.mark.parametrize(
     'plays', [{'both.left': 'live'}, {'right': 'simulated'}, {'@6': 'live'}, {'@8': 'live'}]
 )
-async def test_a_failed_attempt_is_replayed_once(plays: Any) -> None:
-    two = Two()
+async def test_a_failed_attempt_is_replayed_once(two: Two, plays: Any) -> None:
     two.real._reply = two.playing._reply = flaky
     async with two.conductor as conductor:
         run = await two.run_pair()
@@ -186,8 +184,7 @@ async def test_a_replayed_approval_holds_for_the_same_call_only(expression: str,
             assert (await to_the_end(conductor, fork)).status is Status.DONE
 
 
-async def test_a_persons_edit_is_replayed_on_the_same_path() -> None:
-    two = Two()
+async def test_a_persons_edit_is_replayed_on_the_same_path(two: Two) -> None:
     async with two.conductor as conductor:
         run = (await conductor.start('pair', models={'': 'real'}, paused=True)).id
         edit = {'op': 'add', 'path': '/memory/said', 'value': 'begin;'}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from engine.tools.builtin.writing.blog_notion import blog_notion
 from engine.tools.protocol import tool
 from tests.support.clocks import IdleClock
 from tests.support.forks import PLAYED, forks_alike
-from tests.support.harness import FakeModel, Lone, calls, catalog, to_the_end, until, wait_for_state
+from tests.support.harness import ENDS, FakeModel, Lone, calls, catalog, to_the_end, until, wait_for_state
 from tests.support.servers.http_server import json_answer, local
 from tests.unit.engine.tools.test_notion import Stand
 
@@ -47,8 +48,7 @@ class Post(Pattern):
     states = [
         agent('writing', prompt='ask', tools=('send',), folder='work'),
         agent('adding', prompt='ask', tools=('send',), folder='work'),
-        {'name': 'over', 'final': True},
-        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+        *ENDS,
     ]
     transitions = [['done', 'writing', 'adding'], ['done', 'adding', 'over'], ['failed', '*', 'lost']]
 
@@ -78,6 +78,18 @@ async def run_post(conductor: Conductor) -> RunId:
     return run
 
 
+@pytest.fixture
+async def conductor(tmp_path: Path) -> AsyncIterator[Conductor]:
+    async with here(FakeModel(letters), tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+async def run(conductor: Conductor) -> RunId:
+    """A run that has sent all letters."""
+    return await run_post(conductor)
+
+
 def on_disk(conductor: Conductor, run: RunId) -> str:
     file = conductor.workspaces.of(run, 'work').folder / 'sent.txt'
     return file.read_text() if file.exists() else ''
@@ -98,58 +110,52 @@ async def batches(conductor: Conductor, run: RunId) -> list[int]:
 
 
 async def test_replayed_tools_do_nothing_and_their_files_are_restored(
-    tmp_path: Path,
+    conductor: Conductor, run: RunId
 ) -> None:
-    async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await run_post(conductor)
-        assert set(SENT.values()) == {1} and len(SENT) == 4 and on_disk(conductor, run) == ALL
-        assert await forks_alike(conductor, run) > 8
-        fork = await conductor.fork(run, 3, variation=PLAYED)
-        await conductor.result(fork)
-        own = await batches(conductor, fork)
-        assert [await read_snapshot(conductor, fork, at) for at in own] == [
-            await read_snapshot(conductor, run, at) for at in await batches(conductor, run)
-        ]
-        assert len(SENT) == 4 and on_disk(conductor, run) == ALL
-        await conductor.workspaces.delete(run)
-        assert await read_snapshot(conductor, fork) == ALL, 'it has its own copies'
+    assert set(SENT.values()) == {1} and len(SENT) == 4 and on_disk(conductor, run) == ALL
+    assert await forks_alike(conductor, run) > 8
+    fork = await conductor.fork(run, 3, variation=PLAYED)
+    await conductor.result(fork)
+    own = await batches(conductor, fork)
+    assert [await read_snapshot(conductor, fork, at) for at in own] == [
+        await read_snapshot(conductor, run, at) for at in await batches(conductor, run)
+    ]
+    assert len(SENT) == 4 and on_disk(conductor, run) == ALL
+    await conductor.workspaces.delete(run)
+    assert await read_snapshot(conductor, fork) == ALL, 'it has its own copies'
 
 
 @pytest.mark.parametrize('how', ['live', 'simulated'])
-async def test_live_tools_of_a_fork_work_on_a_copy_of_its_steps_files(tmp_path: Path, how: Any) -> None:
-    async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await run_post(conductor)
-        second = (await batches(conductor, run))[1]
-        before = await read_snapshot(conductor, run, second)
-        fork = await conductor.fork(run, second, variation=ForkOverrides(after=how), paused=True)
-        assert (on_disk(conductor, fork), len(SENT)) == ('writing 0\nwriting 1\n', 4) and before
-        await conductor.resume(fork)
-        assert (await conductor.result(fork)).status is Status.DONE
-        assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
-        assert on_disk(conductor, run) == ALL and set(SENT.values()) == {1}
-        assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 2}
+async def test_live_tools_of_a_fork_work_on_a_copy_of_its_steps_files(
+    conductor: Conductor, run: RunId, how: Any
+) -> None:
+    second = (await batches(conductor, run))[1]
+    before = await read_snapshot(conductor, run, second)
+    fork = await conductor.fork(run, second, variation=ForkOverrides(after=how), paused=True)
+    assert (on_disk(conductor, fork), len(SENT)) == ('writing 0\nwriting 1\n', 4) and before
+    await conductor.resume(fork)
+    assert (await conductor.result(fork)).status is Status.DONE
+    assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
+    assert on_disk(conductor, run) == ALL and set(SENT.values()) == {1}
+    assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 2}
 
 
-async def test_a_live_agent_finds_replayed_files(tmp_path: Path) -> None:
-    async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await run_post(conductor)
-        way = ForkOverrides(after='recorded', plays={'adding': 'live'})
-        fork = await conductor.fork(run, 2, variation=way)
-        assert (await conductor.result(fork)).status is Status.DONE
-        assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
-        assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
-        assert on_disk(conductor, run) == ALL
+async def test_a_live_agent_finds_replayed_files(conductor: Conductor, run: RunId) -> None:
+    way = ForkOverrides(after='recorded', plays={'adding': 'live'})
+    fork = await conductor.fork(run, 2, variation=way)
+    assert (await conductor.result(fork)).status is Status.DONE
+    assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
+    assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
+    assert on_disk(conductor, run) == ALL
 
 
-async def test_a_live_batch_among_replayed_ones_uses_their_files(tmp_path: Path) -> None:
-    async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await run_post(conductor)
-        second = (await batches(conductor, run))[1]
-        way = ForkOverrides(after='recorded', plays={f'@{second}': 'live'})
-        fork = await conductor.fork(run, 1, variation=way)
-        await conductor.result(fork)
-        assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
-        assert await read_snapshot(conductor, fork) == ALL == await read_snapshot(conductor, run)
+async def test_a_live_batch_among_replayed_ones_uses_their_files(conductor: Conductor, run: RunId) -> None:
+    second = (await batches(conductor, run))[1]
+    way = ForkOverrides(after='recorded', plays={f'@{second}': 'live'})
+    fork = await conductor.fork(run, 1, variation=way)
+    await conductor.result(fork)
+    assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
+    assert await read_snapshot(conductor, fork) == ALL == await read_snapshot(conductor, run)
 
 
 async def test_live_work_of_a_mixed_fork_survives_an_interruption(tmp_path: Path) -> None:
@@ -168,29 +174,23 @@ async def test_live_work_of_a_mixed_fork_survives_an_interruption(tmp_path: Path
         assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
 
 
-async def test_a_fork_going_live_has_the_replayed_files(
-    tmp_path: Path,
-) -> None:
-    async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await run_post(conductor)
-        third = (await batches(conductor, run))[2]
-        part = await conductor.fork(run, third, paused=True)
-        await conductor._live.runs[part].release()  # as if the process had died
-        fork = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded'))
-        assert (await conductor.result(fork)).status is Status.DONE
-        assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
-        assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
-        assert on_disk(conductor, part) == 'writing 0\nwriting 1\nwriting 2\n'
+async def test_a_fork_going_live_has_the_replayed_files(conductor: Conductor, run: RunId) -> None:
+    third = (await batches(conductor, run))[2]
+    part = await conductor.fork(run, third, paused=True)
+    await conductor._live.runs[part].release()  # as if the process had died
+    fork = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded'))
+    assert (await conductor.result(fork)).status is Status.DONE
+    assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
+    assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
+    assert on_disk(conductor, part) == 'writing 0\nwriting 1\nwriting 2\n'
 
 
-async def test_a_fork_with_missing_files_is_refused_with_the_reason(tmp_path: Path) -> None:
-    async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await run_post(conductor)
-        at = (await batches(conductor, run))[1]
-        await conductor.workspaces.delete(run)
-        with pytest.raises(WorkspaceError, match='is no longer kept'):
-            await conductor.fork(run, at)
-        assert (await conductor.runs()).total == 1
+async def test_a_fork_with_missing_files_is_refused_with_the_reason(conductor: Conductor, run: RunId) -> None:
+    at = (await batches(conductor, run))[1]
+    await conductor.workspaces.delete(run)
+    with pytest.raises(WorkspaceError, match='is no longer kept'):
+        await conductor.fork(run, at)
+    assert (await conductor.runs()).total == 1
 
 
 class Killed(BaseException):
@@ -219,51 +219,47 @@ async def test_recovery_copies_the_files_of_an_interrupted_fork(
 
 
 async def test_a_fork_whose_files_cannot_be_copied_leaves_neither_a_run_nor_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    conductor: Conductor, run: RunId, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await run_post(conductor)
-        copy = conductor.workspaces.fork
+    copy = conductor.workspaces.fork
 
-        async def fail(*given: Any) -> None:
-            await copy(*given)
-            raise WorkspaceError('the disk is full')
+    async def fail(*given: Any) -> None:
+        await copy(*given)
+        raise WorkspaceError('the disk is full')
 
-        monkeypatch.setattr(conductor.workspaces, 'fork', fail)
-        with pytest.raises(WorkspaceError, match='the disk is full'):
-            await conductor.fork(run, (await batches(conductor, run))[1])
-        assert await conductor.family(run) == [run]
-        assert [path.name for path in tmp_path.iterdir()] == [run]
+    monkeypatch.setattr(conductor.workspaces, 'fork', fail)
+    with pytest.raises(WorkspaceError, match='the disk is full'):
+        await conductor.fork(run, (await batches(conductor, run))[1])
+    assert await conductor.family(run) == [run]
+    assert [path.name for path in tmp_path.iterdir()] == [run]
 
 
 @pytest.mark.parametrize('place', ['workspaces.fork', 'journal.claim', 'workspaces.restore'])
 async def test_a_fork_that_cannot_start_is_removed_files_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    conductor: Conductor, run: RunId, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    async with here(FakeModel(letters), tmp_path) as conductor:
-        run = await run_post(conductor)
-        delete = conductor.journal.delete
+    delete = conductor.journal.delete
 
-        async def fail(*given: Any) -> None:
-            raise OSError(28, 'No space left on device')
+    async def fail(*given: Any) -> None:
+        raise OSError(28, 'No space left on device')
 
-        async def delete_with_room(deleted: RunId) -> None:
-            assert [path.name for path in tmp_path.iterdir()] == [run], 'a full disk has room now'
-            await delete(deleted)
+    async def delete_with_room(deleted: RunId) -> None:
+        assert [path.name for path in tmp_path.iterdir()] == [run], 'a full disk has room now'
+        await delete(deleted)
 
-        owner, name = place.split('.')
-        monkeypatch.setattr(getattr(conductor, owner), name, fail)
-        monkeypatch.setattr(conductor.journal, 'delete', delete_with_room)
-        with pytest.raises(WorkspaceError, match="the run's files cannot be made: No space left on device"):
-            await conductor.fork(run, (await batches(conductor, run))[1])
-        assert await conductor.family(run) == [run]
-        assert not await conductor.journal.unfinished(), 'it does not begin at the next start'
+    owner, name = place.split('.')
+    monkeypatch.setattr(getattr(conductor, owner), name, fail)
+    monkeypatch.setattr(conductor.journal, 'delete', delete_with_room)
+    with pytest.raises(WorkspaceError, match="the run's files cannot be made: No space left on device"):
+        await conductor.fork(run, (await batches(conductor, run))[1])
+    assert await conductor.family(run) == [run]
+    assert not await conductor.journal.unfinished(), 'it does not begin at the next start'
 
 
 class Web(Lone):
     """An agent that reads a page and publishes what it found."""
 
-    states = [agent('working', prompt='ask', tools=('fetch_page', 'blog_notion')), *Lone.states[1:]]
+    states = [agent('working', prompt='ask', tools=('fetch_page', 'blog_notion')), *ENDS]
 
 
 def publishing(url: str) -> Any:

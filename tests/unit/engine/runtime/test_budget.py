@@ -31,19 +31,11 @@ TOKENS_PER_CALL = 15
 """Tokens that each call of the fake model uses."""
 
 
-class Rounds(Pattern):
+class Rounds(Lone):
     """One agent that is called repeatedly."""
 
-    initial = 'working'
-    states = [
-        agent('working', prompt='ask', tools=('notes',), turns=100),
-        {'name': 'over', 'final': True},
-        {'name': 'lost', 'final': True, 'outcome': 'failed'},
-    ]
+    states = [agent('working', prompt='ask', tools=('notes',), turns=100), *Lone.states[1:]]
     transitions = [['done', 'working', 'working'], ['failed', 'working', 'lost']]
-
-    def ask(self, memory: Any) -> str:
-        return 'go on'
 
 
 class Reporting(Rounds):

@@ -18,8 +18,6 @@ from engine.tools.builtin.research.get_previous import get_previous
 from tests.support.harness import FakeModel, catalog
 from tests.support.teams.supervisor import delegate, plan_task, succeed, task_in, team_reply
 
-pytestmark = pytest.mark.anyio
-
 
 def offline() -> Catalog:
     found = Catalog.load()

@@ -15,8 +15,6 @@ from engine.records import Outcome
 from tests.support.harness import FakeModel, calls, catalog, in_turn, until, wait_for_state
 from tests.support.teams.supervisor import plan_task, succeed, task_in, team, team_reply
 
-pytestmark = pytest.mark.anyio
-
 
 async def run(
     reply: Any, *, models: dict[str, str] | None = None, **parameters: Any

@@ -6,8 +6,6 @@ import asyncio
 from itertools import pairwise
 from typing import Any
 
-import pytest
-
 from engine import Status, ToolContext
 from engine.agents.spec import Role
 from engine.journal import MemoryJournal
@@ -17,7 +15,6 @@ from engine.tools.protocol import tool
 from tests.support.harness import FakeModel, calls, first_steps, until
 from tests.support.teams.supervisor import Planned, plan_task, succeed, task_in, team, team_reply
 
-pytestmark = pytest.mark.anyio
 MANY = {'objective': 'a bridge', 'execution': 'side by side'}
 
 

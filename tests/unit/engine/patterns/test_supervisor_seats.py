@@ -12,8 +12,6 @@ from engine.models.protocol import ModelRequest
 from tests.support.harness import FakeModel, wait_for_state
 from tests.support.teams.supervisor import plan_task, succeed, team, team_reply
 
-pytestmark = pytest.mark.anyio
-
 PLAN = {'approach': 'Prices first', 'tasks': ['researcher: Find prices', 'Writer: Write the note']}
 
 

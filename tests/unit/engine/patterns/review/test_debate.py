@@ -12,7 +12,6 @@ from engine.patterns.debate.quoting import fence
 from engine.patterns.debate.records import Debate, DebateMemory, Position, Utterance
 from tests.support.teams.parallel_review import everybody, play_review, position, writing
 
-pytestmark = pytest.mark.anyio
 NAMES = ('coder1', 'coder2')
 US = ('reviewer1', 'reviewer2')
 

@@ -18,8 +18,6 @@ from tests.support.teams.parallel_review import (
     writing,
 )
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_coder_without_a_file_has_failed():
     script = everybody(position('APPROVE', 'coder2'), coder1='I am done.')

@@ -14,8 +14,6 @@ from engine.records import Outcome
 from tests.support.harness import FakeModel, HastyClock, to_the_end
 from tests.support.teams.parallel_review import BROKEN, WordSandbox, actors, review_catalog, writing
 
-pytestmark = pytest.mark.anyio
-
 
 async def play(name, model, **parameters) -> Outcome:
     made = model if isinstance(model, FakeModel) else FakeModel(actors(model))

@@ -8,7 +8,7 @@ from engine import Status
 from tests.support.harness import to_the_end, wait_for_state
 from tests.support.teams.parallel_review import begin, conducting, everybody, play_review, position, writing
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 APPROVES_FIRST = position('APPROVE', 'coder1')
 NOT_IT = 'Not approved: the reviewers approved coder1. Delivered: coder2, version 1, after 0 revisions.'

@@ -22,7 +22,7 @@ from tests.support.teams.parallel_review import (
     review_catalog,
 )
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 async def test_one_coder_fails_and_the_others_continue():

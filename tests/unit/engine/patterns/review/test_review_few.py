@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from engine import Status
 from tests.support.harness import to_the_end, wait_for_state
 from tests.support.teams.parallel_review import (
@@ -15,8 +13,6 @@ from tests.support.teams.parallel_review import (
     position,
     writing,
 )
-
-pytestmark = pytest.mark.anyio
 
 MORE = position('REVISE_BEST', 'coder1', changes=['be quick'])
 

@@ -7,7 +7,7 @@ import pytest
 from engine import InvalidInput, Status
 from tests.support.teams.parallel_review import everybody, play_review, position, writing
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 START = ['preparing', 'implementing', 'consolidating', 'reviewing', 'debating', 'choosing']
 AGAIN = ['iterating', 'revising', 'gathering', 'final_review', 'weighing']

@@ -23,7 +23,7 @@ from tests.support.teams.parallel_review import (
     writing,
 )
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 async def test_a_seat_is_taken_before_the_turn_and_handed_back():

@@ -17,8 +17,6 @@ from tests.support.teams.parallel_review import (
     position,
 )
 
-pytestmark = pytest.mark.anyio
-
 
 def read_prompt(model: FakeModel, state: str) -> str:
     """Return the user messages of a state's last request."""

@@ -21,7 +21,7 @@ from tests.support.teams.parallel_review import (
     writing,
 )
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 async def refusal(here, run, name, **data) -> str:

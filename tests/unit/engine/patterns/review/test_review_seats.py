@@ -10,8 +10,6 @@ from engine import EventRefused, InvalidInput
 from tests.support.harness import FakeModel, to_the_end, until, wait_for_state
 from tests.support.teams.parallel_review import BEST, actors, begin, conducting, everybody
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_seat_can_be_taken_before_the_first_review():
     hold = asyncio.Event()

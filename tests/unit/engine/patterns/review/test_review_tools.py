@@ -23,7 +23,6 @@ from tests.support.teams.parallel_review import (
     writing,
 )
 
-pytestmark = pytest.mark.anyio
 LONG = ''.join(f'line {number}\n' for number in range(4_000))
 
 

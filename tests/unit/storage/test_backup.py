@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import io
+import json
 import os
 import shutil
 import signal
@@ -53,12 +54,29 @@ class Home:
         return sum(path.is_file() and path.stat().st_nlink > 1 for path in self.workspaces.rglob('*'))
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    """A home with one run, a fork of it that shares an object, and files of a run of another database."""
-    found = Home(tmp_path / 'home')
+@pytest.fixture(scope='module')
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A home with one run, a fork of it that shares an object, and files of a run of another database.
+
+    Tests share it, and do not change it.
+    """
+    found = Home(tmp_path_factory.mktemp('home'))
     asyncio.run(fill(found))
     return found
+
+
+@pytest.fixture(scope='module')
+def archive(home: Home, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A backup of it."""
+    made = tmp_path_factory.mktemp('archive') / 'backup.tar.gz'
+    write_backup(home.settings, home.workspaces, made)
+    return made
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Home:
+    """An empty home, to restore to."""
+    return Home(tmp_path / 'other')
 
 
 async def fill(home: Home) -> None:
@@ -81,8 +99,8 @@ async def fill(home: Home) -> None:
         shared.hardlink_to(artifact)
 
 
-async def test_a_restored_backup_equals_the_original(home: Home, tmp_path: Path) -> None:
-    archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
+async def test_a_restored_backup_equals_the_original(home: Home, other: Home, tmp_path: Path) -> None:
+    archive = tmp_path / 'backup.tar.gz'
     info = write_backup(home.settings, home.workspaces, archive)
     assert archive.stat().st_mode & 0o777 == 0o600
     assert read_backup(archive, other.settings, other.workspaces) == info
@@ -96,8 +114,9 @@ async def test_a_restored_backup_equals_the_original(home: Home, tmp_path: Path)
         assert info.steps == sum([await conductor.audit(run.id) for run in runs])
 
 
-def test_a_backup_is_consistent_and_does_not_block_writers(home: Home, tmp_path: Path) -> None:
-    stop = threading.Event()
+def test_a_backup_is_consistent_and_does_not_block_writers(tmp_path: Path) -> None:
+    home, stop = Home(tmp_path / 'home'), threading.Event()
+    asyncio.run(fill(home))
     with closing(sqlite3.connect(home.settings.path, check_same_thread=False, timeout=5)) as writer:
         writer.execute('CREATE TABLE one (number)')
         writer.execute('CREATE TABLE two (number)')
@@ -130,13 +149,10 @@ def test_a_backup_is_consistent_and_does_not_block_writers(home: Home, tmp_path:
     assert counts == sorted(counts) and counts[0] < counts[-1]
 
 
-def test_nothing_is_overwritten(home: Home, tmp_path: Path) -> None:
-    archive = tmp_path / 'backup.tar.gz'
-    write_backup(home.settings, home.workspaces, archive)
+def test_nothing_is_overwritten(home: Home, archive: Path, other: Home) -> None:
     before = home.entries
     with pytest.raises(JournalUnavailable, match=r'runs\.db already exists'):
         read_backup(archive, home.settings, home.workspaces)
-    other = Home(tmp_path / 'other')
     with pytest.raises(JournalUnavailable, match='already exists'):
         read_backup(archive, other.settings, home.workspaces)
     assert home.entries == before
@@ -197,88 +213,98 @@ def pack(archive: Path, members: dict[str, bytes], *others: tarfile.TarInfo) -> 
 
 @pytest.mark.parametrize('spoil', [cut, no_archive, other_database, no_manifest, newer, outside, link])
 def test_a_damaged_archive_is_refused_and_leaves_nothing(
-    home: Home, tmp_path: Path, spoil: Callable[[Path], None]
+    archive: Path, other: Home, tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
-    archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
-    write_backup(home.settings, home.workspaces, archive)
-    spoil(archive)
+    spoilt = tmp_path / 'backup.tar.gz'
+    shutil.copyfile(archive, spoilt)
+    spoil(spoilt)
     with pytest.raises(JournalDamaged, match=r'is not a backup, or is damaged|is damaged: its database'):
-        read_backup(archive, other.settings, other.workspaces)
+        read_backup(spoilt, other.settings, other.workspaces)
     assert other.entries == []
     assert not (tmp_path / 'outside').exists()
 
 
 def test_a_damaged_database_is_not_backed_up(home: Home, tmp_path: Path) -> None:
-    with home.settings.path.open('r+b') as file:
+    damaged = Settings(database=tmp_path / 'runs.db')
+    shutil.copyfile(home.settings.path, damaged.path)
+    with damaged.path.open('r+b') as file:
         file.seek(3 * 4096)
         file.write(b'\xff' * 4096)
     with pytest.raises(JournalDamaged):
-        write_backup(home.settings, home.workspaces, tmp_path / 'backup.tar.gz')
+        write_backup(damaged, home.workspaces, tmp_path / 'backup.tar.gz')
     assert list(tmp_path.glob('*.tar.gz')) == list(tmp_path.glob('.backup-*')) == []
 
 
 KILLED = """
-import os, signal, sys
+import json, os, signal, sys
 from pathlib import Path
 from storage import Settings, read_backup, write_backup
-what, event, number, archive, database, workspaces = sys.argv[1:]
-seen = 0
 
-def kill(name, arguments):
-    global seen
-    if name == event:
-        seen += 1
-        if seen == int(number):
+def work(what, event, number, archive, database, workspaces):
+    seen = 0
+
+    def kill(name, arguments):
+        nonlocal seen
+        seen += name == event
+        if name == event and seen == number:
             os.kill(os.getpid(), signal.SIGKILL)
 
-settings = Settings(database=database)
-sys.addaudithook(kill)
-if what == 'write':
-    write_backup(settings, Path(workspaces), Path(archive))
-else:
-    read_backup(Path(archive), settings, Path(workspaces))
+    sys.addaudithook(kill)
+    if what == 'write':
+        write_backup(Settings(database=database), Path(workspaces), Path(archive))
+    else:
+        read_backup(Path(archive), Settings(database=database), Path(workspaces))
+
+for case in json.loads(sys.argv[1]):
+    if not (child := os.fork()):
+        work(*case)
+        os._exit(0)
+    print(os.WTERMSIG(os.waitpid(child, 0)[1]))
 """
+"""Imports everything once, and carries out each case in a process of its own."""
 
 
-def killed(what: str, event: str, number: int, archive: Path, home: Home) -> bool:
-    """Back up or restore in a process killed right before an audit event; return whether it was."""
-    given = [what, event, str(number), archive, home.settings.path, home.workspaces]
-    return subprocess.run([sys.executable, '-c', KILLED, *given], check=False).returncode == -signal.SIGKILL
+def kill_before(what: str, *cases: tuple[tuple[str, int], Path, Home]) -> None:
+    """Back up or restore in processes, each of which is killed right before the nth audit event of a name."""
+    given = [
+        (what, *event, str(archive), str(home.settings.path), str(home.workspaces))
+        for event, archive, home in cases
+    ]
+    done = subprocess.run([sys.executable, '-c', KILLED, json.dumps(given)], capture_output=True, check=True)
+    assert [int(number) for number in done.stdout.split()] == [signal.SIGKILL] * len(cases)
 
 
 def hidden(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if path.name.startswith('.') or path.suffix == '.part']
 
 
-@pytest.mark.parametrize(('event', 'number'), [('open', 8), ('os.rename', 2)])
-def test_a_killed_backup_leaves_nothing_once_another_is_written(
-    home: Home, tmp_path: Path, event: str, number: int
-) -> None:
-    archive, before = tmp_path / 'backup.tar.gz', home.entries
-    assert killed('write', event, number, archive, home)
-    assert not archive.exists() and home.entries == before
-    write_backup(home.settings, home.workspaces, archive)
-    assert hidden(tmp_path) == []
+def test_a_killed_backup_leaves_nothing_once_another_is_written(home: Home, tmp_path: Path) -> None:
+    before = home.entries
+    archives = {event: tmp_path / event[0] / 'backup.tar.gz' for event in [('open', 8), ('os.rename', 2)]}
+    for archive in archives.values():
+        archive.parent.mkdir()
+    kill_before('write', *((event, archive, home) for event, archive in archives.items()))
+    for archive in archives.values():
+        assert not archive.exists() and home.entries == before
+        assert hidden(archive.parent)
+        write_backup(home.settings, home.workspaces, archive)
+        assert hidden(archive.parent) == []
 
 
-@pytest.mark.parametrize(
-    ('event', 'number'), [('os.chmod', 3), ('os.rename', 2), ('os.rename', 3), ('os.rename', 4)]
-)
-def test_a_killed_restore_can_be_repeated(home: Home, tmp_path: Path, event: str, number: int) -> None:
-    archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
-    write_backup(home.settings, home.workspaces, archive)
-    assert killed('read', event, number, archive, other)
-    assert not other.settings.path.exists()
-    read_backup(archive, other.settings, other.workspaces)
-    assert other.shared == home.shared > 0
-    assert hidden(other.workspaces) == hidden(other.workspaces.parent) == []
+def test_a_killed_restore_can_be_repeated(home: Home, archive: Path, tmp_path: Path) -> None:
+    events = [('os.chmod', 3), ('os.rename', 2), ('os.rename', 3), ('os.rename', 4)]
+    others = [Home(tmp_path / f'{name}-{number}') for name, number in events]
+    kill_before('read', *((event, archive, other) for event, other in zip(events, others, strict=True)))
+    for other in others:
+        assert not other.settings.path.exists()
+        read_backup(archive, other.settings, other.workspaces)
+        assert other.shared == home.shared > 0
+        assert hidden(other.workspaces) == hidden(other.workspaces.parent) == []
 
 
 def test_the_files_of_a_restore_in_progress_are_left_alone(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, archive: Path, other: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
-    write_backup(home.settings, home.workspaces, archive)
     elsewhere = Settings(database=tmp_path / 'elsewhere' / 'runs.db')
 
     def read_two(path: Path) -> backup.BackupInfo:
@@ -293,11 +319,8 @@ def test_the_files_of_a_restore_in_progress_are_left_alone(
 
 
 def test_a_full_disk_is_named_and_leaves_nothing(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Path, other: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive, other = tmp_path / 'backup.tar.gz', Home(tmp_path / 'other')
-    write_backup(home.settings, home.workspaces, archive)
-
     def fail(*given: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

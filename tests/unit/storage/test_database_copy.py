@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -73,14 +74,16 @@ def copy(source: str | Path, target: str | Path, said: Callable[[int, int], None
     copy_database(Settings(database=source), Settings(database=target), said)
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    asyncio.run(fill(path := tmp_path / 'source.db'))
+@pytest.fixture(scope='module')
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    asyncio.run(fill(path := tmp_path_factory.mktemp('filled') / 'runs.db'))
     return path
 
 
-async def create_tables(database: str) -> None:
-    await (await open_journal(database)).close()
+@pytest.fixture
+def source(filled: Path, tmp_path: Path) -> Path:
+    """A database with rows in every table, which the test may change."""
+    return shutil.copyfile(filled, tmp_path / 'source.db')
 
 
 def test_everything_survives_a_copy_to_postgresql_and_back(
@@ -101,10 +104,9 @@ def test_everything_survives_a_copy_to_postgresql_and_back(
 
 
 @pytest.mark.parametrize('kind', ['sqlite', 'postgres'])
-async def test_the_copy_is_usable(tmp_path: Path, postgres_url: str, kind: str) -> None:
-    await fill(tmp_path / 'source.db')
+async def test_the_copy_is_usable(source: Path, tmp_path: Path, postgres_url: str, kind: str) -> None:
     target: str | Path = postgres_url if kind == 'postgres' else tmp_path / 'target.db'
-    await asyncio.to_thread(copy, tmp_path / 'source.db', target)
+    await asyncio.to_thread(copy, source, target)
     journal = await open_journal(target)
     async with Conductor(journal) as conductor:
         assert await journal.entries(EntryQuery(kind='process')) == []
@@ -119,7 +121,7 @@ async def test_the_copy_is_usable(tmp_path: Path, postgres_url: str, kind: str) 
 
 
 def test_a_nonempty_target_is_refused(source: Path, tmp_path: Path) -> None:
-    asyncio.run(fill(target := tmp_path / 'target.db'))
+    target = shutil.copyfile(source, tmp_path / 'target.db')
     before = content(target)
     with pytest.raises(JournalUnavailable, match=r'is not empty \(3 runs, 2 entries\)'):
         copy(source, target)
@@ -172,11 +174,11 @@ def test_a_damaged_text_is_not_silently_repaired(source: Path, tmp_path: Path) -
     assert not any(content(target).values())
 
 
-def test_a_database_in_use_is_refused(
+async def test_a_database_in_use_is_refused(
     source: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr('storage.bulk.database_copy.PATIENCE', 0.2)
-    asyncio.run(create_tables(postgres_url))
+    await (await open_journal(postgres_url)).close()
     with (
         closing(psycopg.connect(postgres_url, application_name='hemicycle')),
         pytest.raises(JournalUnavailable, match='in use by others'),

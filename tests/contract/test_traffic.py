@@ -52,13 +52,15 @@ OTHER = replace(SHAPE, states=SHAPE.states[:3])
 
 @dataclass
 class History:
-    """Journals a run step by step."""
+    """A run that is journaled step by step."""
 
     journal: Journal
     info: RunInfo
     time: float = 100.0
     active: tuple[StatePath, ...] = ()
     steps: list[Transition] = field(default_factory=list)
+    stored: int = 0
+    """Number of the steps that are journaled."""
 
     @classmethod
     async def begin(cls, journal: Journal, name: str, shape: Shape = SHAPE, **fields: Any) -> History:
@@ -66,11 +68,11 @@ class History:
         await journal.create(RunInfo(**(plain | fields)), shape)
         return cls(journal, await journal.claim(RunId(name), 'me'))
 
-    async def go(
+    def take(
         self, name: str, source: str = '', dest: str = '', *, after: float = 1.0, raised: bool = False,
         at: str | None = None, status: Status | None = None,
-    ) -> History:  # fmt: skip
-        """Append a step `after` seconds later; with `dest`, it leads from `source` to `dest`."""
+    ) -> None:  # fmt: skip
+        """Take a step `after` seconds later; with `dest`, it leads from `source` to `dest`."""
         self.time += after
         left, entered = (_list_ancestry(source), _list_ancestry(dest)[::-1]) if dest else ((), ())
         if dest:
@@ -88,8 +90,16 @@ class History:
         )
         self.steps.append(step)
         self.info = replace(self.info, seq=step.seq, status=status or self.info.status)
-        await self.journal.append(self.info, [step])
-        return self
+
+    async def store(self) -> None:
+        """Journal the steps taken since the last time."""
+        await self.journal.append(self.info, self.steps[self.stored :])
+        self.stored = len(self.steps)
+
+    async def go(self, *step: str, **fields: Any) -> None:
+        """Take a step, and journal it."""
+        self.take(*step, **fields)
+        await self.store()
 
 
 def _list_ancestry(path: str) -> tuple[StatePath, ...]:
@@ -106,11 +116,13 @@ async def survey(journal: Journal, **query: Any) -> Traffic:
 async def run_loop(journal: Journal, name: str, *, rounds: int = 1, **fields: Any) -> History:
     """Go from a to b.x and back `rounds` times, and then to the end."""
     run = await History.begin(journal, name, **fields)
-    await run.go('start', '', 'a')
+    run.take('start', '', 'a')
     for _ in range(rounds):
-        await run.go('done', 'a', 'b.x', after=2.0)
-        await run.go('done', 'b.x', 'a', after=3.0)
-    return await run.go('done', 'a', 'end', status=Status.DONE)
+        run.take('done', 'a', 'b.x', after=2.0)
+        run.take('done', 'b.x', 'a', after=3.0)
+    run.take('done', 'a', 'end', status=Status.DONE)
+    await run.store()
+    return run
 
 
 def edges(traffic: Traffic) -> dict[str, tuple[int, int]]:
@@ -346,7 +358,8 @@ async def test_traffic_matches_a_manual_count(journal: Journal, runs: Any) -> No
     histories = [await History.begin(journal, f'r{number}') for number in range(len(runs))]
     for part in (0, 1):
         for history, parts in zip(histories, runs, strict=True):
-            await write_steps(history, parts[part])
+            take_steps(history, parts[part])
+            await history.store()
         await survey(journal)
     found = await journal.traffic(RunQuery())
     by_hand = [count_by_hand(history.steps) for history in histories]
@@ -365,18 +378,18 @@ async def test_traffic_matches_a_manual_count(journal: Journal, runs: Any) -> No
     assert {place.path for place in found.states} == {path for one in by_hand for path in one[1]}
 
 
-async def write_steps(history: History, steps: Sequence[tuple[str, str, float, bool]]) -> None:
+def take_steps(history: History, steps: Sequence[tuple[str, str, float, bool]]) -> None:
     for name, dest, after, raised in steps:
         if history.active == ('bad',):
             return  # it has failed permanently
         source = history.active[0] if history.active else ''
         if not source:
-            await history.go('start', '', 'a', after=after)
+            history.take('start', '', 'a', after=after)
         elif name in ('done', 'failed', 'expired'):
             status = Status.FAILED if dest == 'bad' else None
-            await history.go(name, source, dest, after=after, raised=raised, status=status)
+            history.take(name, source, dest, after=after, raised=raised, status=status)
         else:
-            await history.go(name, source, after=after, at='')
+            history.take(name, source, after=after, at='')
 
 
 def count_by_hand(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, Dwell]]:

@@ -1,12 +1,12 @@
-"""Parallel tool calls from a real server on loopback, in both dialects, whatever their indexes and ids."""
+"""Parallel tool calls in both dialects, whatever their indexes and ids, in pieces of any size."""
 
 from typing import Any
 
 import pytest
 
 from engine.models.protocol import CallStarted
-from tests.models.exchange import whole
-from tests.models.speech import AnthropicSpeech, OpenAISpeech, anthropic, openai
+from tests.models.reading import replay
+from tests.models.speech import OpenAISpeech, anthropic, openai
 
 ASKED = [('notes', '{"text": "Grüß dich"}'), ('notes', '{"text": "b"}'), ('look', '')]
 INDEXES = {'by the book': [0, 1, 2], 'zero': [0, 0, 0], 'missing': [None] * 3, 'from seven on': [7, 8, 9]}
@@ -49,11 +49,9 @@ def messages(indexes: list[Any], ids: list[str]) -> bytes:
 async def test_parallel_calls_are_kept_apart(
     dialect: str, indexes: list[Any], ids: list[str], size: int
 ) -> None:
-    speech = OpenAISpeech() if dialect == 'openai' else AnthropicSpeech()
+    start = OpenAISpeech.start if dialect == 'openai' else anthropic('message_start', message={'id': '1'})
     body = chat(indexes, ids) if dialect == 'openai' else messages(indexes, ids)
-    start = speech.start if dialect == 'openai' else anthropic('message_start', message={'id': '1'})
-    pieces = [body[at : at + size] for at in range(0, len(body), size)]
-    found = await whole(speech, start, *pieces)
+    found = await replay(start + body, dialect, size=size)
     assert found.calls == [(name, text or '{}') for name, text in ASKED]
     assert found.end.reason == 'tools'
     begun = [event.index for event in found.events if isinstance(event, CallStarted)]

@@ -20,7 +20,6 @@ from engine.errors import BundleError
 from engine.history.bundle import reader, validation
 from engine.history.bundle.format import MAX_LINE
 from tests.unit.engine.history.test_bundle import (
-    here,
     lines_of,
     nothing_in,
     place,
@@ -30,12 +29,13 @@ from tests.unit.engine.history.test_bundle import (
     whole,
 )
 
-__all__ = ['here', 'target']  # fixtures
+__all__ = ['target']  # a fixture
 
 
-@pytest.fixture
-async def good(here: Conductor) -> bytes:
-    return await whole(here, await run_pair(here))
+@pytest.fixture(scope='module')
+async def good(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    async with place(tmp_path_factory.mktemp('good')) as here:
+        return await whole(here, await run_pair(here))
 
 
 async def expect_refusal(target: Conductor, made: bytes, match: str) -> BundleError:

@@ -79,7 +79,6 @@ async def test_only_deleted_runs_are_purged(keeper: Conductor) -> None:
 
 
 async def test_an_unfinished_run_is_cancelled_before_deletion() -> None:
-
     async with Conductor(catalog=catalog(model=FakeModel(asyncio.Event()))) as conductor:
         run = (await conductor.start('pipeline', {'task': 'A task to be cancelled'})).id
         with pytest.raises(EventRefused, match='cancel it first'):
@@ -90,14 +89,15 @@ async def test_an_unfinished_run_is_cancelled_before_deletion() -> None:
         assert (await conductor.runs()).total == 0
 
 
-async def test_deeply_nested_folders_are_purged(swept: Path, keeper: Conductor) -> None:
-    run = await keep(keeper, 'a', files=10)
-    home = keeper.workspaces.home(run)
-    nest(home / 'agents' / 'pipeline', 1_500)
-    assert (await keeper.disk_usage([await keeper.info(run)]))[run].total
-    await keeper.delete(run)
-    await keeper.purge(run)
-    assert not home.exists()
+async def test_deeply_nested_folders_are_purged(swept: Path) -> None:
+    async with Conductor(catalog=Catalog.load(), workspaces=swept) as conductor:
+        run = await keep(conductor, 'a', files=10)
+        home = conductor.workspaces.home(run)
+        nest(home / 'agents' / 'pipeline', 1_500)
+        assert (await conductor.disk_usage([await conductor.info(run)]))[run].total
+        await conductor.delete(run)
+        await conductor.purge(run)
+        assert not home.exists()
 
 
 async def test_the_trash_is_purged_after_its_retention_time(keeper: Conductor) -> None:

@@ -102,7 +102,7 @@ async def test_the_view_knows_the_files_of_each_step(tmp_path: Path) -> None:
 @tool()
 async def dig(context: ToolContext) -> str:
     """Nest too many folders."""
-    nest(context.files.folder, 1_500)
+    nest(context.files.folder, 100)
     return 'dug'
 
 

@@ -9,6 +9,7 @@ from nicegui.testing import User
 
 from engine import Transition
 from engine.records import Shape, StatePath, StateShape, View
+from tests.support.pages.clicks import see
 from ui.components.elements import Conversation, JsonTree
 from ui.components.tabs import Tabs
 from ui.pages.run.inspector.inspector import draw_criteria
@@ -57,9 +58,7 @@ async def test_each_kind_of_artifact_is_rendered_and_long_ones_are_folded(user: 
     await user.should_not_see('by a_tool')  # not shown yet
     with user:
         rows[0].open('Artifacts')
-    await user.should_see('by a_tool')
-    await user.should_see('Yes')
-    await user.should_see('Empty.')
+    await see(user, 'by a_tool', 'Yes', 'Empty.')
     shown = user.find(kind=Conversation).elements
     assert [block['text'] for talk in shown for block in talk._props['blocks']] == ['# A page']
     (tree,) = user.find(kind=JsonTree).elements
@@ -82,9 +81,7 @@ async def test_criteria_are_shown_for_charts_older_than_them(user: User):
         draw_criteria(at, step, shape, str.title)
 
     await user.open('/criteria')
-    await user.should_see('Working is complete when')
-    await user.should_see("missing: the artifact 'content'")
-    await user.should_see('0 of 1 met')
+    await see(user, 'Working is complete when', "missing: the artifact 'content'", '0 of 1 met')
 
 
 def test_artifacts_are_downloaded_as_text_or_json():

@@ -12,7 +12,7 @@ from nicegui.testing import User
 
 from engine import SimulatedClock, Status
 from tests.support.harness import wait_for_state
-from tests.support.pages.clicks import answer, click, labelled, press, press_labelled
+from tests.support.pages.clicks import answer, click, labelled, press, press_labelled, see
 from tests.support.pages.serving import serve
 from tests.support.teams.parallel_review import BEST, begin, conducting, everybody, position, writing
 from tests.support.teams.time_bounded import QUICK, conductor, good
@@ -37,8 +37,7 @@ async def test_an_undecided_debate_is_synthesized_and_replayed(user: User):
         steps = await here.transitions(run)
         await user.open(f'/runs/{run}')
         click(user, 'Debate')
-        for told in ('Round 5', 'No consensus: synthesized', 'do both', 'Final review', 'Consensus'):
-            await user.should_see(told)
+        await see(user, 'Round 5', 'No consensus: synthesized', 'do both', 'Final review', 'Consensus')
         await user.should_see('cannot approve anything')
         assert len(user.find(content='Insists').elements) >= 3 * 5
         spoke = [step.seq for step in steps if any(c.path == '/memory/transcript/-' for c in step.changes)]
@@ -91,8 +90,7 @@ async def test_a_person_picks_files_and_resolves_a_conflict(user: User):
         await wait_for_state(here, run, 'merging.resolving')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
-        await user.should_see('Conflicting files', retries=30)
-        await user.should_see('version of coder3')
+        await see(user, 'Conflicting files', 'version of coder3', retries=30)
         click(user, 'Resolve')
         outcome = await here.result(run)
         assert outcome.memory['taken'] == {'extra.py': 'coder2'}
@@ -103,8 +101,7 @@ async def test_a_person_picks_files_and_resolves_a_conflict(user: User):
         await wait_for_state(here, run, 'merging.listing')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
-        await user.should_see('Choose files to merge into the best implementation', retries=30)
-        await user.should_see('from coder3')
+        await see(user, 'Choose files to merge into the best implementation', 'from coder3', retries=30)
         click(user, 'Merge these files')
         assert (await here.result(run)).memory['plan']['files'] == []
 
@@ -128,9 +125,7 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User):
         await user.should_see('Your turn as reviewer 2', retries=100)
         await here.send(run, 'say', data={'reviewer': 'reviewer2', 'text': 'I have read them.'})
         await wait_for_state(here, run, 'debating.reviewer2.person')
-        await user.should_see('A person is speaking', retries=100)
-        await user.should_see('your turn')
-        await user.should_see('Points of the others', retries=100)
+        await see(user, 'A person is speaking', 'your turn', 'Points of the others', retries=100)
         stance, why = (labelled(user, label)[0] for label in ('Answer to point 1', 'Why, for point 1'))
         await send_empty_form(user)
         assert (await here.view(run)).waiting == 'word'
@@ -254,8 +249,7 @@ async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User):
         (text,) = [one for one in part.descendants() if isinstance(one, ui.textarea)]
         text.set_value('Say why.')
         click(user, 'Comment')
-        await user.should_see('Say why.', retries=60)
-        await user.should_see('A person, version 1 · open', retries=60)
+        await see(user, 'Say why.', 'A person, version 1 · open', retries=60)
         await here.send(run, 'choose', data={'candidate': 'coder1'})
         outcome = await here.result(run)
         assert outcome.memory['comments'][0] == {
@@ -275,8 +269,7 @@ async def test_a_person_hands_in_files_in_a_coders_seat(user: User):
         await wait_for_state(here, run, 'implementing.coder1.person')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
-        await user.should_see('Your turn as coder 1', retries=60)
-        await user.should_see('No files changed yet.')
+        await see(user, 'Your turn as coder 1', 'No files changed yet.', retries=60)
         (seat,) = labelled(user, 'Your work')
         fields = [one for one in seat.descendants() if isinstance(one, ui.input)]
         (path,) = [one for one in fields if not isinstance(one, ui.textarea)]

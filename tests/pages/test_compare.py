@@ -6,6 +6,7 @@ from nicegui.testing import User
 from engine import Conductor
 from engine.records import RunId
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
+from tests.support.pages.clicks import see
 from tests.support.pages.serving import serve
 from ui.formatting.word_diff import diff_words
 from ui.pages.compare import page as compare
@@ -36,10 +37,8 @@ async def ran(conductor: Conductor, **parameters) -> str:
 async def test_the_page_says_where_and_why_runs_diverge(pages, conductor):
     a, b = await ran(conductor), await ran(conductor, max_iterations=0)
     await pages.open(f'/compare?a={a}&b={b}')
-    await pages.should_see('The runs diverge at step')
-    await pages.should_see('The revision limit is reached? No in A, yes in B: A went')
-    await pages.should_see('Go to divergence')
-    await pages.should_see('The runs diverge here')
+    await see(pages, 'The runs diverge at step', 'The revision limit is reached? No in A, yes in B: A went')
+    await see(pages, 'Go to divergence', 'The runs diverge here')
 
 
 async def test_the_same_run_twice(pages, conductor):

@@ -5,7 +5,7 @@ from engine.configuration import Configuration
 from engine.journal import Retention
 from engine.records import RunId
 from tests.pages.test_runs import keep
-from tests.support.pages.clicks import click
+from tests.support.pages.clicks import click, see
 
 
 async def test_pinned_runs_come_first(pages, conductor):
@@ -56,9 +56,7 @@ async def test_deleted_runs_are_only_in_the_trash(pages, conductor):
     await pages.open('/')
     await pages.should_not_see('could not continue')
     await pages.open('/trash')
-    await pages.should_see('They can be restored for 7 days')
-    await pages.should_see('Run 1')
-    await pages.should_see('deleted just now')
+    await see(pages, 'They can be restored for 7 days', 'Run 1', 'deleted just now')
 
 
 async def test_an_empty_trash_says_so(pages):
@@ -69,10 +67,8 @@ async def test_an_empty_trash_says_so(pages):
 async def test_without_a_policy_nothing_is_deleted(pages, conductor):
     await keep(conductor, 1, bytes=4_000)
     await pages.open('/settings')
-    await pages.should_see('Keep everything')
-    await pages.should_see('Without a policy, nothing is deleted automatically.')
-    await pages.should_see('4.0 kB in 1 run')
-    await pages.should_see('4.0 kB: history 4.0 kB, files 0 B, recording 0 B')
+    await see(pages, 'Keep everything', 'Without a policy, nothing is deleted automatically.')
+    await see(pages, '4.0 kB in 1 run', '4.0 kB: history 4.0 kB, files 0 B, recording 0 B')
 
 
 async def test_the_policy_is_previewed_and_applied(pages, conductor):
@@ -80,11 +76,8 @@ async def test_the_policy_is_previewed_and_applied(pages, conductor):
     await keep(conductor, 1, bytes=500)
     await keep(conductor, 2, updated=conductor.clock.now(), bytes=700)
     await pages.open('/settings')
-    await pages.should_see('runs that ended more than 30 days ago')
-    await pages.should_see('It would now delete 1 run, 500 B.')
+    await see(pages, 'runs that ended more than 30 days ago', 'It would now delete 1 run, 500 B.')
     await pages.should_see('2 days, then deleted permanently')
     click(pages, 'Apply now')
-    await pages.should_see('Nothing to delete now.')
-    await pages.should_see('700 B in 1 run')
-    await pages.should_see('Plus 500 B in 1 deleted run.')
+    await see(pages, 'Nothing to delete now.', '700 B in 1 run', 'Plus 500 B in 1 deleted run.')
     assert (await conductor.info(RunId('run001'))).deleted

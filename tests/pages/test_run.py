@@ -13,7 +13,7 @@ from engine.journal import MemoryJournal
 from engine.models.protocol import Completed
 from tests.support.harness import FakeModel, calls, pipeline_reply, until
 from tests.support.journals.damaged_journal import DamagedJournal
-from tests.support.pages.clicks import click, hide_answered, press_labelled
+from tests.support.pages.clicks import click, hide_answered, press_labelled, see
 from tests.support.pages.serving import finish_run, open_conductor, start_run
 from ui.components.elements import Conversation
 from ui.components.theme import serve_assets
@@ -75,8 +75,7 @@ async def test_a_full_disk_is_reported_and_nothing_is_lost(user: User):
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     journal.full = True
     await user.open(f'/runs/{run}')
-    await user.should_see('The disk is full.', retries=30)
-    await user.should_see('Nothing is lost')
+    await see(user, 'The disk is full.', 'Nothing is lost', retries=30)
     journal.full = False
     await conductor.result(run)
     await user.should_see('Result', retries=60)
@@ -90,9 +89,7 @@ async def test_an_approval_waits_for_a_persons_answer(user: User):
     conductor.catalog.tools['notes'] = replace(conductor.catalog.tools['notes'], approval=True)
     run = (await conductor.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
-    await user.should_see('Allow researcher to use notes?', retries=30)
-    await user.should_see('Waiting for you')
-    await user.should_see(' approving · ')
+    await see(user, 'Allow researcher to use notes?', 'Waiting for you', ' approving · ', retries=30)
     press(user, 'Deny')
     await user.should_see('Result', retries=60)
     steps = await conductor.transitions(run)
@@ -107,8 +104,7 @@ async def test_a_run_of_another_process_is_read_only(user: User):
     run = (await other.start('pipeline', {'task': 'anything'})).id
     await other.pause(run)
     await user.open(f'/runs/{run}')
-    await user.should_see('Paused')
-    await user.should_see('Another process runs it')
+    await see(user, 'Paused', 'Another process runs it')
     await user.should_not_see('Continue')
     await other.cancel(run)
     await user.should_not_see('Another process runs it', retries=50)
@@ -288,8 +284,7 @@ def never_approves(request):
 async def test_a_result_that_was_not_approved_is_done_with_issues(user: User):
     run = await finish_run(FakeModel(never_approves), {'task': 'anything', 'max_iterations': 1})
     await user.open(f'/runs/{run}')
-    await user.should_see('Done with issues')
-    await user.should_see('not approved after 1 revision')
+    await see(user, 'Done with issues', 'not approved after 1 revision')
 
 
 async def test_a_damaged_run_is_shown_up_to_the_damage(user: User):
@@ -300,8 +295,7 @@ async def test_a_damaged_run_is_shown_up_to_the_damage(user: User):
     journal.damaged = 9
     for step in (3, 8):
         await user.open(f'/runs/{run}?at={step}')
-        await user.should_see(f'step 9 of run {run} is missing', retries=30)
-        await user.should_see(f'Step {step}')
+        await see(user, f'step 9 of run {run} is missing', f'Step {step}', retries=30)
 
 
 async def test_the_page_of_a_damaged_step_links_to_the_step_before(user: User):

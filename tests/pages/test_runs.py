@@ -7,7 +7,7 @@ import pytest
 from engine import Status
 from engine.errors import JournalUnavailable
 from engine.records import Fault, RunId, RunInfo, Usage
-from tests.support.pages.clicks import click
+from tests.support.pages.clicks import click, see
 
 NOW = 1_700_000_000.0
 
@@ -25,16 +25,12 @@ async def test_a_row_shows_who_started_its_run(pages, conductor):
     await keep(conductor, 1, author='ada')
     await keep(conductor, 2, author='schedule:Nightly: all')
     await pages.open('/runs')
-    await pages.should_see('by ada')
-    await pages.should_see('by schedule Nightly: all')
+    await see(pages, 'by ada', 'by schedule Nightly: all')
 
 
 async def test_an_empty_home_offers_a_sample(pages):
     await pages.open('/')
-    await pages.should_see('Pipeline')
-    await pages.should_see('Run sample')
-    await pages.should_see('Four agents race for one bug')
-    await pages.should_see('No runs yet.')
+    await see(pages, 'Pipeline', 'Run sample', 'Four agents race for one bug', 'No runs yet.')
     await pages.should_not_see('Needs you')
 
 
@@ -43,16 +39,14 @@ async def test_a_row_summarizes_its_run(pages, conductor):
         conductor, 1, status=Status.FAILED, error='the model is overloaded', tags=('weekly',), note='again'
     )
     await pages.open('/runs')
-    for text in ('Run 1', 'Failed', '12', '3.4k', '1:15', 'weekly', 'again', 'simulated'):
-        await pages.should_see(text)
+    await see(pages, 'Run 1', 'Failed', '12', '3.4k', '1:15', 'weekly', 'again', 'simulated')
     await pages.should_see('the model is overloaded')
 
 
 async def test_a_row_of_an_incomplete_run_is_done_with_issues(pages, conductor):
     await keep(conductor, 1, error='2 of 5 tasks failed')
     await pages.open('/runs')
-    await pages.should_see('Done with issues')
-    await pages.should_see('2 of 5 tasks failed')
+    await see(pages, 'Done with issues', '2 of 5 tasks failed')
 
 
 async def test_a_row_marks_forks_and_counts_hidden_tags(pages, conductor):
@@ -62,8 +56,7 @@ async def test_a_row_marks_forks_and_counts_hidden_tags(pages, conductor):
     await keep(conductor, 3, **born, options={'kind': 'rerun'})
     await keep(conductor, 4, **born, parent_at=5, options={'kind': 'retry'})
     await pages.open('/runs')
-    for text in ('fork at 8', 'run again', 'retry at 5', '+2'):
-        await pages.should_see(text)
+    await see(pages, 'fork at 8', 'run again', 'retry at 5', '+2')
     await pages.should_not_see('fork at 0')
 
 
@@ -86,9 +79,7 @@ async def test_the_home_page_lists_what_waits_for_a_person(pages, conductor):
         if (await run.view()).waiting:
             break
     await pages.open('/')
-    await pages.should_see('Needs you (1)')
-    await pages.should_see('Allow researcher to use')
-    await pages.should_see('Needs your approval', retries=30)
+    await see(pages, 'Needs you (1)', 'Allow researcher to use', 'Needs your approval', retries=30)
     await conductor.cancel(run.id, 'not needed')
     await pages.open('/runs')
     await pages.should_see('not needed')
@@ -143,6 +134,5 @@ async def test_faults_and_stranded_runs_are_named(pages, conductor):
     await keep(conductor, 1, status=Status.RUNNING)
     conductor.stranded[RunId('run001')] = 'its pattern has no state like that any more'
     await pages.open('/')
-    await pages.should_see('mine.py:7')
-    await pages.should_see('SyntaxError: invalid syntax')
+    await see(pages, 'mine.py:7', 'SyntaxError: invalid syntax')
     await pages.should_see('its pattern has no state like that any more')

@@ -12,7 +12,7 @@ from engine.models.http.endpoint_settings import EndpointSettings, EndpointSourc
 from engine.models.registry import ModelRegistry
 from engine.records import Fault
 from engine.workspace import Sandbox
-from tests.support.pages.clicks import click
+from tests.support.pages.clicks import click, see
 from ui.components.theme import set_warning
 from ui.formatting.values import byte_size, short_duration
 from ui.pages.launch.models import model_groups, model_problem
@@ -98,9 +98,7 @@ async def test_paths_and_sizes_are_shown(pages, backend, tmp_path):
     database.with_name('runs.db-wal').write_bytes(b'x' * 345)
     backend.places = ServerPaths(home=tmp_path, database=database, endpoints=tmp_path / 'e.toml')
     await pages.open('/settings')
-    await pages.should_see(str(database))
-    await pages.should_see('12.3 kB', retries=20)
-    await pages.should_see('The file does not exist yet.')
+    await see(pages, str(database), '12.3 kB', 'The file does not exist yet.', retries=20)
 
 
 def test_the_example_is_valid():

@@ -11,6 +11,7 @@ from engine import Breakpoint, Catalog, Conductor
 from engine.journal import MemoryJournal
 from tests.pages.test_run import press
 from tests.support.harness import FakeModel, until
+from tests.support.pages.clicks import see
 from tests.support.pages.serving import open_conductor, start_run
 from ui.components.elements import Diagram
 from ui.components.widgets import NativeSelect
@@ -26,8 +27,7 @@ def send_event(user: User, kind: type[ui.element], event: str, said: dict | None
 async def test_paused_runs_offer_steps_and_active_ones_a_pause(user: User):
     conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
     await user.open(f'/runs/{run}')
-    await user.should_see('Continue', retries=30)
-    await user.should_see('Step over', retries=30)
+    await see(user, 'Continue', 'Step over', retries=30)
     press(user, 'Step in')
     await user.should_see('Stepping in…', retries=30)
     press(user, 'Step out')
@@ -46,12 +46,10 @@ async def test_breakpoints_are_listed_including_those_of_others(user: User):
     conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True, breakpoints=[stop])
     await user.open(f'/runs/{run}')
     press(user, 'Breakpoints')
-    await user.should_see('Entering reviewing', retries=30)
-    await user.should_see('not hit yet · pauses the whole run · once', retries=30)
+    await see(user, 'Entering reviewing', 'not hit yet · pauses the whole run · once', retries=30)
     known = (await conductor.view(run)).breakpoints
     await conductor.set_breakpoints(run, [*known, Breakpoint(when='tokens > 5', enabled=False)])
-    await user.should_see('tokens > 5', retries=30)
-    await user.should_see('not hit yet · pauses the whole run · off', retries=30)
+    await see(user, 'tokens > 5', 'not hit yet · pauses the whole run · off', retries=30)
     await conductor.cancel(run)
 
 
@@ -66,8 +64,7 @@ async def test_breakpoints_of_another_process_are_read_only(user: User):
     ).id
     await user.open(f'/runs/{run}')
     press(user, 'Breakpoints')
-    await user.should_see('Leaving reviewing', retries=30)
-    await user.should_see('you can watch it here, but not control it', retries=30)
+    await see(user, 'Leaving reviewing', 'you can watch it here, but not control it', retries=30)
     await user.should_not_see('Add breakpoint')
     await user.should_not_see('Continue')
     await other.cancel(run)
@@ -90,8 +87,7 @@ async def test_the_past_shows_todays_breakpoints_and_says_so(user: User):
     await conductor.set_breakpoints(run, [Breakpoint(enter='reviewing')])
     await user.open(f'/runs/{run}?at=1')
     press(user, 'Breakpoints')
-    await user.should_see('Entering reviewing', retries=30)
-    await user.should_see('Shown as they are now', retries=30)
+    await see(user, 'Entering reviewing', 'Shown as they are now', retries=30)
     await conductor.cancel(run)
 
 

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from engine.agents import Scratch
-from tests.support.pages.clicks import click
+from tests.support.pages.clicks import click, see
 from ui.components.forms.schemas import arguments
 from ui.components.widgets import Text
 
@@ -15,8 +15,7 @@ async def test_the_list_names_every_tool_and_who_uses_it(pages, conductor):
     await pages.open('/tools')
     for name in conductor.catalog.tools:
         await pages.should_see(name)
-    for text in ('Files', 'Commands', 'Read only', 'Side effects', 'Used by', 'Researcher'):
-        await pages.should_see(text)
+    await see(pages, 'Files', 'Commands', 'Read only', 'Side effects', 'Used by', 'Researcher')
 
 
 @pytest.mark.parametrize(
@@ -57,8 +56,7 @@ async def test_a_tools_page_shows_its_parameters_and_permissions(pages, conducto
 async def test_bad_arguments_are_reported_at_their_fields(pages):
     await pages.open('/tools/write_file')
     click(pages, 'Run tool')
-    await pages.should_see('Fill this in.')
-    await pages.should_see('The result appears here.')
+    await see(pages, 'Fill this in.', 'The result appears here.')
 
 
 async def test_a_call_ends_with_its_page(pages, monkeypatch, endless):

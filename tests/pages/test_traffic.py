@@ -6,7 +6,7 @@ import pytest
 
 from engine.records import RunQuery
 from tests.pages.test_runs import keep
-from tests.support.pages.clicks import click
+from tests.support.pages.clicks import click, see
 from ui.pages.traffic import view
 
 
@@ -31,18 +31,15 @@ async def test_an_unknown_pattern_is_reported(pages):
 
 async def test_without_a_run_there_is_a_way_to_a_sample(pages):
     await pages.open('/patterns/pipeline/traffic')
-    await pages.should_see('No runs of this pattern yet')
-    await pages.should_see('Run sample')
+    await see(pages, 'No runs of this pattern yet', 'Run sample')
     await pages.should_not_see('Failures')
 
 
 async def test_the_table_holds_the_totals_of_all_runs(pages, runs):
     await pages.open('/patterns/pipeline/traffic')
-    await pages.should_see('2 runs: 2 done.')
-    await pages.should_see('reviewing')
+    await see(pages, '2 runs: 2 done.', 'reviewing')
     await pages.should_see('2.0')  # visits per run: the reviewer sends the work back once
-    await pages.should_see('Compare tea and coffee, 0')
-    await pages.should_see('Compare tea and coffee, 1')
+    await see(pages, 'Compare tea and coffee, 0', 'Compare tea and coffee, 1')
 
 
 async def test_reading_ends_with_its_page(pages, runs, conductor, monkeypatch, endless):
@@ -63,8 +60,7 @@ async def test_filters_narrow_what_is_counted(pages, runs):
 async def test_an_address_picks_an_edge_and_lists_its_runs(pages, runs, conductor):
     assert (await conductor.runs(RunQuery(edges=('reviewing>analyzing',)))).total == 2
     await pages.open('/patterns/pipeline/traffic?edge=reviewing>analyzing')
-    await pages.should_see('Runs that took reviewing → analyzing')
-    await pages.should_see('Compare tea and coffee, 1')
+    await see(pages, 'Runs that took reviewing → analyzing', 'Compare tea and coffee, 1')
     await pages.open('/patterns/pipeline/traffic?edge=researching>failed')
     await pages.should_see('Runs that took researching → failed')
     await pages.should_see('2 runs: 2 done.')  # the heatmap still counts all runs
@@ -99,10 +95,8 @@ async def test_the_list_of_runs_links_to_traffic_for_a_chosen_pattern(pages, con
 
 async def test_the_selection_is_named_above_the_list_and_can_be_cleared(pages, runs):
     await pages.open('/runs?state=reviewing')
-    await pages.should_see('were in reviewing')
-    await pages.should_see('Compare tea and coffee, 1')
+    await see(pages, 'were in reviewing', 'Compare tea and coffee, 1')
     await pages.open('/runs?state=reviewing&trouble=1')
-    await pages.should_see('failed in reviewing')
-    await pages.should_see('No runs match.')
+    await see(pages, 'failed in reviewing', 'No runs match.')
     click(pages, 'failed in reviewing')
     await pages.should_see('Compare tea and coffee, 1')

@@ -6,7 +6,7 @@ import pytest
 from nicegui.testing import User
 
 from engine import Conductor
-from tests.support.pages.clicks import answer, click
+from tests.support.pages.clicks import answer, click, see
 from ui.access.audit_log import AuditQuery
 from ui.access.caller import Role
 from ui.fleet.temporal import TemporalUnavailable
@@ -80,8 +80,7 @@ async def test_workers_and_waiting_runs_are_shown(
         'It does not answer.',
     ):
         await pages.should_see(text)
-    await pages.should_see('Drinks')
-    await pages.should_see('No worker has the label “gpu”.')
+    await see(pages, 'Drinks', 'No worker has the label “gpu”.')
 
 
 async def test_the_settings_lead_to_the_workers(pages: User, fleet: FakeFleet) -> None:
@@ -131,8 +130,7 @@ async def test_private_runs_of_others_are_left_out(
 
 async def test_the_page_says_what_to_start_and_what_is_wrong(pages: User, fleet: FakeFleet) -> None:
     await pages.open('/workers')
-    await pages.should_see('No workers.')
-    await pages.should_see('hemicycle worker --temporal')
+    await see(pages, 'No workers.', 'hemicycle worker --temporal')
     fleet.problem = 'Temporal does not answer: refused'
     await pages.open('/workers')
     await pages.should_see('Temporal does not answer: refused. Active runs continue')

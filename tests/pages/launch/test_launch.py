@@ -10,7 +10,7 @@ from engine import Budget, Pattern, Status
 from engine.errors import JournalUnavailable
 from engine.records import RunQuery
 from tests.support.harness import until
-from tests.support.pages.clicks import click, press
+from tests.support.pages.clicks import click, press, see
 from ui.pages.launch import page
 from ui.pages.launch.form import LaunchForm
 from ui.pages.launch.options import BudgetLimits, budget_values
@@ -47,8 +47,7 @@ def launchers(monkeypatch):
 async def test_a_form_is_drawn_for_any_pattern(pages, conductor):
     conductor.catalog.add(Wide)
     await pages.open('/launch/wide')
-    for text in ('As many stations as requested.', 'Topic', 'Tone', 'Names', 'Budgets', 'Time', 'Options'):
-        await pages.should_see(text)
+    await see(pages, 'As many stations as requested.', 'Topic', 'Tone', 'Names', 'Budgets', 'Time', 'Options')
     await pages.should_see('Simulated: the scripted model answers.')
 
 
@@ -148,8 +147,7 @@ async def newest(conductor):
 async def test_a_run_is_restarted_from_its_recording(pages, conductor, launchers):
     first = await record_run(conductor, max_iterations=1)
     await pages.open(f'/launch/pipeline?replay={first}')
-    await pages.should_see('Model calls are answered from a recording.')
-    await pages.should_see('Replay: answers come from the recording.')
+    await see(pages, 'Model calls are answered from a recording.', 'Replay: answers come from the recording.')
     await pages.should_not_see('Model for all roles')
     click(pages, 'Run')
     await pages.should_see('Here is run', retries=50)
@@ -169,8 +167,7 @@ async def test_a_recording_is_picked_and_cleared(pages, conductor, launchers):
     await pages.should_see('Model calls are answered from a recording.')
     click(pages, 'Call models instead')
     await pages.should_not_see('Model calls are answered from a recording.')
-    await pages.should_see('Simulated: the scripted model answers.')
-    await pages.should_see('Model for all roles')
+    await see(pages, 'Simulated: the scripted model answers.', 'Model for all roles')
 
 
 async def test_a_missing_recording_is_reported(pages, conductor, launchers):
@@ -178,8 +175,7 @@ async def test_a_missing_recording_is_reported(pages, conductor, launchers):
     conductor.recordings.path(first).unlink()
     await pages.open(f'/launch/pipeline?replay={first}')
     click(pages, 'Run')
-    await pages.should_see('The run could not be started: ')
-    await pages.should_see('has no recording')
+    await see(pages, 'The run could not be started: ', 'has no recording')
 
 
 @pytest.mark.parametrize('name', ['nothing', 'x' * 3_000, '%3Cb%3E'])

@@ -8,6 +8,7 @@ from nicegui.testing import User
 from engine.errors import ModelError
 from engine.workspace.sandbox.sandbox import Sandbox
 from tests.support.harness import FakeModel, pipeline_reply, wait_for_state
+from tests.support.pages.clicks import see
 from tests.support.pages.serving import finish_run, open_conductor, start_run
 from tests.support.teams.time_bounded import QUICK, good
 
@@ -20,11 +21,8 @@ def improves(request):
 async def test_each_draft_has_a_revision_score_and_diff(user: User):
     run = await finish_run(FakeModel(improves))
     await user.open(f'/runs/{run}/drafts')
-    await user.should_see('Revision 2 of 3 · scores 60, 80, 100', retries=30)
-    await user.should_see('revision 1 of 3')
-    await user.should_see('score 80 (+20)')
-    await user.should_see('sent back')
-    await user.should_see('What changed since draft 2')
+    await see(user, 'Revision 2 of 3 · scores 60, 80, 100', 'revision 1 of 3', 'score 80 (+20)', retries=30)
+    await see(user, 'sent back', 'What changed since draft 2')
 
 
 async def test_a_revision_is_counted_while_it_is_in_progress(user: User):

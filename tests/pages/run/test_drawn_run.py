@@ -5,6 +5,7 @@ import pytest
 from engine import Conductor
 from engine.records import RunId
 from tests.golden.traces import FOLDER
+from tests.support.pages.clicks import see
 from ui.formatting.steps import edge_outcomes
 
 
@@ -22,8 +23,7 @@ async def import_run(conductor: Conductor) -> RunId:
 async def test_an_imported_trace_is_shown_at_each_step_without_forks(pages, conductor):
     run = await import_run(conductor)
     await pages.open(f'/runs/{run}?at=8')
-    await pages.should_see('My order A17 never came.')
-    await pages.should_see('order A17 refunded')
+    await see(pages, 'My order A17 never came.', 'order A17 refunded')
     for name in ('Fork', 'Retry'):
         await pages.should_not_see(name)
 
@@ -46,5 +46,4 @@ async def test_the_fork_page_says_why_it_cannot_be_forked(pages, conductor):
 async def test_the_list_marks_imported_traces(pages, conductor):
     await import_run(conductor)
     await pages.open('/runs')
-    await pages.should_see('imported trace')
-    await pages.should_see('trace:help-desk')
+    await see(pages, 'imported trace', 'trace:help-desk')

@@ -7,6 +7,7 @@ from nicegui.testing import User
 
 from engine import Conductor
 from tests.support.harness import FakeModel
+from tests.support.pages.clicks import see
 from tests.support.pages.serving import open_conductor
 from tests.support.teams.time_bounded import QUICK, QuickSandbox, good, leaf, verdict
 from ui.pages.run import page as run_page
@@ -21,9 +22,7 @@ async def test_a_new_run_has_no_gates_and_no_report(user: User):
     conductor = serve_report(FakeModel(asyncio.Event()))
     run = (await conductor.start('time-bounded', QUICK)).id
     await user.open(f'/runs/{run}/supervision')
-    await user.should_see('No gate has been reached yet.', retries=30)
-    await user.should_see('Skip verification')
-    await user.should_see('30:00 of 30:00 left')
+    await see(user, 'No gate has been reached yet.', 'Skip verification', '30:00 of 30:00 left', retries=30)
     await user.should_not_see('Read report')
     await user.open(f'/runs/{run}/report')
     await user.should_see('No report yet')
@@ -36,19 +35,14 @@ async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: Use
     run = (await conductor.start('time-bounded', QUICK)).id
     await conductor.result(run)
     await user.open(f'/runs/{run}/supervision')
-    await user.should_see('Goal achievement', retries=30)
-    await user.should_see('integration tests pass')
-    await user.should_see('Triggered by step')
+    await see(user, 'Goal achievement', 'integration tests pass', 'Triggered by step', retries=30)
     await user.should_not_see('0.0 s after')
     await user.should_see('Read report')
     await user.should_not_see('Finish now')
     await user.open(f'/runs/{run}/time')
-    await user.should_see('Earlier rounds', retries=30)
-    await user.should_see('2 of 2 done')
+    await see(user, 'Earlier rounds', '2 of 2 done', retries=30)
     await user.open(f'/runs/{run}/report')
-    await user.should_see('Supervision')
-    await user.should_see('1 Write double')
-    await user.should_see('Simulated: the scripted model wrote this')
+    await see(user, 'Supervision', '1 Write double', 'Simulated: the scripted model wrote this')
     text = (await user.http_client.get(f'/runs/{run}/report.md')).text
     assert text.startswith('# Write double') and 'Simulated: the scripted model wrote this' in text
     assert '- [x] **1** Write double' in text
@@ -76,10 +70,7 @@ async def test_blocked_work_names_its_conditions(user: User):
     run = (await conductor.start('time-bounded', QUICK)).id
     await conductor.result(run)
     await user.open(f'/runs/{run}/supervision')
-    await user.should_see('held back', retries=30)
-    await user.should_see('plan is actionable')
-    await user.should_see('not met')
-    await user.should_see('1 message sent')
+    await see(user, 'held back', 'plan is actionable', 'not met', '1 message sent', retries=30)
 
 
 async def test_other_patterns_have_messages_and_no_report(user: User):

@@ -6,7 +6,7 @@ import pytest
 from nicegui import ui
 from nicegui.testing.user_interaction import UserInteraction
 
-from tests.support.pages.clicks import click
+from tests.support.pages.clicks import click, see
 from tests.support.teams.merging import Making, make_project
 
 MAX_LOOKS = 200
@@ -17,8 +17,7 @@ async def test_changes_of_one_agent_are_picked_one_by_one(pages, conductor):
     run = (await conductor.start('making', title='Make it')).id
     await conductor.result(run)
     await pages.open(f'/runs/{run}/review')
-    await pages.should_see('0 files of 1 selected', retries=MAX_LOOKS)
-    await pages.should_see('Change 2, line')
+    await see(pages, '0 files of 1 selected', 'Change 2, line', retries=MAX_LOOKS)
     await pages.should_see('Cannot be merged: the run was given no project')
     boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
     with pages.client:
@@ -53,8 +52,7 @@ async def test_test_results_stay_during_the_merge_preview(pages, conductor, proj
     click(pages, 'Run tests')
     await pages.should_see('Tests pass.', retries=MAX_LOOKS)
     click(pages, 'Preview merge')
-    await pages.should_see('Changes 1 file on main', retries=MAX_LOOKS)
-    await pages.should_see('Tests pass.')
+    await see(pages, 'Changes 1 file on main', 'Tests pass.', retries=MAX_LOOKS)
     boxes = {box.text: box for box in pages.find(ui.checkbox).elements}
     with pages.client:
         boxes['two'].value = True
@@ -71,8 +69,7 @@ async def test_a_comment_is_kept_until_it_is_sent_back(pages, conductor):
     with pages.client:
         UserInteraction(pages, {field}, None).type('Name it')
     click(pages, 'Comment')
-    await pages.should_see('not sent yet', retries=MAX_LOOKS)
-    await pages.should_see('Send back')
+    await see(pages, 'not sent yet', 'Send back', retries=MAX_LOOKS)
 
 
 async def test_a_run_without_files_says_so(pages, conductor):

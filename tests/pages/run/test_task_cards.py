@@ -11,7 +11,7 @@ from nicegui.testing import User
 from engine import Transition
 from engine.models.protocol import ModelRequest
 from tests.support.harness import FakeModel
-from tests.support.pages.clicks import press_labelled
+from tests.support.pages.clicks import press_labelled, see
 from tests.support.pages.serving import serve
 from tests.support.teams.supervisor import plan_task, succeed, task_in, team, team_reply
 
@@ -26,8 +26,7 @@ async def test_each_finished_task_has_a_card_that_leads_to_its_conversation(user
         serve(here)
         run = (await here.start('supervisor', {'objective': 'Do it all'})).id
         await user.open(f'/runs/{run}')
-        await user.should_see('a · completed', retries=100)
-        await user.should_see('a by researcher', retries=20)
+        await see(user, 'a · completed', 'a by researcher', retries=100)
         await user.should_not_see('b · completed')
         press_labelled(user, 'Show the conversation on a')
         ended = next(step.seq for step in await here.transitions(run) if names_result(step))

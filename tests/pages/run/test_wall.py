@@ -1,7 +1,7 @@
 """The wall: agents of all picked runs side by side, answered in place."""
 
 from tests.support.harness import turns
-from tests.support.pages.clicks import click, press
+from tests.support.pages.clicks import click, press, see
 from ui.components.widgets import Text
 
 TASK = 'Compare tea and coffee'
@@ -26,8 +26,7 @@ async def test_agents_of_several_runs_are_shown_and_answered_side_by_side(pages,
     runs = await start_runs(conductor, 'First', 'Second')
     await pages.open('/wall')
     await pages.should_see('2 agents · 2 waiting for you', retries=MAX_LOOKS)
-    for title in ('First', 'Second'):
-        await pages.should_see(title)
+    await see(pages, 'First', 'Second')
     await pages.should_see('Allow researcher to use', retries=MAX_LOOKS)
     before = [(await conductor.info(run)).seq for run in runs]
     click(pages, 'Allow once')
@@ -60,8 +59,7 @@ async def test_agents_of_ended_runs_make_room_for_active_ones(pages, conductor):
     await conductor.cancel(runs[0], 'enough')
     await pages.should_see('12 agents · 11 waiting for you', retries=MAX_LOOKS)  # it keeps its pane for now
     await start_runs(conductor, 'Run 13')
-    await pages.should_see('12 agents · 12 waiting for you', retries=MAX_LOOKS)
-    await pages.should_see('Run 13')
+    await see(pages, '12 agents · 12 waiting for you', 'Run 13', retries=MAX_LOOKS)
     async for _ in turns():
         if 'Run 1' not in titles(pages):
             break

@@ -1,10 +1,16 @@
-"""Clicks on our buttons, which hold their text in a label."""
+"""Clicks on our buttons, which hold their text in a label; and texts that appear."""
 
 import asyncio
 
 from nicegui import ui
 from nicegui.testing import User
 from nicegui.testing.user_interaction import UserInteraction
+
+
+async def see(user: User, *texts: str, retries: int = 3) -> None:
+    """Wait until each of these texts is shown."""
+    for text in texts:
+        await user.should_see(text, retries=retries)
 
 
 def click(user: User, text: str) -> None:

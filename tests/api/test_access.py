@@ -14,6 +14,7 @@ from engine import Conductor
 from engine.errors import NotAllowed
 from tests.api.conftest import BASE, PASSWORD
 from tests.support.api import serve_api
+from tests.support.harness import complete_run
 from tests.unit.ui.services.test_schedules import sign
 from ui.access.access import Access
 from ui.access.caller import IDENTITY, Role
@@ -194,8 +195,7 @@ async def test_over_tls_only_this_host_can_set_the_cookie(http: httpx.AsyncClien
 async def test_exports_are_logged(http: httpx.AsyncClient, access: Access, conductor: Conductor) -> None:
     from ui.access.audit_log import AuditQuery
 
-    run = (await conductor.start('lone')).id
-    await conductor.result(run)
+    run = await complete_run(conductor, 'lone')
     headers = await bearer(access, Role.VIEWER)
     assert (await http.get(f'{PREFIX}/runs/{run}/export/markdown', headers=headers)).status_code == 200
     (line,) = await access.audit.lines(AuditQuery(action='download'))

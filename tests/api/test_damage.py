@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from engine import Conductor
-from tests.support.harness import FakeModel, catalog, start_run
+from tests.support.harness import FakeModel, catalog, complete_run
 from tests.support.journals.damaged_journal import DamagedJournal
 from ui.exports.formats import FormatName
 from ui.web import downloads
@@ -29,8 +29,7 @@ async def conductor(model: FakeModel, journal: DamagedJournal) -> AsyncIterator[
 async def test_an_export_of_a_damaged_run_returns_the_error(
     journal: DamagedJournal, conductor: Conductor, http: httpx.AsyncClient, form: str
 ) -> None:
-    run = await start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
-    await conductor.result(run)
+    run = await complete_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
     journal.damaged = last = (await conductor.info(run)).seq
     for answer in (
         await http.get(f'/runs/{run}/export/{form}'),
@@ -49,8 +48,7 @@ async def test_an_export_of_a_damaged_run_returns_the_error(
 async def test_a_download_on_a_full_disk_returns_a_message(
     conductor: Conductor, http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = await start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
-    await conductor.result(run)
+    run = await complete_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'})
     monkeypatch.setattr(downloads.tempfile, 'TemporaryFile', full_disk)
     answer = await http.get(f'/runs/{run}/export/bundle')
     assert answer.status_code == 409

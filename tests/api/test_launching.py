@@ -13,7 +13,7 @@ from engine.records import RunId
 from storage import open_journal
 from tests.api.conftest import BASE
 from tests.support.api import serve_api
-from tests.support.harness import FakeModel, Lone, catalog, start_run
+from tests.support.harness import FakeModel, Lone, catalog, complete_run
 from ui.api.idempotency import REPLAYED
 from ui.web.backend import Backend
 
@@ -136,8 +136,7 @@ async def test_a_launch_repeated_after_a_crash_starts_no_second_run(tmp_path: Pa
     async with Conductor(Dies(journal), catalog=catalog(FakeModel(), Lone)) as conductor:  # type: ignore[arg-type]
         before = 0
         if way != 'start':
-            parent = await start_run(conductor, 'lone')
-            await conductor.result(parent)
+            parent = await complete_run(conductor, 'lone')
             before = 1
             at = f'/runs/{parent}/{"forks" if way == "fork" else "variants"}'
             body = {'at': 0} if way == 'fork' else {

@@ -5,7 +5,7 @@ import pytest
 
 from engine import Conductor
 from engine.records import Outcome, RunInfo, View
-from tests.support.harness import start_run
+from tests.support.harness import complete_run, start_run
 from ui.api.wire import decode
 
 TASK = {'task': 'Compare tea and coffee'}
@@ -41,8 +41,7 @@ async def test_a_run_is_read_exactly_as_the_engine_has_it(conductor: Conductor, 
 
 
 async def test_steps_come_in_pages_without_gaps(conductor: Conductor, http: httpx.AsyncClient):
-    run = await start_run(conductor, 'pipeline', TASK)
-    await conductor.result(run)
+    run = await complete_run(conductor, 'pipeline', TASK)
     seen, cursor = [], ''
     while cursor is not None:
         page = (await http.get(f'/runs/{run}/steps', params={'limit': 4, 'cursor': cursor})).json()
@@ -93,8 +92,7 @@ async def test_an_error_is_a_problem_that_names_the_field(
 
 
 async def test_a_missing_step_is_404(conductor: Conductor, http: httpx.AsyncClient):
-    run = await start_run(conductor, 'lone')
-    await conductor.result(run)
+    run = await complete_run(conductor, 'lone')
     answer = await http.get(f'/runs/{run}/view?at=99')
     assert (answer.status_code, answer.json()['type']) == (404, 'urn:hemicycle:unknown-step')
 

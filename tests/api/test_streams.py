@@ -13,7 +13,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from engine import Conductor
 from engine.records import RunId
-from tests.support.harness import FakeModel, Lone, catalog, start_run, until
+from tests.support.harness import FakeModel, Lone, catalog, complete_run, start_run, until
 from ui.api.app import build_api
 from ui.api.streams import sse
 from ui.api.streams.messages import StreamMessage, list_messages, run_messages
@@ -48,8 +48,7 @@ async def test_a_stream_has_all_steps_in_order_and_ends_with_the_run(
 
 
 async def test_a_stream_resumes_after_the_last_event(conductor: Conductor, http: httpx.AsyncClient):
-    run = await start_run(conductor, 'pipeline', TASK)
-    await conductor.result(run)
+    run = await complete_run(conductor, 'pipeline', TASK)
     last = (await conductor.info(run)).seq
     later = parse_events((await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': '5'})).text)
     assert [event.id for event in later if event.event == 'step'] == [str(n) for n in range(6, last + 1)]

@@ -5,7 +5,7 @@ from nicegui.testing import User
 
 from engine import Conductor
 from engine.records import RunId
-from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
+from tests.support.harness import FakeModel, Lone, catalog, complete_run, pipeline_reply
 from tests.support.pages.clicks import see
 from tests.support.pages.serving import serve
 from ui.formatting.word_diff import diff_words
@@ -29,8 +29,7 @@ def pages(user: User, conductor: Conductor) -> User:
 
 
 async def ran(conductor: Conductor, **parameters) -> str:
-    run = (await conductor.start('pipeline', {'task': 'Compare tea and coffee', **parameters})).id
-    await conductor.result(run)
+    run = await complete_run(conductor, 'pipeline', {'task': 'Compare tea and coffee', **parameters})
     return run
 
 

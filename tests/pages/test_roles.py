@@ -9,7 +9,7 @@ from engine import Conductor
 from engine.errors import NotAllowed
 from tests.pages.test_runs import keep
 from tests.pages.test_variants import IN_GROUP
-from tests.support.harness import turns
+from tests.support.harness import complete_run, turns
 from ui.access.caller import Role
 from ui.pages.launch.models import Models
 from ui.web.permission import ROLES
@@ -35,8 +35,7 @@ def with_run_page() -> bool:
 @pytest.fixture
 async def runs(conductor: Conductor) -> dict[str, str]:
     """The ids of a run that is done and of one that waits for a person; a variant is stored, too."""
-    done = (await conductor.start('pipeline', TASK)).id
-    await conductor.result(done)
+    done = await complete_run(conductor, 'pipeline', TASK)
     waits = (await conductor.start('pipeline', TASK, approvals='all')).id
     async for _ in turns():
         if (await conductor.info(waits)).waiting:

@@ -11,7 +11,7 @@ from engine import Budget, Conductor
 from engine.errors import JournalUnavailable, StepDamaged
 from engine.journal import MemoryJournal
 from engine.models.protocol import Completed
-from tests.support.harness import FakeModel, calls, pipeline_reply, until
+from tests.support.harness import FakeModel, calls, complete_run, pipeline_reply, until
 from tests.support.journals.damaged_journal import DamagedJournal
 from tests.support.pages.clicks import click, hide_answered, press_labelled, see
 from tests.support.pages.serving import finish_run, open_conductor, start_run
@@ -290,8 +290,7 @@ async def test_a_result_that_was_not_approved_is_done_with_issues(user: User):
 async def test_a_damaged_run_is_shown_up_to_the_damage(user: User):
     journal = DamagedJournal()
     conductor = open_conductor(FakeModel(pipeline_reply), journal=journal)
-    run = (await conductor.start('pipeline', {'task': 'anything'})).id
-    await conductor.result(run)
+    run = await complete_run(conductor, 'pipeline', {'task': 'anything'})
     journal.damaged = 9
     for step in (3, 8):
         await user.open(f'/runs/{run}?at={step}')

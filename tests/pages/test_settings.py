@@ -36,23 +36,22 @@ async def test_an_unconfigured_server_lists_its_options(pages):
         await pages.should_see(text)
 
 
-async def test_an_endpoint_shows_its_limits(pages, conductor):
-    endpoint = Endpoint(
-        name='work', url='http://work.example/v1', at_once=3, requests_per_minute=60, tokens_per_minute=90_000
-    )
-    settings = EndpointSettings(
-        endpoints={'work': endpoint}, sources={'work': EndpointSource(found='file', url=endpoint.url, key='')}
-    )
+def configure_endpoint(conductor, **limits):
+    """Let the configuration file have one endpoint."""
+    endpoint = Endpoint(name='work', url='http://work.example/v1', **limits)
+    source = EndpointSource(found='file', url=endpoint.url, key='')
+    settings = EndpointSettings(endpoints={'work': endpoint}, sources={'work': source})
     conductor.catalog.registry = ModelRegistry({}, settings)
+
+
+async def test_an_endpoint_shows_its_limits(pages, conductor):
+    configure_endpoint(conductor, at_once=3, requests_per_minute=60, tokens_per_minute=90_000)
     await pages.open('/settings')
     await pages.should_see('3 calls at a time, 60 requests a minute, 90k tokens a minute')
 
 
 async def test_a_test_ends_with_its_page(pages, conductor, monkeypatch, endless):
-    endpoint = Endpoint(name='work', url='http://work.example/v1')
-    source = EndpointSource(found='file', url=endpoint.url, key='')
-    settings = EndpointSettings(endpoints={'work': endpoint}, sources={'work': source})
-    conductor.catalog.registry = ModelRegistry({}, settings)
+    configure_endpoint(conductor)
     monkeypatch.setattr(conductor.catalog.registry, 'test', endless)
     await pages.open('/settings')
     click(pages, 'Test all')

@@ -6,6 +6,7 @@ import pytest
 
 from engine.records import RunQuery
 from tests.pages.test_runs import keep
+from tests.support.harness import complete_run
 from tests.support.pages.clicks import click, see
 from ui.pages.traffic import view
 
@@ -13,16 +14,10 @@ from ui.pages.traffic import view
 @pytest.fixture
 async def runs(conductor):
     """Two finished runs of the pipeline's sample, each with one revision, and one that has not started."""
-    found = []
-    for number in range(2):
-        run = (
-            await conductor.start(
-                'pipeline', {'task': f'Compare tea and coffee, {number}'}, tags=('odd',) if number else ()
-            )
-        ).id
-        await conductor.result(run)
-        found.append(run)
-    return found
+    return [
+        await complete_run(conductor, 'pipeline', {'task': f'Compare tea and coffee, {number}'}, tags=tags)
+        for number, tags in enumerate([(), ('odd',)])
+    ]
 
 
 async def test_an_unknown_pattern_is_reported(pages):

@@ -4,6 +4,7 @@ from engine.acp import ExternalAgents
 from engine.acp.known_agents import ExternalAgent
 from engine.errors import JournalUnavailable
 from tests.pages.test_runs import keep
+from tests.support.harness import complete_run
 from tests.support.pages.clicks import click
 from ui.pages.fork import page as fork_page
 from ui.pages.fork import variants
@@ -37,8 +38,7 @@ async def test_one_remaining_variant_is_counted_in_the_singular(pages, backend, 
 
 async def test_a_fork_that_keeps_later_steps_says_which_and_why(pages, backend, conductor):
     fork_page.register(backend)
-    run = (await conductor.start('pipeline', {'task': 'Tea or coffee?'})).id
-    await conductor.result(run)
+    run = await complete_run(conductor, 'pipeline', {'task': 'Tea or coffee?'})
     await pages.open(f'/runs/{run}/fork?at=1')
     await pages.should_see('Step 2 is an immediate consequence of step 1 and is kept with it.')
     await pages.open(f'/runs/{run}/fork?at=2')

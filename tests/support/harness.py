@@ -138,6 +138,13 @@ async def start_run(conductor: Conductor, pattern: str, *parameters: Any, **opti
     return (await conductor.start(pattern, *parameters, **options)).id
 
 
+async def complete_run(conductor: Conductor, pattern: str, *parameters: Any, **options: Any) -> RunId:
+    """Start a run, wait for its end, and return its id."""
+    run = await start_run(conductor, pattern, *parameters, **options)
+    await conductor.result(run)
+    return run
+
+
 async def completed_run(conductor: Conductor, pattern: str, *parameters: Any, **options: Any) -> RunId:
     """Start a run, wait for its end, and return its id."""
     run = await start_run(conductor, pattern, *parameters, **options)

@@ -6,7 +6,7 @@ from nicegui import ui
 from nicegui.testing import User
 
 from engine import Conductor
-from tests.support.harness import FakeModel
+from tests.support.harness import FakeModel, complete_run
 from tests.support.pages.clicks import see
 from tests.support.pages.serving import open_conductor
 from tests.support.teams.time_bounded import QUICK, QuickSandbox, good, leaf, verdict
@@ -32,8 +32,7 @@ async def test_a_new_run_has_no_gates_and_no_report(user: User):
 
 async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: User):
     conductor = serve_report(FakeModel(good))
-    run = (await conductor.start('time-bounded', QUICK)).id
-    await conductor.result(run)
+    run = await complete_run(conductor, 'time-bounded', QUICK)
     await user.open(f'/runs/{run}/supervision')
     await see(user, 'Goal achievement', 'integration tests pass', 'Triggered by step', retries=30)
     await user.should_not_see('0.0 s after')
@@ -67,16 +66,14 @@ async def test_blocked_work_names_its_conditions(user: User):
         return good(request)
 
     conductor = serve_report(FakeModel(poor))
-    run = (await conductor.start('time-bounded', QUICK)).id
-    await conductor.result(run)
+    run = await complete_run(conductor, 'time-bounded', QUICK)
     await user.open(f'/runs/{run}/supervision')
     await see(user, 'held back', 'plan is actionable', 'not met', '1 message sent', retries=30)
 
 
 async def test_other_patterns_have_messages_and_no_report(user: User):
     conductor = serve_report(FakeModel(lambda request: {'findings': []} if request.schema else 'a draft'))
-    run = (await conductor.start('pipeline', {'task': 'anything'})).id
-    await conductor.result(run)
+    run = await complete_run(conductor, 'pipeline', {'task': 'anything'})
     await user.open(f'/runs/{run}/messages?type=nothing')
     await user.should_see('No messages match.', retries=30)
     await user.should_not_see('Supervision')

@@ -10,7 +10,7 @@ from nicegui.testing import User
 
 from engine import Transition
 from engine.models.protocol import ModelRequest
-from tests.support.harness import FakeModel
+from tests.support.harness import FakeModel, complete_run
 from tests.support.pages.clicks import press_labelled, see
 from tests.support.pages.serving import serve
 from tests.support.teams.supervisor import plan_task, succeed, task_in, team, team_reply
@@ -41,8 +41,7 @@ def names_result(step: Transition) -> bool:
 async def test_an_empty_plan_says_so_and_a_finished_run_has_no_live_button(user: User) -> None:
     async with team(FakeModel(team_reply([]))) as here:
         serve(here)
-        run = (await here.start('supervisor', {'objective': 'Do nothing'})).id
-        await here.result(run)
+        run = await complete_run(here, 'supervisor', {'objective': 'Do nothing'})
         await user.open(f'/runs/{run}')
         await user.should_see('Empty: no steps were planned.', retries=60)
         drawn = user.find(kind=ui.element).elements

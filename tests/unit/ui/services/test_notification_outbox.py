@@ -16,12 +16,11 @@ from engine.clock import settle
 from engine.errors import EntryChanged
 from engine.journal import Journal
 from storage import open_journal
-from tests.support.harness import start_run, turns
+from tests.support.harness import complete_run, turns
 from tests.unit.ui.services.test_notifications import (
     Receiver,
     conductor_of,
     hook,
-    run_to_end,
     send_all,
 )
 
@@ -33,7 +32,7 @@ async def test_two_readers_of_one_journal_create_each_message_once(conductor: Co
     one, other = receiver.notifications(conductor), receiver.notifications(conductor)
     await one.destinations.add(hook())
     for _ in range(5):
-        await run_to_end(conductor)
+        await complete_run(conductor, 'lone')
     await asyncio.gather(one.process_new_steps(), other.process_new_steps())
     await asyncio.gather(one._dispatcher.wait_until_idle(), other._dispatcher.wait_until_idle())
     ids = [request.headers['webhook-id'] for request in receiver.requests]
@@ -117,8 +116,7 @@ async def test_nothing_is_lost_wherever_the_process_is_killed(tmp_path: Path, at
         await receiver.notifications(conductor).destinations.add(hook())
         runs = []
         for _ in range(3):
-            runs.append(await start_run(conductor, 'pair', budget=Budget(tokens=35), approvals='none'))
-            await conductor.result(runs[-1])
+            runs.append(await complete_run(conductor, 'pair', budget=Budget(tokens=35), approvals='none'))
         conductor.journal = CutJournal(journal, at, after)
         first = receiver.notifications(conductor)
         with contextlib.suppress(Cut):
@@ -152,9 +150,7 @@ async def test_an_unreliable_receiver_gets_all_messages_in_order(tmp_path: Path)
     async with conductor_of(journal) as conductor:
         team = await receiver.notifications(conductor).destinations.add(hook())
         for _ in range(40):
-            await conductor.result(
-                await start_run(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
-            )
+            await complete_run(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
         while True:
             sender = receiver.notifications(conductor, delays=(0.01,) * 60)
             sender._dispatcher.add(await sender._outbox.due())

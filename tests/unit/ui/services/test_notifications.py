@@ -18,7 +18,15 @@ from engine.errors import JournalDamaged
 from engine.journal import Journal, MemoryJournal
 from engine.records import RunId, Transition
 from tests.bench.processes import free_port
-from tests.support.harness import FakeModel, HastyClock, Lone, catalog, pipeline_reply, start_run
+from tests.support.harness import (
+    FakeModel,
+    HastyClock,
+    Lone,
+    catalog,
+    complete_run,
+    pipeline_reply,
+    start_run,
+)
 from tests.unit.ui.services.test_inbox import Pair, reply, wait_for_questions
 from ui.services.inbox import Inbox
 from ui.services.notifications import Channels, Destination, MailServer, Notifications, UnknownDestination
@@ -60,12 +68,6 @@ def hook(**fields: Any) -> Destination:
     return Destination(**({'name': 'Team', 'channel': 'webhook', 'address': URL} | fields))
 
 
-async def run_to_end(conductor: Conductor) -> RunId:
-    run = await start_run(conductor, 'lone', title='A run')
-    await conductor.result(run)
-    return run
-
-
 async def send_all(notifications: Notifications) -> None:
     async with asyncio.timeout(60):
         await notifications.process_new_steps()
@@ -76,7 +78,7 @@ async def test_a_webhook_is_signed_according_to_the_standard(conductor: Conducto
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     team = await notifications.destinations.add(hook())
-    run = await run_to_end(conductor)
+    run = await complete_run(conductor, 'lone', title='A run')
     await send_all(notifications)
     (request,) = receiver.requests
     headers, body = request.headers, request.content.decode()
@@ -93,7 +95,7 @@ async def test_a_receiver_that_knows_the_secret_accepts_and_others_do_not():
     async with Conductor(catalog=catalog(FakeModel(reply), Lone)) as conductor:
         notifications = receiver.notifications(conductor)
         team = await notifications.destinations.add(hook())
-        await run_to_end(conductor)
+        await complete_run(conductor, 'lone', title='A run')
         await send_all(notifications)
     (request,) = receiver.requests
     told = Webhook(team.secret).verify(request.content, dict(request.headers))
@@ -130,7 +132,7 @@ async def test_failures_and_budgets_are_notified():
     async with Conductor(catalog=catalog(model, Lone), clock=HastyClock()) as conductor:
         notifications = receiver.notifications(conductor)
         await notifications.destinations.add(hook(events=('run.failed',)))
-        await conductor.result(await start_run(conductor, 'lone'))
+        await complete_run(conductor, 'lone')
         await send_all(notifications)
     assert [one['type'] for one in receiver.accepted] == ['run.failed']
     assert 'broken' in receiver.accepted[0]['data']['error']
@@ -138,8 +140,7 @@ async def test_failures_and_budgets_are_notified():
     async with conductor_of() as conductor:
         notifications = receiver.notifications(conductor)
         await notifications.destinations.add(hook(events=('run.budget_warned',)))
-        run = await start_run(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
-        await conductor.result(run)
+        await complete_run(conductor, 'pair', budget=Budget(tokens=35), approvals='none')
         await send_all(notifications)
     assert receiver.accepted and 'budget' in receiver.accepted[0]['data']['text']
 
@@ -149,7 +150,7 @@ async def test_an_incomplete_result_is_notified_as_such():
     async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=HastyClock()) as conductor:
         notifications = receiver.notifications(conductor)
         await notifications.destinations.add(hook())
-        await conductor.result(await start_run(conductor, 'pipeline', {'task': 'Tea?', 'max_iterations': 0}))
+        await complete_run(conductor, 'pipeline', {'task': 'Tea?', 'max_iterations': 0})
         await send_all(notifications)
     told = receiver.accepted[-1]
     assert told['type'] == 'run.ended'
@@ -166,7 +167,7 @@ async def test_a_destination_gets_its_chosen_events(conductor: Conductor, fields
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(**fields))
-    await conductor.result(await start_run(conductor, 'lone', tags=('nightly',)))
+    await complete_run(conductor, 'lone', tags=('nightly',))
     await send_all(notifications)
     assert bool(receiver.accepted) is told
 
@@ -190,7 +191,7 @@ async def test_people_are_notified_of_assignments(conductor: Conductor):
 async def test_earlier_events_are_not_sent_to_a_new_destination(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
-    run = await run_to_end(conductor)
+    run = await complete_run(conductor, 'lone', title='A run')
     await notifications.destinations.add(hook())
     await send_all(notifications)
     fork = await conductor.fork(run, 1)
@@ -203,7 +204,7 @@ async def test_a_damaged_run_does_not_hold_up_the_others(conductor: Conductor, c
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook())
-    damaged, whole = await run_to_end(conductor), await run_to_end(conductor)
+    damaged, whole = [await complete_run(conductor, 'lone') for _ in range(2)]
     journal, read = conductor.journal, conductor.journal.transitions
 
     async def transitions(run: RunId, **limits: Any) -> list[Transition]:
@@ -258,9 +259,9 @@ async def test_a_receiver_that_answers_410_is_disabled():
     async with conductor_of() as conductor:
         notifications = receiver.notifications(conductor)
         team = await notifications.destinations.add(hook())
-        await run_to_end(conductor)
+        await complete_run(conductor, 'lone', title='A run')
         await send_all(notifications)
-        await run_to_end(conductor)
+        await complete_run(conductor, 'lone', title='A run')
         await send_all(notifications)
         assert len(receiver.requests) == 1
         found = await notifications.destinations.get(team.id)
@@ -313,7 +314,7 @@ async def test_text_is_escaped_for_slack(conductor: Conductor):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(channel='slack'))
-    await conductor.result(await start_run(conductor, 'lone', title='<!channel> | <https://bad|x>\n& more'))
+    await complete_run(conductor, 'lone', title='<!channel> | <https://bad|x>\n& more')
     await send_all(notifications)
     text = receiver.accepted[0]['text']
     assert '<!channel>' not in text and '&lt;!channel&gt;' in text and text.count('|') == 1
@@ -343,8 +344,7 @@ async def test_mail_reaches_a_real_server(conductor: Conductor):
         notifications = Notifications(conductor, Channels(mail), url='https://us.example')
         await notifications.destinations.add(hook(channel='email', address='ada@team.example'))
         title = 'Grüße\r\nBcc: eve@evil.example'
-        run = await start_run(conductor, 'lone', title=title)
-        await conductor.result(run)
+        run = await complete_run(conductor, 'lone', title=title)
         await send_all(notifications)
     finally:
         controller.stop()

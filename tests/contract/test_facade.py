@@ -126,11 +126,8 @@ async def test_a_run_is_started_watched_and_read(conductor: Conductor, here: Con
     steps = [item for item in items if isinstance(item, Transition)]
     assert steps == await here.transitions(handle.id)
     assert steps == await conductor.transitions(handle.id)
-    assert [step.seq for step in await conductor.transitions(handle.id, after=2, until=9, limit=3)] == [
-        3,
-        4,
-        5,
-    ]
+    some = await conductor.transitions(handle.id, after=2, until=9, limit=3)
+    assert [step.seq for step in some] == [3, 4, 5]
     result = await handle.result()
     assert result.status is Status.DONE
     assert result.memory.model_dump() == (await here.handle(handle.id).result()).memory.model_dump()
@@ -278,19 +275,12 @@ async def test_runs_are_listed_and_found(conductor: Conductor, here: Conductor):
 
 async def test_runs_are_forked_compared_and_related(conductor: Conductor, here: Conductor):
     run = await run_to_end(conductor, 'pipeline')
-    fork = await conductor.fork(
-        run, 3, title='other', variation=ForkOverrides(instructions={'reviewer': 'Be kind.'})
-    )
+    kind = ForkOverrides(instructions={'reviewer': 'Be kind.'})
+    fork = await conductor.fork(run, 3, title='other', variation=kind)
     await conductor.result(fork)
     assert (await conductor.info(fork)).parent == run
-    both = await conductor.fork_all(
-        run,
-        3,
-        {
-            'a': ForkOverrides(),
-            'b': ForkOverrides(changes=(Change(op='add', path='/memory/task', value='x'),)),
-        },
-    )
+    changed = ForkOverrides(changes=(Change(op='add', path='/memory/task', value='x'),))
+    both = await conductor.fork_all(run, 3, {'a': ForkOverrides(), 'b': changed})
     again = await conductor.rerun(run)
     for one in (*both, again):
         await conductor.result(one)

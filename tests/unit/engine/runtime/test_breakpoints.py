@@ -33,8 +33,7 @@ class Twins(Pattern):
         {
             'name': 'both',
             'parallel': [
-                agent('left', prompt='ask', then='note', tools=('calculator',)),
-                agent('right', prompt='ask', then='note', tools=('calculator',)),
+                agent(name, prompt='ask', then='note', tools=('calculator',)) for name in ('left', 'right')
             ],
         },
         {'name': 'checking', 'initial': 'a', 'children': ['a', 'b']},
@@ -172,11 +171,9 @@ async def test_two_breakpoints_at_once_are_one_stop(conductor: Conductor) -> Non
     (pause,) = await list_pauses(conductor, run)
     assert (pause.event.at, pause.event.data['breakpoints']) == ('', ['1', '2'])
     seq = found.view.seq - 1
-    reasons = [
-        f'breakpoint 1 at step {seq}: enter analyzing',
-        f'breakpoint 2 at step {seq}: leave researching',
-    ]
-    assert found.view.stopped == '; '.join(reasons)
+    assert found.view.stopped == (
+        f'breakpoint 1 at step {seq}: enter analyzing; breakpoint 2 at step {seq}: leave researching'
+    )
 
 
 async def test_a_disabled_breakpoint_stops_nothing(conductor: Conductor) -> None:
@@ -225,11 +222,8 @@ async def test_self_transitions_of_a_child_and_its_parent_are_distinguished(cond
 
 
 async def test_a_hit_ends_a_step_over_in_progress(conductor: Conductor) -> None:
-    run = (
-        await conductor.start(
-            'pipeline', QUESTION, paused=True, breakpoints=[Breakpoint(enter='researching.using_tools')]
-        )
-    ).id
+    stops = [Breakpoint(enter='researching.using_tools')]
+    run = (await conductor.start('pipeline', QUESTION, paused=True, breakpoints=stops)).id
     await conductor.step(run, 'over')
     found = await wait_until_at_rest(conductor, run)
     assert found.view.active == ('researching.using_tools',)
@@ -239,9 +233,8 @@ async def test_a_hit_ends_a_step_over_in_progress(conductor: Conductor) -> None:
 
 
 async def test_a_step_and_a_breakpoint_at_one_place_are_both_named(conductor: Conductor) -> None:
-    run = (
-        await conductor.start('pipeline', QUESTION, paused=True, breakpoints=[Breakpoint(enter='analyzing')])
-    ).id
+    stops = [Breakpoint(enter='analyzing')]
+    run = (await conductor.start('pipeline', QUESTION, paused=True, breakpoints=stops)).id
     await conductor.step(run, 'over')
     found = await wait_until_at_rest(conductor, run)
     seq = found.view.seq - 1
@@ -311,10 +304,8 @@ async def test_breakpoints_keep_their_numbers_and_hits(conductor: Conductor) -> 
     assert [(item.id, item.enabled) for item in kept] == [('1', True), ('2', True)]
     await conductor.set_breakpoints(run, [replace(kept[0], enabled=False), kept[1]])
     view = await conductor.view(run)
-    assert [(item.id, item.hits, item.enabled) for item in view.breakpoints] == [
-        ('1', 1, False),
-        ('2', 0, True),
-    ]
+    found = [(item.id, item.hits, item.enabled) for item in view.breakpoints]
+    assert found == [('1', 1, False), ('2', 0, True)]
     await conductor.set_breakpoints(run, [])
     assert (await conductor.view(run)).breakpoints == ()
 
@@ -368,10 +359,8 @@ async def test_old_snapshots_still_load(conductor: Conductor) -> None:
     state = {name: value for name, value in kept.state.items() if name != 'halts'}
     old = Fold.load(replace(kept, state={**state, 'paused': True}), found.shape)
     assert old.view.status is Status.PAUSED and old.view.breakpoints == ()
-    assert (
-        old.projection.pauses.visits['analyzing'] == 2
-        and old.projection.pauses.visits['analyzing.thinking'] == 1
-    )
+    visits = old.projection.pauses.visits
+    assert (visits['analyzing'], visits['analyzing.thinking']) == (2, 1)
 
 
 def say(speaker: str, verdict: str, best: str = '', debate: int = 1, **more: Any) -> Utterance:

@@ -79,6 +79,9 @@ def branching(memory, left: int) -> int:
     )
 
 
+GUARDS = ['plain', 'inside', 'computed', 'helper', 'constant', 'given', 'loop', 'local', 'lazy', 'endless']
+
+
 class Looking(Pattern):
     """Has a guard for each kind of access."""
 
@@ -88,25 +91,7 @@ class Looking(Pattern):
     Memory = Remembered
     initial = 'a'
     states = ['a', {'name': 'end', 'final': True}]
-    transitions = [
-        [
-            'go',
-            'a',
-            'end',
-            [
-                'plain',
-                'inside',
-                'computed',
-                'helper',
-                'constant',
-                'given',
-                'loop',
-                'local',
-                'lazy',
-                'endless',
-            ],
-        ],
-    ]
+    transitions = [['go', 'a', 'end', GUARDS]]
 
     def plain(self, memory, event):
         """It is a field. And more."""

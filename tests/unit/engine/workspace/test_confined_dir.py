@@ -35,28 +35,12 @@ def workspace(tmp_path: Path) -> Workspace:
     return made
 
 
-@pytest.mark.parametrize(
-    'path',
-    [
-        '..',
-        '../secret',
-        'a/../../secret',
-        'a/..',
-        './..',
-        '..//x',
-        '/etc/passwd',
-        '//etc/passwd',
-        '/workspace/../etc/passwd',
-        '/workspacex/a',
-        '/WORKSPACE/a',
-        '/proc/self/root/etc/passwd',
-        'a\0b',
-        'n' * 256,
-        'é' * 130,
-        'a/' * (MAX_DEPTH + 1),
-        'a' * 5_000,
-    ],
-)
+ESCAPING = ['..', '../secret', 'a/../../secret', 'a/..', './..', '..//x', '/workspace/../etc/passwd']
+ABSOLUTE = ['/etc/passwd', '//etc/passwd', '/workspacex/a', '/WORKSPACE/a', '/proc/self/root/etc/passwd']
+INVALID = ['a\0b', 'n' * 256, 'é' * 130, 'a/' * (MAX_DEPTH + 1), 'a' * 5_000]
+
+
+@pytest.mark.parametrize('path', [*ESCAPING, *ABSOLUTE, *INVALID])
 async def test_invalid_and_escaping_paths_are_refused(workspace: Workspace, path: str) -> None:
     with pytest.raises(ToolError):
         split_path(path)

@@ -58,6 +58,6 @@ async def test_the_scripted_model_gives_up_on_a_project_with_failing_tests(tmp_p
         run = (await conductor.start('time-bounded', goal)).id
         outcome = await conductor.result(run)
     assert outcome.status is Status.FAILED
-    assert 'Tests of this project fail that the scripted model cannot mend.' in outcome.error
+    assert 'This project has failing tests that the scripted model cannot fix.' in outcome.error
     assert sum(message['type'] == 'TEST_REQUEST' for message in outcome.memory['messages']) == 4
     assert not any('what was run says otherwise' in line['text'] for line in outcome.memory['event_log'])

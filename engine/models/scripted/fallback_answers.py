@@ -80,7 +80,7 @@ def _calls(request: ModelRequest, subject: Topic) -> tuple[Call, ...]:
         text = templates.plan(subject)
         calls.append(Call(tool='notes', arguments={'action': 'write', 'title': PLAN, 'text': text}))
         if 'write_file' in offered:
-            text = f'Filler of the simulated model, which knows no solution to this task.\n\n{text}\n'
+            text = f'Simulated filler: the scripted model has no solution for this task.\n\n{text}\n'
             calls.append(Call(tool='write_file', arguments={'path': 'SIMULATED.txt', 'text': text}))
     if 'calculator' in offered and subject.sum:
         calls.append(Call(tool='calculator', arguments={'expression': subject.sum.expression}))

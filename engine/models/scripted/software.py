@@ -8,8 +8,8 @@ from typing import Any
 
 from engine.models.scripted.topic_extraction import Topic
 
-FILLER = 'Simulated filler: the scripted model knows no solution to this goal.'
-STUCK = 'Tests of this project fail that the scripted model cannot mend.'
+FILLER = 'Simulated filler: the scripted model has no solution for this goal.'
+STUCK = 'This project has failing tests that the scripted model cannot fix.'
 FAILING = re.compile(r'^The tests fail:|^Final tests:\n.*?\b[1-9]\d* failed', re.M)
 HOPELESS = re.compile(rf'{re.escape(STUCK)}|\bafter \d+ fix cycles?: ')
 """Matches the prompts of planners and their supervisors after tests could not be repaired."""
@@ -20,7 +20,7 @@ TERMS = {terms!r}
 
 
 def mentions(text: str) -> list[str]:
-    """The terms of the goal that a text mentions."""
+    """Return the terms of the goal that a text mentions."""
     return [term for term in TERMS if term.lower() in text.lower()]
 '''
 TEST = """from {name} import TERMS, mentions
@@ -30,7 +30,7 @@ def test_every_term_is_found():
     assert mentions(' '.join(TERMS)) == list(TERMS)
 
 
-def test_nothing_is_found_in_nothing():
+def test_an_empty_text_mentions_nothing():
     assert mentions('') == []
 """
 
@@ -48,12 +48,12 @@ def files(topic: Topic, visit: int) -> dict[str, str]:
 def suggestions(topic: Topic, title: str, visit: int, asked: str) -> Mapping[str, Any]:
     """Return suggested values for a record with this title, based on the request; {} for other records."""
     if title == 'PlanDraft':
-        about = STUCK if HOPELESS.search(asked) else f'It is about {topic.subject}.'
+        about = STUCK if HOPELESS.search(asked) else f'The goal is about {topic.about}.'
         return {'analysis': f'{FILLER} {about}', 'steps': _steps(topic)}
     if title == 'CodeOutput':
         name = f'simulated_{visit}.py'
         return {
-            'summary': f'{FILLER} {name} finds the words of the goal in a text.',
+            'summary': f'{FILLER} {name} finds the terms of the goal in a text.',
             'files': [name],
             'tests': [f'test_{name}'],
             'blocked': '',
@@ -66,7 +66,7 @@ def suggestions(topic: Topic, title: str, visit: int, asked: str) -> Mapping[str
     if title in VERDICTS:
         pattern = HOPELESS if title == 'PlanVerdict' else FAILING
         good = not pattern.search(asked)
-        comment = 'The form of the work is as it should be.' if good else STUCK
+        comment = 'The work has the expected form.' if good else STUCK
         return {
             **dict.fromkeys(('approved', 'actionable', 'reasonable', 'addresses_step', 'goal_met'), good),
             'score': 85 if good else 20,
@@ -83,12 +83,12 @@ def suggestions(topic: Topic, title: str, visit: int, asked: str) -> Mapping[str
 def _steps(topic: Topic) -> list[dict[str, Any]]:
     return [
         {
-            'description': f'Write a module that finds {topic.term(0)} in a text, with its test.',
+            'description': f'Write a module that finds mentions of {topic.term(0)} in a text, and its test.',
             'complexity': 'simple',
             'depends_on': [],
         },
         {
-            'description': f'Write one that finds {topic.term(1)} too, with its test.',
+            'description': f'Write one that also finds mentions of {topic.term(1)}, and its test.',
             'complexity': 'simple',
             'depends_on': [1],
         },

@@ -17,7 +17,7 @@ from engine.models.scripted.topic_extraction import Topic
 from engine.records.message import ToolResult
 
 FILLER = (
-    'Simulated filler: the scripted model does not understand this request. Pick a sample, or another model.'
+    'Simulated filler: the scripted model does not understand this request. Pick a sample or another model.'
 )
 SIGNAL = re.compile(r'with a line that says (\w+) and nothing else')
 SPOKEN = re.compile(r'^\[[^\]\n]+\] (?:[^:\n]{1,60}: )?(.{1,200}?)\s*$', re.M)
@@ -58,7 +58,7 @@ def _produce_episode(request: ModelRequest, topic: Topic) -> Turn:
         if failed := [result for result in results if not result.ok]:
             return _stop(f'{failed[0].name} failed: {failed[0].text}')
     return _finish(
-        request, f'{FILLER} The chapters begin at pauses; the notes and clips quote the transcript.'
+        request, f'{FILLER} The chapters start at pauses; the notes and clips quote the transcript.'
     )
 
 
@@ -72,10 +72,8 @@ def _build(request: ModelRequest, topic: Topic) -> Turn:
         return Turn(calls=(*writes, Call(tool='run_tests')))
     tested = _results(request, 'run_tests')[-1]
     if not tested.ok:
-        return _stop(
-            f'the tests of this project do not pass, also without the feature: {_brief(tested.text)}'
-        )
-    return _finish(request, f'{FILLER} It added a module and a test that stand for the feature.')
+        return _stop(f'the tests of this project fail even without the feature: {_brief(tested.text)}')
+    return _finish(request, f'{FILLER} The agent added a module and a test as placeholders for the feature.')
 
 
 def _debug(request: ModelRequest, topic: Topic) -> Turn:
@@ -83,8 +81,8 @@ def _debug(request: ModelRequest, topic: Topic) -> Turn:
         return Turn(calls=(Call(tool='run_tests'),))
     tested = _results(request, 'run_tests')[-1]
     if not tested.ok:
-        return _stop(f'it runs the tests but cannot mend what fails: {_brief(tested.text)}')
-    return _finish(request, f'{FILLER} It ran the tests; all of them pass, and it changed nothing.')
+        return _stop(f'it can run the tests but not fix the failures: {_brief(tested.text)}')
+    return _finish(request, f'{FILLER} The agent ran the tests: all of them pass, and nothing was changed.')
 
 
 def _triage(request: ModelRequest, topic: Topic) -> Turn:
@@ -93,7 +91,7 @@ def _triage(request: ModelRequest, topic: Topic) -> Turn:
     tested = _results(request, 'run_tests')[-1]
     test, file, line = _failure(tested)
     errors = re.findall(r'^E +(.+)$', tested.text, re.M) or [_brief(tested.text)]
-    cause = 'No test fails.' if tested.ok else f'The test report says: {errors[0][:200]}'
+    cause = 'No test failed.' if tested.ok else f'The test report says: {errors[0][:200]}'
     return Turn(
         answer={
             'test': test,
@@ -119,13 +117,13 @@ def _review(request: ModelRequest, topic: Topic) -> Turn:
         'file': file,
         'line': line,
         'severity': 'blocker',
-        'problem': f'{test} fails',
+        'problem': f'Failing: {test}',
         'suggestion': '',
     }
     return Turn(
         answer={
             'verdict': 'comment' if tested.ok else 'request changes',
-            'summary': f'{FILLER} It ran the tests: {_brief(tested.text)}.{listed}',
+            'summary': f'{FILLER} The agent ran the tests: {_brief(tested.text)}.{listed}',
             'findings': [] if tested.ok else [finding],
         }
     )
@@ -152,10 +150,10 @@ def _answer_tool(tool: str, request: ModelRequest, topic: Topic) -> Turn | None:
 
 
 def _analysis(topic: Topic, asked: str) -> dict[str, Any]:
-    sections = ['What is known', 'What can be done', 'What to do next']
+    sections = ['What is known', 'Options', 'Next steps']
     return {
         'topic': topic.subject,
-        'audience': 'whoever asks for it',
+        'audience': 'the person who asked',
         'tone': 'plain',
         'target_words': 400,
         'sections': sections,
@@ -166,8 +164,8 @@ def _analysis(topic: Topic, asked: str) -> dict[str, Any]:
 def _outline(topic: Topic, asked: str) -> dict[str, Any]:
     titles = re.findall(r'^- (.+)$', asked.partition('Suggested sections:')[2].partition('</data>')[0], re.M)
     sections = [
-        {'title': title, 'points': [f'{title}: what that is for {topic.term(number)}'], 'words': 120}
-        for number, title in enumerate(titles[:12] or ['What is known', 'What to do next'])
+        {'title': title, 'points': [f'{title}, with a focus on {topic.term(number)}'], 'words': 120}
+        for number, title in enumerate(titles[:12] or ['What is known', 'Next steps'])
     ]
     return {'title': topic.heading, 'sections': sections}
 
@@ -176,7 +174,7 @@ def _social_posts(topic: Topic, asked: str) -> dict[str, Any]:
     networks = re.findall(r'(\w+) \(at most \d+ characters\)', asked)
     return {
         'posts': [
-            {'network': network, 'text': f'On {topic.subject}. (Simulated filler)'}
+            {'network': network, 'text': f'A post about {topic.about}. (Simulated filler)'}
             for network in networks or ['mastodon']
         ]
     }
@@ -186,9 +184,9 @@ def _show_notes(topic: Topic, asked: str) -> dict[str, Any]:
     spoken = _quotable_lines(topic, asked)
     return {
         'title': topic.heading,
-        'summary': f'*{FILLER}* What follows are quotations from the transcript, not a summary of it.\n\n'
-        'A model would write here what the episode is about, who speaks, and what those who listen can take '
-        'away from it.',
+        'summary': f'*{FILLER}* The points below are quotations from the transcript, not a summary.\n\n'
+        'A language model would describe here what the episode is about, who speaks and what listeners can '
+        'take away.',
         'points': [f'“{quote}”' for quote in spoken[:: max(1, len(spoken) // 6)][:6]],
         'mentioned': [],
     }
@@ -232,7 +230,7 @@ def _finish(request: ModelRequest, text: str) -> Turn:
 
 def _stop(reason: str) -> Turn:
     """Return a reply without the signal."""
-    return Turn(text=f'{FILLER} Here, {reason}')
+    return Turn(text=f'{FILLER} The agent stopped because {reason}')
 
 
 def _failure(tested: ToolResult) -> tuple[str, str, int]:

@@ -159,11 +159,11 @@ def _sum(line: str) -> Sum | None:
         if period:
             name = period.group(1).lower()
             return Sum(
-                expression=f'{value} * {TIMES[name]}', says=f'{match.group()} a {name} come to {{}} a year.'
+                expression=f'{value} * {TIMES[name]}', says=f'{match.group()} a {name} comes to {{}} a year.'
             )
         if not 1900 <= float(value) <= 2100 and float(value):
             plain.append(value)
     if len(plain) < 2:
         return None
     low, high = sorted(plain[:2], key=float)
-    return Sum(expression=f'{high} / {low}', says=f'{high} over {low} make {{}} each.')
+    return Sum(expression=f'{high} / {low}', says=f'{high} divided by {low} is {{}}.')

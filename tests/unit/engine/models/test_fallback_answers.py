@@ -205,7 +205,7 @@ def test_a_researcher_notes_calculates_and_then_reports() -> None:
     found = Findings.model_validate(improvise(told).answer)
     assert any('144' in finding for finding in found.findings)
     assert any('library' in finding for finding in found.findings)
-    assert 'Own calculation' in found.sources
+    assert 'My own calculation' in found.sources
 
 
 def test_a_reviewer_sends_back_once_and_then_approves() -> None:

@@ -50,7 +50,7 @@ def test_both_sides_of_a_comparison_are_shown(hemicycle: Hemicycle) -> None:
     shown = hemicycle('show', 'last').stdout
     dynamic, fixed = shown.partition('Compared: dynamic')[2].split('Compared: fixed')
     assert 'complete, 1 step, 0 tool calls' in dynamic and '# On bees' in dynamic
-    assert 'complete, 12 steps, 7 tool calls' in fixed and '## What can be done' in fixed
+    assert 'complete, 12 steps, 7 tool calls' in fixed and '## Options' in fixed
 
 
 def test_quiet_prints_only_the_answer(hemicycle: Hemicycle) -> None:

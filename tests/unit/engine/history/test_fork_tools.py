@@ -271,9 +271,7 @@ def publishing(url: str) -> Any:
     return reply
 
 
-async def test_only_live_forks_call_the_web_and_notion(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_only_live_forks_call_the_web_and_notion(monkeypatch: pytest.MonkeyPatch) -> None:
     stand = Stand(keyed=True)
     with local(lambda *asked: json_answer({'page': 1}) if asked[1] == '/page' else stand(*asked)) as server:
         for name, value in (('TOKEN', 'secret'), ('DATABASE_ID', 'd1')):

@@ -197,9 +197,7 @@ async def test_servers_on_this_machine_are_found() -> None:
     await made.close()
 
 
-async def test_loading_ca_certificates_does_not_block_the_loop(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_loading_ca_certificates_does_not_block_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     readers: list[threading.Thread] = []
 
     @functools.lru_cache

@@ -51,32 +51,13 @@ def is_much(number: int, most: int) -> bool:
 def branching(memory, left: int) -> int:
     """Calls itself in so many ways that following them all would take hours."""
     return (
-        left
-        + branching(memory, 0)
-        + branching(memory, 1)
-        + branching(memory, 2)
-        + branching(memory, 3)
-        + branching(memory, 4)
-        + branching(memory, 5)
-        + branching(memory, 6)
-        + branching(memory, 7)
-        + branching(memory, 8)
-        + branching(memory, 9)
-        + branching(memory, 10)
-        + branching(memory, 11)
-        + branching(memory, 12)
-        + branching(memory, 13)
-        + branching(memory, 14)
-        + branching(memory, 15)
-        + branching(memory, 16)
-        + branching(memory, 17)
-        + branching(memory, 18)
-        + branching(memory, 19)
-        + branching(memory, 20)
-        + branching(memory, 21)
-        + branching(memory, 22)
-        + branching(memory, 23)
-    )
+        left + branching(memory, 0) + branching(memory, 1) + branching(memory, 2) + branching(memory, 3)
+        + branching(memory, 4) + branching(memory, 5) + branching(memory, 6) + branching(memory, 7)
+        + branching(memory, 8) + branching(memory, 9) + branching(memory, 10) + branching(memory, 11)
+        + branching(memory, 12) + branching(memory, 13) + branching(memory, 14) + branching(memory, 15)
+        + branching(memory, 16) + branching(memory, 17) + branching(memory, 18) + branching(memory, 19)
+        + branching(memory, 20) + branching(memory, 21) + branching(memory, 22) + branching(memory, 23)
+    )  # fmt: skip
 
 
 GUARDS = ['plain', 'inside', 'computed', 'helper', 'constant', 'given', 'loop', 'local', 'lazy', 'endless']

@@ -285,9 +285,7 @@ async def test_a_dropped_step_is_read_from_the_journal(monkeypatch: pytest.Monke
         await looking
 
 
-async def test_the_end_of_a_run_is_reported_immediately(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_the_end_of_a_run_is_reported_immediately(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_module, 'POLL_SECONDS', 1_000.0)
     async with make_conductor() as conductor, asyncio.timeout(5):
         for _ in range(20):
@@ -343,9 +341,7 @@ async def test_a_reader_waits_for_an_unavailable_journal(monkeypatch: pytest.Mon
         assert troubles == ['the server is starting', 'the server is starting', '']
 
 
-async def test_an_outage_notice_is_withdrawn_if_the_run_ends_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_an_outage_notice_is_withdrawn_if_the_run_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_module, 'POLL_SECONDS', 0.01)
     journal, elsewhere = MemoryJournal(), Feed()
     async with make_conductor(journal=journal) as conductor:

@@ -5,9 +5,7 @@ import pytest
 from engine.workspace.sandbox.bubblewrap import environment
 
 
-def test_only_the_pytest_plugin_variable_is_inherited(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_the_pytest_plugin_variable_is_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv('PYTEST_DISABLE_PLUGIN_AUTOLOAD', raising=False)
     monkeypatch.setenv('SOME_API_KEY', 'secret')
     without = environment()

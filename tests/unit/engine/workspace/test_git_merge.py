@@ -1,6 +1,5 @@
 """Merging an agent's work: a preview changes nothing, conflicts are shown, the user's changes are kept."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,27 +9,23 @@ from engine.records import RunId
 from engine.workspace import Resolution, Workspaces
 from engine.workspace.git.merge import GitMerge, Work
 from engine.workspace.git.repository import Repository
+from tests.support.teams.merging import git
 
 pytestmark = pytest.mark.slow
 TEXT = ''.join(f'line {number}\n' for number in range(1, 21))
-
-
-def run(folder: Path, *arguments: str) -> str:
-    command = ['git', '-c', 'user.name=a', '-c', 'user.email=a@b', *arguments]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     root = tmp_path / 'project'
     root.mkdir()
-    run(root, 'init', '-q', '-b', 'main')
+    git(root, 'init', '-q', '-b', 'main')
     (root / 'a.txt').write_text(TEXT)
     (root / 'b.txt').write_text('b\n')
     (root / '.gitignore').write_text('*.log\n')
     (root / 'odd ä name.txt').write_text('odd\n')
-    run(root, 'add', '-A')
-    run(root, 'commit', '-q', '-m', 'first')
+    git(root, 'add', '-A')
+    git(root, 'commit', '-q', '-m', 'first')
     return root
 
 
@@ -67,20 +62,20 @@ async def test_a_preview_changes_nothing_and_a_merge_updates_the_working_tree(tm
     assert '+by the agent' in seen.patch and 'trace.log' not in seen.patch
     assert seen.checked_out == str(project) and not seen.is_new
     commit = await made.commit('main', 'Take it', onto=seen.onto)
-    assert run(project, 'rev-parse', 'main').strip() == commit
-    assert run(project, 'status', '--porcelain') == ''
+    assert git(project, 'rev-parse', 'main') == commit
+    assert git(project, 'status', '--porcelain') == ''
     assert not (project / 'b.txt').exists() and (project / 'new' / 'c.sh').stat().st_mode & 0o100
-    assert run(project, 'log', '--format=%s').split('\n')[:2] == ['Take it', 'first']
+    assert git(project, 'log', '--format=%s').split('\n')[:2] == ['Take it', 'first']
 
 
 async def test_later_user_changes_are_merged_and_conflicts_resolved(tmp_path, project):
-    base = run(project, 'rev-parse', 'HEAD').strip()
+    base = git(project, 'rev-parse', 'HEAD')
     made = await prepare_merge(tmp_path, project, edit, base=base)
     (project / 'a.txt').write_text(TEXT.replace('line 1\n', 'by the user\n'))
-    run(project, 'commit', '-qam', 'mine')
+    git(project, 'commit', '-qam', 'mine')
     assert not (await made.preview('main')).conflicts
     (project / 'a.txt').write_text(TEXT.replace('line 20', 'by the user'))
-    run(project, 'commit', '-qam', 'mine too')
+    git(project, 'commit', '-qam', 'mine too')
     now = await Repository.find(project)
     assert now is not None
     made = GitMerge(now, made._work)
@@ -92,7 +87,7 @@ async def test_later_user_changes_are_merged_and_conflicts_resolved(tmp_path, pr
         await made.preview('main', {'a.txt': Resolution(text=conflict.text)})
     with pytest.raises(WorkspaceError, match=r'resolve these first: a\.txt'):
         await made.commit('main', 'x', onto=seen.onto)
-    assert run(project, 'rev-parse', 'main').strip() == seen.onto
+    assert git(project, 'rev-parse', 'main') == seen.onto
     for chosen, expected in [
         (Resolution(side='ours'), 'by the user'),
         (Resolution(side='theirs'), 'by the agent'),
@@ -101,8 +96,8 @@ async def test_later_user_changes_are_merged_and_conflicts_resolved(tmp_path, pr
         shown = await made.preview('main', {'a.txt': chosen})
         assert not shown.conflicts
         await made.commit(f'try-{expected[-4:]}', 'x', onto=seen.onto, resolutions={'a.txt': chosen})
-        assert expected in run(project, 'show', f'try-{expected[-4:]}:a.txt')
-    assert run(project, 'rev-parse', 'main').strip() == seen.onto
+        assert expected in git(project, 'show', f'try-{expected[-4:]}:a.txt')
+    assert git(project, 'rev-parse', 'main') == seen.onto
 
 
 async def test_uncommitted_changes_are_never_overwritten(tmp_path, project):
@@ -112,7 +107,7 @@ async def test_uncommitted_changes_are_never_overwritten(tmp_path, project):
     with pytest.raises(WorkspaceError, match=r'nothing was merged.*a\.txt'):
         await made.commit('main', 'x', onto=seen.onto)
     assert (project / 'a.txt').read_text() == 'not committed\n' and (project / 'b.txt').exists()
-    assert run(project, 'rev-parse', 'main').strip() == seen.onto
+    assert git(project, 'rev-parse', 'main') == seen.onto
 
 
 async def test_a_new_branch_leaves_the_working_tree_alone_and_may_take_some_files(tmp_path, project):
@@ -121,7 +116,7 @@ async def test_a_new_branch_leaves_the_working_tree_alone_and_may_take_some_file
     assert seen.is_new and seen.paths == ('b.txt',) and not seen.checked_out
     await made.commit('feature/x', 'x', onto=seen.onto, only=['b.txt'])
     assert (project / 'b.txt').exists()
-    assert run(project, 'diff', '--name-status', 'main', 'feature/x').split() == ['D', 'b.txt']
+    assert git(project, 'diff', '--name-status', 'main', 'feature/x').split() == ['D', 'b.txt']
     with pytest.raises(WorkspaceError, match='feature/x has moved'):
         await made.commit('feature/x', 'x', onto=seen.onto)
     with pytest.raises(WorkspaceError, match='is not a valid branch name'):
@@ -130,7 +125,7 @@ async def test_a_new_branch_leaves_the_working_tree_alone_and_may_take_some_file
 
 async def test_no_hook_runs_and_an_agent_cannot_plant_a_git_folder(tmp_path, project):
     hook = project / '.husky' / 'post-merge'
-    run(project, 'config', 'core.hooksPath', '.husky')
+    git(project, 'config', 'core.hooksPath', '.husky')
 
     async def plant(folder) -> None:
         await folder.write(

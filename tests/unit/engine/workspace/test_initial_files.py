@@ -134,9 +134,7 @@ async def test_a_replay_that_is_not_journaled_leaves_no_recording(tmp_path: Path
         assert folders(tmp_path) == {first}
 
 
-async def test_an_interrupted_replay_gets_its_recording_at_recovery(
-    tmp_path: Path,
-) -> None:
+async def test_an_interrupted_replay_gets_its_recording_at_recovery(tmp_path: Path) -> None:
     place = Place(tmp_path)
     async with place.open() as here:
         first = await completed_run(here, 'lone', models={'': FAR}, record=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import zipfile
 from pathlib import Path
 from typing import BinaryIO
@@ -19,6 +18,7 @@ from engine.workspace import Workspace, Workspaces, snapshots
 from engine.workspace.object_store import ObjectStore
 from engine.workspace.workspaces import folder_name
 from tests.support.harness import nest
+from tests.support.teams.merging import git
 
 RUN = RunId('r1')
 
@@ -26,6 +26,11 @@ RUN = RunId('r1')
 @pytest.fixture
 def workspaces(tmp_path: Path) -> Workspaces:
     return Workspaces(tmp_path)
+
+
+@pytest.fixture
+def workspace(workspaces: Workspaces) -> Workspace:
+    return workspaces.of(RUN, 'one')
 
 
 def count_objects(objects: ObjectStore) -> int:
@@ -60,8 +65,7 @@ async def test_unchanged_files_are_stored_once_and_not_reread(
     assert await other.snapshot() == first and count_objects(workspace.objects) == total + 4
 
 
-async def test_a_change_within_one_timestamp_tick_is_detected(workspaces: Workspaces) -> None:
-    workspace = workspaces.of(RUN, 'one')
+async def test_a_change_within_one_timestamp_tick_is_detected(workspace: Workspace) -> None:
     await workspace.write('file', b'aaaa')
     seen = {await workspace.snapshot()}
     for text in (b'bbbb', b'cccc', b'dddd'):
@@ -72,6 +76,8 @@ async def test_a_change_within_one_timestamp_tick_is_detected(workspaces: Worksp
     assert len(seen) == 4
 
 
+Files = dict[str, tuple[bytes, bool]]
+"""The content of each file, and whether it is executable."""
 FILES = st.dictionaries(
     st.sampled_from(['a', 'b', 'd/a', 'd/b', 'd/e/f', 'é', 'Ä/x', 'a b']),
     st.tuples(st.binary(max_size=20), st.booleans()),
@@ -79,7 +85,7 @@ FILES = st.dictionaries(
 )
 
 
-def read_files(folder: Path) -> dict[str, tuple[bytes, bool]]:
+def read_files(folder: Path) -> Files:
     return {
         str(path.relative_to(folder)): (path.read_bytes(), os.access(path, os.X_OK))
         for path in folder.rglob('*')
@@ -88,9 +94,8 @@ def read_files(folder: Path) -> dict[str, tuple[bytes, bool]]:
 
 
 async def test_files_deleted_during_a_snapshot_are_left_out(
-    workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace = workspaces.of(RUN, 'one')
     await workspace.write('stays', b'1')
     await workspace.write('goes', b'2')
     await workspace.write('folder/inner', b'3')
@@ -109,9 +114,11 @@ async def test_files_deleted_during_a_snapshot_are_left_out(
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=FILES, second=FILES)
 async def test_a_restored_folder_has_exactly_its_files(
-    workspaces: Workspaces, first: dict[str, tuple[bytes, bool]], second: dict[str, tuple[bytes, bool]]
+    workspaces: Workspaces,
+    workspace: Workspace,
+    first: dict[str, tuple[bytes, bool]],
+    second: dict[str, tuple[bytes, bool]],
 ) -> None:
-    workspace = workspaces.of(RUN, 'one')
     snapshots = []
     for files in (first, second):
         await workspaces.restore(RUN, {})
@@ -168,17 +175,15 @@ async def test_versions_and_agents_are_compared(workspaces: Workspaces) -> None:
     assert len(await workspaces.diff(RUN, '', first)) == 5
 
 
-async def test_long_files_are_not_compared_line_by_line(workspaces: Workspaces) -> None:
-    workspace = workspaces.of(RUN, 'one')
+async def test_long_files_are_not_compared_line_by_line(workspaces: Workspaces, workspace: Workspace) -> None:
     await workspace.write('long', b'x\n' * 30_000)
     (change,) = await workspaces.diff(RUN, '', await workspace.snapshot())
     assert change.text == '' and not change.binary
 
 
 async def test_an_export_holds_the_files_without_escaping_links(
-    workspaces: Workspaces, tmp_path: Path
+    workspaces: Workspaces, workspace: Workspace, tmp_path: Path
 ) -> None:
-    workspace = workspaces.of(RUN, 'one')
     await workspace.write('d/run', b'#!', executable=True)
     for name, target in (
         ('in', 'd/run'),
@@ -197,18 +202,10 @@ async def test_an_export_holds_the_files_without_escaping_links(
         assert archive.getinfo('d/run').external_attr >> 16 == 0o100755 and archive.read('d/run') == b'#!'
 
 
-def git(folder: Path, *arguments: str) -> str:
-    command = ['git', '-c', 'user.name=a', '-c', 'user.email=a@b', *arguments]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
-
-
-async def test_an_unpacked_export_runs_nothing(workspaces: Workspaces, tmp_path: Path) -> None:
-    workspace, ran, source, out = (
-        workspaces.of(RUN, 'one'),
-        tmp_path / 'ran',
-        tmp_path / 'in',
-        tmp_path / 'out',
-    )
+async def test_an_unpacked_export_runs_nothing(
+    workspaces: Workspaces, workspace: Workspace, tmp_path: Path
+) -> None:
+    ran, source, out = tmp_path / 'ran', tmp_path / 'in', tmp_path / 'out'
     source.mkdir()
     (source / 'a.py').write_text('1')
     for step in (['init', '-q'], ['add', '.'], ['commit', '-qm', 'first']):
@@ -240,12 +237,13 @@ async def test_an_unpacked_export_runs_nothing(workspaces: Workspaces, tmp_path:
     assert {name.split('/')[1] for name in names if name.startswith('.git/')} == {
         *('HEAD', 'index', 'logs', 'objects', 'refs'),
     }
-    assert 'a.py' not in git(out, 'status', '--porcelain') and git(out, 'log', '--format=%s') == 'first\n'
+    assert 'a.py' not in git(out, 'status', '--porcelain') and git(out, 'log', '--format=%s') == 'first'
     assert not ran.exists()
 
 
-async def test_names_in_an_export_are_safe_on_any_system(workspaces: Workspaces, tmp_path: Path) -> None:
-    workspace = workspaces.of(RUN, 'one')
+async def test_names_in_an_export_are_safe_on_any_system(
+    workspaces: Workspaces, workspace: Workspace, tmp_path: Path
+) -> None:
     names = {
         '..\\..\\w.txt': '.._.._w.txt',
         'c:/x': 'c_/x',
@@ -270,8 +268,7 @@ async def test_names_in_an_export_are_safe_on_any_system(workspaces: Workspaces,
         assert {name: archive.read(made).decode() for name, made in names.items()} == {n: n for n in names}
 
 
-async def test_damage_and_loss_are_named(workspaces: Workspaces) -> None:
-    workspace = workspaces.of(RUN, 'one')
+async def test_damage_and_loss_are_named(workspaces: Workspaces, workspace: Workspace) -> None:
     await workspace.write('file', b'x' * 3)
     snapshot = await workspace.snapshot()
     (file,) = await workspaces.files(RUN, snapshot)
@@ -292,8 +289,7 @@ async def test_damage_and_loss_are_named(workspaces: Workspaces) -> None:
         await workspaces.files(RUN, workspace.objects.put(b'[1]'))
 
 
-async def test_large_files_are_kept_too(workspaces: Workspaces) -> None:
-    workspace = workspaces.of(RUN, 'one')
+async def test_large_files_are_kept_too(workspaces: Workspaces, workspace: Workspace) -> None:
     await workspace.write('large', os.urandom(3_000_000))
     snapshot = await workspace.snapshot()
     (file,) = await workspaces.files(RUN, snapshot)
@@ -301,8 +297,7 @@ async def test_large_files_are_kept_too(workspaces: Workspaces) -> None:
     assert list((workspace.objects.root / 'new').iterdir()) == []
 
 
-async def test_a_folder_nested_too_deep_is_refused(workspaces: Workspaces) -> None:
-    workspace = workspaces.of(RUN, 'one')
+async def test_a_folder_nested_too_deep_is_refused(workspace: Workspace) -> None:
     nest(workspace.folder, 200)
     with pytest.raises(WorkspaceError, match='nested more than'):
         await workspace.snapshot()
@@ -330,9 +325,8 @@ async def test_a_temporary_root_is_deleted_with_its_workspaces() -> None:
 
 
 async def test_a_snapshot_that_is_too_large_is_refused(
-    workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace: Workspace = workspaces.of(RUN, 'one')
     for number in range(5):
         await workspace.write(str(number), b'12345')
     monkeypatch.setattr('engine.workspace.snapshots.MAX_FILES', 4)

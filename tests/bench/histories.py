@@ -42,7 +42,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                 yield row
             steps = (await conductor.info(run)).seq + 1
             await conductor.send(run, 'stop')
-        if fast or long == LONGEST:
+        if long == LONGEST or (fast and pattern == 'growing'):
             yield await _page(database, run, pattern, steps)
 
 

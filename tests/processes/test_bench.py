@@ -40,7 +40,7 @@ def test_the_benchmark_prints_every_row(
         assert row['name'] in printed and row['value'] >= 0
     bars = [row['name'] for row in found['rows'] if row['bar'] is not None]
     # Only `make bench` installs the peers.
-    assert len([name for name in bars if 'peer' not in name]) == 24
+    assert len([name for name in bars if 'peer' not in name]) == 23
 
 
 def test_an_unknown_topic_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

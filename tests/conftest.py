@@ -111,10 +111,14 @@ def kept_modules() -> Iterator[None]:
 
 
 @pytest.fixture
-def user(kept_modules: None, user: User) -> User:
-    """NiceGUI's simulated user; our modules are restored afterwards."""
-    from ui.components.theme import fill_topbar
+def user(kept_modules: None, user: User, monkeypatch: pytest.MonkeyPatch) -> User:
+    """NiceGUI's simulated user, with pages as quick as the server's; our modules are restored afterwards."""
+    from nicegui import helpers
 
+    from ui.components.theme import fill_topbar
+    from ui.server.tuning import memoize_signature
+
+    monkeypatch.setattr(helpers, 'expects_arguments', memoize_signature(helpers.expects_arguments))
     fill_topbar(None)  # A test that built the whole app left its own, whose timer needs that app's conductor.
     return user
 

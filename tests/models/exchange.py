@@ -9,7 +9,7 @@ import httpx
 
 from engine.models.protocol import Timeouts
 from tests.models.reading import SHORT, Read, endpoint, make_request, read
-from tests.models.server import Script, Wire, serving
+from tests.models.server import Script, answering, serving
 from tests.models.speech import Speech
 
 
@@ -25,10 +25,4 @@ async def serve_and_read(speech: Speech, script: Script, timeouts: Timeouts = SH
 
 
 async def whole(speech: Speech, *pieces: bytes) -> Read:
-    async def script(wire: Wire) -> None:
-        await wire.head()
-        for piece in pieces:
-            await wire.chunk(piece)
-        await wire.end()
-
-    return await serve_and_read(speech, script)
+    return await serve_and_read(speech, answering(*pieces))

@@ -56,6 +56,18 @@ class Server:
     open: int = 0
 
 
+def answering(*pieces: bytes, status: str = '200 OK', **headers: str) -> Script:
+    """Answer every request with these pieces."""
+
+    async def script(wire: Wire) -> None:
+        await wire.head(status, **headers)
+        for piece in pieces:
+            await wire.chunk(piece)
+        await wire.end()
+
+    return script
+
+
 @contextlib.asynccontextmanager
 async def serving(script: Script) -> AsyncIterator[Server]:
     """Serve until the block is left; each request on a connection is answered by the script."""

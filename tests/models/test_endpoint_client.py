@@ -16,7 +16,7 @@ from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.prices import Price, Prices
 from engine.models.protocol import Completed, Waiting
 from tests.models.reading import endpoint, make_request
-from tests.models.server import Wire, serving
+from tests.models.server import Wire, answering, serving
 from tests.models.speech import AnthropicSpeech, OpenAISpeech
 from tests.support.harness import until
 
@@ -266,12 +266,7 @@ async def test_cache_writes_through_a_proxy_cost_as_long_as_they_are_kept(
 
 
 async def test_a_closed_limiter_opens_again() -> None:
-    async def script(wire: Wire) -> None:
-        await wire.head()
-        await wire.chunk(WHOLE)
-        await wire.end()
-
-    async with serving(script) as server:
+    async with serving(answering(WHOLE)) as server:
         line = EndpointClient(endpoint(url=server.url))
         await complete(line)
         await line.close()

@@ -13,7 +13,7 @@ from engine.models.http.client import call
 from engine.models.protocol import TextPiece, Timeouts
 from tests.models.exchange import client, serve_and_read, whole
 from tests.models.reading import endpoint, make_request, read
-from tests.models.server import Wire, serving
+from tests.models.server import Wire, answering, serving
 from tests.models.speech import SPEECHES, Speech
 
 pytestmark = pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)
@@ -190,15 +190,8 @@ async def test_the_whole_call_has_a_timeout(speech: Speech) -> None:
 
 
 async def test_a_slow_reader_is_not_a_stall(speech: Speech) -> None:
-    async def script(wire: Wire) -> None:
-        await wire.head()
-        await wire.chunk(speech.start)
-        for word in 'abc':
-            await wire.chunk(speech.say(word))
-        await wire.chunk(speech.stop + speech.end)
-        await wire.end()
-
-    async with serving(script) as server, client() as http:
+    pieces = [speech.start, *map(speech.say, 'abc'), speech.stop + speech.end]
+    async with serving(answering(*pieces)) as server, client() as http:
         text = ''
         timeouts = Timeouts(first=30, idle=1, total=60)
         async for event in call(
@@ -245,11 +238,7 @@ async def test_leaving_mid_stream_closes_the_connection(speech: Speech, leave: s
 
 
 async def test_connections_are_reused(speech: Speech) -> None:
-    async def script(wire: Wire) -> None:
-        await wire.head()
-        await wire.chunk(speech.start + speech.say('x') + speech.stop + speech.end)
-        await wire.end()
-
+    script = answering(speech.start + speech.say('x') + speech.stop + speech.end)
     async with serving(script) as server, client() as http:
         for _ in range(3):
             assert (await read(http, endpoint(speech.dialect, server.url))).text == 'x'
@@ -257,10 +246,6 @@ async def test_connections_are_reused(speech: Speech) -> None:
 
 
 async def test_a_call_makes_one_attempt(speech: Speech) -> None:
-    async def script(wire: Wire) -> None:
-        await wire.head('500 Oh no')
-        await wire.end()
-
-    async with serving(script) as server, client() as http:
+    async with serving(answering(status='500 Oh no')) as server, client() as http:
         await read(http, endpoint(speech.dialect, server.url))
         assert len(server.requests) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from tests.models.exchange import client, serve_and_read, whole
 from tests.models.reading import endpoint, read
-from tests.models.server import Wire, serving
+from tests.models.server import Wire, answering, serving
 from tests.models.speech import SPEECHES, Speech
 
 pytestmark = pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)
@@ -40,8 +40,7 @@ async def test_an_error_response_is_mapped(
         await wire.raw(body)
 
     found = await serve_and_read(speech, script)
-    error = found.error
-    assert error is not None
+    error = found.failure
     assert (error.kind, error.retryable, error.retry_after) == (kind, retryable, after)
     assert (error.status, error.request_id, error.code) == (int(status[:3]), 'req_7', type)
     assert str(error) == f'here: No, because of that. (HTTP {error.status})'
@@ -56,28 +55,19 @@ async def test_malformed_json_is_a_bad_response(speech: Speech, body: bytes) -> 
 
 @pytest.mark.parametrize('kind', ['text/html; charset=utf-8', 'application/json'])
 async def test_a_page_in_place_of_a_stream(speech: Speech, kind: str) -> None:
-    async def script(wire: Wire) -> None:
-        await wire.head(content_type=kind)
-        await wire.chunk(b'<html><style>body { color: red }</style><body>Please log in</body></html>')
-        await wire.end()
-
-    found = await serve_and_read(speech, script)
+    page = b'<html><style>body { color: red }</style><body>Please log in</body></html>'
+    found = await serve_and_read(speech, answering(page, content_type=kind))
     assert (found.failure.kind, found.failure.retryable, found.failure.status) == ('bad response', False, 200)
     assert 'is the address right' in str(found.failure) and 'Please log in' in str(found.failure)
     assert 'color' not in str(found.failure)
 
 
 async def test_an_error_page_is_shortened_to_its_text(speech: Speech) -> None:
-    async def script(wire: Wire) -> None:
-        await wire.head('502 Bad Gateway', content_type='text/html')
-        head = (
-            b'<!-- a comment --><title>Bad gateway</title><style type="text/css">a > b {color: red}</style>'
-        )
-        script = b'<script>if (1 < 2) { say("no") }</script>'
-        await wire.chunk(b'<html><head>' + head + script + b'</head><h1>nginx &amp; co</h1></html>')
-        await wire.end()
-
-    found = await serve_and_read(speech, script)
+    page = (
+        b'<html><head><!-- a comment --><title>Bad gateway</title><style type="text/css">a > b {color: red}'
+        b'</style><script>if (1 < 2) { say("no") }</script></head><h1>nginx &amp; co</h1></html>'
+    )
+    found = await serve_and_read(speech, answering(page, status='502 Bad Gateway', content_type='text/html'))
     assert str(found.failure) == 'here: Bad gateway nginx & co (HTTP 502)'
 
 
@@ -89,28 +79,18 @@ async def test_an_error_inside_a_successful_answer_is_found(speech: Speech) -> N
 
 async def test_a_shortened_error_holds_no_part_of_a_key(speech: Speech) -> None:
     key = 'k-1234567890-and-so-on'
-
-    async def script(wire: Wire) -> None:
-        body = speech.refusal(f'{"x" * 985}{key}', 'authentication_error')
-        await wire.head('401 No', content_type='application/json')
-        await wire.chunk(body)
-        await wire.end()
-
-    async with serving(script) as server, client() as http:
+    body = speech.refusal(f'{"x" * 985}{key}', 'authentication_error')
+    refusing = answering(body, status='401 No', content_type='application/json')
+    async with serving(refusing) as server, client() as http:
         found = await read(http, endpoint(speech.dialect, server.url, key=key))
     assert 'xxx[hidden]' in str(found.failure) and key[:10] not in str(found.failure)
 
 
 async def test_a_key_never_gets_into_an_error(speech: Speech) -> None:
     key = 'k-1234567890'
-
-    async def script(wire: Wire) -> None:
-        body = speech.refusal(f'Incorrect API key provided: {key}', 'authentication_error')
-        await wire.head('401 No', content_type='application/json')
-        await wire.chunk(body)
-        await wire.end()
-
-    async with serving(script) as server, client() as http:
+    body = speech.refusal(f'Incorrect API key provided: {key}', 'authentication_error')
+    refusing = answering(body, status='401 No', content_type='application/json')
+    async with serving(refusing) as server, client() as http:
         to = endpoint(speech.dialect, server.url, key=key)
         found = await read(http, to)
         assert key.encode() in server.requests[0].request

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, Pattern, Status, ToolContext
+from engine import Conductor, Status, ToolContext
 from engine.agents.chart import agent
 from engine.errors import WorkspaceError
 from engine.history import ForkOverrides
@@ -41,7 +41,7 @@ async def send(context: ToolContext, text: str) -> str:
     return f'{known}{text}'
 
 
-class Post(Pattern):
+class Post(Lone):
     """One agent writes three letters, and another adds one of its own in the same folder."""
 
     initial = 'writing'
@@ -51,9 +51,6 @@ class Post(Pattern):
         *ENDS,
     ]
     transitions = [['done', 'writing', 'adding'], ['done', 'adding', 'over'], ['failed', '*', 'lost']]
-
-    def ask(self, memory: Any) -> str:
-        return 'go'
 
 
 def letters(request: ModelRequest) -> Any:

@@ -10,7 +10,7 @@ import httpx
 import orjson
 import pytest
 
-from engine import Catalog, Conductor, InvalidInput, Pattern, Status, Transition
+from engine import Catalog, Conductor, InvalidInput, Memory, Status, Transition
 from engine.agents.chart import agent
 from engine.configuration import Configuration
 from engine.journal import MemoryJournal
@@ -20,7 +20,16 @@ from engine.models.registry import ModelRegistry
 from engine.records import RunId
 from tests.models.reading import Pieces
 from tests.models.speech import OpenAISpeech, openai
-from tests.support.harness import FakeModel, HastyClock, Lone, catalog, completed_run, first_steps, to_the_end
+from tests.support.harness import (
+    ENDS,
+    FakeModel,
+    HastyClock,
+    Lone,
+    catalog,
+    completed_run,
+    first_steps,
+    to_the_end,
+)
 from tests.unit.engine.agents.test_agent_chart import SEEN, good
 
 KEY = 'k-very-secret-1234'
@@ -28,7 +37,7 @@ FAR = 'far/m'
 speech = OpenAISpeech()
 
 
-class Pair(Pattern):
+class Pair(Lone):
     """Two agents side by side, each of which uses a tool."""
 
     initial = 'both'
@@ -36,21 +45,14 @@ class Pair(Pattern):
     states = [
         {
             'name': 'both',
-            'parallel': [
-                agent('one', prompt='ask', then='keep', tools=('good',)),
-                agent('two', prompt='ask', then='keep', tools=('good',)),
-            ],
+            'parallel': [agent(name, prompt='ask', then='keep', tools=('good',)) for name in ('one', 'two')],
         },
-        {'name': 'over', 'final': True},
-        {'name': 'lost', 'final': True, 'outcome': 'failed'},
+        *ENDS,
     ]
     transitions = [['done', 'both', 'over'], ['failed', 'both', 'lost']]
 
-    class Memory(Pattern.Memory):  # type: ignore[name-defined, misc]
+    class Memory(Memory):
         said: list[str] = []
-
-    def ask(self, memory: Any) -> str:
-        return 'do it'
 
     def keep(self, memory: Any, event: Any) -> None:
         memory.said.append(event.data['text'])

@@ -15,7 +15,7 @@ from engine.history.audit import group_turns
 from engine.journal import Fold, MemoryJournal
 from engine.patterns.debate.records import DebateMemory, Position, Utterance
 from engine.records import RunId
-from tests.support.harness import FakeModel, calls, catalog, first_steps, pipeline_reply, until
+from tests.support.harness import FakeModel, Lone, calls, catalog, first_steps, pipeline_reply, until
 
 QUESTION = {'task': 'Which database suits a small shop?'}
 
@@ -24,7 +24,7 @@ class Sides(Memory):
     said: list[str] = []
 
 
-class Twins(Pattern):
+class Twins(Lone):
     """Two agents side by side."""
 
     Memory = Sides
@@ -46,9 +46,6 @@ class Twins(Pattern):
         {'trigger': 'add', 'source': 'checking.b', 'dest': None, 'after': 'note'},
         ['leave', 'checking', 'end'],
     ]
-
-    def ask(self, memory: Any) -> str:
-        return 'do it'
 
     def note(self, memory: Sides, event: Any) -> None:
         memory.said.append(str(event.data.get('text', '')))

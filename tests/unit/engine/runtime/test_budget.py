@@ -14,7 +14,6 @@ from engine import (
     Budget,
     Conductor,
     Memory,
-    Pattern,
     SimulatedClock,
     Status,
 )
@@ -60,7 +59,7 @@ class Reporting(Rounds):
         memory.report = event.data['text'].strip()
 
 
-class Side(Pattern):
+class Side(Lone):
     """Three parallel agents that are called repeatedly."""
 
     initial = 'all'
@@ -69,9 +68,6 @@ class Side(Pattern):
         {'name': 'lost', 'final': True, 'outcome': 'failed'},
     ]
     transitions = [['done', 'all', 'all'], ['failed', '*', 'lost']]
-
-    def ask(self, memory: Any) -> str:
-        return 'go on'
 
 
 class Live(FakeModel):

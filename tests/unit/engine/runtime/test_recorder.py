@@ -82,15 +82,12 @@ async def test_releasing_during_an_outage_is_quick_and_loses_nothing(full: Any) 
         assert (await heir.result(run)).status is Status.DONE
 
 
-class Long(Pattern):
+class Long(Lone):
     """Loops for a long time."""
 
     initial = 'a'
     states = [agent('a', prompt='ask')]
     transitions = [['done', 'a', 'a']]
-
-    def ask(self, memory: Any) -> str:
-        return 'again'
 
 
 async def test_snapshots_equal_the_folded_steps(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, EngineError, EventRefused, Pattern, SimulatedClock, Status, Transition
+from engine import Conductor, EngineError, EventRefused, SimulatedClock, Status, Transition
 from engine.agents.chart import agent
 from engine.clock import settle
 from engine.errors import JournalConflict, JournalError, ModelError, StaleOwner, UnknownPattern, UnknownStep
@@ -21,15 +21,12 @@ from engine.runtime.live_runs import AT_ONCE
 from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_reply, until, wait_for_state
 
 
-class Two(Pattern):
+class Two(Lone):
     """Two agents in sequence."""
 
     initial = 'first'
     states = [agent('first', prompt='ask'), agent('second', prompt='ask'), {'name': 'end', 'final': True}]
     transitions = [['done', 'first', 'second'], ['done', 'second', 'end'], ['failed', '*', 'end']]
-
-    def ask(self, memory: Any) -> str:
-        return 'go'
 
 
 def conductor(journal: MemoryJournal, reply: Any = 'ok', *, owner: str = 'a', **options: Any) -> Conductor:

@@ -30,24 +30,18 @@ async def jot(context: ToolContext, name: Annotated[str, Field(description='Whic
     return 'ok'
 
 
-class Pair(Pattern):
+class Pair(Lone):
     """Two agents side by side."""
 
     initial = 'both'
     states = [
         {
             'name': 'both',
-            'parallel': [
-                agent('one', prompt='ask', tools=('jot',)),
-                agent('two', prompt='ask', tools=('jot',)),
-            ],
+            'parallel': [agent(name, prompt='ask', tools=('jot',)) for name in ('one', 'two')],
         },
         {'name': 'end', 'final': True},
     ]
     transitions = [['done', 'both', 'end'], ['failed', 'both', 'end']]
-
-    def ask(self, memory: Any) -> str:
-        return 'go'
 
 
 def writing(turns: int, *, hangs: bool = False) -> FakeModel:
@@ -252,7 +246,7 @@ async def test_a_pattern_may_use_the_name_snapshots(tmp_path: Path) -> None:
         assert list((await here.view(run)).files) == ['mine']
 
 
-class Passed(Pattern):
+class Passed(Lone):
     """An activity of the pattern fills a folder that an agent then works in."""
 
     initial = 'filling'
@@ -266,9 +260,6 @@ class Passed(Pattern):
     async def fill(self, memory: Any, activity: Activity) -> dict[str, Any]:
         await activity.workspace('common').write('given.txt', b'given')
         return {'snapshots': {'common': await activity.workspace('common').snapshot()}}
-
-    def ask(self, memory: Any) -> str:
-        return 'go'
 
 
 async def test_a_folder_is_shared_by_all_that_name_it(tmp_path: Path) -> None:

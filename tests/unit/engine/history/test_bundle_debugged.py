@@ -16,16 +16,7 @@ from engine.history import ForkOverrides, LineageNode
 from engine.history.forks.overrides import WINNER
 from engine.records import Change, RunId, RunQuery
 from tests.support.harness import to_the_end, until, wait_for_state
-from tests.unit.engine.history.test_bundle import (
-    TAKE,
-    here,
-    lines_of,
-    pipeline,
-    same,
-    target,
-    there,
-    whole,
-)
+from tests.unit.engine.history.test_bundle import TAKE, here, lines_of, pipeline, same, target, there, whole
 from tests.unit.engine.history.test_bundle_rejection import expect_refusal
 
 __all__ = ['here', 'target', 'there']  # fixtures

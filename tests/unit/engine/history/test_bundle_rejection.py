@@ -19,15 +19,7 @@ from engine import Conductor, EngineError
 from engine.errors import BundleError
 from engine.history.bundle import reader, validation
 from engine.history.bundle.format import MAX_LINE
-from tests.unit.engine.history.test_bundle import (
-    lines_of,
-    nothing_in,
-    place,
-    run_pair,
-    seal,
-    target,
-    whole,
-)
+from tests.unit.engine.history.test_bundle import lines_of, nothing_in, place, run_pair, seal, target, whole
 
 __all__ = ['target']  # a fixture
 

@@ -15,14 +15,7 @@ from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.records import Change, RunId
 from tests.support.forks import PLAYED, Counting, Pair, cut_run, forks_alike, here, normalize, working
-from tests.support.harness import (
-    FakeModel,
-    calls,
-    completed_run,
-    pipeline_reply,
-    to_the_end,
-    until,
-)
+from tests.support.harness import FakeModel, calls, completed_run, pipeline_reply, to_the_end, until
 
 pytestmark = pytest.mark.slow
 

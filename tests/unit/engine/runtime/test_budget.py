@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import (
-    Budget,
-    Conductor,
-    Memory,
-    SimulatedClock,
-    Status,
-)
+from engine import Budget, Conductor, Memory, SimulatedClock, Status
 from engine.agents.chart import agent
 from engine.clock import settle
 from engine.errors import ModelError

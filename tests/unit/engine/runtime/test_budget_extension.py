@@ -7,22 +7,10 @@ from typing import Any
 
 import pytest
 
-from engine import (
-    Budget,
-    EventRefused,
-    InvalidInput,
-    PatternError,
-    SimulatedClock,
-    Status,
-)
+from engine import Budget, EventRefused, InvalidInput, PatternError, SimulatedClock, Status
 from engine.clock import settle
 from tests.support.harness import FakeModel, Lone, completed_run, in_turn, until
-from tests.unit.engine.runtime.test_budget import (
-    conductor,
-    make_gated_model,
-    names,
-    notices,
-)
+from tests.unit.engine.runtime.test_budget import conductor, make_gated_model, names, notices
 
 
 async def test_extending_during_the_grace_lifts_the_limit() -> None:

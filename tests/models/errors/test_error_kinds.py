@@ -125,11 +125,7 @@ def test_errors_in_a_stream(payload: dict[str, Any], kind: str, status: int) -> 
     [
         ({'retry-after': '20'}, '', 20),
         ({'retry-after': '0.5', 'retry-after-ms': '1500'}, '', 1.5),
-        (
-            {'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT', 'date': 'Wed, 21 Oct 2026 07:28:00 GMT'},
-            '',
-            30,
-        ),
+        ({'retry-after': 'Wed, 21 Oct 2026 07:28:30 GMT', 'date': 'Wed, 21 Oct 2026 07:28:00 GMT'}, '', 30),
         ({'retry-after': 'Wed, 21 Oct 2015 07:28:30 GMT'}, '', 0),
         ({'retry-after': 'soon'}, '', None),
         ({}, 'Please try again in 7.66s.', 7.66),

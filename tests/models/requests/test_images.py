@@ -302,11 +302,7 @@ async def test_a_run_keeps_digests_in_its_journal_and_shows_the_bytes(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    'data',
-    [
-        PNG[:8] + b'\0\0\0\0none\0\0\0\0' * 20_000 + PNG[8:],
-        b'\xff\xd8' + b'\xff' * 20_000 + JPEG[2:],
-    ],
+    'data', [PNG[:8] + b'\0\0\0\0none\0\0\0\0' * 20_000 + PNG[8:], b'\xff\xd8' + b'\xff' * 20_000 + JPEG[2:]]
 )
 def test_an_image_of_very_many_parts_is_not_read_to_its_end(data: bytes) -> None:
     assert image_problem(data) == 'it is incomplete'

@@ -169,10 +169,7 @@ async def test_parallel_nodes_of_langgraph_are_regions(place: Conductor) -> None
     assert 'together.fact_checker.done together.style_checker.thinking' in active
     view = await place.view(info.id)
     assert view.agents['writer']['visits'] == 2
-    assert parts(view.agents['tools']) == [
-        ('assistant', 'call', 'search'),
-        ('tool', 'result', 'search'),
-    ]
+    assert parts(view.agents['tools']) == [('assistant', 'call', 'search'), ('tool', 'result', 'search')]
     assert view.memory['answer'] == 'Harbour silts up, say archives.'
 
 

@@ -35,10 +35,7 @@ class Timely(Pattern):
     Memory = Bounded
     initial = 'working'
     inputs = {'add': More}
-    states = [
-        {'name': 'working', 'within': 'left', 'invoke': 'hang'},
-        {'name': 'over', 'final': True},
-    ]
+    states = [{'name': 'working', 'within': 'left', 'invoke': 'hang'}, {'name': 'over', 'final': True}]
     transitions = [
         ['done', 'working', 'over'],
         {'trigger': 'expired', 'source': 'working', 'dest': 'over', 'after': 'note'},

@@ -35,10 +35,7 @@ class Pair(Lone):
 
     initial = 'both'
     states = [
-        {
-            'name': 'both',
-            'parallel': [agent(name, prompt='ask', tools=('jot',)) for name in ('one', 'two')],
-        },
+        {'name': 'both', 'parallel': [agent(name, prompt='ask', tools=('jot',)) for name in ('one', 'two')]},
         {'name': 'end', 'final': True},
     ]
     transitions = [['done', 'both', 'end'], ['failed', 'both', 'end']]

@@ -235,7 +235,7 @@ async def test_an_unpacked_export_runs_nothing(
     outside = [name for name in names if not name.startswith('.git/')]
     assert sorted(outside) == ['SLY/config', 'a.py', *sorted(bare[:3]), 'sly (2)']
     assert {name.split('/')[1] for name in names if name.startswith('.git/')} == {
-        *('HEAD', 'index', 'logs', 'objects', 'refs'),
+        *('HEAD', 'index', 'logs', 'objects', 'refs')
     }
     assert 'a.py' not in git(out, 'status', '--porcelain') and git(out, 'log', '--format=%s') == 'first'
     assert not ran.exists()

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from engine import Conductor, Pattern
 from engine.agents.chart import agent
-from tests.support.api import serve_api
-from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn, pipeline_reply, until
+from tests.support.api import serve_api, serve_app
+from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn, pipeline_reply
 from ui.access.access import Access
 from ui.access.caller import Role
 from ui.api.mcp.over_http import McpOverHttp
@@ -85,10 +83,5 @@ async def access(conductor: Conductor, backend: Backend) -> Access:
 @asynccontextmanager
 async def serve_mcp(app: McpOverHttp, served: ASGIApp) -> AsyncIterator[str]:
     """Serve an application around the MCP server on a port of this machine; yields the server's URL."""
-    server = uvicorn.Server(uvicorn.Config(served, port=0, log_level='critical', timeout_graceful_shutdown=1))
-    async with app.running():
-        task = asyncio.create_task(server._serve())
-        await until(lambda: server.started)
-        yield f'http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/mcp'
-        server.should_exit = True
-        await task
+    async with app.running(), serve_app(served) as address:
+        yield f'{address}/mcp'

@@ -6,13 +6,11 @@ import asyncio
 import inspect
 import io
 from collections import Counter
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
-import uvicorn
 
 from engine import Breakpoint, Budget, Conductor, EventRefused, InvalidInput, Status, Transition
 from engine.errors import (
@@ -25,63 +23,14 @@ from engine.errors import (
     WorkspaceError,
 )
 from engine.history import ForkOverrides
-from engine.journal import MemoryJournal, Retention
+from engine.journal import Retention
 from engine.records import Change, RunId, RunInfo, RunQuery
 from tests.golden.traces import FOLDER
-from tests.support.api import serve_api
-from tests.support.harness import FakeModel, Lone, catalog, completed_run, pipeline_reply, until
-from ui.api.access import PREFIX
+from tests.support.harness import FakeModel, catalog, completed_run
 from ui.api.client import HttpConductor
-from ui.web.backend import Backend
 
 TASK = {'task': 'Compare tea and coffee'}
 NO_SUCH_RUN = RunId('nothing')
-
-
-@pytest.fixture
-def model() -> FakeModel:
-    return FakeModel(pipeline_reply)
-
-
-@pytest.fixture
-async def here(model: FakeModel, tmp_path: Path) -> AsyncIterator[Conductor]:
-    """The conductor that executes the runs."""
-    made = catalog(model, Lone)
-    async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path / 'files') as conductor:
-        yield conductor
-
-
-@pytest.fixture(params=['in process', 'over HTTP'])
-async def conductor(here: Conductor, request: pytest.FixtureRequest) -> AsyncIterator[Conductor]:
-    """The conductor that the test uses."""
-    if request.param == 'in process':
-        yield here
-        return
-    async with served(here) as url, HttpConductor(url, catalog=here.catalog) as remote:
-        yield cast(Conductor, remote)
-
-
-class served:
-    """Serves a conductor on this event loop, on its own port."""
-
-    def __init__(self, conductor: Conductor) -> None:
-        from fastapi import FastAPI
-
-        backend, app = Backend(), FastAPI()
-        backend.open(conductor)
-        app.mount(PREFIX, serve_api(backend))
-        self.server = uvicorn.Server(
-            uvicorn.Config(app, port=0, log_level='critical', timeout_graceful_shutdown=1)
-        )
-
-    async def __aenter__(self) -> str:
-        self.task = asyncio.create_task(self.server._serve())
-        await until(lambda: self.server.started)
-        return f'http://127.0.0.1:{self.server.servers[0].sockets[0].getsockname()[1]}'
-
-    async def __aexit__(self, *error: object) -> None:
-        self.server.should_exit = True
-        await self.task
 
 
 async def run_to_end(conductor: Conductor, pattern: str = 'lone', **more: Any) -> RunId:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import pytest
@@ -16,10 +16,8 @@ from engine.history.merging import RESULT
 from engine.journal import MemoryJournal
 from engine.records import RunId
 from engine.workspace.git.merge import Resolution
-from tests.contract.test_facade import served
 from tests.support.harness import FakeModel, catalog, completed_run
 from tests.support.teams.merging import ONE, TEXT, Making, git, make_project
-from ui.api.client import HttpConductor
 
 pytestmark = pytest.mark.slow
 
@@ -37,24 +35,8 @@ async def here(tmp_path: Path) -> AsyncIterator[Conductor]:
 
 
 @pytest.fixture
-async def url(here: Conductor) -> AsyncIterator[str]:
-    async with served(here) as url:
-        yield url
-
-
-@pytest.fixture(params=['in process', 'over HTTP'])
-async def conductor(here: Conductor, url: str, request: pytest.FixtureRequest) -> AsyncIterator[Conductor]:
-    if request.param == 'in process':
-        yield here
-        return
-    async with HttpConductor(url, catalog=here.catalog) as remote:
-        yield cast(Conductor, remote)
-
-
-@pytest.fixture
 async def run(here: Conductor, project: Path) -> RunId:
-    run = await completed_run(here, 'making', project=str(project))
-    return run
+    return await completed_run(here, 'making', project=str(project))
 
 
 async def test_a_result_is_composed_tested_and_merged(conductor: Conductor, run: RunId, project: Path):

@@ -27,14 +27,14 @@ def test_a_killed_fork_continues_its_replay(tmp_path: Path) -> None:
     sets = ('--set', f'calls={calls}', '--set', 'steps=400', '--set', 'pause=0')
     assert hemicycle('run', 'counting', *sets, *odd, '--quiet').exit_code == 0
     parent = hemicycle.newest()
-    assert parent and parent.seq > 400
+    assert parent.seq > 400
     original, made = hemicycle.steps(parent.id), calls.read_text()
     with hemicycle.process('fork', 'last', '--at', '3', '--play', 'recorded', *odd) as process:
         until(lambda: 40 <= hemicycle.last_step() < parent.seq, 'the fork is on its way')
         process.send_signal(signal.SIGKILL)
         wait_for_exit(process)
     fork = hemicycle.newest()
-    assert fork and fork.id != parent.id and fork.status is Status.RUNNING, 'it was killed on its way'
+    assert fork.id != parent.id and fork.status is Status.RUNNING, 'it was killed on its way'
     before = hemicycle.steps(fork.id)
     with hemicycle.process('resume', fork.id, *odd) as process:
         hemicycle.reaches(len(before) + 20, process)

@@ -44,7 +44,7 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> Non
         process.send_signal(signal.SIGKILL)
         _, out, _ = wait_for_exit(process)
     killed = hemicycle.newest()
-    assert killed and killed.status is Status.RUNNING
+    assert killed.status is Status.RUNNING
     before = hemicycle.steps(killed.id)
     assert len(before) >= steps
     # Everything shown is journaled; a line without a newline was cut off by the kill.
@@ -71,7 +71,6 @@ def test_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
     result = hemicycle('resume', *odd, '--quiet')
     assert (result.exit_code, result.stdout) == (0, '60\n')
     found = hemicycle.newest()
-    assert found
     made = Counter(calls.read_text().split())
     in_flight = sum(step.event.name == 'recover' for step in hemicycle.steps(found.id))
     assert in_flight == 3
@@ -87,7 +86,6 @@ def test_a_restarted_server_continues_its_runs(tmp_path: Path) -> None:
         hemicycle.reaches(2, process)
         process.kill()
     killed = hemicycle.newest()
-    assert killed
     with hemicycle.process('serve', '--port', '0', '--pace', '100') as first:
         address = line(first.stdout).split()[-1]
         hemicycle.reaches(killed.seq + 4, first)
@@ -110,7 +108,6 @@ def test_a_restarted_server_continues_its_runs(tmp_path: Path) -> None:
 def test_a_server_survives_being_killed_while_it_starts(tmp_path: Path) -> None:
     hemicycle, calls, odd = kill_while_counting(tmp_path)
     killed = hemicycle.newest()
-    assert killed
     before = hemicycle.steps(killed.id)
     for moment in ('address', 'claim', 'claim', 'step'):
         epoch, seq = claims(hemicycle), hemicycle.last_step()
@@ -188,7 +185,7 @@ def test_breakpoints_and_held_regions_survive_a_kill(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         wait_for_exit(process)
     killed = hemicycle.newest()
-    assert killed and not killed.status.ended
+    assert not killed.status.ended
     before = hemicycle.steps(killed.id)
     assert before[-1].event.name == 'step', 'it was killed on its way to the first breakpoint'
     assert hemicycle('resume', '--quiet').exit_code == 4, 'it stops at its breakpoints'
@@ -202,7 +199,7 @@ def test_breakpoints_and_held_regions_survive_a_kill(tmp_path: Path) -> None:
 
 
 def status(hemicycle: Hemicycle) -> Status | None:
-    found = hemicycle.newest()
+    found = hemicycle.find_newest()
     return found.status if found else None
 
 

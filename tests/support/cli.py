@@ -145,9 +145,15 @@ class Hemicycle:
         own = {name: value for name, value in self._environment.items() if value is not None}
         return _kill_at_the_end(Command(list(arguments), {**inherited, **own, 'PYTHONUNBUFFERED': '1'}))
 
-    def newest(self) -> RunInfo | None:
+    def newest(self) -> RunInfo:
+        """Return the newest run; fails if there is none."""
+        found = self.find_newest()
+        assert found, 'there is no run'
+        return found
+
+    def find_newest(self) -> RunInfo | None:
         """Return the newest run, read by a separate reader; None while there is no database."""
-        return asyncio.run(self._newest()) if self.database.exists() else None
+        return asyncio.run(self._find_newest()) if self.database.exists() else None
 
     def steps(self, run: RunId) -> list[Transition]:
         """Return all journaled steps of a run."""
@@ -168,7 +174,7 @@ class Hemicycle:
         until(lambda: self.last_step() >= steps or process.poll() is not None, f'{steps} steps are journaled')
         assert self.last_step() >= steps, process.communicate()
 
-    async def _newest(self) -> RunInfo | None:
+    async def _find_newest(self) -> RunInfo | None:
         journal = await open_journal(self.database)
         try:
             page = await journal.runs(RunQuery(limit=1))

@@ -31,7 +31,7 @@ def test_ctrl_c_cancels_the_run(tmp_path: Path) -> None:
     assert 'is cancelled: Ctrl+C in the terminal' in err
     assert 'Traceback' not in err
     found = hemicycle.newest()
-    assert found and found.status is Status.CANCELLED
+    assert found.status is Status.CANCELLED
     assert not list(hemicycle.home.glob('*.locks/owner-*'))
 
 
@@ -173,7 +173,7 @@ def test_a_paid_call_may_finish_before_the_run_is_released(
             resumed = hemicycle('resume', '--patterns', str(hemicycle.patterns))
             assert resumed.exit_code == ExitCode.DONE, resumed.stderr
         found = hemicycle.newest()
-        assert found is not None and found.status is Status.DONE
+        assert found.status is Status.DONE
         assert 1 + begun._value == calls
 
 

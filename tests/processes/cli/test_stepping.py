@@ -74,4 +74,4 @@ def test_a_breakpoint_hit_during_a_takeover_still_stops_the_run(
     assert hemicycle('resume', '--quiet').exit_code == 4
     assert hemicycle('break').stdout == '  1  enter analyzing · hit once\n'
     stopped = hemicycle.newest()
-    assert stopped and hemicycle.steps(stopped.id)[-1].active == ('analyzing.thinking',)
+    assert hemicycle.steps(stopped.id)[-1].active == ('analyzing.thinking',)

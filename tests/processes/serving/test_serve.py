@@ -187,13 +187,11 @@ def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:
     for _ in range(3):
         with hemicycle.process('run', 'endless', *odd) as process:
             until(
-                lambda: bool((new := hemicycle.newest()) and new.id not in runs and new.seq),
+                lambda: bool((new := hemicycle.find_newest()) and new.id not in runs and new.seq),
                 'a run has begun',
             )
             process.kill()
-        newest = hemicycle.newest()
-        assert newest
-        runs.append(newest.id)
+        runs.append(hemicycle.newest().id)
     with contextlib.closing(sqlite3.connect(hemicycle.database)) as file, file:
         file.execute("UPDATE launch SET options = '{' WHERE run = (SELECT min(run) FROM launch)")
         file.execute('DELETE FROM "transition" WHERE run = (SELECT max(run) FROM launch)')
@@ -261,13 +259,12 @@ def test_a_server_continues_the_run_of_a_killed_process(tmp_path: Path) -> None:
         wait_for_exit(stopped)
     left = hemicycle.newest()
     with hemicycle.process('run', 'endless', *odd) as killed:
-        until(lambda: (new := hemicycle.newest()) and new != left and new.seq, 'it has begun')
+        until(lambda: (new := hemicycle.newest()) != left and new.seq > 0, 'it has begun')
         with hemicycle.process('serve', '--port', '0', *odd) as server:
             address = line(server.stdout).split()[-1]
             assert httpx.get(f'{address}/api/v1/server', timeout=DEADLINE).is_success  # It has started.
             killed.kill()
             run = hemicycle.newest()
-            assert left and run
             until(lambda: f'run {run.id} continues here' in log.read_text(), 'it is adopted')
             assert f'run {left.id} continues' not in log.read_text()
             server.terminate()

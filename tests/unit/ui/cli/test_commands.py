@@ -100,7 +100,7 @@ def test_json_prints_every_transition_and_then_the_outcome(hemicycle: Hemicycle)
 def test_the_task_may_come_from_standard_input(hemicycle: Hemicycle) -> None:
     assert hemicycle('run', 'pipeline', '--task', '-', '-q', stdin='Compare tea and coffee').exit_code == 0
     found = hemicycle.newest()
-    assert found and found.parameters['task'] == 'Compare tea and coffee'
+    assert found.parameters['task'] == 'Compare tea and coffee'
 
 
 def test_options_reach_the_run(hemicycle: Hemicycle) -> None:
@@ -108,7 +108,7 @@ def test_options_reach_the_run(hemicycle: Hemicycle) -> None:
     options += ('--approvals', 'none')
     assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q', *options).exit_code == 0
     found = hemicycle.newest()
-    assert found and (found.title, found.tags, found.seed) == ('A title', ('a', 'b'), 7)
+    assert (found.title, found.tags, found.seed) == ('A title', ('a', 'b'), 7)
     assert found.options == {'approvals': 'none'}
     assert found.parameters['max_iterations'] == 1
 
@@ -120,7 +120,7 @@ def test_a_list_is_set_as_json(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'counting', *options, '--patterns', str(hemicycle.patterns), '--quiet')
     assert (result.exit_code, result.stdout) == (0, '2\n')
     found = hemicycle.newest()
-    assert found and found.parameters['unit'] == ['a', 'b']
+    assert found.parameters['unit'] == ['a', 'b']
 
 
 def test_a_failed_run_shows_the_reason(hemicycle: Hemicycle) -> None:
@@ -135,7 +135,7 @@ def test_a_run_that_waits_for_a_person_is_released(hemicycle: Hemicycle) -> None
     assert result.exit_code == 4
     assert 'waits for a person: a word' in result.stderr
     found = hemicycle.newest()
-    assert found and found.status is Status.WAITING
+    assert found.status is Status.WAITING
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,6 @@ def test_invalid_edges_and_days_are_refused(done: Hemicycle, arguments: tuple[st
 
 def test_runs_are_listed_and_filtered(done: Hemicycle) -> None:
     found = done.newest()
-    assert found
     assert f'{found.id}  done    pipeline' in done('runs').stdout
     for matching in (
         ('--pattern', 'pipeline'),
@@ -232,7 +231,6 @@ def test_reading_creates_no_database(hemicycle: Hemicycle) -> None:
 
 def test_a_run_is_found_by_a_prefix_of_its_id(done: Hemicycle) -> None:
     found = done.newest()
-    assert found
     for name in ('last', found.id, found.id[:4]):
         assert json.loads(done('show', name, '--json').stdout)['run']['id'] == found.id
     assert done('show', 'zzzz').exit_code == 2
@@ -264,7 +262,6 @@ def test_a_whole_run_is_shown(done: Hemicycle) -> None:
 
 def test_one_step_is_shown_with_guards_and_changes(done: Hemicycle) -> None:
     found = done.newest()
-    assert found
     last = found.seq
     shown = done('show', '--at', str(last)).stdout
     assert f'Step {last}' in shown
@@ -281,7 +278,6 @@ def test_one_step_is_shown_with_guards_and_changes(done: Hemicycle) -> None:
 
 def test_an_audit_passes(done: Hemicycle) -> None:
     found = done.newest()
-    assert found
     result = done('audit', found.id[:6])
     assert (result.exit_code, result.stdout) == (
         0,
@@ -333,11 +329,11 @@ def test_a_recorded_run_is_replayed(hemicycle: Hemicycle) -> None:
     asked = ('--task', 'Compare tea and coffee', '--set', 'max_iterations=1')
     first = hemicycle('run', 'pipeline', *asked, '-q', '--record')
     recorded = hemicycle.newest()
-    assert recorded and recorded.options == {'approvals': 'marked', 'record': True}
+    assert recorded.options == {'approvals': 'marked', 'record': True}
     again = hemicycle('run', 'pipeline', '-q', '--replay', 'last')
     assert (again.exit_code, again.stdout) == (first.exit_code, first.stdout) == (0, first.stdout)
     found = hemicycle.newest()
-    assert found and (found.options['replay'], found.parameters) == (recorded.id, recorded.parameters)
+    assert (found.options['replay'], found.parameters) == (recorded.id, recorded.parameters)
     other = hemicycle('run', 'pipeline', '-q', '--replay', recorded.id, '--task', 'Compare milk and water')
     assert other.exit_code == 1 and 'no answer (left) to this request: the nearest differs' in other.stderr
     assert 'has no recording' in hemicycle('run', 'pipeline', '--replay', 'last').stderr

@@ -16,9 +16,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hemicycle, str, str]:
     for most in ('3', '0'):
         options = ('--task', 'Compare tea and coffee', '--quiet', '--set', f'max_iterations={most}')
         found('run', 'pipeline', *options)
-        newest = found.newest()
-        assert newest is not None
-        names.append(str(newest.id))
+        names.append(str(found.newest().id))
     return found, names[0], names[1]
 
 
@@ -77,9 +75,7 @@ def test_an_unfinished_comparison_has_no_verdict(tmp_path: Path) -> None:
     hemicycle, names = Hemicycle(tmp_path), []
     for _ in range(2):
         hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '--quiet')
-        newest = hemicycle.newest()
-        assert newest is not None
-        names.append(str(newest.id))
+        names.append(str(hemicycle.newest().id))
     result = hemicycle('compare', *names)
     assert result.exit_code == 4
     assert 'So far the runs took the same path, 1 step. A and B are still running.' in result.stdout

@@ -12,7 +12,7 @@ from engine import Budget, Catalog, Conductor, EventRefused, InvalidInput, Simul
 from engine.errors import ModelError
 from engine.models.protocol import ModelRequest
 from engine.patterns import report_text
-from engine.patterns.time_bounded.pattern import AddTime
+from engine.patterns.time_bounded.pattern import TimeBounded
 from engine.records import Outcome
 from engine.workspace import Workspace
 from engine.workspace.sandbox.process import CommandResult
@@ -438,11 +438,12 @@ async def test_a_spent_token_budget_ends_with_a_report() -> None:
 
 
 def test_added_time_defaults_to_five_minutes_and_may_be_given_in_seconds() -> None:
-    assert AddTime.model_validate({}).seconds == 300
-    assert AddTime.model_validate({'seconds': 20}).seconds == 20
-    assert AddTime.model_validate({'minutes': 1, 'seconds': 20}).seconds == 80
-    with pytest.raises(ValueError, match='how much time'):
-        AddTime.model_validate({'minutes': 0})
+    made = TimeBounded.sample()
+    for given, seconds in (({}, 300), ({'seconds': 20}, 20), ({'minutes': 1, 'seconds': 20}, 80)):
+        assert made.validate_input('add_time', given)['seconds'] == seconds
+    for minutes, problem in ((0, 'how much time'), (-1, 'minutes')):
+        with pytest.raises(InvalidInput, match=problem):
+            made.validate_input('add_time', {'minutes': minutes})
 
 
 class LongSuite(QuickSandbox):

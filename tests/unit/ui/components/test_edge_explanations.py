@@ -17,26 +17,6 @@ SHAPE = Shape(
 )  # fmt: skip
 
 
-def step(dest: str, *guards: GuardResult) -> Transition:
-    event = Event(name='done', at=PATH('a'))
-    edges = (Edge(source=PATH('a'), dest=dest),) if dest else ()
-    return Transition(run=RunId('r'), seq=4, time=1.0, event=event, edges=edges, guards=guards)
-
-
-def fits(value: bool) -> GuardResult:
-    return GuardResult(name='fits', value=value, wanted=True, source=PATH('a'), dest='b')
-
-
-def test_evaluated_guards_are_shown_and_later_ones_marked_not_evaluated():
-    reasons = {
-        (way.edge.dest, way.edge.conditions): way.reason
-        for way in edge_outcomes(step('c', fits(False)), SHAPE)
-    }
-    assert reasons['b', ('fits',)] == 'blocked'
-    assert reasons['c', ()] == 'taken'
-    assert reasons['b', ('late',)] == 'not evaluated: an earlier transition matched'
-
-
 def test_an_outer_transition_is_not_evaluated_after_an_inner_one_matched():
     inner = EdgeShape(source=PATH('a.x'), dest='a.y', trigger='failed')
     outer = EdgeShape(source=PATH('a'), dest='b', trigger='failed')
@@ -53,4 +33,6 @@ def test_an_edge_for_several_transitions_has_one_name():
 
 
 def test_without_a_transition_no_edge_is_taken():
-    assert not any(way.taken for way in edge_outcomes(step('', fits(False)), SHAPE))
+    fits = GuardResult(name='fits', value=False, wanted=True, source=PATH('a'), dest='b')
+    step = Transition(run=RunId('r'), seq=4, time=1.0, event=Event(name='done', at=PATH('a')), guards=(fits,))
+    assert not any(way.taken for way in edge_outcomes(step, SHAPE))

@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from engine import Event, InvalidInput, Status, Transition
+from engine import Event, Status, Transition
 from engine.patterns import PhaseBudget
-from engine.patterns.time_bounded.pattern import TimeBounded
 from engine.patterns.time_bounded.schedule import TimeSpan
 from engine.records import Change, EdgeShape, PanelField, RunId, Shape, StatePath, Usage, View
 from ui.components.assets import STYLES
@@ -195,16 +194,6 @@ def test_a_blocked_step_names_its_dependency():
     assert step_stands({'state': 'blocked', 'after': ['1', '2']}, plan) == 'waits for 2'
     assert step_stands({'state': 'blocked', 'after': ['1']}, plan) == 'blocked'
     assert step_stands({'state': 'in progress'}, plan) == 'in progress'
-
-
-def test_minutes_and_seconds_are_added():
-    made = TimeBounded.sample()
-    assert made.validate_input('add_time', {'minutes': 2, 'seconds': 5})['seconds'] == 125
-    assert made.validate_input('add_time', {})['seconds'] == 300
-    with pytest.raises(InvalidInput, match='how much time'):
-        made.validate_input('add_time', {'minutes': 0})
-    with pytest.raises(InvalidInput, match='minutes'):
-        made.validate_input('add_time', {'minutes': -1})
 
 
 def test_no_entry_of_a_plan_is_in_progress_once_its_run_has_ended():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from engine import Status
+from engine.records import Outcome
 from tests.support.harness import to_the_end, wait_for_state
 from tests.support.teams.parallel_review import begin, conducting, everybody, play_review, position, writing
 
@@ -14,14 +17,20 @@ APPROVES_FIRST = position('APPROVE', 'coder1')
 NOT_IT = 'Not approved: the reviewers approved coder1. Delivered: coder2, version 1, after 0 revisions.'
 
 
-@pytest.mark.parametrize(('candidate', 'approved'), [('coder1', True), ('coder2', False)])
-async def test_a_person_can_deliver_another_candidate_unapproved(candidate, approved):
-    async with conducting(everybody(APPROVES_FIRST)) as here:
+async def choose(script: dict[str, Any], candidate: str) -> Outcome:
+    """Play a review in which a person chooses this candidate, without revisions."""
+    async with conducting(script) as here:
         run = await begin(here, pick='person', max_revisions=0)
         await wait_for_state(here, run, 'picking')
         await here.send(run, 'choose', data={'candidate': candidate})
         outcome = await to_the_end(here, run)
         assert await here.audit(run)
+    return outcome
+
+
+@pytest.mark.parametrize(('candidate', 'approved'), [('coder1', True), ('coder2', False)])
+async def test_a_person_can_deliver_another_candidate_unapproved(candidate, approved):
+    outcome = await choose(everybody(APPROVES_FIRST), candidate)
     assert (outcome.memory['result'], outcome.memory['approved']) == (candidate, approved)
     assert outcome.answer.startswith('Approved: coder1' if approved else NOT_IT)
 
@@ -80,12 +89,7 @@ async def test_an_approval_that_names_no_candidate_counts_for_none_of_several(pi
 
 
 async def test_a_person_cannot_deliver_an_unnamed_candidate_as_approved():
-    async with conducting(everybody(position('APPROVE')) | DIVIDED) as here:
-        run = await begin(here, pick='person', max_revisions=0)
-        await wait_for_state(here, run, 'picking')
-        await here.send(run, 'choose', data={'candidate': 'coder3'})
-        outcome = await to_the_end(here, run)
-        assert await here.audit(run)
+    outcome = await choose(everybody(position('APPROVE')) | DIVIDED, 'coder3')
     assert outcome.answer.startswith(UNNAMED)
 
 

@@ -10,6 +10,7 @@ from engine.journal import Journal, MemoryJournal
 from engine.models.protocol import ModelRequest
 from engine.patterns import DelegatedTask
 from engine.patterns.supervisor.pattern import Supervisor
+from engine.records import RunId
 from engine.tools import Tool
 from engine.tools.builtin.research.get_previous import get_previous
 from tests.support.harness import FakeModel, HastyClock, catalog
@@ -61,3 +62,7 @@ def team(
     """A conductor that has the supervisor and this model."""
     found = catalog(model, Supervisor, tools=(get_previous, *tools))
     return Conductor(journal or MemoryJournal(), catalog=found, clock=HastyClock(), **options)
+
+
+async def begin(conductor: Conductor, pattern: str = 'supervisor', **parameters: Any) -> RunId:
+    return (await conductor.start(pattern, {'objective': 'a bridge', **parameters})).id

@@ -118,10 +118,14 @@ def conductor(
 QUICK = {'primary_goal': 'Write double', 'test_command': 'check', 'wait_for_time': 0}
 
 
+async def begin(here: Conductor, **parameters: Any) -> RunId:
+    return (await here.start('time-bounded', {**QUICK, **parameters})).id
+
+
 async def play(reply: Answer, **parameters: Any) -> tuple[Outcome, list[Any]]:
     """Run it to its end and audit it; returns the outcome and the steps."""
     async with conductor(reply) as here:
-        run: RunId = (await here.start('time-bounded', {**QUICK, **parameters})).id
+        run = await begin(here, **parameters)
         outcome = await here.result(run)
         steps = await here.transitions(run)
         assert await here.audit(run) == len(steps)

@@ -13,7 +13,7 @@ from engine.models.protocol import ModelRequest
 from engine.patterns.supervisor.pattern import Supervisor
 from engine.records import Outcome
 from tests.support.harness import FakeModel, calls, catalog, in_turn, until, wait_for_state
-from tests.support.teams.supervisor import plan_task, succeed, task_in, team, team_reply
+from tests.support.teams.supervisor import begin, plan_task, succeed, task_in, team, team_reply
 
 
 async def run(
@@ -220,7 +220,7 @@ async def test_each_role_has_its_own_model() -> None:
 async def test_a_run_can_be_cancelled_in_the_middle_of_a_task() -> None:
     model = FakeModel(team_reply([plan_task('a'), plan_task('b')], lambda request: asyncio.Event()))
     async with team(model) as conductor:
-        started = (await conductor.start('supervisor', {'objective': 'a bridge'})).id
+        started = await begin(conductor)
         await until(lambda: len(model.requests) == 2)
         await conductor.cancel(started, 'enough')
         outcome = await conductor.result(started)
@@ -234,7 +234,7 @@ async def test_stopping_one_worker_leaves_other_tasks_running() -> None:
 
     model = FakeModel(team_reply([plan_task('a'), plan_task('b')], reply))
     async with team(model) as conductor:
-        started = (await conductor.start('supervisor', {'objective': 'a bridge'})).id
+        started = await begin(conductor)
         await wait_for_state(conductor, started, 'executing.working.thinking')
         await conductor.send(started, 'failed', at='executing.working', data={'error': 'stopped by hand'})
         outcome = await conductor.result(started)
@@ -298,7 +298,7 @@ async def test_a_custom_pattern_can_have_other_roles() -> None:
     found = team(model)
     found.catalog.add(Newsroom)
     async with found as conductor:
-        outcome = await conductor.result((await conductor.start('newsroom', {'objective': 'a bridge'})).id)
+        outcome = await conductor.result(await begin(conductor, 'newsroom'))
     assert results(outcome) == [('a', 'checker', True)]
     assert [tool.name for tool in model.requests[1].tools] == ['notes']
 
@@ -306,7 +306,7 @@ async def test_a_custom_pattern_can_have_other_roles() -> None:
 async def test_a_role_whose_tool_is_missing_is_an_error_at_the_start() -> None:
     async with Conductor(catalog=catalog(FakeModel('x'), Supervisor)) as conductor:
         with pytest.raises(PatternError, match="no tool 'get_previous'"):
-            await conductor.start('supervisor', {'objective': 'a bridge'})
+            await begin(conductor)
 
 
 async def test_workers_read_earlier_results_by_role() -> None:

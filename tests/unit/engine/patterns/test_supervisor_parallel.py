@@ -13,16 +13,16 @@ from engine.models.protocol import ModelRequest
 from engine.patterns.supervisor.pattern import Supervisor
 from engine.tools.protocol import tool
 from tests.support.harness import FakeModel, calls, first_steps, until
-from tests.support.teams.supervisor import Planned, plan_task, succeed, task_in, team, team_reply
+from tests.support.teams.supervisor import Planned, begin, plan_task, succeed, task_in, team, team_reply
 
-MANY = {'objective': 'a bridge', 'execution': 'side by side'}
+MANY = {'execution': 'side by side'}
 
 
 class Held:
     """Workers whose answers are held until the test releases them, task by task."""
 
     def __init__(self, tasks: list[Planned], **parameters: Any) -> None:
-        self.parameters = {**MANY, **parameters}
+        self.parameters: dict[str, Any] = {**MANY, **parameters}
         self.gates: dict[str, asyncio.Event] = {}
         self.begun: list[str] = []
         self.model = FakeModel(team_reply(tasks, self._work))
@@ -41,7 +41,7 @@ class Held:
 async def test_independent_tasks_run_in_parallel_up_to_the_number_of_workers() -> None:
     held = Held([plan_task(name) for name in 'abcd'], workers=3)
     async with team(held.model) as conductor:
-        started = (await conductor.start('supervisor', held.parameters)).id
+        started = await begin(conductor, **held.parameters)
         await until(lambda: len(held.begun) == 3)
         view = await conductor.view(started)
         assert [leaf for leaf in view.active if leaf.endswith('working.thinking')] == [
@@ -63,7 +63,7 @@ async def test_independent_tasks_run_in_parallel_up_to_the_number_of_workers() -
 async def test_a_task_waits_for_its_dependencies_even_if_workers_are_idle() -> None:
     held = Held([plan_task('a'), plan_task('b'), plan_task('c', 'writer', 'a', 'b')], workers=6)
     async with team(held.model) as conductor:
-        started = (await conductor.start('supervisor', held.parameters)).id
+        started = await begin(conductor, **held.parameters)
         await until(lambda: held.begun == ['a', 'b'])
         assert (await conductor.view(started)).memory['steps'][2]['state'] == 'blocked'
         await held.release('a')
@@ -87,7 +87,7 @@ async def test_a_worker_that_fails_takes_the_next_task() -> None:
     ]
     model = FakeModel(team_reply(plan, work))
     async with team(model) as conductor:
-        outcome = await conductor.result((await conductor.start('supervisor', {**MANY, 'workers': 1})).id)
+        outcome = await conductor.result(await begin(conductor, **MANY, workers=1))
     assert outcome.status is Status.DONE
     ended = {found['task_id']: found['success'] for found in outcome.memory['completed_results']}
     assert ended == {'a': False, 'b': True, 'c': False, 'd': True}
@@ -96,9 +96,7 @@ async def test_a_worker_that_fails_takes_the_next_task() -> None:
 async def test_a_plan_with_only_unknown_roles_fails_and_says_why() -> None:
     model = FakeModel(team_reply([plan_task(f't{number}', 'plumber') for number in range(20)]))
     async with team(model) as conductor:
-        outcome = await conductor.result(
-            (await conductor.start('supervisor', {**MANY, 'workers': 6, 'max_tasks': 20})).id
-        )
+        outcome = await conductor.result(await begin(conductor, **MANY, workers=6, max_tasks=20))
     assert outcome.status is Status.FAILED and len(outcome.memory['completed_results']) == 20
     assert outcome.error.startswith("none of the 20 tasks succeeded: t0: No worker has the role 'plumber'")
     assert [request.hints.role for request in model.requests] == ['supervisor']
@@ -107,7 +105,7 @@ async def test_a_plan_with_only_unknown_roles_fails_and_says_why() -> None:
 async def test_cancelling_stops_every_worker() -> None:
     held = Held([plan_task(name) for name in 'abc'])
     async with team(held.model) as conductor:
-        started = (await conductor.start('supervisor', held.parameters)).id
+        started = await begin(conductor, **held.parameters)
         await until(lambda: held.model.running == 3)
         await conductor.cancel(started)
         assert (await conductor.result(started)).status is Status.CANCELLED
@@ -123,7 +121,7 @@ async def test_recovery_after_any_step_carries_out_every_task_once() -> None:
     ]
     journal = MemoryJournal()
     async with team(FakeModel(team_reply(plan)), journal=journal) as conductor:
-        started = (await conductor.start('supervisor', {**MANY, 'workers': 2})).id
+        started = await begin(conductor, **MANY, workers=2)
         expected = await conductor.result(started)
         steps = await conductor.transitions(started)
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
@@ -179,7 +177,7 @@ async def test_hanging_failing_and_flooding_tools_are_reported_to_the_worker() -
     found = team(model, tools=(hangs, breaks, floods))
     found.catalog.add(Handy)
     async with found as conductor:
-        outcome = await conductor.result((await conductor.start('handy', MANY)).id)
+        outcome = await conductor.result(await begin(conductor, 'handy', **MANY))
         size = (await conductor.info(outcome.run)).bytes
     assert outcome.memory['completed_results'][0]['success']
     assert told['hangs'][0] is False and 'longer than 0.01 seconds' in told['hangs'][1]

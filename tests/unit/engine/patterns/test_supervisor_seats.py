@@ -10,7 +10,7 @@ import pytest
 from engine import Conductor, EventRefused, InvalidInput, Status
 from engine.models.protocol import ModelRequest
 from tests.support.harness import FakeModel, wait_for_state
-from tests.support.teams.supervisor import plan_task, succeed, team, team_reply
+from tests.support.teams.supervisor import begin, plan_task, succeed, team, team_reply
 
 PLAN = {'approach': 'Prices first', 'tasks': ['researcher: Find prices', 'Writer: Write the note']}
 
@@ -68,7 +68,7 @@ async def test_a_seat_is_taken_during_the_call_and_handed_back() -> None:
         return asyncio.Event() if called == 1 else team_reply([plan_task('a')], succeed)(request)
 
     async with team(FakeModel(reply)) as here:
-        run = (await here.start('supervisor', {'objective': 'a bridge'})).id
+        run = await begin(here)
         await wait_for_state(here, run, 'planning.thinking')
         await here.send(run, 'take_seat', data={'seat': 'supervisor'})
         await wait_for_state(here, run, 'planning.person')

@@ -19,9 +19,9 @@ from engine.patterns.time_bounded.state import OrchestrationState
 from tests.support.teams.time_bounded import (
     BAD,
     PLAN,
-    QUICK,
     SUITED,
     bad_at_first,
+    begin,
     conductor,
     good,
     kinds,
@@ -280,7 +280,7 @@ async def test_verification_of_the_goal_can_be_skipped(skip_at: str) -> None:
         return good(request)
 
     async with conductor(reply) as here:
-        run = (await here.start('time-bounded', QUICK)).id
+        run = await begin(here)
         await asked.wait()
         await here.send(run, 'skip_verification')
         outcome = await here.result(run)

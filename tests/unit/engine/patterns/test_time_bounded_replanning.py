@@ -13,8 +13,8 @@ from engine.models.protocol import ModelRequest
 from tests.support.harness import until
 from tests.support.teams.time_bounded import (
     PLAN,
-    QUICK,
     bad_at_first,
+    begin,
     conductor,
     kinds,
     leaf,
@@ -88,7 +88,7 @@ async def test_a_person_may_replan_the_remaining_steps() -> None:
         return held if request.hints.visit == 1 and not held.is_set() else found
 
     async with conductor(team(writing=writing, exploring=exploring), clock=SimulatedClock()) as here:
-        run = (await here.start('time-bounded', QUICK)).id
+        run = await begin(here)
         await reaches(here, run, 'exploring.thinking')
         await here.send(run, 'replan', data={'why': 'Use a table instead.'})
         held.set()
@@ -146,8 +146,7 @@ async def test_a_run_that_expired_while_replanning_resumes_it() -> None:
         return verdict(evidence='The tests pass.', replan=again)
 
     async with conductor(team(writing=writing, reviewing_step=judge), clock=clock) as here:
-        parameters = {'minutes': 5, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 1e5}
-        run = (await here.start('time-bounded', QUICK | parameters)).id
+        run = await begin(here, minutes=5, grace=0, agent_seconds=3600, wait_for_time=1e5)
         await until(lambda: not hanging)
         names = ('phase_ends', 'call_ends')
         edits = [{'op': 'replace', 'path': f'/memory/clock/{name}', 'value': late} for name in names]

@@ -13,7 +13,7 @@ from engine import Status
 from engine.models.protocol import ModelRequest
 from engine.patterns.time_bounded.schedule import PHASES, PhaseBudget, allocate, burn_down
 from tests.support.clocks import IdleClock
-from tests.support.teams.time_bounded import BAD, QUICK, conductor, good, leaf, verdict, write
+from tests.support.teams.time_bounded import BAD, begin, conductor, good, leaf, verdict, write
 from tests.unit.engine.patterns.test_time_bounded_time import Slow
 
 pytestmark = pytest.mark.slow
@@ -118,8 +118,7 @@ async def check_end(seed: int, minutes: float, grace: int, longest: float) -> No
     chance = random.Random(seed)
     model = Slow(fickle(seed), clock, lambda request: chance.uniform(0, longest))
     async with conductor(good, clock=clock, model=model) as here:
-        parameters = QUICK | {'minutes': minutes, 'grace': grace, 'max_rounds': 3}
-        run = (await here.start('time-bounded', parameters)).id
+        run = await begin(here, minutes=minutes, grace=grace, max_rounds=3)
         outcome = await here.result(run)
         assert outcome.status in (Status.DONE, Status.FAILED)
         assert outcome.memory['status'] in ('completed', 'failed', 'aborted', 'time_expired')

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine import EngineError, EventRefused, InvalidInput, SimulatedClock
-from tests.support.teams.time_bounded import QUICK, conductor, good, reaches, team, verdict
+from tests.support.teams.time_bounded import QUICK, begin, conductor, good, reaches, team, verdict
 
 PLAN = {'steps': ['Write double', 'Test it once more']}
 GOOD = {'score': 90, 'approved': True, 'summary': 'It is as it should be.'}
@@ -56,7 +56,7 @@ async def test_a_person_plans_and_judges_in_place_of_agents_and_hands_back() -> 
 async def test_a_seat_that_is_taken_during_a_call_stops_the_call() -> None:
     hang = team(judging=lambda request: asyncio.Event())
     async with conductor(hang, clock=SimulatedClock()) as here:
-        run = (await here.start('time-bounded', QUICK)).id
+        run = await begin(here)
         await reaches(here, run, 'judging.thinking')
         await here.send(run, 'take_seat', data={'seat': 'supervisor'})
         await reaches(here, run, 'judging.person')

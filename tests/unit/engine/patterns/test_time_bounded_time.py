@@ -22,6 +22,7 @@ from tests.support.teams.time_bounded import (
     BAD,
     QUICK,
     QuickSandbox,
+    begin,
     conductor,
     good,
     leaf,
@@ -48,8 +49,11 @@ class Slow(FakeModel):
             yield event
 
 
-def slow(seconds: float | Callable[[ModelRequest], float], reply: Any = good) -> tuple[Conductor, IdleClock]:
-    clock = IdleClock()
+def slow(
+    seconds: float | Callable[[ModelRequest], float], reply: Any = good, **patience: float
+) -> tuple[Conductor, IdleClock]:
+    """A conductor whose model takes so long, and its clock."""
+    clock = IdleClock(**patience)
     each = seconds if callable(seconds) else lambda request: seconds
     return conductor(reply, clock=clock, model=Slow(reply, clock, each)), clock
 
@@ -57,7 +61,7 @@ def slow(seconds: float | Callable[[ModelRequest], float], reply: Any = good) ->
 async def play_slowly(seconds: float | Callable[[ModelRequest], float], **parameters: Any) -> Outcome:
     here, _ = slow(seconds)
     async with here:
-        return await here.result((await here.start('time-bounded', QUICK | parameters)).id)
+        return await here.result(await begin(here, **parameters))
 
 
 async def test_time_is_divided_and_accounted_for() -> None:
@@ -73,7 +77,7 @@ async def test_time_is_divided_and_accounted_for() -> None:
 async def test_expiry_stops_the_run_after_work_in_progress() -> None:
     here, _ = slow(lambda request: (0, 50, 100)[request.hints.visit] if leaf(request) == 'coding' else 1)
     async with here:
-        run = (await here.start('time-bounded', QUICK | {'minutes': 5, 'grace': 30, 'agent_seconds': 999})).id
+        run = await begin(here, minutes=5, grace=30, agent_seconds=999)
         outcome = await here.result(run)
         memory = outcome.memory
         assert (memory['status'], outcome.status) == ('time_expired', Status.FAILED)
@@ -111,9 +115,7 @@ async def test_a_run_whose_agents_all_hang_ends_in_time_with_a_report(grace: int
     here, clock = slow(1e9)
     begun = clock.now()
     async with here:
-        run = (
-            await here.start('time-bounded', QUICK | {'minutes': 10, 'grace': grace, 'agent_seconds': 30})
-        ).id
+        run = await begin(here, minutes=10, grace=grace, agent_seconds=30)
         outcome = await here.result(run)
     assert outcome.status is Status.FAILED
     assert clock.now() - begun <= 600 + grace + 0.5
@@ -127,7 +129,7 @@ async def test_a_run_whose_agents_all_fail_tries_each_call_four_times_and_ends()
     model_error = ModelError('overloaded', retryable=True)
     model = FakeModel(lambda request: model_error)
     async with conductor(good, model=model) as here:
-        run = (await here.start('time-bounded', QUICK)).id
+        run = await begin(here)
         outcome = await here.result(run)
         steps = await here.transitions(run)
     assert outcome.status is Status.FAILED
@@ -175,7 +177,7 @@ async def test_a_coder_without_the_claimed_tests_is_blocked() -> None:
 async def test_time_can_be_added_while_it_runs() -> None:
     here, _clock = slow(20)
     async with here:
-        run = (await here.start('time-bounded', QUICK | {'minutes': 3, 'grace': 0, 'agent_seconds': 500})).id
+        run = await begin(here, minutes=3, grace=0, agent_seconds=500)
         await reaches(here, run, 'planning')
         with pytest.raises(InvalidInput, match='seconds'):
             await here.send(run, 'add_time', data={'seconds': -5})
@@ -189,7 +191,7 @@ async def test_time_can_be_added_while_it_runs() -> None:
 async def test_finish_now_lets_the_current_call_finish() -> None:
     here, _ = slow(lambda request: 100 if leaf(request) == 'coding' else 1)
     async with here:
-        run = (await here.start('time-bounded', QUICK | {'minutes': 60, 'wait_for_time': 600})).id
+        run = await begin(here, minutes=60, wait_for_time=600)
         await reaches(here, run, 'coding')
         await here.send(run, 'finish_now')
         outcome = await here.result(run)
@@ -218,7 +220,7 @@ async def test_actions_after_finish_now_do_not_cut_off_the_current_call(
         return hold if held else good(request)
 
     async with conductor(reply, clock=SimulatedClock()) as here:
-        run = (await here.start('time-bounded', QUICK | {'minutes': 600, 'agent_seconds': 3600})).id
+        run = await begin(here, minutes=600, agent_seconds=3600)
         await reaches(here, run, 'coding')
         await here.send(run, 'finish_now')
         with pytest.raises(EventRefused, match='has_pending_steps is false'):
@@ -235,7 +237,7 @@ async def test_actions_after_finish_now_do_not_cut_off_the_current_call(
 async def test_a_second_finish_now_stops_immediately() -> None:
     here, _ = slow(lambda request: 1e9 if leaf(request) == 'coding' else 1)
     async with here:
-        run = (await here.start('time-bounded', QUICK | {'minutes': 600, 'agent_seconds': 3600})).id
+        run = await begin(here, minutes=600, agent_seconds=3600)
         await reaches(here, run, 'coding')
         await here.send(run, 'finish_now')
         await here.send(run, 'finish_now')
@@ -256,10 +258,9 @@ async def test_expired_verification_continues_with_more_time() -> None:
     def seconds(request: ModelRequest) -> float:
         return waits.pop() if waits and leaf(request) == 'judging' else 1
 
-    clock = IdleClock(longest=3600)
-    async with conductor(good, clock=clock, model=Slow(good, clock, seconds)) as here:
-        parameters = {'minutes': 5, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 7200}
-        run = (await here.start('time-bounded', QUICK | parameters)).id
+    here, _ = slow(seconds, longest=3600)
+    async with here:
+        run = await begin(here, minutes=5, grace=0, agent_seconds=3600, wait_for_time=7200)
         view = await reaches(here, run, 'stopped')
         assert view.memory['status'] == 'time_expired'
         assert view.error == view.memory['reason'] == 'The time of 300 seconds is over.'
@@ -272,8 +273,7 @@ async def test_expired_verification_continues_with_more_time() -> None:
 async def test_added_time_extends_the_step_and_the_call() -> None:
     here, _ = slow(lambda request: 200 if leaf(request) == 'coding' and request.hints.visit == 1 else 1)
     async with here:
-        parameters = {'minutes': 2, 'agent_seconds': 3600, 'max_rounds': 1}
-        run = (await here.start('time-bounded', QUICK | parameters)).id
+        run = await begin(here, minutes=2, agent_seconds=3600, max_rounds=1)
         view = await reaches(here, run, 'coding')
         before = view.memory['clock']
         await here.send(run, 'add_time', data={'seconds': 1000})
@@ -299,11 +299,9 @@ async def test_a_run_without_time_for_another_round_says_so_and_uses_none_while_
             return verdict(20, goal_met=False, evidence='', issues=['be quick'])
         return good(request)
 
-    clock = IdleClock(longest=3600)
-    model = Slow(miss_goal, clock, lambda request: 116 if leaf(request) == 'judging' else 0)
-    async with conductor(miss_goal, clock=clock, model=model) as here:
-        parameters = {'minutes': 2, 'grace': 0, 'wait_for_time': 7200}
-        run = (await here.start('time-bounded', QUICK | parameters)).id
+    here, clock = slow(lambda request: 116 if leaf(request) == 'judging' else 0, miss_goal, longest=3600)
+    async with here:
+        run = await begin(here, minutes=2, grace=0, wait_for_time=7200)
         view = await reaches(here, run, 'stopped')
         assert view.error == (
             'The goal is not reached: score 20 of at least 80, not met: goal is met, goal score is enough; '
@@ -326,15 +324,10 @@ async def test_a_run_without_time_for_another_round_says_so_and_uses_none_while_
 async def test_the_report_of_a_cancelled_run_asks_for_no_time_and_shows_nothing_in_progress(
     where: str,
 ) -> None:
-    clock = IdleClock(longest=100)
-    model = Slow(good, clock, lambda request: 4e3 if leaf(request) == 'coding' else 1)
-    async with conductor(good, clock=clock, model=model) as here:
-        parameters = {
-            'minutes': 1 if where == 'stopped' else 600,
-            'agent_seconds': 3600,
-            'wait_for_time': 7200,
-        }
-        run = (await here.start('time-bounded', QUICK | parameters)).id
+    here, _ = slow(lambda request: 4e3 if leaf(request) == 'coding' else 1, longest=100)
+    async with here:
+        minutes = 1 if where == 'stopped' else 600
+        run = await begin(here, minutes=minutes, agent_seconds=3600, wait_for_time=7200)
         await reaches(here, run, where)
         await here.cancel(run, 'enough')
         view = await here.view(run)
@@ -363,8 +356,7 @@ async def test_an_expired_run_continues_where_it_was(where: str) -> None:
         return hanging.pop() if hanging and leaf(request) == where else good(request)
 
     async with conductor(reply, clock=clock) as here:
-        parameters = {'minutes': 5, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 1e5}
-        run = (await here.start('time-bounded', QUICK | parameters)).id
+        run = await begin(here, minutes=5, grace=0, agent_seconds=3600, wait_for_time=1e5)
         await reaches(here, run, where)
         # As if the shares ended only after the total.
         names = ('phase_ends', 'step_ends', 'call_ends')
@@ -397,7 +389,7 @@ async def test_an_expired_run_ends_if_nobody_adds_time() -> None:
 async def test_pauses_are_not_counted() -> None:
     here, clock = slow(lambda request: 20)
     async with here:
-        run = (await here.start('time-bounded', QUICK | {'minutes': 10})).id
+        run = await begin(here, minutes=10)
         await reaches(here, run, 'coding')
         await here.pause(run)
         await until(lambda: not here._live.runs[run]._work._tasks)
@@ -409,11 +401,9 @@ async def test_pauses_are_not_counted() -> None:
 
 
 async def test_an_ended_expired_run_can_be_forked_with_more_time() -> None:
-    clock = IdleClock(longest=3600)
-    hangs = Slow(good, clock, lambda r: 3000 if (leaf(r), r.hints.visit) == ('coding', 2) else 1)
-    async with conductor(good, clock=clock, model=hangs) as here:
-        parameters = {'minutes': 2, 'grace': 0, 'agent_seconds': 3600, 'wait_for_time': 7200}
-        run = (await here.start('time-bounded', QUICK | parameters)).id
+    here, _ = slow(lambda r: 3000 if (leaf(r), r.hints.visit) == ('coding', 2) else 1, longest=3600)
+    async with here:
+        run = await begin(here, minutes=2, grace=0, agent_seconds=3600, wait_for_time=7200)
         view = await reaches(here, run, 'stopped')
         await here.send(run, 'finish_now')
         finished = await here.result(run)
@@ -472,7 +462,7 @@ async def test_a_test_suite_may_take_as_long_as_its_limit_allows(
     made.models['scripted'] = FakeModel(good)  # type: ignore[assignment]
     limits = {'minutes': 600, 'test_seconds': allowed, 'agent_seconds': 60, 'max_rounds': 1}
     async with Conductor(catalog=made, clock=clock, sandbox=LongSuite(clock, takes)) as here:
-        run = (await here.start('time-bounded', QUICK | limits)).id
+        run = await begin(here, **limits)
         outcome = await here.result(run)
     assert outcome.memory['status'] == status, outcome.error
     if status == 'completed':

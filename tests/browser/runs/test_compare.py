@@ -1,10 +1,13 @@
 """Comparing two runs in the browser: from the list to the divergence, by mouse and by keyboard."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.bench.processes import free_port
+from tests.browser.conftest import recolour
 from tests.browser.server import Server
 
 TASK = 'Compare tea and coffee'
@@ -15,20 +18,17 @@ def start_pipeline(server: Server, revisions: int, *, ended: bool = False) -> st
     return server.launch('pipeline', task=TASK, max_iterations=revisions, ended=ended)
 
 
-@pytest.fixture
-def two(page, new_server):
-    """A page, its server, and the addresses of two runs, the second of which may not revise."""
-    new_server.start()
-    return (
-        page,
-        new_server,
-        start_pipeline(new_server, 3, ended=True),
-        start_pipeline(new_server, 0, ended=True),
-    )
+@pytest.fixture(scope='module')
+def two(tmp_path_factory, port) -> Iterator[tuple[Server, str, str]]:
+    """A server, and the addresses of its only two runs, the second of which may not revise."""
+    server = Server(tmp_path_factory.mktemp('two'), port=free_port(port))
+    server.start()
+    yield server, start_pipeline(server, 3, ended=True), start_pipeline(server, 0, ended=True)
+    server.stop()
 
 
-def test_the_first_divergence_is_three_clicks_from_the_list(two, axe, open_page):
-    page, server, first, second = two
+def test_the_first_divergence_is_three_clicks_from_the_list_and_fits_a_phone(page, two, axe):
+    server, first, second = two
     page.goto(f'{server.url}/runs')
     ticks = page.locator('.run-tick')
     expect(ticks).to_have_count(2)
@@ -92,9 +92,19 @@ def test_the_first_divergence_is_three_clicks_from_the_list(two, axe, open_page)
     )
     expect(page.locator('[id="e:reviewing>analyzing"]')).to_have_class(re.compile(r'\bpath-b\b'))
 
+    # It fits a phone in dark mode.
+    page.set_viewport_size({'width': 390, 'height': 844})
+    recolour(page, 'dark')
+    expect(page.locator('.compare-step-kind')).to_have_text('The runs diverge here')
+    axe(page)
+    for view, part in (('Diagram', '.diagram'), ('Steps', '.aligned'), ('Details', '.compare-step')):
+        page.locator('.run-switch .btn', has_text=view).click()
+        expect(page.locator(part)).to_be_visible()
+        assert page.evaluate('document.documentElement.scrollWidth <= innerWidth')
 
-def test_runs_are_compared_from_a_menu_and_from_a_page(two, axe):
-    page, server, first, second = two
+
+def test_runs_are_compared_from_a_menu_and_from_a_page(page, two, axe):
+    server, first, second = two
     page.goto(f'{server.url}/runs')
     page.get_by_role('button', name=f'Actions for {TASK}').first.click()
     page.get_by_role('menuitem', name='Compare with…').click()
@@ -125,31 +135,12 @@ def test_runs_are_compared_from_a_menu_and_from_a_page(two, axe):
     page.wait_for_url(re.compile(f'a={first.rpartition("/")[2]}&b={second.rpartition("/")[2]}'))
 
 
-def test_it_fits_a_phone_in_dark_mode(two, open_page, axe):
-    _, server, first, second = two
+def test_an_unfinished_run_is_followed(page, server):
+    first = start_pipeline(server, 0, ended=True)
+    second = server.launch('pipeline', task=TASK, max_iterations=0, options={'paused': True})
     ids = [address.rpartition('/')[2] for address in (first, second)]
-    page = open_page(width=390, height=844, scheme='dark')
     page.goto(f'{server.url}/compare?a={ids[0]}&b={ids[1]}')
-    expect(page.locator('.compare-step-kind')).to_have_text('The runs diverge here')
-    axe(page)
-    for view, part in (('Diagram', '.diagram'), ('Steps', '.aligned'), ('Details', '.compare-step')):
-        page.locator('.run-switch .btn', has_text=view).click()
-        expect(page.locator(part)).to_be_visible()
-        assert page.evaluate('document.documentElement.scrollWidth <= innerWidth')
-
-
-def test_an_unfinished_run_is_followed(page, open_page, new_server):
-    new_server.pace = 60
-    new_server.start()
-    first = start_pipeline(new_server, 0, ended=True)
-    second = start_pipeline(new_server, 0)
-    page.goto(second)
-    page.get_by_role('button', name='Pause', exact=True).click()
-    expect(page.locator('.run-facts .pill.paused')).to_be_visible()
-    ids = [address.rpartition('/')[2] for address in (first, second)]
-    both = open_page()
-    both.goto(f'{new_server.url}/compare?a={ids[0]}&b={ids[1]}')
-    expect(both.locator('.compare-summary')).to_contain_text('So far the runs took the same path')
-    page.get_by_role('button', name='Continue').click()
-    expect(both.locator('.compare-summary')).to_contain_text('The runs took the same path', timeout=60_000)
-    expect(both.locator('.compare-runs .pill.done')).to_have_count(2)
+    expect(page.locator('.compare-summary')).to_contain_text('So far the runs took the same path')
+    server.ask(f'/runs/{ids[1]}/resume', {})
+    expect(page.locator('.compare-summary')).to_contain_text('The runs took the same path')
+    expect(page.locator('.compare-runs .pill.done')).to_have_count(2)

@@ -36,7 +36,25 @@ def test_a_sample_is_run_from_an_empty_home_page(page, new_server):
     page.wait_for_url(f'**{path}')
 
 
-def test_patterns_are_grouped_and_one_is_recommended(page, server):
+def test_a_new_user_sees_an_animated_sample_and_runs_it(page, new_server):
+    new_server.start()
+    page.goto(new_server.url)
+    shown = page.get_by_role('region', name='See it work')
+    expect(shown.locator('.diagram .state.active')).to_have_count(1)
+    for width, height in ((1440, 900), (1024, 768), (390, 844)):
+        page.set_viewport_size({'width': width, 'height': height})
+        page.wait_for_function(FITTED)
+        box = shown.locator('.diagram').bounding_box()
+        for state in shown.locator('.diagram .state').all():
+            drawn = state.bounding_box()
+            assert box['x'] - 2 <= drawn['x'] and drawn['x'] + drawn['width'] <= box['x'] + box['width'] + 2
+            assert box['y'] - 2 <= drawn['y'] and drawn['y'] + drawn['height'] <= box['y'] + box['height'] + 2
+    shown.get_by_role('button', name='Run this sample').click()
+    page.wait_for_url(re.compile(r'/runs/\w+'))
+
+
+def test_titles_have_room_and_patterns_are_grouped_and_a_few_keys_away(page, server):
+    server.sample('pipeline')
     page.goto(server.url)
     families = page.locator('h3.family')
     expect(families).to_have_text(['Sequential', 'Parallel', 'Single agent with tools'])
@@ -52,9 +70,12 @@ def test_patterns_are_grouped_and_one_is_recommended(page, server):
     assert len(tops) == 3
     assert len(set(tops)) == 1  # however tall the thumbnails above them are
 
+    title = page.locator('.runs .run-title').first
+    for width in (390, 1024, 1280):
+        page.set_viewport_size({'width': width, 'height': 768})
+        expect(title).to_be_visible()
+        assert title.evaluate('(one) => one.parentElement.clientWidth') >= 200, width
 
-def test_a_new_run_is_a_few_keys_away(page, server):
-    page.goto(server.url)
     for key in ('Tab', 'Tab', 'Enter', 'Tab', 'Tab', 'Enter'):
         page.keyboard.press(key)
     page.wait_for_url('**/launch/pipeline')
@@ -90,10 +111,14 @@ def test_a_redrawn_part_keeps_the_focus(home):
     assert home.evaluate(REDRAWN, [questions, ['Allow@first', 'Allow@third']]) == -1
 
 
-def test_search_and_filters_are_in_the_address(page, server):
+def test_the_list_keeps_the_focus_and_has_search_and_filters_in_the_address(page, server):
     path = server.sample('pipeline').removeprefix(server.url)
     page.goto(f'{server.url}/runs')
-    expect(rows(page).first).to_be_visible()
+    page.locator(f'a[href="{path}"]').focus()
+    server.sample('pipeline')
+    expect(rows(page).first).not_to_have_attribute('href', path)  # the new run is above
+    assert page.evaluate('document.activeElement.getAttribute("href")') == path
+
     page.get_by_label('Search runs').fill('no such words')
     expect(page.get_by_text('No runs match.')).to_be_visible()
     expect(page).to_have_url(re.compile(r'text=no\+such\+words'))
@@ -111,12 +136,27 @@ def test_search_and_filters_are_in_the_address(page, server):
     expect(page.locator(f'a[href="{path}"]')).to_be_visible()
 
 
-def test_a_run_is_edited_and_deleted_from_its_menu(page, new_server):
+def test_a_run_is_edited_and_deleted_from_its_menu_by_keyboard(page, new_server, axe):
     new_server.start()
     new_server.sample('pipeline')
     page.goto(f'{new_server.url}/runs')
     expect(page.locator('.run .pill')).to_have_text('Done')
     opener = page.locator('.run-menu')
+    opener.focus()
+    page.keyboard.press('Enter')
+    expect(page.get_by_role('menu')).to_be_focused()
+    for width in (1440, 390):
+        page.set_viewport_size({'width': width, 'height': 844})
+        axe(page, dark=True, within='[role=menu]')
+    page.keyboard.press('ArrowDown')
+    expect(page.get_by_role('menuitem').first).to_be_focused()
+    page.keyboard.press('End')
+    expect(page.get_by_role('menuitem').last).to_be_focused()
+    page.keyboard.press('Escape')
+    expect(page.get_by_role('menu')).to_be_hidden()
+    expect(opener).to_be_focused()
+    page.set_viewport_size({'width': 1440, 'height': 900})
+
     opener.click()
     page.get_by_role('menuitem', name='Edit details').click()
     dialog = page.get_by_role('dialog')
@@ -136,57 +176,3 @@ def test_a_run_is_edited_and_deleted_from_its_menu(page, new_server):
     opener.click()
     page.get_by_role('menuitem', name='Delete run').click()
     expect(page.get_by_text('No runs yet.')).to_be_visible()
-
-
-def test_the_list_keeps_the_focus_while_it_updates(page, server):
-    path = server.sample('pipeline').removeprefix(server.url)
-    page.goto(f'{server.url}/runs')
-    page.locator(f'a[href="{path}"]').focus()
-    server.sample('pipeline')
-    expect(rows(page).first).not_to_have_attribute('href', path)  # the new run is above
-    assert page.evaluate('document.activeElement.getAttribute("href")') == path
-
-
-def test_a_menu_is_used_from_the_keyboard(page, server, axe):
-    server.sample('pipeline')
-    page.goto(f'{server.url}/runs')
-    page.locator('.run-menu').first.focus()
-    page.keyboard.press('Enter')
-    expect(page.get_by_role('menu')).to_be_focused()
-    for width in (1440, 390):
-        page.set_viewport_size({'width': width, 'height': 844})
-        axe(page, dark=True, within='[role=menu]')
-    page.keyboard.press('ArrowDown')
-    expect(page.get_by_role('menuitem').first).to_be_focused()
-    page.keyboard.press('End')
-    expect(page.get_by_role('menuitem').last).to_be_focused()
-    page.keyboard.press('Escape')
-    expect(page.get_by_role('menu')).to_be_hidden()
-    expect(page.locator('.run-menu').first).to_be_focused()
-
-
-def test_run_titles_have_room_at_any_width(page, server):
-    server.sample('pipeline')
-    page.goto(server.url)
-    title = page.locator('.runs .run-title').first
-    for width in (390, 1024, 1280):
-        page.set_viewport_size({'width': width, 'height': 768})
-        expect(title).to_be_visible()
-        assert title.evaluate('(one) => one.parentElement.clientWidth') >= 200, width
-
-
-def test_a_new_user_sees_an_animated_sample_and_runs_it(page, new_server):
-    new_server.start()
-    page.goto(new_server.url)
-    shown = page.get_by_role('region', name='See it work')
-    expect(shown.locator('.diagram .state.active')).to_have_count(1)
-    for width, height in ((1440, 900), (1024, 768), (390, 844)):
-        page.set_viewport_size({'width': width, 'height': height})
-        page.wait_for_function(FITTED)
-        box = shown.locator('.diagram').bounding_box()
-        for state in shown.locator('.diagram .state').all():
-            drawn = state.bounding_box()
-            assert box['x'] - 2 <= drawn['x'] and drawn['x'] + drawn['width'] <= box['x'] + box['width'] + 2
-            assert box['y'] - 2 <= drawn['y'] and drawn['y'] + drawn['height'] <= box['y'] + box['height'] + 2
-    shown.get_by_role('button', name='Run this sample').click()
-    page.wait_for_url(re.compile(r'/runs/\w+'))

@@ -23,7 +23,7 @@ def three_runs(page, server):
     expect(page.locator('.run .pill')).to_have_text(['Done'] * 3)
 
 
-def test_runs_are_selected_by_keyboard_and_tagged_together(page, new_server, axe):
+def test_runs_are_selected_by_keyboard_tagged_starred_and_pinned(page, new_server, axe):
     three_runs(page, new_server)
     ticks, bar = page.locator('.run-tick'), page.get_by_role('toolbar', name='Selected runs')
     expect(bar).to_be_hidden()
@@ -51,8 +51,24 @@ def test_runs_are_selected_by_keyboard_and_tagged_together(page, new_server, axe
     dialog.get_by_role('button', name='Save').click()
     expect(page.locator('.run .tag')).to_have_text(['weekly'] * 3)
 
+    last = rows(page).nth(2).get_attribute('href')
+    page.locator('.run').nth(2).get_by_role('button', name='Star').click()
+    expect(page.locator('.run-star').nth(2)).to_have_attribute('aria-pressed', 'true')
+    page.get_by_label('Marked').select_option('Starred')
+    expect(rows(page)).to_have_count(1)
+    expect(page).to_have_url(re.compile(r'marked=starred'))
+    ticks.check()
+    bar.get_by_role('button', name='Pin').click()
+    expect(page.locator('.chip.pinned')).to_have_count(1)
+    page.get_by_label('Marked').select_option('Any mark')
+    expect(rows(page)).to_have_count(3)
+    expect(rows(page).first).to_have_attribute('href', last)
+    axe(page)
+    page.goto(new_server.url)
+    expect(rows(page).first).to_have_attribute('href', last)
 
-def test_the_list_is_one_tab_stop_and_arrow_keys_move_within_it(page, new_server):
+
+def test_the_list_is_one_tab_stop_and_has_one_menu_at_a_time(page, new_server):
     three_runs(page, new_server)
     focused = page.locator(':focus')
 
@@ -80,13 +96,36 @@ def test_the_list_is_one_tab_stop_and_arrow_keys_move_within_it(page, new_server
     expect(press('Tab')).to_have_class('run-tick')
     press('Tab')
     expect(page.locator('.run-list :focus')).to_have_count(0)
+    page.set_viewport_size({'width': 1440, 'height': 900})
+
+    buttons, menu = page.locator('.run-menu'), page.get_by_role('menu')
+    buttons.nth(2).click()
+    expect(menu).to_be_visible()
+    first = menu.element_handle()
+    buttons.nth(0).click()
+    first.wait_for_element_state('hidden')
+    expect(menu).to_have_count(1)
+    expect(menu).to_be_visible()
+    first = menu.element_handle()
+    page.evaluate(CLOSED_AND_CLICKED)
+    first.wait_for_element_state('hidden')
+    expect(menu).to_have_count(1)
+    expect(menu).to_be_visible()
+    buttons.nth(0).click()
+    expect(menu).to_have_count(0)
 
 
 def test_several_runs_are_deleted_and_restored_at_once(page, new_server, axe):
     three_runs(page, new_server)
+    page.locator('.run-tick').nth(1).check()
+    bar = page.get_by_role('toolbar', name='Selected runs')
+    bar.get_by_role('button', name='Delete').click()
+    expect(rows(page)).to_have_count(2)
+    page.keyboard.press('Control+z')
+    expect(rows(page)).to_have_count(3)
+    expect(page.get_by_role('button', name='Undo')).to_have_count(0)
     page.locator('.run-tick').nth(0).check()
     page.locator('.run-tick').nth(2).check()
-    bar = page.get_by_role('toolbar', name='Selected runs')
     bar.get_by_role('button', name='Delete').click()
     expect(rows(page)).to_have_count(1)
     expect(bar).to_be_hidden()
@@ -105,65 +144,6 @@ def test_several_runs_are_deleted_and_restored_at_once(page, new_server, axe):
     bar.get_by_role('button', name='Delete permanently').click()
     page.get_by_role('dialog').get_by_role('button', name='Delete permanently').click()
     expect(page.get_by_text('The trash is empty.')).to_be_visible()
-
-
-def test_the_menu_of_another_row_opens_while_one_is_open(page, new_server):
-    three_runs(page, new_server)
-    buttons, menu = page.locator('.run-menu'), page.get_by_role('menu')
-    buttons.nth(2).click()
-    expect(menu).to_be_visible()
-    first = menu.element_handle()
-    buttons.nth(0).click()
-    first.wait_for_element_state('hidden')
-    expect(menu).to_have_count(1)
-    expect(menu).to_be_visible()
-    page.keyboard.press('Escape')
-    expect(menu).to_have_count(0)
-
-
-def test_a_menu_opens_again_while_it_is_closing_and_a_second_click_closes_it(page, new_server):
-    new_server.start()
-    new_server.sample('pipeline')
-    page.goto(f'{new_server.url}/runs')
-    opener, menu = page.locator('.run-menu'), page.get_by_role('menu')
-    opener.click()
-    expect(menu).to_be_visible()
-    first = menu.element_handle()
-    page.evaluate(CLOSED_AND_CLICKED)
-    first.wait_for_element_state('hidden')
-    expect(menu).to_have_count(1)
-    expect(menu).to_be_visible()
-    opener.click()
-    expect(menu).to_have_count(0)
-
-
-def test_a_star_and_a_pin_are_shown_and_filtered(page, new_server, axe):
-    three_runs(page, new_server)
-    last = rows(page).nth(2).get_attribute('href')
-    page.locator('.run').nth(2).get_by_role('button', name='Star').click()
-    expect(page.locator('.run-star').nth(2)).to_have_attribute('aria-pressed', 'true')
-    page.get_by_label('Marked').select_option('Starred')
-    expect(rows(page)).to_have_count(1)
-    expect(page).to_have_url(re.compile(r'marked=starred'))
-    page.locator('.run-tick').check()
-    page.get_by_role('toolbar', name='Selected runs').get_by_role('button', name='Pin').click()
-    expect(page.locator('.chip.pinned')).to_have_count(1)
-    page.get_by_label('Marked').select_option('Any mark')
-    expect(rows(page)).to_have_count(3)
-    expect(rows(page).first).to_have_attribute('href', last)
-    axe(page)
-    page.goto(new_server.url)
-    expect(rows(page).first).to_have_attribute('href', last)
-
-
-def test_a_deletion_is_undone_by_keyboard(page, new_server):
-    three_runs(page, new_server)
-    page.locator('.run-tick').nth(1).check()
-    page.get_by_role('toolbar', name='Selected runs').get_by_role('button', name='Delete').click()
-    expect(rows(page)).to_have_count(2)
-    page.keyboard.press('Control+z')
-    expect(rows(page)).to_have_count(3)
-    expect(page.get_by_role('button', name='Undo')).to_have_count(0)
 
 
 def test_a_list_is_sorted_totaled_and_compacted_and_its_bar_covers_no_run(page, new_server, axe):

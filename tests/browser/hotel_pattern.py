@@ -12,7 +12,7 @@ OLDER = str(Path(PROGRAM).with_name('older.py'))
 def hotel(folder: Path) -> Path:
     """Write the pattern and its server's configuration, and return the pattern's folder."""
     patterns = folder / 'patterns'
-    patterns.mkdir()
+    patterns.mkdir(exist_ok=True)
     (patterns / 'hotel.py').write_text(SOURCE)
     settings = {'command': sys.executable, 'args': [OLDER], 'start': 60}
     lines = [f'{name} = {json.dumps(value)}' for name, value in settings.items()]

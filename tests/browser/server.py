@@ -95,6 +95,13 @@ class Server:
             assert time.monotonic() < deadline, f'no draft has {text!r}'
             time.sleep(0.02)
 
+    def wait_until_asked(self) -> None:
+        """Wait until an agent asks for a person."""
+        deadline = time.monotonic() + DEADLINE
+        while not self.ask('/inbox')['items']:
+            assert time.monotonic() < deadline, 'nothing asks'
+            time.sleep(0.02)
+
     def kill(self) -> None:
         """Kill it (SIGKILL)."""
         self._end(signal.SIGKILL)

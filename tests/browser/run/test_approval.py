@@ -4,10 +4,12 @@ Also questions of MCP servers: a form from their schema, and three ways to answe
 """
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.bench.processes import free_port
 from tests.browser.crew_pattern import crew
 from tests.browser.hotel_pattern import hotel
 from tests.browser.server import Server
@@ -29,11 +31,15 @@ COVERED = """() => {
 """Parts of the page's head and player that the bar covers, and a title or status without enough room."""
 
 
-@pytest.fixture
-def crew_server(new_server: Server, tmp_path) -> Server:
-    new_server.patterns = crew(tmp_path)
-    new_server.start()
-    return new_server
+@pytest.fixture(scope='module')
+def asking(tmp_path_factory, port) -> Iterator[Server]:
+    """A server whose crew and hotel ask for a person."""
+    server = Server(tmp_path_factory.mktemp('asking'), port=free_port(port))
+    server.patterns = crew(server.folder)
+    hotel(server.folder)
+    server.start()
+    yield server
+    server.stop()
 
 
 def launch(page: Page, server: Server, workers: int = 0) -> None:
@@ -51,9 +57,9 @@ def wait_for_tool(page: Page):
     return page.get_by_role('region', name='Deployer').locator('.tool')
 
 
-def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crew_server, console, axe):
+def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, asking, console, axe):
     console.expect(r'ERR_CONNECTION|WebSocket|Failed to load resource|handshake|502')
-    launch(page, crew_server)
+    launch(page, asking)
     group = wait_for_approval(page)
     runs = group.get_by_role('group', name='Will run')
     expect(runs.locator('div', has_text='target')).to_have_text('targetproduction')
@@ -66,12 +72,12 @@ def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crew_
     page.reload()
     wait_for_approval(page)
     page.evaluate('window.before = true')
-    crew_server.restart()
+    asking.restart()
     page.wait_for_function('!window.before && window.did_handshake')  # the page reloads by itself
     wait_for_approval(page)
-    page.goto(crew_server.url)
+    page.goto(asking.url)
     waiting = page.get_by_role('link', name=re.compile('Allow deployer to use deploy'))
-    expect(waiting).to_have_attribute('href', url.removeprefix(crew_server.url))
+    expect(waiting).to_have_attribute('href', url.removeprefix(asking.url))
     page.goto(url)
     wait_for_approval(page).get_by_role('button', name='Allow once').click()
     tool = wait_for_tool(page)
@@ -79,9 +85,20 @@ def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crew_
     expect(tool).to_contain_text('done')
 
 
-def test_changed_arguments_are_checked_before_they_are_sent(page, crew_server):
-    launch(page, crew_server)
+def test_usage_is_shown_and_changed_arguments_are_checked_before_they_are_sent(page, asking, axe):
+    launch(page, asking)
     group = wait_for_approval(page)
+    page.locator('.btn.spent').click()
+    table = page.get_by_role('dialog', name='Tokens and cost')
+    expect(table.get_by_role('row', name=re.compile(r'Deployer 80 13 1 \$0'))).to_be_visible()
+    expect(table.get_by_role('row', name=re.compile('scripted'))).to_be_visible()
+    axe(page)
+    page.keyboard.press('Escape')
+    expect(table).to_be_hidden()
+    page.get_by_role('tab', name='Usage').click()
+    expect(page.locator('.inspector .usage-table')).to_contain_text('Total')
+    expect(page.get_by_role('region', name='Deployer').get_by_text('Simulated')).to_be_visible()
+
     group.get_by_role('button', name='Edit arguments').click()
     field = group.get_by_label('Arguments of deploy')
     expect(field).to_be_focused()
@@ -100,8 +117,8 @@ def test_changed_arguments_are_checked_before_they_are_sent(page, crew_server):
     expect(wait_for_tool(page)).to_contain_text('deployed to east, 2 times')
 
 
-def test_a_denial_gives_its_reason_to_the_agent(page, crew_server):
-    launch(page, crew_server)
+def test_a_denial_gives_its_reason_to_the_agent(page, asking):
+    launch(page, asking)
     group = wait_for_approval(page)
     group.get_by_label('Reason').fill('not on a Friday')
     group.get_by_label('Reason').press('Enter')
@@ -110,37 +127,10 @@ def test_a_denial_gives_its_reason_to_the_agent(page, crew_server):
     expect(tool).to_contain_text('not on a Friday')
 
 
-def test_the_header_shows_the_usage_of_each_agent_and_model(page, crew_server, axe):
-    launch(page, crew_server)
-    wait_for_approval(page)
-    page.locator('.btn.spent').click()
-    table = page.get_by_role('dialog', name='Tokens and cost')
-    expect(table.get_by_role('row', name=re.compile(r'Deployer 80 13 1 \$0'))).to_be_visible()
-    expect(table.get_by_role('row', name=re.compile('scripted'))).to_be_visible()
-    axe(page)
-    page.keyboard.press('Escape')
-    expect(table).to_be_hidden()
-    page.get_by_role('tab', name='Usage').click()
-    expect(page.locator('.inspector .usage-table')).to_contain_text('Total')
-    expect(page.get_by_role('region', name='Deployer').get_by_text('Simulated')).to_be_visible()
-
-
-@pytest.fixture
-def hotel_server(new_server: Server, tmp_path) -> Server:
-    new_server.patterns = hotel(tmp_path)
-    new_server.start()
-    return new_server
-
-
-def ask_question(page: Page, server: Server):
-    page.goto(server.launch('hotel'))
+def test_a_question_is_a_form_that_is_checked_and_sent(page, asking, axe):
+    page.goto(asking.launch('hotel'))
     group = page.get_by_role('group', name='Question')
     expect(group).to_contain_text('small asks: Who stays?', timeout=60_000)
-    return group
-
-
-def test_a_question_is_a_form_that_is_checked_and_sent(page, hotel_server, axe):
-    group = ask_question(page, hotel_server)
     axe(page)
     expect(page.locator('.run-facts .pill')).to_have_text('Waiting for you')
     page.get_by_role('tab', name='Files').click()
@@ -156,18 +146,18 @@ def test_a_question_is_a_form_that_is_checked_and_sent(page, hotel_server, axe):
     expect(group).to_be_hidden()
 
 
-def test_a_question_is_found_on_the_home_page_and_declined(page, hotel_server):
-    ask_question(page, hotel_server)
-    url = page.url
-    page.goto(hotel_server.url)
+def test_a_question_is_found_on_the_home_page_and_declined(page, asking):
+    url = asking.launch('hotel')
+    asking.wait_until_asked()
+    page.goto(asking.url)
     page.get_by_role('link', name=re.compile('small asks: Who stays')).first.click()
     page.wait_for_url(url)
     page.get_by_role('group', name='Question').get_by_role('button', name='Decline').click()
     expect(page.get_by_text('The server said:').first).to_contain_text('"decline"', timeout=30_000)
 
 
-def test_the_attention_bar_asks_without_shifting_the_page(page, crew_server):
-    launch(page, crew_server)
+def test_the_attention_bar_asks_without_shifting_the_page(page, asking):
+    launch(page, asking)
     wait_for_approval(page)
     page.get_by_role('tab', name='Transcript').click()  # hides the pane that asks
     bar = page.get_by_role('region', name='Needs you')

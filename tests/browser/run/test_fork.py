@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.bench.processes import free_port
 from tests.browser.server import Server
 
 DEBATE = '''
@@ -62,18 +63,21 @@ MIDDLE = 2
 """The step at which one of the two has ended and the other continues."""
 
 
+@pytest.fixture(scope='module')
+def debates(tmp_path_factory: pytest.TempPathFactory, port: int) -> Iterator[Server]:
+    """A server that knows the pattern."""
+    server = Server(tmp_path_factory.mktemp('debates'), port=free_port(port))
+    server.patterns = tmp_path_factory.mktemp('patterns')
+    (server.patterns / 'debate.py').write_text(DEBATE, 'utf-8')
+    server.start()
+    yield server
+    server.stop()
+
+
 @pytest.fixture
-def run(page: Page, new_server: Server, tmp_path: Path) -> str:
-    """The address of a finished run, which `page` shows."""
-    patterns = tmp_path / 'patterns'
-    patterns.mkdir()
-    (patterns / 'debate.py').write_text(DEBATE, 'utf-8')
-    new_server.patterns = patterns
-    new_server.start()
-    address = new_server.launch('debate', ended=True)
-    page.goto(address)
-    wait_until_done(page)
-    return address
+def run(debates: Server) -> str:
+    """The address of a finished run."""
+    return debates.launch('debate', ended=True)
 
 
 def wait_until_done(page: Page) -> None:
@@ -88,7 +92,9 @@ def change(page: Page, field: str, text: str) -> None:
     fold.get_by_label(field, exact=True).fill(text)
 
 
-def test_a_fork_in_a_parallel_state_starts_with_edited_text(page: Page, run: str, axe) -> None:
+def test_a_fork_in_a_parallel_state_starts_with_edited_text(
+    page: Page, debates: Server, run: str, axe
+) -> None:
     page.goto(f'{run}?at={MIDDLE}')
     page.get_by_role('button', name='Fork').click()
     expect(page.get_by_role('heading', name=f'Fork from step {MIDDLE}')).to_be_visible()
@@ -102,8 +108,8 @@ def test_a_fork_in_a_parallel_state_starts_with_edited_text(page: Page, run: str
     wait_until_done(page)
     expect(page.get_by_role('region', name='Result')).to_contain_text('Milk is better than water:')
     expect(page.locator('.run-facts a', has_text=f'at {MIDDLE}')).to_be_visible()
-    page.goto(run)
-    expect(page.get_by_role('region', name='Result')).to_contain_text('Tea is better than coffee:')
+    original = debates.ask(f'/runs/{run.rpartition("/")[2]}/result')
+    assert 'Tea is better than coffee:' in str(original)
 
 
 def test_variants_are_compared_blind_until_one_wins(page: Page, run: str, axe) -> None:
@@ -140,8 +146,10 @@ def test_variants_are_compared_blind_until_one_wins(page: Page, run: str, axe) -
     axe(page)
 
 
-def test_problems_are_shown_at_their_fields_and_nothing_starts(page: Page, run: str) -> None:
-    page.goto(f'{run}/fork?at={MIDDLE}')
+def test_problems_and_equal_variants_start_nothing_by_mistake(page: Page, run: str, axe) -> None:
+    page.goto(run)
+    page.get_by_role('button', name='Fork').click()
+    expect(page.locator('.notice')).to_contain_text('The run had ended')  # forked where it can continue
     change(page, 'Rounds', 'many')
     problem = page.locator('.field', has_text='Rounds').locator('.problem')
     expect(problem).to_have_text('Must be a number.')
@@ -154,46 +162,6 @@ def test_problems_are_shown_at_their_fields_and_nothing_starts(page: Page, run: 
     expect(page.get_by_label('Rounds', exact=True)).to_be_focused()
     page.get_by_role('button', name='Restore the original').click()
     expect(page.locator('.form-foot [role=status]')).to_contain_text('Free: no provider')
-
-
-def test_an_ended_run_is_forked_where_it_can_continue(page: Page, run: str) -> None:
-    page.get_by_role('button', name='Fork').click()
-    expect(page.locator('.notice')).to_contain_text('The run had ended')
-
-
-def test_a_run_is_run_again(page: Page, run: str) -> None:
-    page.get_by_role('button', name='More').click()
-    page.get_by_role('button', name='Run again').click()
-    expect(page.get_by_role('dialog')).to_contain_text('Free: no provider')
-    page.get_by_role('dialog').get_by_role('button', name='Run again').click()
-    expect(page).not_to_have_url(re.compile(re.escape(run)))
-    wait_until_done(page)
-    page.goto(f'{page.url.partition("?")[0]}/family')
-    expect(page.locator('.fork-tree-row.here, .here > .fork-tree-row')).to_contain_text('run again')
-
-
-def test_a_cancelled_run_is_retried_from_its_last_step(page: Page, run: str, axe) -> None:
-    expect(page.get_by_role('button', name='Retry')).to_be_hidden()  # the run is done
-    page.goto(f'{run.partition("/runs/")[0]}/launch/debate')
-    page.locator('summary', has_text='Debugging').click()
-    page.get_by_role('checkbox', name='Start paused').click()
-    page.get_by_role('button', name='Run', exact=True).click()
-    expect(page.locator('.run-head .pill')).to_have_text('Paused')
-    cancelled = page.url
-    page.get_by_role('button', name='Cancel').click()
-    page.get_by_role('button', name='Cancel run').click()
-    expect(page.locator('.run-head .pill')).to_have_text('Cancelled')
-    page.get_by_role('button', name='More', exact=True).click()
-    axe(page)
-    page.get_by_role('button', name='Close').click()
-    page.get_by_role('button', name='Retry', exact=True).click()
-    page.get_by_role('button', name='Retry from step').click()
-    expect(page).not_to_have_url(cancelled)
-    wait_until_done(page)
-
-
-def test_equal_variants_are_not_started_by_mistake(page: Page, run: str, axe) -> None:
-    page.goto(f'{run}/fork?at={MIDDLE}')
     page.get_by_role('button', name='Add variant').click()
     page.get_by_role('button', name='Start 2 variants').click()
     dialog = page.get_by_role('dialog', name='Start identical variants?')
@@ -204,3 +172,31 @@ def test_equal_variants_are_not_started_by_mistake(page: Page, run: str, axe) ->
     page.get_by_role('button', name='Start 2 variants').click()
     dialog.get_by_role('button', name='Start anyway').click()
     page.wait_for_url(re.compile('/variants/'))
+
+
+def test_a_cancelled_run_is_retried_from_its_last_step_and_run_again(
+    page: Page, debates: Server, axe
+) -> None:
+    cancelled = debates.launch('debate', options={'paused': True})
+    page.goto(cancelled)
+    expect(page.locator('.run-head .pill')).to_have_text('Paused')
+    page.get_by_role('button', name='Cancel').click()
+    page.get_by_role('button', name='Cancel run').click()
+    expect(page.locator('.run-head .pill')).to_have_text('Cancelled')
+    page.get_by_role('button', name='More', exact=True).click()
+    axe(page)
+    page.get_by_role('button', name='Close').click()
+    page.get_by_role('button', name='Retry', exact=True).click()
+    page.get_by_role('button', name='Retry from step').click()
+    expect(page).not_to_have_url(cancelled)
+    wait_until_done(page)
+    expect(page.get_by_role('button', name='Retry')).to_be_hidden()  # the run is done
+    retried = page.url
+    page.get_by_role('button', name='More').click()
+    page.get_by_role('button', name='Run again').click()
+    expect(page.get_by_role('dialog')).to_contain_text('Free: no provider')
+    page.get_by_role('dialog').get_by_role('button', name='Run again').click()
+    expect(page).not_to_have_url(re.compile(re.escape(retried)))
+    wait_until_done(page)
+    page.goto(f'{page.url.partition("?")[0]}/family')
+    expect(page.locator('.fork-tree-row.here, .here > .fork-tree-row')).to_contain_text('run again')

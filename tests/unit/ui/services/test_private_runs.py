@@ -7,16 +7,13 @@ from tests.unit.ui.services.test_inbox import wait_for_questions
 from tests.unit.ui.services.test_notifications import Receiver, hook, send_all
 from ui.services.inbox import Inbox
 
-OWNERS = {'channel': '', 'of Ada': 'ada', 'of Bo': 'bo'}
-"""Destinations and their owners."""
-
 
 async def test_private_runs_are_private_in_notifications_too(conductor: Conductor) -> None:
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
-    for name, person in OWNERS.items():
+    for name, person in (('channel', ''), ('of-Ada', 'ada'), ('of-Bo', 'bo')):
         await notifications.destinations.add(
-            hook(name=name, person=person, address=f'https://team.example/{name.replace(" ", "-")}')
+            hook(name=name, person=person, address=f'https://team.example/{name}')
         )
 
     def group_types() -> dict[str, list[str]]:

@@ -141,8 +141,8 @@ async def test_bad_parameters_are_refused_with_the_fields_name(
         assert (await conductor.runs()).total == 0
 
 
-def full_state() -> TaskState:
-    return TaskState(
+def test_the_state_survives_a_round_trip_through_a_dictionary() -> None:
+    state = TaskState(
         task='t',
         status=TaskStatus.REVIEWING,
         research='- six',
@@ -154,10 +154,6 @@ def full_state() -> TaskState:
         approved=True,
         error='e',
     )
-
-
-def test_the_state_survives_a_round_trip_through_a_dictionary() -> None:
-    state = full_state()
     assert TaskState.from_dict(state.to_dict()) == state and TaskState.from_dict({}) == TaskState()
     with pytest.raises(InvalidInput) as refused:
         TaskState.from_dict({**state.to_dict(), 'iteration': 'x', 'colour': 1})

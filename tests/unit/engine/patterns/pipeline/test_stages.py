@@ -89,15 +89,11 @@ class CheckedState(TaskState):
     checked: bool = False
 
 
-def check_facts(state: TaskState) -> dict[str, Any]:
-    return {'checked': 'draft' in state.analysis}
-
-
 class Checked(Pipeline):
     """A fact checker between the analyzer and the reviewer: one state, one edge."""
 
     Memory = CheckedState
-    states = [*Pipeline.states, stage('checking', check_facts)]
+    states = [*Pipeline.states, stage('checking', lambda state: {'checked': 'draft' in state.analysis})]
     transitions = [
         ['done', 'analyzing', 'checking'],
         ['done', 'checking', 'reviewing'],
@@ -123,10 +119,6 @@ async def takes_config_by_name(state: TaskState, *, config: RunnableConfig) -> d
     return takes_config(state, config)
 
 
-def commands(state: TaskState) -> Command[Any]:
-    return Command(update={'analysis': 'commanded'})
-
-
 class Draft(TypedDict, total=False):
     task: str
     analysis: str
@@ -150,7 +142,7 @@ def graph_of(schema: Any, work: Any) -> Any:
         reads_keys,
         takes_config,
         takes_config_by_name,
-        commands,
+        lambda state: Command(update={'analysis': 'commanded'}),
         RunnableLambda(reads_keys),
         RunnableLambda(lambda state: {'analysis': state.task}),
         graph_of(Draft, drafts).compile(),
@@ -166,10 +158,6 @@ async def test_langgraph_nodes_of_each_usual_form_are_stages(work: Any) -> None:
     assert outcome.memory['research'] == '- six'
 
 
-def needs_a_store(state: TaskState, store: Any) -> TaskState:
-    return state
-
-
 def generates(state: TaskState) -> Any:
     yield state
 
@@ -177,7 +165,7 @@ def generates(state: TaskState) -> Any:
 @pytest.mark.parametrize(
     ('work', 'says'),
     [
-        (needs_a_store, "stage 'analyzing'.*it also needs store"),
+        (lambda state, store: state, "stage 'analyzing'.*it also needs store"),
         (generates, 'a generator cannot be a stage'),
         (lambda: {}, 'it takes no state'),
         (AnalyzerAgent, 'AnalyzerAgent is a class: pass an instance'),

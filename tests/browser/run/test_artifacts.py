@@ -24,8 +24,21 @@ def open_tab(page: Page, url: str, tab: str) -> None:
     page.get_by_role('tab', name=tab, exact=True).click()
 
 
-def test_artifacts_show_their_author_and_kind(page, episode, axe):
-    open_tab(page, episode, 'Artifacts')
+def test_artifacts_follow_the_slider_and_are_copied_and_downloaded(page, episode, axe):
+    page.context.grant_permissions(['clipboard-read', 'clipboard-write'])
+    open_tab(page, f'{episode}?at=2', 'Artifacts')
+    expect(page.get_by_text('No artifacts up to this step.')).to_be_visible()
+    criteria = page.locator('.criterion')
+    expect(criteria.filter(has_text='has show notes')).to_contain_text('not evaluated yet')
+    slider = page.get_by_role('slider', name='Step')
+    slider.press('ArrowRight')
+    slider.press('ArrowRight')
+    expect(page.locator('.step-number')).to_have_text('Step 4')
+    expect(criteria.filter(has_text='has show notes')).to_contain_text("missing: the artifact 'show_notes'")
+    expect(page.locator('.criteria-count')).to_have_text(re.compile(r'1 of 5 met'))
+    slider.press('End')
+    expect(criteria.filter(has_text='holds')).to_have_count(5)
+
     cards = page.locator('.artifact')
     notes = cards.filter(has=page.get_by_text('show_notes', exact=True))
     expect(notes).to_contain_text('by show_notes')
@@ -38,10 +51,6 @@ def test_artifacts_show_their_author_and_kind(page, episode, axe):
     expect(transcript.locator('.artifact-body .tree > *')).not_to_have_count(0)
     axe(page)
 
-
-def test_artifacts_and_the_result_are_copied_and_downloaded(page, episode):
-    page.context.grant_permissions(['clipboard-read', 'clipboard-write'])
-    open_tab(page, episode, 'Artifacts')
     with page.expect_download() as given:
         page.get_by_role('button', name='Download chapters').click()
     assert given.value.suggested_filename == 'chapters.json'
@@ -56,20 +65,10 @@ def test_artifacts_and_the_result_are_copied_and_downloaded(page, episode):
     assert given.value.suggested_filename == 'result.md' and given.value.path().read_text() == notes
 
 
-def test_artifacts_and_criteria_follow_the_slider(page, episode):
-    open_tab(page, f'{episode}?at=2', 'Artifacts')
-    expect(page.get_by_text('No artifacts up to this step.')).to_be_visible()
-    criteria = page.locator('.criterion')
-    expect(criteria.filter(has_text='has show notes')).to_contain_text('not evaluated yet')
-    page.goto(f'{episode}?at=4')
-    expect(criteria.filter(has_text='has show notes')).to_contain_text("missing: the artifact 'show_notes'")
-    expect(page.locator('.criteria-count')).to_have_text(re.compile(r'1 of 5 met'))
-    page.goto(episode)
-    expect(criteria.filter(has_text='holds')).to_have_count(5)
-
-
-def test_two_modes_are_shown_side_by_side(page, compared, axe):
-    open_tab(page, compared, 'Comparison')
+def test_two_modes_are_shown_side_by_side_once_both_have_ended_and_fit_on_a_phone(page, compared, axe):
+    open_tab(page, f'{compared}?at=3', 'Comparison')
+    expect(page.get_by_text('once all modes have ended')).to_be_visible()
+    page.get_by_role('slider', name='Step').press('End')
     table = page.locator('.compared')
     expect(table.get_by_role('columnheader')).to_have_text(['Dynamic', 'Fixed'])
     rows = ['Result', 'Steps', 'Tool calls', 'Tokens in', 'Tokens out', 'Time', 'Cost', 'Output', 'Artifacts']
@@ -83,25 +82,14 @@ def test_two_modes_are_shown_side_by_side(page, compared, axe):
     axe(page)
     page.get_by_role('button', name='Show formatted').click()
     expect(outputs.locator('.pieces')).to_have_count(0)
-    page.goto(f'{compared}?at=3')
-    page.get_by_role('tab', name='Comparison', exact=True).click()
-    expect(page.get_by_text('once all modes have ended')).to_be_visible()
-
-
-def test_both_modes_fit_on_a_phone(open_page, compared, axe):
-    page = open_page(width=390, height=844)
-    open_tab(page, compared, 'Comparison')
-    expect(page.locator('.compared')).to_be_visible()
+    page.set_viewport_size({'width': 390, 'height': 844})
+    expect(table).to_be_visible()
     assert page.locator('.comparison').evaluate('box => box.scrollWidth <= box.clientWidth')
     axe(page, dark=True)
 
 
 def test_a_run_without_artifacts_has_no_artifact_tabs(page, server):
-    page.goto(f'{server.url}/launch/supervisor')
-    page.get_by_role('button', name='Samples').click()
-    page.get_by_role('menuitem', name=re.compile('Nothing left to do')).click()
-    page.get_by_role('button', name='Run', exact=True).click()
-    page.wait_for_url(re.compile(r'/runs/\w+$'))
+    page.goto(server.sample('supervisor', 'Nothing left to do'))
     expect(page.get_by_role('tab', name='Files')).to_be_visible()
     for tab in ('Artifacts', 'Comparison'):
         expect(page.get_by_role('tab', name=tab)).to_be_hidden()

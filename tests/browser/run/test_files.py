@@ -1,30 +1,27 @@
 """The files tab in a real browser: contents, links to steps, differences, downloads that stay files."""
 
 import re
-import time
 import zipfile
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.bench.processes import free_port
 from tests.browser.crew_pattern import crew
-from tests.browser.server import DEADLINE, Server
+from tests.browser.server import Server
 
 FIRST, SECOND = 'part 1', 'part 1, done'
 
 
 @pytest.fixture(scope='module')
-def waiting(tmp_path_factory) -> Iterator[str]:
+def waiting(tmp_path_factory, port) -> Iterator[str]:
     """The address of a run whose three workers each wrote two versions of their files."""
-    server = Server(tmp_path_factory.mktemp('waiting'))
+    server = Server(tmp_path_factory.mktemp('waiting'), port=free_port(port))
     server.patterns = crew(tmp_path_factory.mktemp('crew'))
     server.start()
     url = server.launch('crew')
-    deadline = time.monotonic() + DEADLINE
-    while not server.ask('/inbox')['items']:
-        assert time.monotonic() < deadline, 'nothing asks for the file'
-        time.sleep(0.02)
+    server.wait_until_asked()
     yield url
     server.stop()
 
@@ -34,42 +31,12 @@ def open_files(page: Page, url: str) -> None:
     page.get_by_role('tab', name='Files').click()
 
 
-def test_a_version_is_shown_and_links_to_its_step(page, waiting, axe):
+def test_a_version_is_downloaded_never_as_a_page_and_links_to_its_step(page, waiting, axe):
+    origin = waiting.partition('/runs/')[0]
     open_files(page, waiting)
     content = page.locator('.code')
     expect(content).to_have_text(SECOND)
     expect(page.locator('.files-summary')).to_contain_text('2 files')
-    page.get_by_role('button', name='part_1.py').click()
-    expect(content).to_contain_text('def add(a, b):')
-    axe(page)
-    first = page.get_by_role('group', name='Versions of this folder').get_by_role('button').first
-    step = re.search(r'\d+', first.inner_text().partition('step')[2])[0]
-    first.click()
-    expect(page).to_have_url(f'{waiting}/files?at={step}')
-    page.get_by_role('button', name='notes.txt').click()
-    expect(content).to_have_text(FIRST)
-    page.keyboard.press('Home')
-    expect(page.get_by_text('No files up to this step.')).to_be_visible()
-
-
-def test_two_versions_and_two_agents_are_compared(page, waiting, axe):
-    open_files(page, waiting)
-    expect(page.locator('.code')).to_have_text(SECOND)
-    page.get_by_role('button', name='Compare').click()
-    expect(page.locator('.files-summary')).to_have_text('1 file differs: +1 -1 lines')
-    expect(page.locator('.code .removed')).to_contain_text(FIRST)
-    expect(page.locator('.code .added')).to_contain_text(SECOND)
-    axe(page)
-    other = page.get_by_label('Compare to')
-    other.select_option(label=other.locator('option').last.inner_text())
-    expect(page.locator('.files-summary')).to_contain_text('3 files differ')
-    expect(page.get_by_role('button', name='part_3.py')).to_contain_text('added')
-
-
-def test_downloads_never_open_as_pages(page, waiting):
-    origin = waiting.partition('/runs/')[0]
-    open_files(page, waiting)
-    expect(page.locator('.code')).to_have_text(SECOND)
     archive = page.get_by_role('link', name='ZIP')
     with page.expect_download() as found:
         archive.click()
@@ -84,8 +51,20 @@ def test_downloads_never_open_as_pages(page, waiting):
     for wrong in ('0' * 64, '..%2f..%2fetc%2fpasswd', 'abc'):
         assert page.request.get(re.sub(r'kept/[^?]+', f'kept/{wrong}', f'{origin}{href}')).status == 404
 
+    page.get_by_role('button', name='part_1.py').click()
+    expect(content).to_contain_text('def add(a, b):')
+    axe(page)
+    first = page.get_by_role('group', name='Versions of this folder').get_by_role('button').first
+    step = re.search(r'\d+', first.inner_text().partition('step')[2])[0]
+    first.click()
+    expect(page).to_have_url(f'{waiting}/files?at={step}')
+    page.get_by_role('button', name='notes.txt').click()
+    expect(content).to_have_text(FIRST)
+    page.keyboard.press('Home')
+    expect(page.get_by_text('No files up to this step.')).to_be_visible()
 
-def test_a_long_result_is_shortened_on_the_page_and_kept_whole(page, waiting):
+
+def test_a_long_result_is_shortened_and_versions_of_files_are_compared(page, waiting, axe):
     page.goto(waiting)
     page.get_by_role('button', name='Working: done').click()
     worker = page.get_by_role('region', name='worker 1', exact=False).first
@@ -99,13 +78,24 @@ def test_a_long_result_is_shortened_on_the_page_and_kept_whole(page, waiting):
         assert len(whole.read().splitlines()) == 900
     assert found.value.suggested_filename == 'report.txt'
 
+    page.keyboard.press('End')
+    page.get_by_role('tab', name='Files').click()
+    expect(page.locator('.code')).to_have_text(SECOND)
+    page.get_by_role('button', name='Compare').click()
+    expect(page.locator('.files-summary')).to_have_text('1 file differs: +1 -1 lines')
+    expect(page.locator('.code .removed')).to_contain_text(FIRST)
+    expect(page.locator('.code .added')).to_contain_text(SECOND)
+    axe(page)
+    other = page.get_by_label('Compare to')
+    other.select_option(label=other.locator('option').last.inner_text())
+    expect(page.locator('.files-summary')).to_contain_text('3 files differ')
+    expect(page.get_by_role('button', name='part_3.py')).to_contain_text('added')
+
 
 def test_a_changed_project_opens_on_its_diff(page, server):
-    page.goto(f'{server.url}/launch/debugger')
-    page.wait_for_function('window.did_handshake === true')
-    page.get_by_label('Symptom').fill('The spans tests fail: find the bug and fix it')
-    page.get_by_role('button', name='Run', exact=True).click()
-    expect(page.get_by_text('all 7 tests pass').first).to_be_visible(timeout=30_000)
+    request = 'The spans tests fail: find the bug and fix it'
+    page.goto(server.launch('debugger', request=request, ended=True))
+    expect(page.get_by_text('all 7 tests pass').first).to_be_visible()
     page.get_by_role('tab', name='Files').click()
     expect(page.locator('.files-summary')).to_have_text('1 file differs: +1 -1 lines')
     expect(page.locator('.code .added')).to_contain_text('max(merged[-1][1], end)')

@@ -125,21 +125,16 @@ def test_a_view_moved_by_hand_stays_until_released(page, run):
     assert name_height(page) >= MIN_LEGIBLE
 
 
-def test_a_focused_edge_scrolls_into_view(page, run):
+def test_a_focused_edge_scrolls_into_view_and_keeps_the_focus_when_the_chart_is_redrawn(page, run):
     open_at(page, run, 4)
     near = view_box(page)
     page.keyboard.press('.')  # works wherever the focus is
     page.keyboard.press(',')  # wraps from the first edge to the last
-    expect(page.locator('.diagram .edge:focus')).to_have_count(1)
-    expect(page.locator('.diagram .edge:focus')).to_be_in_viewport()
-    expect_view_moved(page, near)
-
-
-def test_an_edge_keeps_the_focus_when_the_chart_is_redrawn(page, run):
-    open_at(page, run, 4)
-    page.keyboard.press('.')
     focused = page.locator('.diagram .edge:focus')
     expect(focused).to_have_count(1)
+    expect(focused).to_be_in_viewport()
+    expect_view_moved(page, near)
+
     name = focused.get_attribute('aria-label')
     page.evaluate("window.before = document.querySelector('.diagram svg')")
     page.set_viewport_size({'width': 1600, 'height': 1000})
@@ -147,22 +142,25 @@ def test_an_edge_keeps_the_focus_when_the_chart_is_redrawn(page, run):
     expect(focused).to_have_attribute('aria-label', name)
 
 
-def test_a_minimap_shows_the_visible_part_and_navigates(page, open_page, run):
+def test_a_minimap_shows_the_visible_part_and_navigates(open_page, run):
+    page = open_page(1440, 900)
     open_at(page, run, 4)
-    near, sketch = view_box(page), page.locator('.minimap')
-    expect(sketch.locator('.active')).to_have_count(1)
+    sketch = page.locator('.minimap')
+    expect(sketch).to_be_hidden()
+    heights = page.locator('.diagram .state > text').evaluate_all(
+        'all => all.map(one => parseFloat(one.getAttribute("font-size")) * one.getScreenCTM().a)'
+    )
+    assert min(heights) >= 11
+
+    page.set_viewport_size({'width': 1024, 'height': 700})
     expect(sketch).to_be_visible()
+    page.wait_for_function(FITTED)
+    near = view_box(page)
+    expect(sketch.locator('.active')).to_have_count(1)
     assert page.evaluate(COVERED) == []
     place = sketch.bounding_box()
     sketch.click(position={'x': place['width'] / 2, 'y': place['height'] - 3})
     expect_view_moved(page, near)
-    large = open_page(1440, 900)
-    open_at(large, run, 4)
-    expect(large.locator('.minimap')).to_be_hidden()
-    heights = large.locator('.diagram .state > text').evaluate_all(
-        'all => all.map(one => parseFloat(one.getAttribute("font-size")) * one.getScreenCTM().a)'
-    )
-    assert min(heights) >= 11
 
 
 def test_a_view_is_not_adjusted_before_the_minimap_has_a_corner(home):

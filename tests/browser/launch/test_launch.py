@@ -15,19 +15,26 @@ def form(page, server):
     return page
 
 
-def test_a_focused_checkbox_is_outlined(page, server):
-    page.goto(f'{server.url}/launch/pipeline')
-    page.locator('.fold > summary', has_text='Options').click()
-    box = page.get_by_role('checkbox', name='Record model replies')
-    page.keyboard.press('Tab')
+def run_paused_from_its_checkbox(form, modifier):
+    """Start the run with the shortcut while the box is ticked and focused, which it must leave so."""
+    box = form.get_by_role('checkbox', name='Start paused')
+    box.click()
+    expect(box).to_be_checked()
     box.focus()
-    for forced in ('none', 'active'):
-        page.emulate_media(forced_colors=forced)
-        outline = box.locator('.q-checkbox__bg').evaluate('(one) => getComputedStyle(one).outline')
-        assert 'solid 2px' in outline
+    form.keyboard.down(modifier)
+    form.keyboard.down('Enter')
+    form.keyboard.up(modifier)  # the modifier is released first
+    form.keyboard.up('Enter')
+    form.wait_for_url(RUN)
+    expect(form.locator('.run-head .pill')).to_have_text('Paused')
 
 
-def test_a_problem_is_shown_at_its_field_while_typing(form):
+def test_problems_are_shown_at_their_fields_until_the_options_are_applied(form, server):
+    form.get_by_role('button', name='Run').click()
+    expect(form.get_by_text('Fill this in: at least 3 characters.')).to_be_visible()
+    expect(form.get_by_label('Task')).to_be_focused()
+    expect(form).to_have_url(re.compile('/launch/pipeline$'))
+
     field = form.get_by_label('Revision limit')
     field.fill('11')
     expect(form.get_by_text('Must be 10 or less.')).to_be_visible()
@@ -38,15 +45,6 @@ def test_a_problem_is_shown_at_its_field_while_typing(form):
     expect(form.get_by_text('Must be a whole number.')).to_be_hidden()
     expect(field).to_have_attribute('aria-invalid', 'false')
 
-
-def test_an_empty_form_is_refused_and_focuses_the_field(form):
-    form.get_by_role('button', name='Run').click()
-    expect(form.get_by_text('Fill this in: at least 3 characters.')).to_be_visible()
-    expect(form.get_by_label('Task')).to_be_focused()
-    expect(form).to_have_url(re.compile('/launch/pipeline$'))
-
-
-def test_a_text_over_its_limit_is_refused_and_kept(form):
     form.get_by_label('Task').fill('x' * 20_001)
     expect(form.get_by_text('Use at most 20,000 characters (now 20,001).')).to_be_visible()
     form.get_by_role('button', name='Run').click()
@@ -54,28 +52,6 @@ def test_a_text_over_its_limit_is_refused_and_kept(form):
     form.get_by_label('Task').fill('x' * 300)
     expect(form.get_by_text('Use at most 20,000')).to_be_hidden()
 
-
-def test_ctrl_enter_runs_the_latest_input(form, server):
-    form.get_by_label('Task').press_sequentially(TASK)
-    form.keyboard.press('Control+Enter')
-    form.wait_for_url(RUN)
-    form.goto(server.url)
-    expect(form.locator('.run-title').first).to_have_text(TASK)
-
-
-def test_options_are_applied(form, server):
-    form.get_by_label('Task').fill('What does a tram cost?')
-    form.get_by_text('Options').click()
-    form.get_by_label('Title').fill('Trams')
-    form.get_by_label('Tags').fill('city, city, transport')
-    form.get_by_label('Seed').fill('7')
-    form.get_by_role('button', name='Run').dblclick()
-    form.wait_for_url(RUN)
-    form.goto(f'{server.url}/runs?tag=transport')
-    expect(form.locator('.run-title')).to_have_text(['Trams'])
-
-
-def test_a_problem_opens_its_collapsed_section(form):
     form.get_by_label('Task').fill('What does a tram cost?')
     form.get_by_text('Options').click()
     form.get_by_label('Seed').fill('-1')
@@ -84,26 +60,48 @@ def test_a_problem_opens_its_collapsed_section(form):
     form.get_by_role('button', name='Run').click()
     expect(form.get_by_label('Seed')).to_be_focused()
 
-
-def test_a_draft_survives_a_reload_until_the_run_starts(form, server):
-    form.get_by_label('Task').fill('A draft of a task')
-    form.get_by_label('Revision limit').fill('11')
-    server.wait_until_kept('"A draft of a task"')
-    server.wait_until_kept('"11"')
-    form.reload()
-    expect(form.get_by_label('Task')).to_have_value('A draft of a task')
-    expect(form.get_by_label('Revision limit')).to_have_value('11')
-    expect(form.get_by_text('Must be 10 or less.')).to_be_visible()
-    form.get_by_label('Revision limit').fill('1')
-    form.get_by_role('button', name='Run').click()
+    form.get_by_label('Title').fill('Trams')
+    form.get_by_label('Tags').fill('city, city, transport')
+    form.get_by_label('Seed').fill('7')
+    form.get_by_role('button', name='Run').dblclick()
     form.wait_for_url(RUN)
-    form.goto(f'{server.url}/launch/pipeline')
+    assert [run['title'] for run in server.ask('/runs?tag=transport')['items']] == ['Trams']
+
+
+def test_checkboxes_are_ticked_by_keys_and_an_example_fills_the_form(form):
+    form.locator('.fold > summary', has_text='Options').click()
+    record = form.get_by_role('checkbox', name='Record model replies')
+    form.keyboard.press('Tab')
+    record.focus()
+    for forced in ('none', 'active'):
+        form.emulate_media(forced_colors=forced)
+        outline = record.locator('.q-checkbox__bg').evaluate('(one) => getComputedStyle(one).outline')
+        assert 'solid 2px' in outline
+    form.emulate_media(forced_colors='none')
+
+    form.locator('summary', has_text='Debugging').click()
+    box = form.get_by_role('checkbox', name='Start paused')
+    box.focus()
+    form.keyboard.press('Enter')
+    expect(box).to_be_checked()
+    form.keyboard.press('Space')
+    expect(box).not_to_be_checked()
+
+    form.get_by_role('button', name='Samples').click()
+    form.get_by_role('menuitem').first.click()
+    expect(form.get_by_label('Task')).not_to_have_value('')
+    form.get_by_role('button', name='Reset form').click()
     expect(form.get_by_label('Task')).to_have_value('')
+    form.get_by_role('button', name='Insert example').click()
+    expect(form.get_by_label('Task')).not_to_have_value('')
+    run_paused_from_its_checkbox(form, 'Control')
 
 
-def test_a_draft_does_not_overwrite_newer_typing(form, server):
+def test_a_draft_is_kept_until_its_run_starts_and_never_overwrites_newer_typing(form, server):
     form.get_by_label('Task').fill('The draft of yesterday')
+    form.get_by_label('Revision limit').fill('11')
     server.wait_until_kept('"The draft of yesterday"')
+    server.wait_until_kept('"11"')
     held, typed = [], []
 
     def socket(route):
@@ -120,13 +118,30 @@ def test_a_draft_does_not_overwrite_newer_typing(form, server):
     form.route_web_socket('**/_nicegui_ws/**', socket)
     form.reload()
     expect(form.get_by_label('Task')).to_have_value('The draft of yesterday')
+    expect(form.get_by_label('Revision limit')).to_have_value('11')
     form.get_by_label('Task').fill('What I type today')
     typed.append(True)
     for send in held:
         send()
+    expect(form.get_by_text('Must be 10 or less.')).to_be_visible()
     expect(form.get_by_text('Insert example')).to_be_visible()
     server.wait_until_kept('"What I type today"')
     expect(form.get_by_label('Task')).to_have_value('What I type today')
+
+    form.get_by_label('Revision limit').fill('1')
+    form.get_by_label('Task').fill('')
+    form.get_by_label('Task').press_sequentially(TASK)
+    form.keyboard.press('Control+Enter')
+    form.wait_for_url(RUN)
+    expect(form.locator('.run-title-bar h1')).to_have_text(TASK)
+    form.goto(f'{server.url}/launch/pipeline')
+    expect(form.get_by_label('Task')).to_have_value('')
+    form.get_by_role('button', name='Earlier inputs').click()
+    form.get_by_role('menuitem', name=TASK).click()
+    expect(form.get_by_label('Task')).to_have_value(TASK)
+    expect(form.get_by_label('Revision limit')).to_have_value('1')
+    form.locator('summary', has_text='Debugging').click()
+    run_paused_from_its_checkbox(form, 'Meta')
 
 
 @pytest.mark.parametrize(('width', 'height'), [(1440, 900), (1024, 768), (390, 844)])
@@ -143,54 +158,6 @@ def test_the_run_button_and_the_cost_stay_visible(open_page, server, width, heig
                 - document.querySelector('.form-foot').getBoundingClientRect().top"""
         )
         assert covered <= 0
-
-
-def test_a_previous_input_is_restored(form, server):
-    form.get_by_label('Task').fill('What is the tallest bridge?')
-    form.get_by_label('Revision limit').fill('1')
-    form.keyboard.press('Control+Enter')
-    form.wait_for_url(RUN)
-    form.goto(f'{server.url}/launch/pipeline')
-    form.get_by_role('button', name='Earlier inputs').click()
-    form.get_by_role('menuitem', name='What is the tallest bridge?').click()
-    expect(form.get_by_label('Task')).to_have_value('What is the tallest bridge?')
-    expect(form.get_by_label('Revision limit')).to_have_value('1')
-
-
-@pytest.mark.parametrize('modifier', ['Control', 'Meta'])
-def test_the_shortcut_that_runs_a_form_ticks_no_checkbox(form, modifier):
-    form.get_by_label('Task').fill('What is the tallest bridge?')
-    form.locator('summary', has_text='Debugging').click()
-    box = form.get_by_role('checkbox', name='Start paused')
-    box.click()
-    expect(box).to_be_checked()
-    box.focus()
-    form.keyboard.down(modifier)
-    form.keyboard.down('Enter')
-    form.keyboard.up(modifier)  # the modifier is released first
-    form.keyboard.up('Enter')
-    form.wait_for_url(RUN)
-    expect(form.locator('.run-head .pill')).to_have_text('Paused')
-
-
-def test_a_checkbox_is_ticked_by_the_keyboard(form):
-    form.locator('summary', has_text='Debugging').click()
-    box = form.get_by_role('checkbox', name='Start paused')
-    box.focus()
-    form.keyboard.press('Enter')
-    expect(box).to_be_checked()
-    form.keyboard.press('Space')
-    expect(box).not_to_be_checked()
-
-
-def test_a_sample_and_an_example_fill_the_form(form):
-    form.get_by_role('button', name='Samples').click()
-    form.get_by_role('menuitem').first.click()
-    expect(form.get_by_label('Task')).not_to_have_value('')
-    form.get_by_role('button', name='Reset form').click()
-    expect(form.get_by_label('Task')).to_have_value('')
-    form.get_by_role('button', name='Insert example').click()
-    expect(form.get_by_label('Task')).not_to_have_value('')
 
 
 def test_the_page_of_an_unknown_pattern_lists_the_known_ones(page, server, axe, console):

@@ -205,25 +205,17 @@ async def start(fleet: Fleet, web: Conductor, pattern: str = 'lone', **options: 
     return run
 
 
-@pytest.mark.parametrize('fate', [keep_run, kill_worker, move_run])
+@pytest.mark.parametrize(
+    ('host', 'fate'), [('one', keep_run), ('one', kill_worker), ('one', move_run), ('web', keep_run)]
+)
 @pytest.mark.parametrize('event', COMMANDS)
 async def test_a_command_whose_answer_is_lost_is_carried_out_once(
-    fleet: Fleet, web: Conductor, event: str, fate: Callable[[Fleet, RunId], Awaitable[None]]
+    fleet: Fleet, web: Conductor, event: str, host: str, fate: Callable[[Fleet, RunId], Awaitable[None]]
 ) -> None:
+    """The web server loses the answer of the worker, or the client that of the web server."""
     options, command = COMMANDS[event]
     run = await start(fleet, web, **options)
-    fleet.network.breaks['one'] = partial(fate, fleet, run)
-    await command(web, run)
-    assert (await events(fleet, run))[event] == 1
-
-
-@pytest.mark.parametrize('event', COMMANDS)
-async def test_a_command_is_carried_out_once_even_if_the_client_loses_the_web_server(
-    fleet: Fleet, web: Conductor, event: str
-) -> None:
-    options, command = COMMANDS[event]
-    run = await start(fleet, web, **options)
-    fleet.network.breaks['web'] = partial(keep_run, fleet, run)
+    fleet.network.breaks[host] = partial(fate, fleet, run)
     await command(web, run)
     assert (await events(fleet, run))[event] == 1
 

@@ -87,6 +87,11 @@ class Fleet:
             async for wait in waits:
                 self.waits.append(wait.reason)
 
+    def kill(self, process: int) -> None:
+        task = self.limiters[process]._task
+        assert task
+        task.cancel()
+
     async def advance(self, seconds: float, by: float = 0.1) -> None:
         for _ in range(round(seconds / by)):
             await self.clock.advance(by)
@@ -165,9 +170,7 @@ async def test_the_calls_of_a_dead_process_end_with_its_lease() -> None:
     fleet = Fleet(2, at_once=1)
     dying = asyncio.create_task(fleet.call(0, takes=1_000))
     await fleet.advance(1)
-    task = fleet.limiters[0]._task
-    assert task
-    task.cancel()
+    fleet.kill(0)
     waiting = asyncio.create_task(fleet.call(1))
     await fleet.advance(LEASE - 2)
     assert [process for process, _ in fleet.started] == [0]
@@ -183,9 +186,7 @@ async def test_calls_from_before_the_clock_was_set_back_do_not_count() -> None:
     await fleet.advance(1)
     fleet.limiters[0].pause(30.0)
     await fleet.advance(1)
-    task = fleet.limiters[0]._task
-    assert task
-    task.cancel()
+    fleet.kill(0)
     fleet.clock = SimulatedClock(fleet.clock.now() - 3_600)
     fleet.limiters[1] = EndpointLimiter(fleet.journal, 'after the start', fleet.clock, fleet.endpoint)
     await asyncio.gather(fleet.call(1), fleet.advance(2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -225,6 +226,14 @@ async def test_path_statistics_are_extended_incrementally(journal: Journal) -> N
     assert replace(await survey(again), unread={}) == piecewise
     assert whole == await again.path_stats(run.info.id)
     assert whole is not None and not whole.rest  # no step follows the end
+
+
+async def test_a_run_that_lacks_steps_is_named_instead_of_read_for_ever() -> None:
+    journal = MemoryJournal()
+    await journal.create(RunInfo(id=RunId('one'), pattern='loop', title='one', created=1.0, seq=2), SHAPE)
+    async with asyncio.timeout(10):
+        unread = await refresh_paths(journal, RunQuery())
+    assert 'step 1 of run one is missing' in unread[RunId('one')]
 
 
 async def test_only_runs_with_new_steps_are_due(journal: Journal) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from engine.errors import JournalDamaged, UnknownRun
+from engine.errors import JournalDamaged, StepDamaged, UnknownRun
 from engine.history.path_statistics.path_tally import PathTally
 from engine.journal.protocol import Journal
 from engine.records import RunId, RunQuery
@@ -55,5 +55,7 @@ async def _continue_tally(journal: Journal, run: RunId) -> PathStats:
     tally = PathTally(info, await journal.shape(run), await journal.path_stats(run))
     while tally.seq < info.seq:
         steps = await journal.transitions(run, after=tally.seq, until=info.seq, limit=STEPS_PER_READ)
+        if not steps:
+            raise StepDamaged(run, tally.seq + 1, 'is missing')
         await asyncio.to_thread(tally.apply_all, steps)
     return tally.stats

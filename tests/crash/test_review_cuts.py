@@ -5,14 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 from engine import Status
 from engine.journal import MemoryJournal
 from tests.support.harness import first_steps, to_the_end
 from tests.support.teams.parallel_review import begin, conducting, everybody, position, writing
-
-pytestmark = pytest.mark.anyio
 
 LOOPS = everybody(
     position('REVISE_ALL', changes=['more']),

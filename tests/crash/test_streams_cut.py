@@ -17,7 +17,7 @@ from tests.support.harness import until
 from tests.support.ticking import write_ticking
 from ui.api.client import HttpConductor
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 STREAMS, ROUNDS, KILLS = 100, 40, 2
 
 

@@ -15,7 +15,6 @@ from engine.workspace.workspaces import Workspaces
 from tests.golden.test_replay import FOLDER, GOLDEN, STEPS
 from tests.support.forks import forks_alike
 
-pytestmark = pytest.mark.anyio
 CATALOG = Catalog.load()
 
 

@@ -6,8 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from engine import Catalog, Conductor, Pattern, Status, ToolContext
 from engine.agents.chart import agent
 from engine.errors import ModelError
@@ -23,8 +21,6 @@ from tests.support.clocks import IdleClock
 from tests.support.forks import PLAYED, forks_alike, normalize
 from tests.support.harness import FakeModel, calls, catalog
 from tests.support.mcp.pattern import SMALL, remote
-
-pytestmark = pytest.mark.anyio
 
 
 async def files(conductor: Conductor, run: RunId, at: int | None = None) -> dict[str, str]:

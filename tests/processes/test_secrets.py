@@ -32,8 +32,6 @@ from tests.support import forkserver
 from tests.tree import ROOT
 from ui.exports.formats import FORMATS, stream_export
 
-pytestmark = pytest.mark.anyio
-
 SECRETS = {
     'OPENAI_API_KEY': 'sk-first-secret-11111',
     'WORK_KEY': 'sk-second-secret-22222',

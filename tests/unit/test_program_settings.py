@@ -10,8 +10,6 @@ from engine import Conductor
 from storage import Settings as JournalSettings
 from ui.settings import Settings
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_program_reads_the_same_endpoints_as_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

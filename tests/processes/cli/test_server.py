@@ -128,7 +128,6 @@ def test_the_readme_launches_follows_and_answers_a_run(server: Server):
     assert '# Tea' in done.stdout
 
 
-@pytest.mark.anyio
 async def test_the_api_its_documentation_and_mcp_are_served_along_with_the_pages(server: Server):
     async with httpx.AsyncClient(base_url=server.url) as http:
         assert 'swagger-ui' in (await http.get('/api/v1/docs')).text

@@ -14,8 +14,6 @@ from engine.tools.mcp import oauth
 from tests.processes.mcp.test_oauth import browse, using
 from tests.support.mcp.oauth_server import TOKEN, serve_guarded
 
-pytestmark = pytest.mark.anyio
-
 
 async def nobody(url: str) -> None:
     raise AssertionError(f'{url} must not be shown')

@@ -23,8 +23,6 @@ from engine.tools.protocol import Tool
 from tests.support.mcp.oauth_server import REFRESH, RENEWED, TOKEN, Guarded, serve_guarded
 from tests.support.mcp.pattern import connect
 
-pytestmark = pytest.mark.anyio
-
 
 def using(
     there: Guarded, file: Path, **more: str

@@ -26,8 +26,6 @@ from tests.support.harness import until
 from tests.support.mcp import odd
 from tests.support.mcp.pattern import connect
 
-pytestmark = pytest.mark.anyio
-
 ODD = str(Path(odd.__file__))
 VAST = bytes(MAX_BYTES + 1)
 SURROGATE = '{"text": "\\ud800"}'

@@ -19,8 +19,6 @@ from tests.support.harness import FakeModel, calls, in_turn, start_run
 from tests.support.mcp.pattern import PROGRAM, remote
 from ui.api.acp import EditorAgent
 
-pytestmark = pytest.mark.anyio
-
 OLDER = str(Path(PROGRAM).with_name('older.py'))
 GUEST = {'name': 'Ada', 'nights': 2, 'size': 'l'}
 

@@ -11,8 +11,6 @@ from engine.tools.protocol import AnswerNeeded, ToolContext
 from tests.processes.mcp.test_tools import call_tool, over_stdio
 from tests.support.mcp.pattern import connect
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_a_task_is_polled_to_its_end() -> None:
     # The call itself may take a second; the task may take longer.

@@ -26,8 +26,6 @@ from tests.models.server import listening
 from tests.support.harness import FakeModel, calls, catalog, in_turn, turns
 from tests.support.mcp.pattern import PROGRAM, SMALL, Remote, connect, remote
 
-pytestmark = pytest.mark.anyio
-
 SECRET = 'tok-very-secret-1234'
 CONTEXT = ToolContext(key='run:call-1')
 

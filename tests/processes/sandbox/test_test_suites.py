@@ -7,8 +7,6 @@ from engine.workspace import Workspaces
 from engine.workspace.project import copy_project
 from engine.workspace.sandbox.test_run import run_test_suite
 
-pytestmark = pytest.mark.anyio
-
 GOOD = 'def test_good():\n    assert 1 + 1 == 2\n'
 BAD = 'def test_bad():\n    assert 1 + 1 == 3\n'
 

@@ -22,8 +22,6 @@ from engine.models.protocol import (
 from engine.records import Delta, Outcome, RunId, Usage
 from tests.support.harness import FakeModel, HastyClock, Lone, calls, catalog, in_turn
 
-pytestmark = pytest.mark.anyio
-
 
 class Live(FakeModel):
     """A provider's model that reports usage and cost, and streams `first` before any failure."""

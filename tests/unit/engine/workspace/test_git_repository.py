@@ -10,8 +10,6 @@ import pytest
 
 from engine.workspace.git import repository
 
-pytestmark = pytest.mark.anyio
-
 
 def open_pipes() -> int:
     names = [os.path.join('/proc/self/fd', name) for name in os.listdir('/proc/self/fd')]

@@ -149,7 +149,8 @@ def family(connection: Connection, run: RunId) -> list[RunInfo]:
     """Return the run, its ancestors and all their forks, oldest first. Raises `UnknownRun`."""
     info(connection, run)
     ids = [id for (id,) in connection.execute(FAMILY, {'run': run})]
-    rows = connection.execute(select_infos().where(RUN.c.id.in_(ids)).order_by(RUN.c.created, RUN.c.id))
+    oldest_first = (RUN.c.created, RUN.c.number)
+    rows = connection.execute(select_infos().where(RUN.c.id.in_(ids)).order_by(*oldest_first))
     return [list_info(row) for row in rows]
 
 

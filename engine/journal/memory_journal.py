@@ -156,7 +156,10 @@ class MemoryJournal:
         found = [root]
         for info in found:  # grows during the loop
             found.extend(forks.get(info.id, ()))
-        return sorted(found, key=lambda info: (info.created, info.id))
+        ids = {info.id for info in found}
+        return sorted(
+            (info for info in self._infos.values() if info.id in ids), key=lambda info: info.created
+        )
 
     async def unfinished(self) -> list[RunInfo]:
         """Return every run that has not ended, oldest first."""

@@ -151,7 +151,7 @@ class Journal(Protocol):
         """
 
     async def family(self, run: RunId) -> list[RunInfo]:
-        """Return the run, its stored ancestors, and all forks of these, oldest first.
+        """Return the run, its stored ancestors, and all forks of these, in the order of their creation.
 
         Raises:
             UnknownRun

@@ -431,6 +431,13 @@ async def test_a_family_is_found_from_each_member(journal: Journal) -> None:
         await journal.family(RunId('nobody'))
 
 
+async def test_forks_of_the_same_moment_stay_in_their_order(journal: Journal) -> None:
+    names = ['root', 'zebra', 'mule', 'ant']
+    for name in names:
+        await journal.create(run(name, parent=RunId('root') if name != 'root' else None, created=1.0), SHAPE)
+    assert [info.id for info in await journal.family(RunId('mule'))] == names
+
+
 async def test_annotating_changes_only_the_given_fields(journal: Journal) -> None:
     info = await claim_run(journal, tags=('a', 'b'), note='old')
     assert await journal.annotate(info.id, title='New') == replace(info, title='New')

@@ -44,7 +44,7 @@ class Window:
         self.page = self.context.new_page()
         self.page.on('console', self._record_error)
         self.page.on('pageerror', lambda error: self.errors.append(str(error)))
-        for name in ('goto', 'reload', 'go_back', 'go_forward'):
+        for name in ('goto', 'reload', 'go_back', 'go_forward', 'wait_for_url'):
             self._wait_after(name)
         for owner in (self.context, self.page):
             for name in LASTING_CALLS:

@@ -23,16 +23,11 @@ from engine import Catalog, Conductor, Transition
 from engine.journal import Journal
 from engine.records import RunId
 from storage import open_journal
+from tests.bench.processes import free_port
 from tests.support import forkserver
 
 DEADLINE = 90.0
 PATTERNS = Path(__file__).with_name('patterns')
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(('127.0.0.1', 0))
-        return int(found.getsockname()[1])
 
 
 @dataclass(slots=True)

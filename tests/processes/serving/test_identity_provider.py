@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,17 +13,12 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from tests.bench.processes import free_port
 from tests.support.cli import Hemicycle, line
 from tests.support.servers.npm import install
 
 VERSION = '9.13.3'
 PROVIDER = Path(__file__).with_name('identity_provider.mjs')
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(('127.0.0.1', 0))
-        return int(found.getsockname()[1])
 
 
 @dataclass

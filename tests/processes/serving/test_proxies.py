@@ -16,6 +16,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from tests.bench.processes import free_port
 from tests.support.cli import Hemicycle, line, until
 from tests.support.servers.certificates import write_certificates
 from tests.support.servers.nginx import DEPLOY, nginx, write_configuration
@@ -66,12 +67,6 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, 
         with running(command), socket.socket() as probe:
             until(lambda: probe.connect_ex(('127.0.0.1', port)) == 0, 'the proxy listens')
             yield address, ssl.create_default_context(cafile=str(certificates / 'ca.pem'))
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(('127.0.0.1', 0))
-        return int(found.getsockname()[1])
 
 
 @contextmanager

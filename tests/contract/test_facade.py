@@ -26,7 +26,7 @@ from engine.history import ForkOverrides
 from engine.journal import Retention
 from engine.records import Change, RunId, RunInfo, RunQuery
 from tests.golden.traces import FOLDER
-from tests.support.harness import FakeModel, catalog, completed_run
+from tests.support.harness import FakeModel, catalog, complete_run
 from ui.api.client import HttpConductor
 
 TASK = {'task': 'Compare tea and coffee'}
@@ -34,7 +34,7 @@ NO_SUCH_RUN = RunId('nothing')
 
 
 async def run_to_end(conductor: Conductor, pattern: str = 'lone', **more: Any) -> RunId:
-    return await completed_run(conductor, pattern, TASK if pattern == 'pipeline' else None, **more)
+    return await complete_run(conductor, pattern, TASK if pattern == 'pipeline' else None, **more)
 
 
 async def start_paused(conductor: Conductor, **more: Any) -> RunId:

@@ -16,7 +16,7 @@ from engine.history.merging import RESULT
 from engine.journal import MemoryJournal
 from engine.records import RunId
 from engine.workspace.git.merge import Resolution
-from tests.support.harness import FakeModel, catalog, completed_run
+from tests.support.harness import FakeModel, catalog, complete_run
 from tests.support.teams.merging import ONE, TEXT, Making, git, make_project
 
 pytestmark = pytest.mark.slow
@@ -36,7 +36,7 @@ async def here(tmp_path: Path) -> AsyncIterator[Conductor]:
 
 @pytest.fixture
 async def run(here: Conductor, project: Path) -> RunId:
-    return await completed_run(here, 'making', project=str(project))
+    return await complete_run(here, 'making', project=str(project))
 
 
 async def test_a_result_is_composed_tested_and_merged(conductor: Conductor, run: RunId, project: Path):

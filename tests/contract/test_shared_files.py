@@ -20,7 +20,7 @@ from engine.models.recording.exchange import read_exchanges
 from engine.records import JournalOutage, RunId, Transition
 from engine.workspace import Workspaces
 from storage.s3.files import S3Files
-from tests.support.harness import FakeModel, HastyClock, catalog, completed_run, until
+from tests.support.harness import FakeModel, HastyClock, catalog, complete_run, until
 from tests.support.servers.s3 import S3Server
 from tests.unit.engine.models.test_recordings import FAR, Provider, make_catalog, sources
 from tests.unit.engine.workspace.test_run_files import Pair, at_step, jot, list_files, writing
@@ -206,7 +206,7 @@ async def test_a_page_says_that_files_are_unavailable(machines: Machines, s3: S3
 
 async def test_a_purge_removes_remote_files(machines: Machines) -> None:
     async with machines.open('first') as first:
-        run = await completed_run(first, 'pair')
+        run = await complete_run(first, 'pair')
     async with machines.open('web') as web:
         used = (await web.disk_usage([await web.info(run)]))[run]
         assert used.files == sum(file.size for file in machines.files.list_files(f'{run}/')) > 0
@@ -224,7 +224,7 @@ async def test_late_files_of_a_purged_run_are_removed_after_a_day(machines: Mach
 
     machines.files.send('gone/objects/aa/b', b'late')
     async with machines.open('first', clock=Later(0)) as first:
-        run = await completed_run(first, 'pair')
+        run = await complete_run(first, 'pair')
         await first.clean_up()
         assert set(machines.files.folders()) == {'gone', run}  # it may belong to an import in progress
     async with machines.open('web', clock=Later(2 * 86_400)) as web:
@@ -234,7 +234,7 @@ async def test_late_files_of_a_purged_run_are_removed_after_a_day(machines: Mach
 
 async def test_a_fork_is_made_on_another_machine(machines: Machines) -> None:
     async with machines.open('first') as first:
-        run = await completed_run(first, 'pair')
+        run = await complete_run(first, 'pair')
         steps = await first.transitions(run)
     at = [step.seq for step in steps if 'snapshots' in step.event.data][1]
     async with machines.open('web') as web:
@@ -248,7 +248,7 @@ async def test_a_fork_is_made_on_another_machine(machines: Machines) -> None:
 
 async def test_a_bundle_is_exported_and_imported_on_another_machine(machines: Machines) -> None:
     async with machines.open('first') as first:
-        run = await completed_run(first, 'pair')
+        run = await complete_run(first, 'pair')
     async with machines.open('web') as web:
         bundle = b''.join([piece async for piece in web.export_bundle([run])])
     machines.journal = MemoryJournal()

@@ -15,7 +15,7 @@ from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
 from engine.records import Change, RunId
 from tests.support.clocks import IdleClock
-from tests.support.harness import FakeModel, Lone, calls, catalog, completed_run
+from tests.support.harness import FakeModel, Lone, calls, catalog, complete_run
 
 PLAYED = ForkOverrides(after='recorded', beyond='stop')
 
@@ -26,7 +26,7 @@ def here(model: FakeModel, journal: MemoryJournal | None = None, *patterns: type
 
 async def run_pipeline(conductor: Conductor) -> tuple[RunId, int]:
     """Run a pipeline; return it and the step at which its first review starts."""
-    run = await completed_run(conductor, 'pipeline', {'task': 'Count the bees'}, tags=('bees',))
+    run = await complete_run(conductor, 'pipeline', {'task': 'Count the bees'}, tags=('bees',))
     steps = await conductor.transitions(run)
     return run, next(step.seq for step in steps if 'reviewing.thinking' in step.active)
 

@@ -145,13 +145,6 @@ async def complete_run(conductor: Conductor, pattern: str, *parameters: Any, **o
     return run
 
 
-async def completed_run(conductor: Conductor, pattern: str, *parameters: Any, **options: Any) -> RunId:
-    """Start a run, wait for its end, and return its id."""
-    run = await start_run(conductor, pattern, *parameters, **options)
-    await conductor.result(run)
-    return run
-
-
 def catalog(model: FakeModel, *patterns: type[Pattern], tools: tuple[Tool, ...] = ()) -> Catalog:
     return Catalog(
         patterns={pattern.name: pattern for pattern in (Pipeline, *patterns)},

@@ -28,7 +28,7 @@ from engine.tools.mcp.remote_tool import output_of
 from engine.tools.protocol import tool
 from engine.workspace.workspaces import Workspaces
 from tests.models.reading import endpoint
-from tests.support.harness import FakeModel, Lone, calls, catalog, completed_run, in_turn
+from tests.support.harness import FakeModel, Lone, calls, catalog, complete_run, in_turn
 
 
 def chunk(name: bytes, data: bytes) -> bytes:
@@ -292,7 +292,7 @@ async def test_a_run_keeps_digests_in_its_journal_and_shows_the_bytes(tmp_path: 
     made = catalog(model, Looking)
     made.tools |= {'draw': draw, 'read_file': read_file}
     async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path) as conductor:
-        run = await completed_run(conductor, 'looking')
+        run = await complete_run(conductor, 'looking')
         steps = await conductor.transitions(run)
         assert DATA not in str(steps) and 'PNG' not in str(steps)
         (batch,) = (step for step in steps if step.event.data.get('images'))

@@ -8,7 +8,7 @@ from engine import Catalog, Conductor
 from engine.journal import MemoryJournal
 from engine.records import RunId
 from engine.workspace import Sandbox
-from tests.support.harness import PIPELINE_TASK, FakeModel
+from tests.support.harness import PIPELINE_TASK, FakeModel, complete_run
 from ui.components.theme import serve_assets
 from ui.pages.run import page as run_page
 from ui.web.backend import Backend
@@ -48,6 +48,4 @@ async def start_run(
 
 async def finish_run(model: FakeModel, parameters: Mapping[str, Any] = PIPELINE_TASK) -> RunId:
     """Start such a run, and return it once it has ended."""
-    conductor, run = await start_run(model, parameters)
-    await conductor.result(run)
-    return run
+    return await complete_run(open_conductor(model), 'pipeline', parameters)

@@ -12,7 +12,7 @@ from engine import Conductor, SimulatedClock, Status
 from engine.history.path_statistics import refresh
 from engine.records import RunId, RunQuery
 from storage import open_journal
-from tests.support.harness import FakeModel, catalog, completed_run, pipeline_reply
+from tests.support.harness import FakeModel, catalog, complete_run, pipeline_reply
 
 
 def conductor(journal: object = None) -> Conductor:
@@ -20,7 +20,7 @@ def conductor(journal: object = None) -> Conductor:
 
 
 async def run_pipeline(made: Conductor, tags: tuple[str, ...] = ()) -> RunId:
-    run = await completed_run(made, 'pipeline', {'task': 'a question'}, tags=tags)
+    run = await complete_run(made, 'pipeline', {'task': 'a question'}, tags=tags)
     return run
 
 

@@ -15,7 +15,7 @@ from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.records import Change, RunId
 from tests.support.forks import PLAYED, Counting, Pair, cut_run, forks_alike, here, normalize, working
-from tests.support.harness import FakeModel, calls, completed_run, pipeline_reply, to_the_end, until
+from tests.support.harness import FakeModel, calls, complete_run, pipeline_reply, to_the_end, until
 
 pytestmark = pytest.mark.slow
 
@@ -139,7 +139,7 @@ async def test_a_raised_budget_is_replayed_as_it_was() -> None:
 async def test_refused_events_do_not_stop_a_replay() -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
-        run = await completed_run(conductor, 'pair')
+        run = await complete_run(conductor, 'pair')
         fork = await conductor.fork(run, 1, variation=PLAYED)
         refused = 0
         while fork in conductor._live.runs:
@@ -156,7 +156,7 @@ async def test_refused_events_do_not_stop_a_replay() -> None:
 async def test_a_paused_fork_replays_nothing_before_it_is_resumed(at: int) -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
-        run = await completed_run(conductor, 'pair')
+        run = await complete_run(conductor, 'pair')
         fork = await conductor.fork(run, at, variation=PLAYED, paused=True)
         await settle(200)
         info = await conductor.info(fork)
@@ -175,7 +175,7 @@ async def test_a_paused_fork_replays_nothing_before_it_is_resumed(at: int) -> No
 
 async def stuck(conductor: Conductor, model: FakeModel) -> RunId:
     """A fork that stops where its parent did."""
-    run = await completed_run(conductor, 'pair')
+    run = await complete_run(conductor, 'pair')
     part = await cut_run(conductor, run, 5)
     model.requests.clear()
     fork = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded', beyond='stop'))
@@ -197,7 +197,7 @@ async def test_one_resume_is_enough_to_go_live_even_after_a_restart() -> None:
 async def test_a_manual_pause_does_not_permit_going_live() -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
-        run = await completed_run(conductor, 'pair')
+        run = await complete_run(conductor, 'pair')
         part = await cut_run(conductor, run, 9)
         model.requests.clear()
         variation = ForkOverrides(after='recorded', beyond='stop')
@@ -215,7 +215,7 @@ async def test_a_manual_pause_does_not_permit_going_live() -> None:
 async def test_a_fork_interrupted_before_its_first_step_starts_as_requested(after: Any) -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with here(model, journal, Pair) as conductor:
-        run = await completed_run(conductor, 'pair')
+        run = await complete_run(conductor, 'pair')
         change = Change(op='replace', path='/memory/said', value='mine')
         way = ForkOverrides(after=after, changes=[change])
         fork = await conductor.fork(run, 4, variation=way, paused=True, budget=Budget(tokens=500))

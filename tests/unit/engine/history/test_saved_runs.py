@@ -12,7 +12,7 @@ from engine.journal import MemoryJournal
 from engine.patterns.pipeline.pattern import Pipeline
 from tests.support.cli import Hemicycle
 from tests.support.clocks import IdleClock
-from tests.support.harness import FakeModel, catalog, completed_run, pipeline_reply, wait_for_state
+from tests.support.harness import FakeModel, catalog, complete_run, pipeline_reply, wait_for_state
 from tests.unit.engine.history.test_fork_tools import Post, letters, send
 
 
@@ -28,7 +28,7 @@ class Hasty(Pipeline):
 async def test_a_saved_run_passes_without_calls_and_detects_changes() -> None:
     model = FakeModel(pipeline_reply)
     async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
-        run = await completed_run(conductor, 'pipeline', {'task': 'Count the bees'})
+        run = await complete_run(conductor, 'pipeline', {'task': 'Count the bees'})
         test = await conductor.save_test(run)
     asked = len(model.requests)
     async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:

@@ -16,7 +16,7 @@ from engine.models.protocol import Completed, ModelRequest, TextPiece, ToolSpec
 from engine.models.usage_estimate import estimate_usage
 from engine.records import RunId, Shape, Spending, StatePath, Usage
 from engine.records.message import Message
-from tests.support.harness import FakeModel, HastyClock, Lone, catalog, completed_run, in_turn, pipeline_reply
+from tests.support.harness import FakeModel, HastyClock, Lone, catalog, complete_run, in_turn, pipeline_reply
 
 SILENT = Usage(source='missing')
 
@@ -45,7 +45,7 @@ async def play(models: dict[str, Any], chosen: str) -> Fold:
     made = catalog(FakeModel(), Lone)
     made.models.update(models)  # type: ignore[arg-type]
     async with Conductor(catalog=made, clock=HastyClock()) as conductor:
-        run = await completed_run(conductor, 'lone', models={'': chosen})
+        run = await complete_run(conductor, 'lone', models={'': chosen})
         fold = await conductor.fold(run)
         assert (await conductor.info(run)).usage == fold.view.usage
         return fold
@@ -86,7 +86,7 @@ async def test_a_permanent_failure_counts_too() -> None:
 
 async def test_each_agent_has_its_own_sum_and_simulated_calls_cost_nothing() -> None:
     async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=HastyClock()) as conductor:
-        run = await completed_run(conductor, 'pipeline', {'task': 'six?'})
+        run = await complete_run(conductor, 'pipeline', {'task': 'six?'})
         view = await conductor.view(run)
     assert {path: spent.total.calls for path, spent in view.spending.items()} == {
         'researching': 2, 'analyzing': 2, 'reviewing': 2,

@@ -26,7 +26,7 @@ from tests.support.harness import (
     HastyClock,
     Lone,
     catalog,
-    completed_run,
+    complete_run,
     first_steps,
     to_the_end,
 )
@@ -163,7 +163,7 @@ async def test_a_scripted_run_is_recorded_and_replayed_in_the_same_way(place: Pl
 
 async def test_a_miss_names_the_difference_and_is_not_retried(place: Place) -> None:
     async with place.open() as conductor:
-        first = await completed_run(conductor, 'lone', models={'': FAR}, record=True)
+        first = await complete_run(conductor, 'lone', models={'': FAR}, record=True)
         place.recording(first).write_text(
             place.recording(first).read_text('utf-8').replace('do it', 'do that')
         )
@@ -189,7 +189,7 @@ async def test_a_miss_names_the_difference_and_is_not_retried(place: Place) -> N
 
 async def test_a_call_interrupted_by_a_crash_is_repeated_and_recorded_once(place: Place) -> None:
     conductor = place.open()
-    first = await completed_run(conductor, 'lone', models={'': FAR}, record=True)
+    first = await complete_run(conductor, 'lone', models={'': FAR}, record=True)
     # As if the process had died between the answer and its step: only the answer is recorded.
     steps = (await place.journal.info(first)).seq
     journal = await first_steps(place.journal, first, steps - 2)
@@ -201,7 +201,7 @@ async def test_a_call_interrupted_by_a_crash_is_repeated_and_recorded_once(place
         assert (await later.result(first)).status is Status.DONE
         assert place.provider.asked == 2
         assert len(read_exchanges(place.recording(first))) == 1
-        again = await completed_run(later, 'lone', replay=first)
+        again = await complete_run(later, 'lone', replay=first)
         steps = await later.transitions(again)
         assert [step.event.data['text'] for step in steps if 'text' in step.event.data] == ['answer 2']
     await conductor.workspaces.close()
@@ -209,7 +209,7 @@ async def test_a_call_interrupted_by_a_crash_is_repeated_and_recorded_once(place
 
 async def test_a_fork_inherits_earlier_recordings(place: Place) -> None:
     async with place.open() as conductor:
-        first = await completed_run(conductor, 'pair', models={'': FAR}, record=True)
+        first = await complete_run(conductor, 'pair', models={'': FAR}, record=True)
         steps = await conductor.transitions(first)
         asked = [step.seq for step in steps if step.event.data.get('text') == '']
         fork = await conductor.fork(first, asked[0])
@@ -223,8 +223,8 @@ async def test_a_fork_inherits_earlier_recordings(place: Place) -> None:
 
 async def test_a_fork_of_a_replay_goes_live(place: Place) -> None:
     async with place.open() as conductor:
-        first = await completed_run(conductor, 'lone', models={'': FAR}, record=True)
-        again = await completed_run(conductor, 'lone', replay=first)
+        first = await complete_run(conductor, 'lone', models={'': FAR}, record=True)
+        again = await complete_run(conductor, 'lone', replay=first)
         fork = await conductor.fork(again, 1)
         await conductor.result(fork)
         assert 'replay' not in (await conductor.info(fork)).options
@@ -233,7 +233,7 @@ async def test_a_fork_of_a_replay_goes_live(place: Place) -> None:
 
 async def test_a_recording_is_deleted_with_its_run_and_a_replay_keeps_its_own(place: Place) -> None:
     async with place.open() as conductor:
-        first = await completed_run(conductor, 'lone', models={'': FAR}, record=True)
+        first = await complete_run(conductor, 'lone', models={'': FAR}, record=True)
         again = (await conductor.start('lone', replay=first)).id
         await conductor.delete(first)
         await conductor.purge(first)

@@ -16,7 +16,7 @@ from engine.models.http.endpoint_settings import EndpointSettings
 from engine.models.registry import ModelRegistry
 from engine.models.secret_filter import SecretFilter
 from tests.models.speech import openai
-from tests.support.harness import HastyClock, Lone, completed_run
+from tests.support.harness import HastyClock, Lone, complete_run
 
 KEY = 'sk-live+a/b=1234567890-tail'
 ECHOES = {
@@ -100,7 +100,7 @@ async def test_echoed_keys_are_not_journaled(fails: bool) -> None:
         transport=lambda endpoint: httpx.MockTransport(answer),
     )
     async with Conductor(catalog=made, clock=HastyClock()) as conductor:
-        run = await completed_run(conductor, 'lone', models={'': 'here/m'})
+        run = await complete_run(conductor, 'lone', models={'': 'here/m'})
         journal = repr([*await conductor.transitions(run)])
     assert '[hidden]' in journal
     assert [form for form, echo in ECHOES.items() if echo in journal] == []

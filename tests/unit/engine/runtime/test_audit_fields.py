@@ -9,7 +9,7 @@ import pytest
 from engine import Conductor, Event, Memory, Pattern, Transition
 from engine.errors import Diverged
 from engine.history.audit import audit
-from tests.support.harness import FakeModel, catalog, completed_run
+from tests.support.harness import FakeModel, catalog, complete_run
 
 
 class Counted(Memory):
@@ -97,7 +97,7 @@ async def test_an_added_guard_fails_the_audit_only_if_its_edge_is_taken() -> Non
 
 async def test_a_removed_guard_fails_the_audit() -> None:
     async with Conductor(catalog=catalog(FakeModel(), Guarded)) as conductor:
-        run = await completed_run(conductor, 'guarded')
+        run = await complete_run(conductor, 'guarded')
         steps = await conductor.transitions(run)
     with pytest.raises(Diverged, match='guards was'):
         audit(run, Counter(), steps)

@@ -9,7 +9,7 @@ import pytest
 
 from engine import Budget, EventRefused, InvalidInput, PatternError, SimulatedClock, Status
 from engine.clock import settle
-from tests.support.harness import FakeModel, Lone, completed_run, in_turn, until
+from tests.support.harness import FakeModel, Lone, complete_run, in_turn, until
 from tests.unit.engine.runtime.test_budget import conductor, make_gated_model, names, notices
 
 
@@ -90,7 +90,7 @@ async def test_an_invalid_extension_is_refused(more: dict[str, Any], problem: st
 async def test_an_ended_run_is_forked_rather_than_extended() -> None:
     model = FakeModel()
     async with conductor(model) as here:
-        run = await completed_run(here, 'rounds', budget=Budget(tokens=45, warn=0.5))
+        run = await complete_run(here, 'rounds', budget=Budget(tokens=45, warn=0.5))
         with pytest.raises(EventRefused, match='it is failed'):
             await here.extend(run, tokens=100)
         last = next(step.seq for step in await here.transitions(run) if step.event.name == 'exhaust')

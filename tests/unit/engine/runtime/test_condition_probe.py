@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import Conductor, EventRefused, InvalidInput, SimulatedClock
-from tests.support.harness import FakeModel, catalog, completed_run, pipeline_reply, turns
+from tests.support.harness import FakeModel, catalog, complete_run, pipeline_reply, turns
 
 QUESTION = {'task': 'Which database suits a small shop?'}
 
@@ -53,6 +53,6 @@ async def test_syntax_errors_name_the_column(conductor):
 
 
 async def test_a_run_that_has_ended_cannot_be_probed(conductor):
-    run = await completed_run(conductor, 'pipeline', QUESTION)
+    run = await complete_run(conductor, 'pipeline', QUESTION)
     with pytest.raises(EventRefused, match='done'):
         await conductor.probe(run, 'tokens > 1')

@@ -14,7 +14,7 @@ from engine.journal import MemoryJournal, fold
 from engine.journal.memory_journal import estimate_size
 from engine.records import JournalOutage
 from engine.runtime import recorder as recorder_module
-from tests.support.harness import FakeModel, Lone, catalog, completed_run, pipeline_reply, until
+from tests.support.harness import FakeModel, Lone, catalog, complete_run, pipeline_reply, until
 
 
 class Full(MemoryJournal):
@@ -94,7 +94,7 @@ async def test_snapshots_equal_the_folded_steps(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(recorder_module, 'SNAPSHOT_STEPS', 2)
     journal = MemoryJournal()
     async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply))) as conductor:
-        run = await completed_run(conductor, 'pipeline', {'task': 'six?'})
+        run = await complete_run(conductor, 'pipeline', {'task': 'six?'})
         taken = [item.seq for item in journal._snapshots[run]]
         assert len(taken) >= 2
         steps, shape = await conductor.transitions(run), await conductor.shape(run)

@@ -13,7 +13,7 @@ from engine.errors import JournalUnavailable, WorkspaceError
 from engine.journal import MemoryJournal
 from engine.records import RunId
 from engine.workspace.object_store import ObjectStore
-from tests.support.harness import FakeModel, completed_run, wait_for_state
+from tests.support.harness import FakeModel, complete_run, wait_for_state
 from tests.unit.engine.models.test_recordings import FAR, Place
 from tests.unit.engine.workspace.test_run_files import at_step, conductor, writing
 
@@ -57,7 +57,7 @@ async def parent(tmp_path: Path) -> tuple[MemoryJournal, RunId, int]:
     """A run whose agents wrote files, and a step with some of them."""
     journal = MemoryJournal()
     async with conductor(journal, writing(2), tmp_path) as here:
-        run = await completed_run(here, 'pair')
+        run = await complete_run(here, 'pair')
         steps = await here.transitions(run)
     return journal, run, [step.seq for step in steps if 'snapshots' in step.event.data][1]
 
@@ -126,7 +126,7 @@ async def test_a_fork_without_its_parent_continues_with_its_files(
 async def test_a_replay_that_is_not_journaled_leaves_no_recording(tmp_path: Path) -> None:
     place = Place(tmp_path)
     async with place.open() as here:
-        first = await completed_run(here, 'lone', models={'': FAR}, record=True)
+        first = await complete_run(here, 'lone', models={'': FAR}, record=True)
     place.journal = FailingCreation(place.journal, written=False)  # type: ignore[assignment]
     async with place.open() as here:
         with pytest.raises(JournalUnavailable):
@@ -137,7 +137,7 @@ async def test_a_replay_that_is_not_journaled_leaves_no_recording(tmp_path: Path
 async def test_an_interrupted_replay_gets_its_recording_at_recovery(tmp_path: Path) -> None:
     place = Place(tmp_path)
     async with place.open() as here:
-        first = await completed_run(here, 'lone', models={'': FAR}, record=True)
+        first = await complete_run(here, 'lone', models={'': FAR}, record=True)
     journal = place.journal
     place.journal = FailingCreation(journal, written=True)  # type: ignore[assignment]
     async with place.open() as here:

@@ -11,7 +11,7 @@ from nicegui import app, ui
 from engine.records import Shape, View
 from ui.components.elements import draw_markdown
 from ui.components.theme import button
-from ui.components.widgets import Text, disclosure
+from ui.components.widgets import Redrawn, Text, disclosure
 from ui.formatting.steps import excerpt, role_title
 from ui.replay.history import ENDED, History
 
@@ -44,7 +44,6 @@ class PlanChecklist:
 
     def __init__(self, shape: Shape, history: History, seek: Callable[[int], Awaitable[None]]) -> None:
         self._field, self._history, self._seek = shape.field('plan'), history, seek
-        self._shown: tuple[list[Mapping[str, Any]], str] | None = None
         self._opened: set[str] = set()
         chosen = app.storage.user.get(STORAGE_KEY, 'undecided')
         with (
@@ -56,7 +55,7 @@ class PlanChecklist:
                 self._count = Text('span', '', 'muted small num')
                 self._now = Text('span', '', 'checklist-now muted small')
             head.on('click', lambda event: self._choose(opened=event.args), js_handler=ON_TOGGLE)
-            self._list = ui.element('div').classes('checklist-steps').props('tabindex="0"')
+            self._list = Redrawn().classes('checklist-steps').props('tabindex="0"')
         if chosen == 'undecided':
             ui.run_javascript(COLLAPSE_IF_LOW % self._drawer.id)
         self._root.set_visibility(bool(self._field))
@@ -70,14 +69,12 @@ class PlanChecklist:
         """Show the plan as it is in `view`."""
         steps = settled_steps(plan_steps(view.memory.get(self._field)), ended=view.status.ended)
         empty = '' if steps else 'Empty: no steps were planned.' if view.status.ended else 'No steps yet.'
-        if (steps, empty) == self._shown:
+        if not self._list.begin((steps, empty)):
             return
-        self._shown = (steps, empty)
         ended = sum(step.get('state') in ENDED for step in steps)
         self._count.show(f'{ended} of {len(steps)}' if steps else '')
         at_work = (str(step.get('title', '')) for step in steps if step.get('state') == 'in progress')
         self._now.show(next(at_work, ''))
-        self._list.clear()
         with self._list:
             if steps:
                 self._draw(steps, '', 1)

@@ -17,9 +17,9 @@ from engine.history.bundle.store import BundleStore
 from engine.history.bundle.writer import export_bundle
 from engine.history.forks.fork_setup import ForkSetup
 from engine.history.forks.forks import Forks
-from engine.history.forks.regression_runner import RegressionTests
+from engine.history.forks.regression_tests import RegressionTests
 from engine.history.merging import RunMerging
-from engine.history.retention.maintenance import RunMaintenance
+from engine.history.retention import RunMaintenance
 from engine.history.run_reader import RunReader
 from engine.history.traces.importer import import_runs
 from engine.journal.memory_journal import MemoryJournal

@@ -14,13 +14,19 @@ from engine.history.comparison import (
     align,
     json_differences,
 )
-from engine.history.forks.lineage import lineage_tree, origin_of
-from engine.history.forks.overrides import CostEstimate, ForkOverrides, Kind, LineageNode, StepSource
-from engine.history.forks.regression_test import RegressionResult, RegressionTest
+from engine.history.forks.fork_records import (
+    CostEstimate,
+    ForkOverrides,
+    Kind,
+    LineageNode,
+    StepSource,
+    lineage_tree,
+    origin_of,
+)
+from engine.history.forks.regression_tests import RegressionResult, RegressionTest
 from engine.history.merging import RESULT, Mergeable, Pick, merge_message
-from engine.history.path_statistics.merge_shapes import merge_shapes
-from engine.history.retention.disk_usage import DiskUsage, folder_bytes
-from engine.history.retention.maintenance import CleanupResult
+from engine.history.path_statistics import merge_shapes
+from engine.history.retention import CleanupResult, DiskUsage, folder_bytes
 from engine.history.run_reader import RunReader
 
 __all__ = [

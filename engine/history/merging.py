@@ -10,8 +10,8 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from engine.errors import InvalidInput
+from engine.history.forks.fork_records import ForkOverrides
 from engine.history.forks.forks import Forks
-from engine.history.forks.overrides import ForkOverrides
 from engine.history.run_reader import RunReader
 from engine.records import Change, Message, RunId, RunInfo, escape_token, parent_of
 from engine.workspace.diff import FileChange, is_own_work

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import UnknownRun
-from engine.history.path_statistics.refresh import refresh_paths
+from engine.history.path_statistics import refresh_paths
 from engine.journal.memory_journal import MemoryJournal
 from engine.journal.protocol import Journal
 from engine.records import (

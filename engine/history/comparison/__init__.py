@@ -1,9 +1,8 @@
 """Compares two runs: aligns them by the states they visited and shows where they differ."""
 
 from engine.history.comparison.alignment import align
-from engine.history.comparison.comparison import Comparison, Divergence, Row, compare
+from engine.history.comparison.comparison import Comparison, Divergence, Row, RunStats, compare, count_run
 from engine.history.comparison.json_diff import JsonDifference, json_differences
-from engine.history.comparison.run_stats import RunStats, count_run
 from engine.history.comparison.step_diff import GuardDifference
 
 __all__ = [

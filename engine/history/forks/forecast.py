@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import add
 
-from engine.history.forks.overrides import CostEstimate, ForkOverrides
-from engine.history.forks.replay_policy import find_source
+from engine.history.forks.fork_records import CostEstimate, ForkOverrides, find_source
 from engine.journal.usage_records import usage_from_dict
 from engine.models.protocol import candidate_models
 from engine.records import ENDINGS, RunInfo, Shape, StatePath, StateShape, Transition, Usage

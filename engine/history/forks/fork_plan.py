@@ -1,4 +1,4 @@
-"""ForkPlanner: works out a fork before it starts, so that errors surface early."""
+"""ForkPlanner: works out a fork before it starts; and the step from which to retry a failed run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from engine.errors import InvalidInput
+from engine.errors import EventRefused, InvalidInput
+from engine.history.forks.fork_records import ForkOverrides
 from engine.history.forks.fork_validation import apply_overrides, contains_shape, edits, validate_overrides
-from engine.history.forks.overrides import ForkOverrides
 from engine.history.run_reader import RunReader
-from engine.records import Event, RunInfo
+from engine.journal.protocol import Journal
+from engine.records import Event, RunInfo, Transition
 from engine.runtime.control_events import apply_edit
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_factory import (
@@ -107,3 +108,37 @@ class ForkPlanner:
 
 def _setting(info: RunInfo, what: str) -> Any:
     return info.parameters if what == 'parameters' else info.options.get(what, {})
+
+
+MAX_STEPS_BACK = 200
+"""Number of a run's last steps to search for the one that made it fail."""
+
+
+async def find_retry_step(journal: Journal, info: RunInfo) -> int:
+    """Return the last step from which a failed run can continue, so that the failed work is retried.
+
+    This is the step before the failure named in the run's error, or before the budget was exceeded; if the
+    cause is unknown, it is the step before the event that ended the run.
+
+    Raises:
+        EventRefused: it failed at its first step.
+    """
+    steps = await journal.transitions(info.id, after=max(0, info.seq - MAX_STEPS_BACK))
+    first = _failed_step(steps, info.error)
+    if first.seq < 2:
+        raise EventRefused(info.id, 'retry', 'it failed at its first step: run it again')
+    return first.seq - 1
+
+
+def _failed_step(steps: list[Transition], reason: str) -> Transition:
+    caused = [step for step in steps if not step.raised]
+    last = caused[-1]
+    for step in reversed(caused):
+        name, error = step.event.name, str(step.event.data.get('error', ''))
+        if name == 'extend':
+            break
+        if name == 'exhaust':
+            return step
+        if name in ('failed', 'expired') and error and error in reason:
+            return step
+    return last

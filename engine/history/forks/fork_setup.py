@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from engine.errors import UnknownRun
 from engine.history.audit import group_turns
+from engine.history.forks.fork_records import ReplayPolicy
 from engine.history.forks.replay_log import ReplayLog
-from engine.history.forks.replay_policy import ReplayPolicy
 from engine.history.forks.replayer import Replayer
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection

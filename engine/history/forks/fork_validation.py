@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any, get_args
 
 from engine.errors import InvalidInput
-from engine.history.forks.overrides import Beyond, ForkOverrides, StepSource
+from engine.history.forks.fork_records import Beyond, ForkOverrides, StepSource
 from engine.models.effort import EFFORT_SYNTAX, is_effort
 from engine.records import Change, RunInfo
 from engine.records.json_pointer import escape_token

@@ -10,11 +10,16 @@ from typing import Any
 
 from engine.errors import EventRefused, InvalidInput, JournalConflict, JournalDamaged
 from engine.history.forks.forecast import from_others, from_parent
-from engine.history.forks.fork_plan import ForkPlanner
-from engine.history.forks.lineage import lineage_tree
-from engine.history.forks.overrides import WINNER, CostEstimate, ForkOverrides, Kind, LineageNode
-from engine.history.forks.replay_policy import make_policy
-from engine.history.forks.retry_point import find_retry_step
+from engine.history.forks.fork_plan import ForkPlanner, find_retry_step
+from engine.history.forks.fork_records import (
+    WINNER,
+    CostEstimate,
+    ForkOverrides,
+    Kind,
+    LineageNode,
+    lineage_tree,
+    make_policy,
+)
 from engine.history.run_reader import RunReader
 from engine.records import RunId, RunQuery, Status
 from engine.records.budget import Budget

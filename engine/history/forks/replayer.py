@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 
+from engine.history.forks.fork_records import ReplayPolicy
 from engine.history.forks.replay_log import Called, RecordedEvent, ReplayLog, waiting_agents
-from engine.history.forks.replay_policy import ReplayPolicy
 from engine.journal.projection import RunProjection
 from engine.records import ANSWER, Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
 from engine.records.state_path import is_active, parent_of, within

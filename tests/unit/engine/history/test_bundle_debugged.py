@@ -13,7 +13,7 @@ import pytest
 
 from engine import Breakpoint, Conductor, Status
 from engine.history import ForkOverrides, LineageNode
-from engine.history.forks.overrides import WINNER
+from engine.history.forks.fork_records import WINNER
 from engine.records import Change, RunId, RunQuery
 from tests.support.harness import to_the_end, until, wait_for_state
 from tests.unit.engine.history.test_bundle import TAKE, here, lines_of, pipeline, same, target, there, whole

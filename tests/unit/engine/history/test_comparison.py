@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from engine import Event, Status, Transition
 from engine.history import Comparison
 from engine.history.comparison.alignment import align
-from engine.history.comparison.comparison import compare
+from engine.history.comparison.comparison import RunStats, compare, count_run
 from engine.history.comparison.json_diff import json_differences
-from engine.history.comparison.run_stats import RunStats, count_run
 from engine.journal import Fold
 from engine.records import Edge, GuardResult, RunId, RunInfo, Shape, StatePath
 from tests.support.shapes import state

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine import Conductor, SimulatedClock, Status
-from engine.history.path_statistics import refresh
+from engine.history import path_statistics
 from engine.records import RunId, RunQuery
 from storage import open_journal
 from tests.support.harness import FakeModel, catalog, complete_run, pipeline_reply
@@ -57,7 +57,7 @@ async def test_a_damaged_history_is_left_out_and_named(tmp_path: Path) -> None:
 
 
 async def test_a_cancelled_survey_resumes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refresh, 'RUNS_PER_WRITE', 2)
+    monkeypatch.setattr(path_statistics, 'RUNS_PER_WRITE', 2)
     async with conductor() as made:
         for _ in range(3):
             await run_pipeline(made)

@@ -1,4 +1,4 @@
-"""Records of forks: overrides, cost estimates, and lineage."""
+"""Records of forks: overrides, replay policy, cost estimates, and lineage."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from engine.records import Change, RunId, RunInfo, Status, Usage
+from engine.records.state_path import parent_of
 
 StepSource = Literal['recorded', 'live', 'simulated']
 """The source of results: the parent's record, real calls, or a simulated model."""
@@ -111,3 +112,88 @@ class LineageNode:
             depth, kin = todo.pop()
             yield depth, kin
             todo.extend((depth + 1, child) for child in reversed(kin.children))
+
+
+def lineage_tree(family: Sequence[RunInfo]) -> LineageNode:
+    """Build the fork tree, from the oldest run that still exists.
+
+    Args:
+        family: all its runs, oldest first, as returned by `Journal.family`.
+    """
+    known = {info.id for info in family}
+    children: dict[RunId | None, list[RunInfo]] = {}
+    for info in family:
+        parent = info.parent if info.parent in known else None
+        children.setdefault(parent, []).append(info)
+    # Built from the leaves up, to avoid deep recursion for a long chain of forks.
+    made: dict[RunId, LineageNode] = {}
+    order, todo = [], children[None][:1]
+    while todo:
+        info = todo.pop()
+        order.append(info)
+        todo.extend(children.get(info.id, ()))
+    for info in reversed(order):
+        below = tuple(made[child.id] for child in children.get(info.id, ()))
+        group = str(info.options.get('group', ''))
+        made[info.id] = LineageNode(info=info, kind=origin_of(info), group=group, children=below)
+    return made[order[0].id]
+
+
+def origin_of(info: RunInfo) -> Kind:
+    """Return how a run originated."""
+    if info.parent is None:
+        return 'root'
+    kind = info.options.get('kind')
+    return kind if kind in ('rerun', 'retry') else 'fork'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPolicy:
+    """How a fork replays its parent; stored in the fork's options."""
+
+    begin: int
+    """The parent's step after which the replay log begins."""
+    at: int
+    """The last step to which `before` applies."""
+    until: int
+    """The parent's last step when the fork was made."""
+    before: StepSource
+    after: StepSource
+    beyond: Beyond
+    plays: Mapping[str, StepSource] = field(default_factory=dict)
+
+    @property
+    def strict(self) -> bool:
+        """Whether everything is to be replayed."""
+        return {self.after, self.before, *self.plays.values()} == {'recorded'}
+
+    def find_source(self, path: str, role: str, step: int) -> StepSource:
+        """Return the source for work in state `path` that the parent's step `step` ended (0 if none did)."""
+        return self.before if 0 < step <= self.at and not self.begin else find_source(self, path, role, step)
+
+
+def find_source(policy: ForkOverrides | ReplayPolicy, path: str, role: str, step: int) -> StepSource:
+    """Return the source by the most specific setting: the step, the innermost state, the role or `after`."""
+    if f'@{step}' in policy.plays:
+        return policy.plays[f'@{step}']
+    where = path
+    while where:
+        if where in policy.plays:
+            return policy.plays[where]
+        where = parent_of(where)
+    return policy.plays.get(role, policy.after)
+
+
+def make_policy(variation: ForkOverrides, *, begin: int, at: int, until: int) -> ReplayPolicy | None:
+    """Return the policy a fork needs; None if nothing is replayed and everything has the same source."""
+    made = ReplayPolicy(
+        begin=begin,
+        at=at,
+        until=until,
+        before=variation.before,
+        after=variation.after,
+        beyond=variation.beyond,
+        plays=dict(variation.plays),
+    )
+    sources = {variation.after, *variation.plays.values(), *(() if begin else (variation.before,))}
+    return made if 'recorded' in sources or len(sources) > 1 else None

@@ -1,15 +1,69 @@
-"""Folds a run's steps into path statistics: edges taken, and visits, seconds and failures per state."""
+"""Path statistics: folded from the steps of each run, kept up to date, and merged over charts."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+from engine.errors import JournalDamaged, StepDamaged, UnknownRun
 from engine.journal.projection import Fold, RunProjection, snapshot_of
-from engine.records import RunId, RunInfo, Shape, Snapshot, StatePath, Status, Transition
+from engine.journal.protocol import Journal
+from engine.records import RunId, RunInfo, RunQuery, Shape, Snapshot, StatePath, Status, Transition
 from engine.records.path_stats import Dwell, Ends, PathStats
+from engine.records.shape import EdgeShape, StateShape
+
+RUNS_PER_WRITE = 20
+"""Runs saved per transaction; an interruption repeats the work of at most this many."""
+STEPS_PER_READ = 2_000
+"""Steps read and folded at a time."""
+
+Progress = Callable[[int, int], object]
+"""Called with the number of runs read and the total."""
+
+
+async def refresh_paths(
+    journal: Journal, query: RunQuery, progress: Progress | None = None
+) -> dict[str, str]:
+    """Create or update the statistics of every run that matches. Can be cancelled at any time.
+
+    Returns:
+        The runs whose history is damaged, with the reason; their new steps are not counted.
+
+    Raises:
+        JournalError: the journal itself cannot be read or written.
+    """
+    due = await journal.outdated_runs(query)
+    unread: dict[str, str] = {}
+    for start in range(0, len(due), RUNS_PER_WRITE):
+        if progress:
+            progress(start, len(due))
+        found: dict[RunId, PathStats] = {}
+        for run in due[start : start + RUNS_PER_WRITE]:
+            try:
+                found[run] = await _continue_tally(journal, run)
+            except UnknownRun:
+                continue  # deleted meanwhile
+            except JournalDamaged as error:
+                unread[run] = str(error)
+        await journal.store_path_stats(found)
+    if progress and due:
+        progress(len(due), len(due))
+    return unread
+
+
+async def _continue_tally(journal: Journal, run: RunId) -> PathStats:
+    info = await journal.info(run)
+    tally = PathTally(info, await journal.shape(run), await journal.path_stats(run))
+    while tally.seq < info.seq:
+        steps = await journal.transitions(run, after=tally.seq, until=info.seq, limit=STEPS_PER_READ)
+        if not steps:
+            raise StepDamaged(run, tally.seq + 1, 'is missing')
+        await asyncio.to_thread(tally.apply_all, steps)
+    return tally.stats
+
 
 EMPTY_DOCUMENT: Mapping[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
 """An empty document for projection snapshots, since memory is not folded here."""
@@ -86,3 +140,25 @@ class PathTally:
             stays=dict(self._stays),
             rest={**rest, 'turn': list(self._turn)} if rest else {},
         )
+
+
+def merge_shapes(shapes: Sequence[Shape]) -> Shape:
+    """Merge charts: each state and edge appears once; for other differences, the first chart wins.
+
+    Charts of one pattern differ because the number of parallel agents may depend on a run's parameters, and
+    because a pattern may change between runs.
+
+    Raises:
+        ValueError: no chart was given.
+    """
+    if not shapes:
+        raise ValueError('there is no chart to draw')
+    states: dict[StatePath, StateShape] = {}
+    edges: dict[EdgeShape, None] = {}
+    for shape in shapes:
+        for state in shape.states:
+            known = states.setdefault(state.path, state)
+            if known.kind == 'atomic' and state.kind in ('compound', 'parallel'):
+                states[state.path] = replace(known, kind=state.kind, initial=state.initial)
+        edges.update(dict.fromkeys(shape.edges))
+    return replace(shapes[0], states=tuple(states.values()), edges=tuple(edges))

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from engine.catalog import Catalog
 from engine.clock import Clock, RealClock
-from engine.errors import InvalidInput
+from engine.errors import InvalidInput, UnknownPattern
 from engine.history.bundle.importer import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.store import BundleStore
@@ -41,14 +41,39 @@ from engine.workspace.sandbox.sandbox import PRIVATE_ADDRESSES, Sandbox, env_fla
 from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.workspaces import Workspaces, default_root
 
+P = ParamSpec('P')
+T = TypeVar('T')
+
+
+class Delegated(Generic[P, T]):
+    """A method of the conductor that is the same method of one of its components.
+
+    Args:
+        component: the conductor's attribute that holds it.
+        method: as its class declares it; a subclass may override it.
+    """
+
+    def __init__(self, component: str, method: Callable[Concatenate[Any, P], T]) -> None:
+        self._component, self._method = component, method
+
+    @overload
+    def __get__(self, conductor: None, owner: type) -> Callable[Concatenate[Any, P], T]: ...
+    @overload
+    def __get__(self, conductor: Conductor, owner: type) -> Callable[P, T]: ...
+    def __get__(self, conductor: Conductor | None, owner: type) -> Callable[..., T]:
+        if conductor is None:
+            return self._method
+        method: Callable[P, T] = getattr(getattr(conductor, self._component), self._method.__name__)
+        return method
+
 
 class Conductor:
     """Runs workflows.
 
     Use it as an async context manager: on exit it releases the runs, which continue once recovered.
 
-    Its methods come from components with one concern each: `Journal`, `LiveRuns`, `RunControl`,
-    `RunReader`, `RunMaintenance`, `Forks`, `RegressionTests`, `RunMerging`.
+    Most of its methods are those of components with one concern each: `Journal`, `LiveRuns`, `RunControl`,
+    `RunReader`, `RunMaintenance`, `Forks`, `RegressionTests`.
 
     Args:
         journal: where runs are stored; in memory by default.
@@ -111,45 +136,71 @@ class Conductor:
             is_alive=is_alive,
         )
         self.owner, self.stranded = live.owner, live.stranded
-        self.recover, self.watch, self.result = live.recover, live.watch, live.result
-        self.send, self.probe = live.send, live.probe
-        self.runs_here, self.at_rest = live.runs_here, live.at_rest
-
-        control = RunControl(live)
-        self.pause, self.resume, self.step = control.pause, control.resume, control.step
-        self.extend, self.cancel = control.extend, control.cancel
-        self.set_breakpoints = control.set_breakpoints
-
-        stored = self.journal
-        self.info, self.shape, self.snapshot = stored.info, stored.shape, stored.snapshot
-        self.transitions, self.notes = stored.transitions, stored.notes
-        self.annotate, self.delete_note = stored.annotate, stored.delete_note
-
-        reader = RunReader(self.journal, self.catalog)
-        self.runs, self.view, self.fold = reader.runs, reader.view, reader.fold
-        self.turn_end, self.accepts = reader.turn_end, reader.accepts
-        self.audit, self.compare, self.traffic = reader.audit, reader.compare, reader.traffic
-        self.explain_guards, self.draw = reader.explain_guards, reader.draw
-
-        maintenance = RunMaintenance(live, control)
-        self.write_note = maintenance.write_note
-        self.delete, self.restore, self.purge = maintenance.delete, maintenance.restore, maintenance.purge
-        self.disk_usage, self.preview_cleanup = maintenance.disk_usage, maintenance.preview_cleanup
-        self.clean_up, self.iter_runs = maintenance.clean_up, maintenance.iter_runs
-
-        forks = Forks(live, reader)
-        self.fork, self.fork_all, self.forecast = forks.fork, forks.fork_all, forks.forecast
-        self.rerun, self.retry, self.retry_at = forks.rerun, forks.retry, forks.retry_at
-        self.lineage, self.family, self.mark_winner = forks.lineage, forks.family, forks.mark_winner
-
-        tests = RegressionTests(live, reader, forks)
-        self.save_test, self.check = tests.save_test, tests.check
-
-        self.merging = RunMerging(reader, self.workspaces, self.sandbox, forks)
-
+        self._control = RunControl(live)
+        self._reader = RunReader(self.journal, self.catalog)
+        self._maintenance = RunMaintenance(live, self._control)
+        self._forks = Forks(live, self._reader)
+        self._tests = RegressionTests(live, self._reader, self._forks)
+        self.merging = RunMerging(self._reader, self.workspaces, self.sandbox, self._forks)
         self._bundles = BundleStore(
-            reader=reader, workspaces=self.workspaces, recordings=self.recordings, clock=self.clock
+            reader=self._reader, workspaces=self.workspaces, recordings=self.recordings, clock=self.clock
         )
+
+    recover = Delegated('_live', LiveRuns.recover)
+    watch = Delegated('_live', LiveRuns.watch)
+    result = Delegated('_live', LiveRuns.result)
+    send = Delegated('_live', LiveRuns.send)
+    probe = Delegated('_live', LiveRuns.probe)
+    runs_here = Delegated('_live', LiveRuns.runs_here)
+    at_rest = Delegated('_live', LiveRuns.at_rest)
+
+    pause = Delegated('_control', RunControl.pause)
+    resume = Delegated('_control', RunControl.resume)
+    step = Delegated('_control', RunControl.step)
+    extend = Delegated('_control', RunControl.extend)
+    cancel = Delegated('_control', RunControl.cancel)
+    set_breakpoints = Delegated('_control', RunControl.set_breakpoints)
+
+    info = Delegated('journal', Journal.info)
+    shape = Delegated('journal', Journal.shape)
+    snapshot = Delegated('journal', Journal.snapshot)
+    transitions = Delegated('journal', Journal.transitions)
+    notes = Delegated('journal', Journal.notes)
+    annotate = Delegated('journal', Journal.annotate)
+    delete_note = Delegated('journal', Journal.delete_note)
+
+    runs = Delegated('_reader', RunReader.runs)
+    view = Delegated('_reader', RunReader.view)
+    fold = Delegated('_reader', RunReader.fold)
+    turn_end = Delegated('_reader', RunReader.turn_end)
+    accepts = Delegated('_reader', RunReader.accepts)
+    audit = Delegated('_reader', RunReader.audit)
+    compare = Delegated('_reader', RunReader.compare)
+    traffic = Delegated('_reader', RunReader.traffic)
+    explain_guards = Delegated('_reader', RunReader.explain_guards)
+    draw = Delegated('_reader', RunReader.draw)
+
+    write_note = Delegated('_maintenance', RunMaintenance.write_note)
+    delete = Delegated('_maintenance', RunMaintenance.delete)
+    restore = Delegated('_maintenance', RunMaintenance.restore)
+    purge = Delegated('_maintenance', RunMaintenance.purge)
+    disk_usage = Delegated('_maintenance', RunMaintenance.disk_usage)
+    preview_cleanup = Delegated('_maintenance', RunMaintenance.preview_cleanup)
+    clean_up = Delegated('_maintenance', RunMaintenance.clean_up)
+    iter_runs = Delegated('_maintenance', RunMaintenance.iter_runs)
+
+    fork = Delegated('_forks', Forks.fork)
+    fork_all = Delegated('_forks', Forks.fork_all)
+    forecast = Delegated('_forks', Forks.forecast)
+    rerun = Delegated('_forks', Forks.rerun)
+    retry = Delegated('_forks', Forks.retry)
+    retry_at = Delegated('_forks', Forks.retry_at)
+    lineage = Delegated('_forks', Forks.lineage)
+    family = Delegated('_forks', Forks.family)
+    mark_winner = Delegated('_forks', Forks.mark_winner)
+
+    save_test = Delegated('_tests', RegressionTests.save_test)
+    check = Delegated('_tests', RegressionTests.check)
 
     async def __aenter__(self) -> Self:
         return self
@@ -300,13 +351,18 @@ class Conductor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """How a run ended, with its memory as the pattern's `Memory`."""
+    """How a run ended."""
 
     status: Status
     answer: Any
     """The value of the pattern's answer field; None if it has none."""
     error: str
-    memory: Memory
+    memory: Any
+    """The pattern's `Memory`, or a `Memory` with fields of JSON if the pattern is not in the catalog."""
+
+
+class UntypedMemory(Memory, extra='allow'):
+    """The memory of a run whose pattern is only known where it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,14 +385,17 @@ class RunHandle:
         return self.conductor.watch(self.id, after=after)
 
     async def result(self) -> RunResult:
-        """Wait until the run has ended. Raises `UnknownRun`, `UnknownPattern`."""
+        """Wait until the run has ended. Raises `UnknownRun`."""
         outcome = await self.conductor.result(self.id)
-        pattern = self.conductor.catalog.pattern((await self.info()).pattern)
+        try:
+            memory = self.conductor.catalog.pattern((await self.info()).pattern).Memory
+        except UnknownPattern:
+            memory = UntypedMemory
         return RunResult(
             status=outcome.status,
             answer=outcome.answer,
             error=outcome.error,
-            memory=pattern.Memory.model_validate(outcome.memory),
+            memory=memory.model_validate(outcome.memory),
         )
 
     async def send(self, name: str, *, at: str = '', data: Mapping[str, Any] | None = None) -> None:

@@ -26,7 +26,7 @@ from engine.history import ForkOverrides
 from engine.journal import Retention
 from engine.records import Change, RunId, RunInfo, RunQuery
 from tests.golden.traces import FOLDER
-from tests.support.harness import FakeModel, catalog, complete_run
+from tests.support.harness import FakeModel, Lone, catalog, complete_run
 from ui.api.client import HttpConductor
 
 TASK = {'task': 'Compare tea and coffee'}
@@ -95,6 +95,20 @@ async def test_a_run_is_started_watched_and_read(conductor: Conductor, here: Con
         guard.source, guard.dest, guard.name, document, steps[3].event
     )
     assert explanations.of(guard.source, guard.dest, guard.name, document, steps[3].event) == expected
+
+
+async def test_a_result_has_the_memory_of_a_pattern_that_only_the_server_has(url: str):
+    async with HttpConductor(url) as conductor:
+        result = await (await conductor.start('pipeline', TASK)).result()
+    assert result.status is Status.DONE
+    assert result.memory.task == TASK['task']
+    assert result.memory.model_dump()['messages']
+
+
+async def test_a_result_has_the_memory_of_the_class_that_was_started(url: str):
+    async with HttpConductor(url) as conductor:
+        result = await (await conductor.start(Lone)).result()
+    assert type(result.memory) is Lone.Memory
 
 
 @pytest.mark.parametrize(

@@ -18,4 +18,4 @@ async def test_the_client_runs_as_the_readme_shows(url: str, capsys: pytest.Capt
     exec(compile(block.replace('hemicycle.ui', 'ui'), 'README.md', 'exec'), names)
     await names['run_there'](url)  # type: ignore[operator]
     printed = capsys.readouterr().out
-    assert 'Transition(' in printed and 'Outcome(' in printed
+    assert 'Transition(' in printed and 'RunResult(' in printed

@@ -1,8 +1,12 @@
 """The public interface: every name exported by the engine is exported on purpose."""
 
 import importlib
+import inspect
 
 import pytest
+
+from engine import Conductor
+from tests.tree import ROOT
 
 PUBLIC = {
     'engine': (
@@ -53,8 +57,37 @@ PUBLIC = {
         'Resolution Sandbox SuiteResult Workspace Workspaces apply_hunks close_folders format_patch '
         'is_own_work open_folders split_hunks'
     ),
+    'engine.acp': ('AGENT_PREFIX AgentHealth AgentInfo ExternalAgents'),
+    'engine.configuration': ('ConfigFile Configuration RetentionSection load_configuration parse_size'),
+    'engine.history.comparison': (
+        'Comparison Divergence GuardDifference JsonDifference Row RunStats align compare count_run '
+        'json_differences'
+    ),
+    'engine.history.traces': ('attributes'),
+    'engine.patterns.pipeline': ('AgentOrchestrator Pipeline'),
+    'engine.patterns.supervisor': ('Supervisor'),
+    'storage': (
+        'AlreadyServed BackupInfo CopyInfo FileLocks Settings SqlJournal copy_database incomplete_runs '
+        'inspect_database open_journal read_backup write_backup'
+    ),
     'engine.models.scripted': ('QuickLoader Sample has_scenario scenarios'),
 }
+
+
+def test_every_package_with_public_names_is_listed() -> None:
+    packages = [
+        '.'.join(init.relative_to(ROOT).parent.parts)
+        for init in sorted([*ROOT.glob('engine/**/__init__.py'), *ROOT.glob('storage/**/__init__.py')])
+        if '__all__' in init.read_text('utf-8')
+    ]
+    assert packages == sorted(PUBLIC)
+
+
+@pytest.mark.parametrize('method', ['start', 'send', 'pause', 'runs', 'fork', 'info', 'delete', 'check'])
+def test_the_conductors_methods_are_documented_on_its_class(method: str) -> None:
+    found = getattr(Conductor, method)
+    assert inspect.getdoc(found)
+    assert 'self' in inspect.signature(found).parameters
 
 
 @pytest.mark.parametrize('door', PUBLIC)

@@ -66,7 +66,7 @@ class HttpConductor:
 
     Args:
         url: the server's address, as a browser opens it.
-        catalog: the patterns' code, for result types and explanations of guards.
+        catalog: the patterns' code, for the types of results and explanations of guards; see `RunResult`.
         patience: seconds for which requests are retried while the server does not answer.
         transport: carries the requests instead of the network.
         headers: sent with each request, such as a token.
@@ -143,6 +143,8 @@ class HttpConductor:
         **values: Any,
     ) -> RunHandle:
         """Start a run on the server; see `Conductor.start`. Raises `EngineError`."""
+        if isinstance(pattern, type):
+            self.catalog.add(pattern)
         body = {
             'pattern': pattern if isinstance(pattern, str) else pattern.name,
             'parameters': {**(parameters or {}), **values},

@@ -138,6 +138,12 @@ COMMANDS = {
         'history.audit:audit',
         "Fire a run's recorded events through a fresh chart, and compare every step with the recorded one.",
     ),
+    'edit': Command(
+        'Organize',
+        'history.annotate:edit',
+        'Change title, tags and note of runs, and who can see them.',
+        'EDIT',
+    ),
     'note': Command(
         'Organize',
         'history.annotate:note',

@@ -64,6 +64,9 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
     tags: Annotated[
         list[str] | None, typer.Option('--tag', help='Tag of the run. Repeatable.', show_default=False)
     ] = None,
+    private: Annotated[
+        bool, typer.Option('--private', help='Only its author and administrators can see it.')
+    ] = False,
     seed: Annotated[int, typer.Option(help='Random seed of the simulated model.')] = 0,
     models: Annotated[
         list[str] | None,
@@ -178,6 +181,7 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
                 'parameters': values,
                 'title': title,
                 'tags': tags or [],
+                'private': private,
                 'seed': seed,
                 'budget': Budget(tokens=budget_tokens, cost=budget_cost, seconds=budget_seconds),
                 'models': by_role,

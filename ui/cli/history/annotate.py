@@ -1,22 +1,30 @@
-"""hemicycle note, star, pin and winner: people's annotations of runs and steps."""
+"""hemicycle edit, note, star, pin and winner: people's annotations of runs and steps."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from engine import Conductor, InvalidInput
-from engine.records import Note, RunId
+from engine.records import MAX_NOTE, Annotation, Note, RunId, RunInfo
 from ui.cli.options import AsJson, Database, RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time
 from ui.cli.session import Listing, find_run, open_reader, settings_of, storage_of
 from ui.formatting.safe_text import strip_control
 
+T = TypeVar('T')
+EDIT = """Examples:
+
+```
+hemicycle edit last --title "The second attempt" --note "Slower, but it cites its sources."
+hemicycle edit 3f9 81c --tag nightly --untag draft
+hemicycle edit last --private
+```"""
 NOTE = """Examples:
 
 ```
@@ -49,7 +57,82 @@ RunNames = Annotated[
     list[str],
     typer.Argument(metavar='RUN...', help='Ids, unique prefixes of them, or `last`.', show_default=False),
 ]
+MAX_TITLE, MAX_TAGS = 200, 20
 Off = Annotated[bool, typer.Option('--off', help='Remove the mark again.')]
+
+
+def edit(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    runs: RunNames,
+    title: Annotated[
+        str | None, typer.Option(metavar='TEXT', help='Name shown in lists.', show_default=False)
+    ] = None,
+    tags: Annotated[
+        list[str] | None, typer.Option('--tag', help='Add this tag. Repeatable.', show_default=False)
+    ] = None,
+    untag: Annotated[
+        list[str] | None,
+        typer.Option('--untag', metavar='TAG', help='Remove this tag. Repeatable.', show_default=False),
+    ] = None,
+    note: Annotated[
+        str | None,
+        typer.Option(metavar='TEXT', help='A note on the run; "" removes it.', show_default=False),
+    ] = None,
+    private: Annotated[
+        bool | None,
+        typer.Option(help='Whether only its author and administrators can see it.', show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """Change title, tags and note of runs, and who can see them.
+
+    What is not given stays as it is. Works while a server is running.
+    """
+    given = _details(title, note, private)
+    if not (given or tags or untag):
+        options = '--title, --tag, --untag, --note, --private or --no-private'
+        raise InvalidInput({'edit': f'give what to change: {options}'})
+
+    async def change(conductor: Conductor, run: RunId) -> RunInfo:
+        before = (await conductor.info(run)).tags
+        if len(runs) == 1 and (unknown := [tag for tag in untag or () if tag not in before]):
+            listed = ', '.join(before) or 'none'
+            raise InvalidInput({'--untag': f'the run has no tag {unknown[0]!r}; it has: {listed}'})
+        if tags or untag:
+            given['tags'] = _change_tags(before, tags or (), untag or ())
+        return await conductor.annotate(run, **given)
+
+    for info in asyncio.run(change_runs(context, database, runs, change)):
+        if as_json:
+            print_json(**asdict(info))
+
+
+def _details(title: str | None, note: str | None, private: bool | None) -> Annotation:
+    """Return the details that were given. Raises `InvalidInput`."""
+    given = Annotation()
+    if title is not None:
+        given['title'] = title.strip()
+        if not 1 <= len(given['title']) <= MAX_TITLE:
+            raise InvalidInput({'--title': f'must have 1 to {MAX_TITLE} characters'})
+    if note is not None:
+        given['note'] = note.strip()
+        if len(given['note']) > MAX_NOTE:
+            raise InvalidInput({'--note': f'must have at most {MAX_NOTE:,} characters'})
+    if private is not None:
+        given['private'] = private
+    return given
+
+
+def _change_tags(before: Sequence[str], add: Sequence[str], remove: Sequence[str]) -> list[str]:
+    """Return a run's new tags. Raises `InvalidInput`."""
+    added = [tag.strip() for tag in add]
+    if not all(added):
+        raise InvalidInput({'--tag': 'must not be empty'})
+    tags = [tag for tag in dict.fromkeys([*before, *added]) if tag not in remove]
+    if len(tags) > MAX_TAGS:
+        raise InvalidInput({'--tag': f'a run can have at most {MAX_TAGS} tags'})
+    return tags
 
 
 def note(  # noqa: PLR0913  (its arguments are the command's)
@@ -117,11 +200,10 @@ async def change_runs(
     context: typer.Context,
     database: str,
     names: list[str],
-    change: Callable[[Conductor, RunId], Awaitable[object]],
+    change: Callable[[Conductor, RunId], Awaitable[T]],
     place: Listing = 'list',
-) -> None:
+) -> list[T]:
     """Find all of the named runs, then change each. Raises `UnknownRun`, `InvalidInput` before any change."""
     async with open_reader(storage_of(context), settings_of(database)) as conductor:
         found = [await find_run(conductor, name, place) for name in names]
-        for run in found:
-            await change(conductor, run)
+        return [await change(conductor, run) for run in found]

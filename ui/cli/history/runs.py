@@ -125,7 +125,7 @@ def _print(page: RunPage) -> None:
 
 
 def _row(info: RunInfo) -> tuple[Text | str, ...]:
-    marks = [word for word in ('starred', 'pinned') if getattr(info, word)]
+    marks = [word for word in ('starred', 'pinned', 'private') if getattr(info, word)]
     title = Text(one_line(info.title, 200))
     if marks:
         title.append(f'  ({", ".join(marks)})', style='yellow')

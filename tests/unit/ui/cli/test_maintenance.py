@@ -1,4 +1,4 @@
-"""The commands that keep and delete runs: note, star, pin, delete, restore, purge, retain."""
+"""The commands that keep and delete runs: edit, note, star, pin, delete, restore, purge, retain."""
 
 import json
 from pathlib import Path
@@ -106,3 +106,58 @@ def test_retention_previews_deletions(hemicycle: Hemicycle, tmp_path: Path) -> N
 def test_an_invalid_policy_is_named(hemicycle: Hemicycle, tmp_path: Path) -> None:
     (tmp_path / 'endpoints.toml').write_text('[retention]\nruns = 0\n')
     assert 'retention.runs' in invoke(hemicycle, 'retain', code=2)
+
+
+def test_title_tags_and_note_of_a_run_are_edited(hemicycle: Hemicycle) -> None:
+    (run,) = list_runs(hemicycle)
+    details = (
+        '--untag',
+        'demo',
+        '--title',
+        ' A fine run ',
+        '--tag',
+        'nightly',
+        '--tag',
+        'draft',
+        '--note',
+        'slow',
+    )
+    edited = json.loads(invoke(hemicycle, 'edit', 'last', *details, '--json'))
+    assert (edited['id'], edited['title'], edited['note']) == (run, 'A fine run', 'slow')
+    assert sorted(edited['tags']) == ['draft', 'nightly'] and not edited['private']
+    invoke(hemicycle, 'edit', run[:6], '--tag', 'nightly', '--untag', 'draft', '--note', '', '--private')
+    assert list_runs(hemicycle, '--tag', 'nightly') == [run] and list_runs(hemicycle, '--tag', 'draft') == []
+    kept = json.loads(invoke(hemicycle, 'runs', '--json'))
+    assert (kept['title'], kept['note'], kept['private']) == ('A fine run', '', True)
+    assert '(private)' in invoke(hemicycle, 'runs')
+    invoke(hemicycle, 'edit', run, '--no-private')
+    assert '(private)' not in invoke(hemicycle, 'runs')
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'problem'),
+    [
+        ((), 'give what to change: --title, --tag'),
+        (('--title', ' '), '--title: must have 1 to 200 characters'),
+        (('--note', 'x' * 10_001), '--note: must have at most 10,000 characters'),
+        (('--untag', 'nothing'), "--untag: the run has no tag 'nothing'; it has: demo"),
+        (('--tag', ' '), '--tag: must not be empty'),
+        (tuple(f'--tag={number}' for number in range(21)), '--tag: a run can have at most 20 tags'),
+    ],
+)
+def test_an_invalid_edit_is_refused(hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str) -> None:
+    before = invoke(hemicycle, 'runs', '--json')
+    assert problem in invoke(hemicycle, 'edit', 'last', *arguments, code=2)
+    assert invoke(hemicycle, 'runs', '--json') == before
+
+
+def test_a_tag_is_removed_from_those_of_several_runs_that_have_it(hemicycle: Hemicycle) -> None:
+    assert hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '--tag', 'draft').exit_code == 4
+    both = list_runs(hemicycle)
+    invoke(hemicycle, 'edit', *both, '--untag', 'draft', '--tag', 'reviewed')
+    assert list_runs(hemicycle, '--tag', 'reviewed') == both and list_runs(hemicycle, '--tag', 'draft') == []
+
+
+def test_a_run_starts_as_private(hemicycle: Hemicycle) -> None:
+    invoke(hemicycle, 'run', 'asking', '--patterns', str(hemicycle.patterns), '--private', code=4)
+    assert hemicycle.newest().private

@@ -7,7 +7,7 @@ from ui.access.permissions import METHOD_ROLES
 from ui.cli.commands import COMMANDS
 
 COMMAND_OF = {
-    'annotate': 'star',
+    'annotate': 'edit',
     'cancel': 'send',
     'catalog.mcp.sign_in': 'sign-in',
     'catalog.mcp.test': 'doctor',

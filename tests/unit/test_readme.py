@@ -1,8 +1,15 @@
 """Examples in the README and the guides: their Python code runs unchanged."""
 
+import base64
+import inspect
+import json
 import re
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from standardwebhooks import Webhook
 
 from engine import Catalog, Conductor, Pattern, Status
 from tests.tree import ROOT
@@ -85,3 +92,47 @@ def test_an_agent_is_a_node_of_langgraph_and_a_pipeline_runs_in_one_call(capsys,
     assert names['found']['research']
     assert names['state'].status == 'COMPLETE'
     assert names['state'].analysis in capsys.readouterr().out
+
+
+def define_function(marker: str) -> Callable[..., Coroutine[Any, Any, None]]:
+    """Return the function of the example that contains the marker."""
+    (block,) = (block for block in BLOCKS if marker in block)
+    names: dict[str, Any] = {'__name__': 'readme'}
+    exec(compile(block.replace('hemicycle.engine', 'engine'), 'guide.md', 'exec'), names)
+    (function,) = (value for value in names.values() if inspect.iscoroutinefunction(value))
+    return function
+
+
+async def test_a_run_started_paused_is_stepped(capsys, monkeypatch):
+    monkeypatch.setenv('HEMICYCLE_PACE', '0')
+    async with Conductor() as conductor:
+        await define_function('async def debug(')(conductor)
+    assert 'memory.iteration >= 1' in capsys.readouterr().out
+
+
+async def test_an_agent_returns_a_job_with_its_answer(capsys, monkeypatch):
+    monkeypatch.setenv('HEMICYCLE_PACE', '0')
+    await define_function('async def post(')()
+    assert 'small tools' in capsys.readouterr().out
+
+
+def test_a_webhook_is_verified_as_the_guide_shows(capsys):
+    (block,) = (block for block in BLOCKS if 'standardwebhooks' in block)
+    secret, now = f'whsec_{base64.b64encode(bytes(24)).decode()}', datetime.now(UTC)
+    body = json.dumps({'type': 'run.ended', 'data': {'run': 'r1', 'url': 'http://here/runs/r1'}})
+    signature = Webhook(secret).sign('m1', now, body)
+    headers = {
+        'webhook-id': 'm1', 'webhook-timestamp': str(int(now.timestamp())), 'webhook-signature': signature
+    }  # fmt: skip
+    exec(compile(block, 'inbox.md', 'exec'), {'secret': secret, 'body': body, 'headers': headers})
+    assert capsys.readouterr().out == 'run.ended r1 http://here/runs/r1\n'
+
+
+def test_no_example_is_left_untested():
+    """Each block of Python is run by a test here, or by the one of the client (`tests/contract`)."""
+    tested = [
+        'asyncio.run', 'HttpConductor', 'async def debug(', 'async def post(', 'standardwebhooks',
+        'class Panel', 'class Debate', 'class CheckedPipeline', 'class Newsroom', 'StateGraph(TaskState)',
+        'AgentOrchestrator().process(',
+    ]  # fmt: skip
+    assert [block for block in BLOCKS if not any(mark in block for mark in tested)] == []

@@ -24,14 +24,14 @@ from engine.history.forks.fork_records import (
     origin_of,
 )
 from engine.history.forks.regression_tests import RegressionResult, RegressionTest
-from engine.history.merging import RESULT, Mergeable, Pick, merge_message
+from engine.history.merging import COMPOSED_AGENT, Mergeable, Pick, merge_message
 from engine.history.path_statistics import merge_shapes
 from engine.history.retention import CleanupResult, DiskUsage, folder_bytes
 from engine.history.run_reader import RunReader
 
 __all__ = [
+    'COMPOSED_AGENT',
     'OWN',
-    'RESULT',
     'AcceptedEvent',
     'CleanupResult',
     'Comparison',

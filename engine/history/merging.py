@@ -24,7 +24,7 @@ from engine.workspace.sandbox.test_run import SuiteResult, run_test_suite
 from engine.workspace.workspace import Workspace
 from engine.workspace.workspaces import Workspaces
 
-RESULT = 'the result'
+COMPOSED_AGENT = 'the result'
 """The folder where a result is composed; it belongs to no agent."""
 
 
@@ -109,22 +109,22 @@ class RunMerging:
         """Compose a result from the files of several agents, or from some of their changes.
 
         Returns:
-            `found` with an additional folder, `RESULT`, which becomes the best.
+            `found` with an additional folder, `COMPOSED_AGENT`, which becomes the best.
 
         Raises:
             InvalidInput: there is no such agent, file or change.
             WorkspaceError
         """
         start = next((found.folders[pick.agent][0] for pick in picks if pick.agent in found.folders), '')
-        place = self._workspaces.of(found.run.id, RESULT)
+        place = self._workspaces.of(found.run.id, COMPOSED_AGENT)
         await (place.restore(start) if start else place.make())
         for agent in dict.fromkeys(pick.agent for pick in picks):
             changes = {change.path: change for change in await self.changes(found, agent)}
             for pick in picks:
                 if pick.agent == agent:
                     await self._apply_pick(found, pick, changes.get(pick.path), place)
-        folders = {**found.folders, RESULT: (start, await place.snapshot())}
-        return replace(found, folders=folders, best=RESULT)
+        folders = {**found.folders, COMPOSED_AGENT: (start, await place.snapshot())}
+        return replace(found, folders=folders, best=COMPOSED_AGENT)
 
     async def _apply_pick(
         self, found: Mergeable, pick: Pick, change: FileChange | None, place: Workspace

@@ -12,7 +12,7 @@ import pytest
 from engine import Conductor, InvalidInput
 from engine.errors import UnknownRun, WorkspaceError
 from engine.history import Pick
-from engine.history.merging import RESULT
+from engine.history.merging import COMPOSED_AGENT
 from engine.journal import MemoryJournal
 from engine.records import RunId
 from engine.workspace.git.merge import Resolution
@@ -49,7 +49,7 @@ async def test_a_result_is_composed_tested_and_merged(conductor: Conductor, run:
     with pytest.raises(InvalidInput, match='has 2 changes'):
         await merging.compose(found, [Pick(path='a.txt', agent='one', hunks=(2,))])
     made = await merging.compose(found, [Pick(path='a.txt', agent='one', hunks=(0,))])
-    assert made.best == RESULT
+    assert made.best == COMPOSED_AGENT
     look = await merging.preview(made)
     assert (look.branch, look.paths, look.conflicts) == ('main', ('a.txt',), ())
     assert '+three' in look.patch and '+late' not in look.patch

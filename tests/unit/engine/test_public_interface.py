@@ -16,8 +16,8 @@ PUBLIC = {
     ),
     'engine.agents': ('AgentInfo Check Criteria Evidence RoleAssignment Scratch ToolTrial agents_of'),
     'engine.history': (
-        'AcceptedEvent CleanupResult Comparison CostEstimate DiskUsage Divergence ForkOverrides '
-        'GuardDifference Imported JsonDifference Kind LineageNode Mergeable OWN Pick RESULT Redaction '
+        'AcceptedEvent COMPOSED_AGENT CleanupResult Comparison CostEstimate DiskUsage Divergence '
+        'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode Mergeable OWN Pick Redaction '
         'RegressionResult RegressionTest Row RunReader RunStats StepSource align folder_bytes '
         'json_differences lineage_tree merge_message merge_shapes open_question origin_of program_version'
     ),

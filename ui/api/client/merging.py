@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.errors import InvalidInput
-from engine.history import RESULT, Mergeable, Pick
+from engine.history import COMPOSED_AGENT, Mergeable, Pick
 from engine.records import RunId
 from engine.workspace import FileChange, MergePreview, Resolution, SuiteResult, is_own_work
 from ui.api.client.connection import Connection
@@ -80,7 +80,8 @@ class RemoteMerging:
 def _whose(found: Mergeable, agent: str) -> dict[str, Any]:
     """Name the agent whose work to use; a composed result is identified only by its snapshots."""
     name = agent or found.best
-    return {'agent': name, **({'result': list(found.folders[RESULT])} if name == RESULT else {})}
+    composed = {'result': list(found.folders[name])} if name == COMPOSED_AGENT else {}
+    return {'agent': name, **composed}
 
 
 def _merge_options(resolutions: Mapping[str, Resolution] | None, only: Sequence[str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from engine import Conductor
 from engine.errors import WorkspaceError
-from engine.history import RESULT, Mergeable, Pick
+from engine.history import COMPOSED_AGENT, Mergeable, Pick
 from engine.records import RunId, RunInfo
 from engine.workspace import MergePreview, Resolution, SuiteResult
 from ui.api.dependencies import Engine, RequestBody, Run
@@ -37,7 +37,8 @@ class WorkSource(RequestBody):
     agent: Name = Field('', description='The agent; by default the one with the best work.')
     result: tuple[Start, End] | None = Field(
         None,
-        description=f'The two snapshots of `{RESULT}` that `compose` returned, to use that work instead.',
+        description=f'The two snapshots of `{COMPOSED_AGENT}` that `compose` returned, to use that work'
+        ' instead.',
     )
 
 
@@ -127,7 +128,7 @@ async def _find(conductor: Conductor, run: str, wanted: WorkSource) -> Mergeable
     found = await conductor.merging.mergeable(RunId(run))
     if wanted.result is None:
         return found
-    return replace(found, folders={**found.folders, RESULT: wanted.result}, best=RESULT)
+    return replace(found, folders={**found.folders, COMPOSED_AGENT: wanted.result}, best=COMPOSED_AGENT)
 
 
 async def _preview(conductor: Conductor, found: Mergeable, wanted: PreviewRequest) -> MergePreview:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from engine.records.frozen import FrozenModel
 from engine.statechart.memory import Memory
+from engine.workspace.sandbox.junit import format_counts
 
 
 class FailedTest(FrozenModel):
@@ -33,19 +34,23 @@ class Suite(FrozenModel):
     @property
     def ok(self) -> bool:
         """Whether there are tests and all passed; a skipped test proves nothing."""
-        return not self.problem and self.passed > 0 and self.failed + self.errors + self.skipped == 0
+        return not self.problem and self.passed > 0 and not self.broken
+
+    @property
+    def broken(self) -> int:
+        """The number of tests that did not pass."""
+        return self.failed + self.errors + self.skipped
 
     @property
     def line(self) -> str:
-        """The counts, such as `40 passed, 2 failed`."""
+        """The outcome, such as `40 passed, 2 failed`."""
+        return self.describe()
+
+    def describe(self, grouping: str = '') -> str:
+        """Return the outcome in words; `grouping` separates thousands."""
         if not self.counted:
             return f'the test command {"succeeded" if self.ok else "failed"}; it reported no tests'
-        counts = (
-            f'{getattr(self, name)} {name}'
-            for name in ('passed', 'failed', 'errors', 'skipped')
-            if getattr(self, name)
-        )
-        return self.problem or ', '.join(counts) or 'no test was found'
+        return self.problem or format_counts(self, grouping) or 'no test was found'
 
 
 class Evidence(FrozenModel):

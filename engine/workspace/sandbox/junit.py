@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 from xml.etree import ElementTree
 
 MAX_DETAIL = 1_500
@@ -31,16 +32,7 @@ class Report:
     @property
     def line(self) -> str:
         """The counts: `12 passed, 1 failed in 0.4 s`."""
-        counts = {
-            'passed': self.passed,
-            'failed': self.failed,
-            'errors': self.errors,
-            'skipped': self.skipped,
-        }
-        outcome = (
-            ', '.join(f'{count} {name}' for name, count in counts.items() if count) or 'no tests were found'
-        )
-        return f'{outcome} in {self.seconds:.1f} s'
+        return f'{format_counts(self) or "no tests were found"} in {self.seconds:.1f} s'
 
     @property
     def text(self) -> str:
@@ -48,6 +40,37 @@ class Report:
         shown = [f'{failure.name}\n{failure.detail}' for failure in self.failures[:MAX_FAILURES]]
         more = len(self.failures) - MAX_FAILURES
         return '\n\n'.join([self.line, *shown, *([f'and {more} more'] if more > 0 else [])])
+
+
+class Counted(Protocol):
+    """Tests, counted by their outcome."""
+
+    @property
+    def passed(self) -> int:
+        """How many passed."""
+
+    @property
+    def failed(self) -> int:
+        """How many failed."""
+
+    @property
+    def errors(self) -> int:
+        """How many could not be run."""
+
+    @property
+    def skipped(self) -> int:
+        """How many were skipped."""
+
+
+def format_counts(tests: Counted, grouping: str = '') -> str:
+    """Return the counts, such as `40 passed, 2 failed`; '' without tests. `grouping` separates thousands."""
+    counts = {
+        'passed': tests.passed,
+        'failed': tests.failed,
+        'errors': tests.errors,
+        'skipped': tests.skipped,
+    }
+    return ', '.join(f'{count:{grouping}} {name}' for name, count in counts.items() if count)
 
 
 def parse_junit(xml: str) -> Report | None:

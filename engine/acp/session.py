@@ -1,4 +1,4 @@
-"""One session with an external agent: started or resumed, prompted, followed and killed."""
+"""One session with an external agent: started or resumed, in its mode, prompted, followed and killed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from acp.client.connection import ClientSideConnection
 from engine.acp.client import AgentClient, agent_root
 from engine.acp.error_mapping import AUTH, turn_error
 from engine.acp.known_agents import ExternalAgent
-from engine.acp.modes import set_mode
 from engine.acp.process import AgentProcess
 from engine.acp.turn import Call, Piece
 from engine.acp.usage import TurnUsage, reported_usage
@@ -32,6 +31,10 @@ SETTLE_SECONDS = 0.3
 """Seconds after which a running call is shown as such; until then it may still ask for permission."""
 CLOSE_SECONDS = 2.0
 Stream = Callable[[str, Literal['text', 'reasoning']], None]
+
+
+OPTION = 'mode'
+"""The id or the category of the option with which newer agents offer their modes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,3 +350,62 @@ def _version() -> str:
         return version('hemicycle')
     except PackageNotFoundError:
         return '0'
+
+
+async def set_mode(
+    connection: ClientSideConnection,
+    session: str,
+    opened: schema.NewSessionResponse | schema.LoadSessionResponse | None,
+    agent: ExternalAgent,
+    approvals: Approvals,
+) -> None:
+    """Set the mode in which an agent asks for the approvals; some start in another.
+
+    Args:
+        connection: the connection to it.
+        session: the session's id.
+        opened: the answer when the session began or was resumed.
+        agent: names the mode.
+        approvals: what waits for a person.
+
+    Raises:
+        ModelError: it does not offer the configured mode, or offers none that is known to ask for the
+            approvals.
+    """
+    wanted = agent.mode_for(approvals)
+    option = _option(opened)
+    if opened and opened.modes:
+        now, offered = opened.modes.current_mode_id, [mode.id for mode in opened.modes.available_modes]
+    elif option:
+        now, offered = option.current_value, _values(option)
+    else:
+        now, offered = '', []
+    if wanted in ('', now):
+        return
+    if wanted not in offered:
+        if agent.mode or (offered and approvals != 'none'):
+            has = f'it has {", ".join(offered)}' if offered else 'it has none'
+            hint = '' if agent.mode else f'; choose one as mode in [agents.{agent.name}]'
+            raise ModelError(f'mode: it has no mode {wanted!r}; {has}{hint}', kind='bad request')
+        log.info('%s has no mode %s', agent.name, wanted)
+    elif opened and opened.modes:
+        await connection.set_session_mode(session_id=session, mode_id=wanted)
+    elif option:
+        await connection.set_config_option(session_id=session, config_id=option.id, value=wanted)
+
+
+def _option(
+    opened: schema.NewSessionResponse | schema.LoadSessionResponse | None,
+) -> schema.SessionConfigOptionSelect | None:
+    for option in (opened.config_options if opened else None) or []:
+        if isinstance(option, schema.SessionConfigOptionSelect) and OPTION in (option.category, option.id):
+            return option
+    return None
+
+
+def _values(option: schema.SessionConfigOptionSelect) -> list[str]:
+    found: list[str] = []
+    for item in option.options:
+        group = item.options if isinstance(item, schema.SessionConfigSelectGroup) else [item]
+        found += [choice.value for choice in group]
+    return found

@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from engine.acp.config import AgentSection
-from engine.acp.known_agents import ExternalAgent
+from engine.acp.known_agents import AgentSection, ExternalAgent
 from engine.errors import EngineError
 from engine.journal.retention_policy import Retention
 from engine.models.effort import EFFORT_SYNTAX, is_effort

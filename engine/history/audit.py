@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from engine.errors import Diverged, EngineError
 from engine.journal.projection import Fold
 from engine.records import CONTROL, Change, GuardResult, RunId, StatePath, Transition
-from engine.records.json_pointer import split_pointer
+from engine.records.document import split_pointer
 from engine.records.jsonable import shorten
 from engine.statechart.chart import Chart, Microstep
 from engine.statechart.pattern import Pattern

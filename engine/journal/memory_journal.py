@@ -10,9 +10,8 @@ from operator import add
 from typing import Any, Unpack
 
 from engine.errors import EntryChanged, JournalConflict, StaleOwner, UnknownNote, UnknownRun
-from engine.journal.path_aggregate import aggregate, matches_path
+from engine.journal.memory_queries import aggregate, in_order, matches, matches_path, rank
 from engine.journal.protocol import RESERVATION_SECONDS, Entry, EntryQuery, Reservation, WholeRun
-from engine.journal.run_filter import in_order, matches, rank
 from engine.records import (
     RULES,
     Annotation,

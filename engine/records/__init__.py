@@ -3,6 +3,7 @@
 from engine.records.artifact import Artifact, Criterion
 from engine.records.breakpoint import Breakpoint
 from engine.records.budget import Budget, Gauge
+from engine.records.document import escape_token, resolve_pointer, split_pointer
 from engine.records.events import (
     ANSWER,
     CONTROL,
@@ -21,7 +22,6 @@ from engine.records.events import (
     View,
 )
 from engine.records.fault import Fault
-from engine.records.json_pointer import escape_token, resolve_pointer, split_pointer
 from engine.records.jsonable import clip
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic

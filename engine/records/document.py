@@ -10,9 +10,39 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from engine.errors import JournalDamaged
 from engine.records.events import Change, Snapshot
-from engine.records.json_pointer import split_pointer
+
+LONG = 500
+"""Number of items from which a list counts as long."""
+TAILS = 'tails'
+"""In a snapshot's state: by memory field, the index from which the snapshot has the items of a long list, and
+these items. Those before are in earlier snapshots of the run."""
+
+
+def escape_token(key: Any) -> str:
+    """Escape a dictionary key for use as one token of a pointer."""
+    text = key if isinstance(key, str) else next(iter(to_jsonable_python({key: None})))
+    return str(text).replace('~', '~0').replace('/', '~1')
+
+
+def split_pointer(pointer: str) -> list[str]:
+    """Return the pointer's tokens, unescaped; none for the whole document."""
+    parts = pointer.split('/')[1:]
+    return [part.replace('~1', '/').replace('~0', '~') for part in parts] if '~' in pointer else parts
+
+
+def resolve_pointer(document: Any, parts: Iterable[str], missing: Any = None) -> Any:
+    """Return the value at the pointer's tokens, or `missing` if there is none."""
+    for part in parts:
+        try:
+            document = document[int(part)] if isinstance(document, list) else document[part]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return missing
+    return document
+
 
 Fresh = dict[int, Any]
 """Lists and dicts not shared with anyone yet, by identity: these may be modified in place."""
@@ -93,12 +123,6 @@ def deep_copy(value: Any) -> Any:
         return {key: deep_copy(item) for key, item in value.items()}
     return [deep_copy(item) for item in value] if isinstance(value, list) else value
 
-
-LONG = 500
-"""Number of items from which a list counts as long."""
-TAILS = 'tails'
-"""In a snapshot's state: by memory field, the index from which the snapshot has the items of a long list, and
-these items. Those before are in earlier snapshots of the run."""
 
 Read = Callable[[], list[Any]]
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr
 from pydantic_core import to_jsonable_python
 
 from engine.records import Change
-from engine.records.json_pointer import escape_token
+from engine.records.document import escape_token
 
 Capture = Callable[[Any], Callable[[], Any]]
 """Returns a function that copies the value later, as it is now."""

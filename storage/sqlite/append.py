@@ -6,21 +6,48 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sqlalchemy import Executable, bindparam, insert, select, update
+from sqlalchemy.dialects import sqlite
+from sqlalchemy.sql.elements import ClauseElement
+
 from engine.errors import EngineError, JournalConflict, JournalError, StaleOwner, UnknownRun
 from engine.records import RunInfo, Snapshot, Transition
 from storage.codec import Codec, Text
-from storage.rows import budget_text, usage_values
-from storage.sqlite.statements import (
-    ADVANCE,
-    ADVANCE_KNOWN,
-    EPOCH,
-    INSERT_SNAPSHOT,
-    INSERT_STEP,
-    UPDATE_STATUS,
-)
+from storage.rows import RUN, STEP, STORED, USAGE, budget_text, usage_values
 
 SHORT = 32_768
 """Bytes of JSON that are compressed and written in well under a millisecond."""
+
+
+def _text(statement: ClauseElement | Executable) -> str:
+    """Compile a statement once: SQLAlchemy's execution takes several times as long as the insert itself.
+
+    The driver gets these texts, with parameters in table order.
+    """
+    assert isinstance(statement, ClauseElement)
+    return str(statement.compile(dialect=sqlite.dialect(paramstyle='qmark')))
+
+
+INSERT_STEP = _text(insert(STEP))
+INSERT_SNAPSHOT = _text(insert(STORED).prefix_with('OR REPLACE'))
+
+EPOCH = _text(select(RUN.c.epoch).where(RUN.c.id == bindparam('id')))
+_ADVANCE = (
+    update(RUN)
+    .where(RUN.c.id == bindparam('key'), RUN.c.epoch == bindparam('owned'), RUN.c.seq == bindparam('before'))
+    .values({name: bindparam(name) for name in ('updated', 'seq', *USAGE)})
+    .values(bytes=RUN.c.bytes + bindparam('more'))
+)
+ADVANCE = _text(_ADVANCE.returning(RUN.c.number, RUN.c.status, RUN.c.error, RUN.c.waiting, RUN.c.budget))
+"""Updates columns that every append changes, none of them indexed. No row if epoch or step mismatch."""
+ADVANCE_KNOWN = _text(_ADVANCE.where(RUN.c.number == bindparam('known')))
+"""The same for a known number: finds the row by it, and returns nothing."""
+UPDATE_STATUS = _text(
+    update(RUN)
+    .where(RUN.c.number == bindparam('key'))
+    .values({name: bindparam(name) for name in ('status', 'error', 'waiting', 'budget')})
+)
+"""Updates columns that only some appends change."""
 
 
 class CachedRow(NamedTuple):

@@ -13,10 +13,9 @@ from engine.errors import EngineError, ModelError
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.sse_reader import DRAIN
 from engine.models.protocol import ModelEvent, ModelRequest, TextPiece
-from engine.models.recording.cassette import Cassette, CassetteMiss, Mode
+from engine.models.recording.cassette import Cassette, CassetteMiss, Mode, describe_nearest
 from engine.models.recording.exchange import number_ids
 from engine.models.recording.recorded_call import RecordedCall
-from engine.models.recording.request_diff import describe_nearest
 from tests.models.reading import Pieces, endpoint, make_request
 from tests.models.speech import OpenAISpeech
 

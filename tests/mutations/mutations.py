@@ -308,14 +308,14 @@ MUTATIONS = (
     ),
     Mutation(
         name='let a stale owner write',
-        module='storage.sqlite.statements',
+        module='storage.sqlite.append',
         before="RUN.c.epoch == bindparam('owned')",
         after="RUN.c.epoch >= bindparam('owned')",
         guards=(f'{JOURNAL}::test_a_stale_owner_writes_nothing',),
     ),
     Mutation(
         name='write a step out of sequence',
-        module='storage.sqlite.statements',
+        module='storage.sqlite.append',
         before="RUN.c.seq == bindparam('before')",
         after="RUN.c.seq <= bindparam('before')",
         guards=(f'{JOURNAL}::test_a_wrong_seq_writes_nothing',),

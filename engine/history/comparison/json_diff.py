@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from engine.records.json_pointer import escape_token
+from engine.records.document import escape_token
 
 MAX_DIFFERENCES = 200
 """Maximum number of differences reported."""

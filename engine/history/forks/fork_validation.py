@@ -10,7 +10,7 @@ from engine.errors import InvalidInput
 from engine.history.forks.fork_records import Beyond, ForkOverrides, StepSource
 from engine.models.effort import EFFORT_SYNTAX, is_effort
 from engine.records import Change, RunInfo
-from engine.records.json_pointer import escape_token
+from engine.records.document import escape_token
 from engine.records.jsonable import to_jsonable
 from engine.records.message import Message
 from engine.records.shape import Shape

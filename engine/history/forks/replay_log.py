@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.history.audit import group_turns
 from engine.records import ANSWER, CONTROL, Event, StatePath, Transition
-from engine.records.json_pointer import split_pointer
+from engine.records.document import split_pointer
 from engine.records.state_path import parent_of
 from engine.tools.question import OpenBatch, Question
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from engine.records.json_pointer import split_pointer
+from engine.records.document import split_pointer
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

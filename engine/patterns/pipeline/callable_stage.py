@@ -1,18 +1,22 @@
-"""Callables as stages: functions of the state, and LangGraph's nodes, Runnables and compiled graphs."""
+"""Callables as stages: functions of the state, LangGraph's nodes, Runnables and compiled graphs."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
-from typing import Any, Protocol, cast
+from threading import Thread
+from typing import Any, Protocol, TypeVar, cast
+from weakref import WeakSet
 
 from pydantic_core import to_jsonable_python
 
 from engine.errors import EngineError, PatternError
 from engine.patterns.pipeline.single_run import HostRun
-from engine.patterns.pipeline.stage_threads import stage_threads
 from engine.patterns.pipeline.task_state import AgentMessage, TaskState
 from engine.records import Event
 from engine.runtime.activity import Activity
@@ -21,6 +25,9 @@ from engine.statechart.decision_cache import CallbackContext
 Process = Callable[[TaskState], TaskState | Mapping[str, Any] | Awaitable[TaskState | Mapping[str, Any]]]
 """Takes the state and returns it, or (as a LangGraph node) a mapping of the fields it changes; sync or
 async."""
+
+
+T = TypeVar('T')
 
 
 class Processor(Protocol):
@@ -200,3 +207,48 @@ def _call(work: Process, state: TaskState) -> Any:
 
 def _is_async(work: Process) -> bool:
     return inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(getattr(work, '__call__', None))  # noqa: B004
+
+
+class StageThreads(ThreadPoolExecutor):
+    """A default executor that runs each call from inside a stage in its own daemon thread.
+
+    Libraries that a stage uses (LangGraph for synchronous nodes) block in the loop's default executor,
+    and Python waits for its threads before it exits.
+    """
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Call in a daemon thread if inside a stage, otherwise as usual."""
+        if not _in_stage.get():
+            return super().submit(fn, *args, **kwargs)
+        future: Future[T] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                result = fn(*args, **kwargs)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        Thread(target=work, name='stage', daemon=True).start()
+        return future
+
+
+_in_stage: ContextVar[bool] = ContextVar('in_stage', default=False)
+_prepared: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
+
+
+@contextmanager
+def stage_threads() -> Iterator[None]:
+    """Prevent calls in the running loop's executor from delaying the end of the process."""
+    loop = asyncio.get_running_loop()
+    if loop not in _prepared:
+        loop.set_default_executor(StageThreads())
+        _prepared.add(loop)
+    token = _in_stage.set(True)
+    try:
+        yield
+    finally:
+        _in_stage.reset(token)

@@ -2,20 +2,123 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self, cast
 
 from pydantic import Field
 
+from engine.agents.spec import Role
 from engine.patterns.form_fields import Form, task_field
-from engine.patterns.pipeline.analyzer import AnalyzerAgent
 from engine.patterns.pipeline.callable_stage import Process, Processor
-from engine.patterns.pipeline.researcher import ResearchAgent
-from engine.patterns.pipeline.reviewer import ReviewerAgent
 from engine.patterns.pipeline.stage import Stage, stage
-from engine.patterns.pipeline.task_state import RULES, TaskState, TaskStatus
+from engine.patterns.pipeline.task_state import RULES, Draft, Review, TaskState, TaskStatus
 from engine.records import Event
+from engine.records.frozen import FrozenModel
 from engine.statechart.edges import edge
 from engine.statechart.pattern import Pattern
+
+
+class Findings(FrozenModel):
+    """The findings of the research."""
+
+    findings: tuple[str, ...] = Field(min_length=1, description='One fact per item, most important first')
+    sources: tuple[str, ...] = Field(default=(), description='The source of each fact')
+    open_questions: tuple[str, ...] = Field(default=(), description='Questions that remain open')
+
+
+class ResearchAgent(Stage):
+    """The first stage."""
+
+    role = Role(
+        name='researcher',
+        title='Researcher',
+        instructions=(
+            'You research a task for an analyst. Collect facts, say where each comes from, and say what you '
+            'could not find out. Keep notes while you work; use the calculator for every number you derive.'
+        ),
+        tools=('notes', 'calculator'),
+    )
+    output = Findings
+
+    def prompt(self, state: TaskState) -> str:
+        """The task itself."""
+        return f'Research this task:\n\n{state.task}'
+
+    def accept(self, state: TaskState, answer: Mapping[str, Any]) -> None:
+        """Store the findings as the research."""
+        found = Findings.model_validate(answer['output'])
+        lines = [f'- {fact}' for fact in found.findings]
+        if found.open_questions:
+            lines += ['', 'Open questions:', *(f'- {question}' for question in found.open_questions)]
+        state.research = '\n'.join(lines)
+        state.sources = found.sources
+        state.note('researcher', 'analyzer', 'findings', state.research)
+
+
+class AnalyzerAgent(Stage):
+    """The second stage; the reviewer sends work back to it."""
+
+    role = Role(
+        name='analyzer',
+        title='Analyzer',
+        instructions=(
+            "You write an analysis in Markdown from a researcher's findings. Answer the task, weigh the "
+            'findings, and come to a conclusion. When a reviewer sends a draft back, answer every comment '
+            'in the next one.'
+        ),
+        tools=('notes', 'calculator'),
+    )
+
+    def prompt(self, state: TaskState) -> str:
+        """The task with the findings and, in a revision, the reviewer's comments."""
+        review = state.review
+        if review is None:
+            return f'Task:\n{state.task}\n\nFindings:\n{state.research}\n\nWrite the analysis.'
+        comments = '\n'.join(
+            f'{number}. {comment}' for number, comment in enumerate(review.comments, start=1)
+        )
+        return (
+            f'The reviewer sent draft {len(state.drafts)} back: {review.summary}\n\n{comments}\n\nRevise it.'
+        )
+
+    def accept(self, state: TaskState, answer: Mapping[str, Any]) -> None:
+        """Store the draft as the next version."""
+        state.analysis = str(answer['text'])
+        answers = state.review.comments if state.review else ()
+        state.drafts.append(Draft(version=len(state.drafts) + 1, text=state.analysis, answers=answers))
+        state.note('analyzer', 'reviewer', 'draft', state.analysis)
+
+
+class ReviewerAgent(Stage):
+    """The last stage."""
+
+    role = Role(
+        name='reviewer',
+        title='Reviewer',
+        instructions=(
+            'You review an analysis for correctness, completeness and clarity against the research it rests '
+            'on. Approve it only when it can be delivered as it is. Otherwise say what must change, one '
+            'demand a comment.'
+        ),
+        tools=('notes',),
+    )
+    output = Review
+
+    def prompt(self, state: TaskState) -> str:
+        """The draft, with the task and the findings it must address."""
+        return (
+            f'Task:\n{state.task}\n\nFindings:\n{state.research}\n\n'
+            f'Draft {len(state.drafts)}:\n{state.analysis}\n\nReview it.'
+        )
+
+    def accept(self, state: TaskState, answer: Mapping[str, Any]) -> None:
+        """Store the verdict."""
+        review = Review.model_validate(answer['output'])
+        state.reviews.append(review)
+        state.approved = review.approved
+        demands = ''.join(f'\n- {comment}' for comment in review.comments)
+        recipient = 'orchestrator' if review.approved else 'analyzer'
+        state.note('reviewer', recipient, 'verdict', f'{review.summary} ({review.score}/100){demands}')
 
 
 def pipeline_states(

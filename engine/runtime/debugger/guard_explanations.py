@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine.records import Event, GuardResult, StatePath
-from engine.records.json_pointer import resolve_pointer, split_pointer
+from engine.records.document import resolve_pointer, split_pointer
 from engine.records.jsonable import shorten
 from engine.records.state_path import parent_of
 from engine.statechart.decision_cache import needs_context
@@ -29,7 +29,7 @@ from typing import get_args
 
 from pydantic import BaseModel
 
-from engine.records.json_pointer import escape_token
+from engine.records.document import escape_token
 
 MAX_VALUES = 6
 """Maximum number of values listed for a guard."""

@@ -24,7 +24,7 @@ from engine.models.scripted.schema_faker import SchemaFaker
 from engine.models.scripted.schema_match import fits
 from engine.models.scripted.topic_extraction import extract_topic
 from engine.patterns.debate.records import Position
-from engine.patterns.pipeline.researcher import Findings
+from engine.patterns.pipeline.pattern import Findings
 from engine.patterns.pipeline.task_state import Review
 from engine.records.message import Message, ToolResult
 

@@ -9,9 +9,7 @@ import pytest
 
 from engine import Conductor, EngineError, InvalidInput, Status
 from engine.errors import ModelError
-from engine.patterns.pipeline.analyzer import AnalyzerAgent
-from engine.patterns.pipeline.researcher import ResearchAgent
-from engine.patterns.pipeline.reviewer import ReviewerAgent
+from engine.patterns.pipeline.pattern import AnalyzerAgent, ResearchAgent, ReviewerAgent
 from engine.patterns.pipeline.task_state import AgentMessage, Draft, Review, TaskState, TaskStatus
 from tests.support.harness import PIPELINE_TASK as TASK
 from tests.support.harness import SAID_KINDS as KINDS

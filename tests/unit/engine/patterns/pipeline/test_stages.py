@@ -13,9 +13,7 @@ from langgraph.types import Command
 
 from engine import Conductor, PatternError, Status
 from engine.patterns.pipeline import Pipeline
-from engine.patterns.pipeline.analyzer import AnalyzerAgent
-from engine.patterns.pipeline.researcher import ResearchAgent
-from engine.patterns.pipeline.reviewer import ReviewerAgent
+from engine.patterns.pipeline.pattern import AnalyzerAgent, ResearchAgent, ReviewerAgent
 from engine.patterns.pipeline.stage import stage
 from engine.patterns.pipeline.task_state import TaskState
 from tests.support.harness import PIPELINE_TASK as TASK

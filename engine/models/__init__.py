@@ -4,7 +4,7 @@ from engine.models.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
 from engine.models.http.call_hooks import CallTiming
 from engine.models.http.endpoint import Endpoint
 from engine.models.http.endpoint_settings import endpoints_file
-from engine.models.protocol import Waiting, candidate_models
+from engine.models.protocol import SCRIPTED, Waiting, candidate_models
 from engine.models.registry import (
     LOCAL_ENDPOINTS,
     PROVIDERS,
@@ -20,6 +20,7 @@ __all__ = [
     'EFFORT_SYNTAX',
     'LOCAL_ENDPOINTS',
     'PROVIDERS',
+    'SCRIPTED',
     'CallTiming',
     'Endpoint',
     'EndpointHealth',

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from engine.models.http.endpoint import Endpoint
 
 
+SCRIPTED = 'scripted'
+"""The name of the simulated model, which answers where no other is chosen."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
     """A tool as presented to a model. `schema` is the JSON schema of its arguments."""
@@ -223,5 +227,5 @@ class Model(Protocol):
 
 def candidate_models(models: Mapping[str, str], role: str) -> tuple[str, ...]:
     """Return a role's models in order of preference; a run separates them with commas."""
-    named = models.get(role) or models.get('') or 'scripted'
+    named = models.get(role) or models.get('') or SCRIPTED
     return tuple(name.strip() for name in named.split(',') if name.strip())

@@ -20,7 +20,7 @@ from engine.catalog import Catalog
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
 from engine.journal.projection import Fold, RunProjection
 from engine.models.effort import EFFORT_SYNTAX, is_effort, role_effort
-from engine.models.protocol import candidate_models
+from engine.models.protocol import SCRIPTED, candidate_models
 from engine.records import (
     CONTROL,
     ENDINGS,
@@ -254,7 +254,7 @@ def check_simulated(services: Services, models: Mapping[str, str]) -> bool:
         raise InvalidInput(unknown)
     check_agents(services, models)
     chosen = {name for role in models for name in candidate_models(models, role)}
-    chosen |= set() if '' in models else {'scripted'} & set(services.models)
+    chosen |= set() if '' in models else {SCRIPTED} & set(services.models)
     return all(services.models[name].simulated for name in chosen)
 
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from engine.errors import InvalidInput
 from engine.history.forks.fork_records import Beyond, ForkOverrides, StepSource
 from engine.models.effort import EFFORT_SYNTAX, is_effort
+from engine.models.protocol import SCRIPTED
 from engine.records import Change, RunInfo
 from engine.records.document import escape_token
 from engine.records.jsonable import to_jsonable
@@ -128,7 +129,7 @@ def apply_overrides(
     effort = {**info.options.get('effort', {}), **variation.effort}
     effort = {role: wanted for role, wanted in effort.items() if wanted}
     if plays == {'simulated'}:
-        models = dict.fromkeys({'', *models}, 'scripted')
+        models = dict.fromkeys({'', *models}, SCRIPTED)
     else:
         check_effort(services, models, effort)
     given: dict[str, Any] = {

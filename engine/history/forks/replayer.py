@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from engine.history.forks.fork_records import ReplayPolicy
 from engine.history.forks.replay_log import Called, RecordedEvent, ReplayLog, waiting_agents
 from engine.journal.projection import RunProjection
+from engine.models.protocol import SCRIPTED
 from engine.records import ANSWER, Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
 from engine.records.state_path import is_active, parent_of, within
 from engine.runtime.replay_source import Treatment
@@ -210,7 +211,7 @@ class Replayer:
     def adapt_info(self, info: RunInfo, path: StatePath, state: RunState) -> RunInfo:
         """Return the run's summary for the work of a state, with the scripted model if it is simulated."""
         return (
-            replace(info, models={'': 'scripted'})
+            replace(info, models={'': SCRIPTED})
             if self.choose_treatment(path, state) == 'simulated'
             else info
         )

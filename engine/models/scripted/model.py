@@ -19,6 +19,7 @@ from engine.models.http import client
 from engine.models.http.endpoint import Endpoint
 from engine.models.http.fake_server import fake_transport
 from engine.models.protocol import (
+    SCRIPTED,
     ArgumentPiece,
     CallStarted,
     Completed,
@@ -60,7 +61,7 @@ class Scripted:
         folder: the scenario folder; defaults to the scenarios bundled with Hemicycle.
     """
 
-    name = 'scripted'
+    name = SCRIPTED
     simulated = True
 
     def __init__(self, pace: float | None = None, folder: Path | None = None) -> None:

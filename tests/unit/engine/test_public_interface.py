@@ -27,7 +27,7 @@ PUBLIC = {
     ),
     'engine.models': (
         'CHARACTERS_A_TOKEN CallTiming EFFORT_LEVELS EFFORT_SYNTAX Endpoint EndpointHealth EndpointInfo '
-        'LOCAL_ENDPOINTS ModelRegistry PROVIDERS Waiting candidate_models endpoints_file is_effort'
+        'LOCAL_ENDPOINTS ModelRegistry PROVIDERS SCRIPTED Waiting candidate_models endpoints_file is_effort'
     ),
     'engine.patterns': (
         'ACTIONS Agent BlogOrchestratorAgent BurnDown CollaborationResult CollaborationState '

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.elements.mixins.value_element import ValueElement
 
-from engine.models import LOCAL_ENDPOINTS, EndpointInfo, ModelRegistry
+from engine.models import LOCAL_ENDPOINTS, SCRIPTED, EndpointInfo, ModelRegistry
 from engine.records import Usage
 from ui.components.elements import Combobox
 from ui.components.forms.control import Control
@@ -20,8 +20,6 @@ from ui.formatting.values import as_sentence, count
 from ui.pages.launch.role_fields import RoleFields
 from ui.web.permission import is_permitted
 
-SCRIPTED = 'scripted'
-"""The default model."""
 ALL = Field(
     name='',
     kind='model',

@@ -9,6 +9,7 @@ from nicegui import app, ui
 
 from engine import EngineError
 from engine.agents import Scratch, ToolTrial
+from engine.models import SCRIPTED
 from engine.tools import Tool
 from ui.components.debounce import create_page_task
 from ui.components.forms.fields import Field
@@ -18,7 +19,6 @@ from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import byte_size, count, short_duration
 from ui.pages.launch.form import RUN_KEYS
 from ui.pages.launch.models import (
-    SCRIPTED,
     SIMULATED,
     ModelControl,
     describe_cost,

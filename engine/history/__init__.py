@@ -26,6 +26,7 @@ from engine.history.forks.fork_records import (
 from engine.history.forks.regression_tests import RegressionResult, RegressionTest
 from engine.history.merging import COMPOSED_AGENT, Mergeable, Pick, merge_message
 from engine.history.path_statistics import merge_shapes
+from engine.history.report import report_of
 from engine.history.retention import CleanupResult, DiskUsage, folder_bytes
 from engine.history.run_reader import RunReader
 
@@ -62,4 +63,5 @@ __all__ = [
     'open_question',
     'origin_of',
     'program_version',
+    'report_of',
 ]

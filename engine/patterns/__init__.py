@@ -21,10 +21,6 @@ from engine.patterns.time_bounded.plan import StepStatus
 from engine.patterns.time_bounded.protocol import MessageType
 from engine.patterns.time_bounded.report import (
     Report,
-    build_report,
-    is_time_bounded,
-    render_report,
-    report_text,
 )
 from engine.patterns.time_bounded.schedule import BurnDown, PhaseBudget, burn_down
 from engine.patterns.time_bounded.state import RunStatus
@@ -53,10 +49,6 @@ __all__ = [
     'TaskStatus',
     'Verdict',
     'audit_trail',
-    'build_report',
     'burn_down',
     'execute_plan',
-    'is_time_bounded',
-    'render_report',
-    'report_text',
 ]

@@ -26,6 +26,7 @@ from engine.records.jsonable import clip
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
 from engine.records.plan_step import PlanItem
+from engine.records.report import StatedReport
 from engine.records.run_info import (
     MAX_NOTE,
     PURGING,
@@ -93,6 +94,7 @@ __all__ = [
     'StatePath',
     'StateShape',
     'StateTraffic',
+    'StatedReport',
     'Status',
     'Traffic',
     'Transition',

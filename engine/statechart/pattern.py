@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError, create_model
 
 from engine.errors import InvalidInput, PatternError
-from engine.records import Event
+from engine.records import Event, StatedReport, View
 from engine.statechart.definition import PatternDefinition
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.validation import validate_pattern
@@ -142,6 +142,11 @@ class Pattern(PatternDefinition):
     def facts(self, memory: Any) -> Mapping[str, Any]:
         """Return the part of memory that the agents' tools may read; they get a copy, as JSON values."""
         return {}
+
+    @classmethod
+    def state_report(cls, view: View, written: str) -> StatedReport:
+        """Return a run's report at the step of `view`; `written` is in memory, in the field of the report."""
+        return StatedReport(text=written)
 
     @property
     def task(self) -> str:

@@ -30,8 +30,6 @@ STATES = re.compile(r'(^|[_ ])(status|state|phase|stage|verdict|outcome|decision
 KINDS = ('kind', 'type')
 """Names of fields that hold a kind: there, tool_call is not the name of a tool."""
 SNAKE = re.compile(r'[a-z]+(_[a-z]+)+')
-REPORTED = re.compile(r'(?<=^\| )[A-Z_]+(?= \| \d+ \|$)|(?<=^- )[A-Z]+(?=: )', re.MULTILINE)
-"""In a time-bounded run's report: a message type in a table row with its count, an intervention's level."""
 TITLES = {'system': 'Instructions', 'user': 'Task', 'assistant': 'Reply', 'tool': 'Results'}
 
 
@@ -165,8 +163,3 @@ def constant_text(text: str, name: str) -> str:
     constant = is_state or text in CONSTANTS or CONSTANT.fullmatch(text)
     kind = name in KINDS and SNAKE.fullmatch(text)
     return text.replace('_', ' ').lower() if constant or kind else text
-
-
-def reword_report(report: str) -> str:
-    """Return a recorded report with the constants of its tables and headings in words."""
-    return REPORTED.sub(lambda found: found[0].replace('_', ' ').capitalize(), report)

@@ -12,8 +12,10 @@ from engine.patterns.time_bounded.activities import Activities
 from engine.patterns.time_bounded.agents import AgentRequests
 from engine.patterns.time_bounded.chart import states, transitions
 from engine.patterns.time_bounded.guards import Guards
+from engine.patterns.time_bounded.report import build_statement
 from engine.patterns.time_bounded.seats import INPUTS as SEAT_INPUTS
 from engine.patterns.time_bounded.state import RULES, OrchestrationState
+from engine.records import StatedReport, View
 from engine.statechart.pattern import Pattern
 from engine.workspace.project import check_project
 
@@ -172,6 +174,11 @@ class TimeBounded(LifecycleActions, AgentRequests, Activities, Guards, Pattern):
     }
     states = states()
     transitions = transitions()
+
+    @classmethod
+    def state_report(cls, view: View, written: str) -> StatedReport:
+        """Return the report at any step, not only as `written` at the end."""
+        return build_statement(view)
 
     def remember(self) -> OrchestrationState:
         """Initial memory, under the current rules."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from engine.patterns.time_bounded.plan import nest_plans
 from engine.patterns.time_bounded.schedule import PHASES
-from engine.records import Status
+from engine.records import StatedReport, Status, View
 from engine.records.frozen import FrozenModel
 
 ENDINGS = ('completed', 'failed', 'aborted', 'time_expired')
+CONSTANTS = re.compile(r'(?<=^\| )[A-Z_]+(?= \| \d+ \|$)|(?<=^- )[A-Z]+(?=: )', re.MULTILINE)
+"""In a recorded report: a message type in a table row with its count, an intervention's level."""
 
 
 class StepReport(FrozenModel):
@@ -71,16 +74,24 @@ class Report(FrozenModel):
     """How to continue."""
 
 
-def is_time_bounded(memory: Mapping[str, Any]) -> bool:
-    """Whether a view's memory is the time-bounded loop's, whatever the pattern's name."""
-    return {'primary_goal', 'clock', 'plans', 'steps', 'event_log', 'escalations'} <= memory.keys()
+def build_statement(view: View) -> StatedReport:
+    """Return the report as people read it, at any step; rebuilt if the run was ended from outside."""
+    memory = view.memory
+    if 'clock' not in memory:  # Before the first step.
+        return StatedReport(final=False)
+    report = build_report(memory, status=view.status, error=view.error)
+    cut_short = _is_cut_short(memory, view.status)
+    written = '' if cut_short else str(memory['report'])
+    return StatedReport(
+        text=_reword(written or render_report(report)),
+        data=report.model_dump(mode='json'),
+        final=cut_short or bool(written),
+    )
 
 
-def report_text(memory: Mapping[str, Any], status: Status, error: str) -> str:
-    """Return the report as Markdown, rebuilt if the run was ended from outside; '' if there is none."""
-    if _is_cut_short(memory, status):
-        return render_report(build_report(memory, status=status, error=error))
-    return str(memory['report'])
+def _reword(report: str) -> str:
+    """Return a recorded report with the constants of its tables and headings in words."""
+    return CONSTANTS.sub(lambda found: found[0].replace('_', ' ').capitalize(), report)
 
 
 def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, error: str = '') -> Report:

@@ -19,7 +19,8 @@ PUBLIC = {
         'AcceptedEvent COMPOSED_AGENT CleanupResult Comparison CostEstimate DiskUsage Divergence '
         'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode Mergeable OWN Pick Redaction '
         'RegressionResult RegressionTest Row RunReader RunStats StepSource align folder_bytes '
-        'json_differences lineage_tree merge_message merge_shapes open_question origin_of program_version'
+        'json_differences lineage_tree merge_message merge_shapes open_question origin_of program_version '
+        'report_of'
     ),
     'engine.journal': (
         'Entry EntryQuery ExpiredRun Fold Journal MemoryJournal Reservation Retention StepMode WholeRun '
@@ -32,16 +33,16 @@ PUBLIC = {
     'engine.patterns': (
         'ACTIONS Agent BlogOrchestratorAgent BurnDown CollaborationResult CollaborationState '
         'DelegatedTask DynamicAgent GATE_TITLES Level MessageType Phase PhaseBudget Report RunStatus Stage '
-        'StepStatus SupervisorPlan TRIGGERS TaskResult TaskStatus Verdict audit_trail build_report burn_down '
-        'execute_plan is_time_bounded render_report report_text'
+        'StepStatus SupervisorPlan TRIGGERS TaskResult TaskStatus Verdict audit_trail burn_down '
+        'execute_plan'
     ),
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '
         'Dwell ENDINGS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge GuardResult Instant '
         'JournalOutage MAX_NOTE Message Note Origin Outcome PURGING PanelField PathStats PlanItem RULES RUN '
         'RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending StatePath StateShape '
-        'StateTraffic Status Traffic Transition Usage View clip escape_token is_active message_of parent_of '
-        'resolve_pointer split_pointer within'
+        'StateTraffic StatedReport Status Traffic Transition Usage View clip escape_token is_active '
+        'message_of parent_of resolve_pointer split_pointer within'
     ),
     'engine.runtime': (
         'ACTOR CONDITION_NAMES ConditionResult Feed GuardExplanation GuardExplanations Item KeptTimer '

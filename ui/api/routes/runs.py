@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Response
 
 from engine import Transition
+from engine.history import report_of
 from engine.journal import complete_snapshot
 from engine.records import (
     Gauge,
@@ -167,10 +168,10 @@ async def get_transcript(conductor: Engine, run: Run, at: At = None) -> list[Con
 async def get_report(conductor: Engine, run: Run) -> Response:
     """Show the report of a run as Markdown, if its pattern writes one."""
     shape, view = await conductor.shape(RunId(run)), await conductor.view(RunId(run))
-    text = str(view.memory.get(shape.field('report')) or '')
-    if not text:
+    report = report_of(conductor.catalog, shape, view)
+    if not report.text or not report.final:
         raise Refusal(404, 'no-report', 'this run has no report')
-    return Response(text, media_type='text/markdown; charset=utf-8')
+    return Response(report.text, media_type='text/markdown; charset=utf-8')
 
 
 @router.get('/{run}/result', response_model=wire(Outcome), responses=problems(404, 409))

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from engine.patterns import build_report, is_time_bounded, render_report
+from engine import Conductor
+from engine.history import report_of
 from engine.records import RunInfo, View
 from ui.cli.options import AsJson, Database, RunName
 from ui.cli.output.errors import CommandError
@@ -36,9 +37,7 @@ def show(  # noqa: PLR0913  (options)
     context: typer.Context,
     run: RunName = 'last',
     at: AtStep = None,
-    report: Annotated[
-        bool, typer.Option('--report', help='The report of a time-bounded run, as Markdown.')
-    ] = False,
+    report: Annotated[bool, typer.Option('--report', help='The report of the run, as Markdown.')] = False,
     as_json: AsJson = False,
     database: Database = '',
 ) -> None:
@@ -50,13 +49,13 @@ def show(  # noqa: PLR0913  (options)
     settings = settings_of(database)
 
     async def work() -> None:
-        # Only a single step needs the patterns, for the values its guards read.
-        catalog = load_catalog(settings) if at else None
+        # Only these need the patterns: a single step, for the values its guards read, and the report.
+        catalog = load_catalog(settings) if at or report else None
         async with open_reader(storage_of(context), settings, catalog) as conductor:
             found = await find_run(conductor, run)
             info, view = await conductor.info(found), await conductor.view(found, at)
             if report:
-                _print_report(info, view, as_json)
+                await _print_report(conductor, info, view, as_json=as_json)
                 return
             known = [note for note in await conductor.notes(found) if note.seq <= view.seq]
             notes = [note for note in known if at in (None, note.seq)]
@@ -86,13 +85,13 @@ def show(  # noqa: PLR0913  (options)
     asyncio.run(work())
 
 
-def _print_report(info: RunInfo, view: View, as_json: bool) -> None:
-    if not is_time_bounded(view.memory):
+async def _print_report(conductor: Conductor, info: RunInfo, view: View, *, as_json: bool) -> None:
+    report = report_of(conductor.catalog, await conductor.shape(info.id), view)
+    if not report.text:
         raise CommandError(f'run {info.id} has no report: its pattern is {info.pattern}')
-    made = build_report(view.memory, status=view.status, error=view.error)
     if as_json:
-        print_json(report=made.model_dump(mode='json'))
+        print_json(report=report.text if report.data is None else report.data)
         return
-    typer.echo(strip_control(render_report(made)), nl=False)
+    typer.echo(strip_control(report.text), nl=False)
     if 'simulated' in view.origins:
         typer.echo(SIMULATED, err=True)

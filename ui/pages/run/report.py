@@ -9,12 +9,11 @@ from fastapi import HTTPException, Response
 from nicegui import app, ui
 
 from engine import Conductor, EngineError
-from engine.patterns import is_time_bounded, report_text
+from engine.history import report_of
 from engine.records import RunId, RunInfo, Shape, View
 from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state, frame, origin_chip, pill
 from ui.components.widgets import Text, text_link
-from ui.formatting.changes import reword_report
 from ui.formatting.values import SIMULATED, is_simulated
 from ui.pages.run.diagram.checklist import MARKS, plan_steps, step_status
 from ui.pages.run.header.input_requests import InputRequests
@@ -54,7 +53,7 @@ def register(backend: Backend) -> None:
             shape, view = await conductor.shape(RunId(run)), await conductor.view(RunId(run))
         except EngineError as error:
             raise HTTPException(404, str(error)) from None
-        text = report_of(shape, view)
+        text = final_report(conductor, shape, view)
         if not text:
             raise HTTPException(404, 'this run has no report')
         if is_simulated(view):
@@ -63,11 +62,10 @@ def register(backend: Backend) -> None:
         return Response(text, media_type='text/markdown; charset=utf-8', headers=headers)
 
 
-def report_of(shape: Shape, view: View) -> str:
-    """Return the report as Markdown; '' if there is none."""
-    if is_time_bounded(view.memory):
-        return reword_report(report_text(view.memory, view.status, view.error))
-    return str(view.memory.get(shape.field('report')) or '')
+def final_report(conductor: Conductor, shape: Shape, view: View) -> str:
+    """Return the report as Markdown; '' until the work has ended, and if there is none."""
+    report = report_of(conductor.catalog, shape, view)
+    return report.text if report.final else ''
 
 
 async def _find_plan_steps(conductor: Conductor, info: RunInfo, shape: Shape, view: View) -> dict[str, int]:
@@ -82,7 +80,7 @@ async def _find_plan_steps(conductor: Conductor, info: RunInfo, shape: Shape, vi
 
 
 def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: Mapping[str, int]) -> None:
-    run, text = f'/runs/{info.id}', report_of(shape, view)
+    run, text = f'/runs/{info.id}', final_report(conductor, shape, view)
     with ui.element('div').classes('report-bar'):
         text_link(run, 'Run', 'btn', icon='arrow_back')
         Text('h1', 'Report')

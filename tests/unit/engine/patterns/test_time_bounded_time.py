@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from engine import Budget, Catalog, Conductor, EventRefused, InvalidInput, SimulatedClock, Status
 from engine.errors import ModelError
+from engine.history import report_of
 from engine.models.protocol import ModelRequest
-from engine.patterns import report_text
 from engine.patterns.time_bounded.pattern import TimeBounded
 from engine.records import Outcome
 from engine.workspace import Workspace
@@ -331,10 +332,26 @@ async def test_the_report_of_a_cancelled_run_asks_for_no_time_and_shows_nothing_
         await reaches(here, run, where)
         await here.cancel(run, 'enough')
         view = await here.view(run)
-    told = report_text(view.memory, view.status, view.error)
+        told = report_of(here.catalog, await here.shape(run), view).text
     assert '**Cancelled.** The run was cancelled: enough.' in told
     assert 'Add time' not in told and 'in progress' not in told
     assert 'Fork it at the step before its end to go on.' in told
+
+
+async def test_the_report_has_no_constants_and_is_stated_at_every_step() -> None:
+    here, _ = slow(lambda request: 1)
+    async with here:
+        run = await begin(here, minutes=10)
+        await here.result(run)
+        shape, end = await here.shape(run), await here.view(run)
+        report = report_of(here.catalog, shape, end)
+        assert 'VERIFY_RESPONSE' in end.memory['report']
+        assert report.final and '| Verify response |' in report.text and 'VERIFY_RESPONSE' not in report.text
+        early = report_of(here.catalog, shape, await here.view(run, 4))
+        assert not early.final and 'No plan was adopted' in early.text and early.data is not None
+        assert report_of(here.catalog, shape, await here.view(run, 0)).text == ''
+        gone = replace(shape, pattern='gone')
+        assert report_of(here.catalog, gone, end).text == end.memory['report']
 
 
 async def test_a_run_that_cannot_wait_does_not_suggest_adding_time() -> None:

@@ -7,7 +7,6 @@ import pytest
 from ui.formatting.changes import (
     change_title,
     format_number,
-    reword_report,
     value_html,
     value_text,
     wordings,
@@ -101,13 +100,6 @@ def test_a_name_with_its_answer_is_one_line_and_a_kind_is_in_words():
         'gates:\n  • is_tested: yes\n  • is_sound: no'
     )
     assert value_text({'kind': 'tool_call', 'by': 'run_tests'}) == 'kind: tool call\nby: run_tests'
-
-
-def test_a_report_is_shown_without_constants():
-    report = 'It is ROUND_HALF_EVEN.\n\n| Type | Number |\n|---|---:|\n| PLAN_REQUEST | 12 |\n\n- REMIND: Do.'
-    assert reword_report(report) == (
-        'It is ROUND_HALF_EVEN.\n\n| Type | Number |\n|---|---:|\n| Plan request | 12 |\n\n- Remind: Do.'
-    )
 
 
 def test_each_line_has_its_depth_and_text_is_escaped():

@@ -9,13 +9,12 @@ from nicegui import ui
 
 from engine import Status
 from engine.errors import WorkspaceError
-from engine.patterns import is_time_bounded
+from engine.history import report_of
 from engine.records import View, within
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import Conversation, Engagement, Splitters, batch_updates
 from ui.components.theme import button, empty_state, origin_chip
 from ui.components.widgets import Redrawn, Text, set_class
-from ui.formatting.changes import reword_report
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import duration, path_text
 from ui.formatting.values import count, status_class, status_text
@@ -267,8 +266,9 @@ class AgentPanes:
             why = f':** {view.error}' if view.error else '.**'
             text = f'**{status_text(view.status, view.error)}{why}\n\n' if failed else ''
             body = answer if isinstance(answer, str) else json_to_markdown(str(answer or ''))
-            if is_time_bounded(view.memory):
-                body = reword_report(body)
+            shape = self._context.shape
+            if body and shape.answer == shape.field('report'):
+                body = report_of(self._context.conductor.catalog, shape, view).text
             self._result_text = body or ''
             self._copy_buttons.set_visibility(bool(self._result_text))
             self._answer.show([{'kind': 'text', 'text': text + self._result_text}])

@@ -31,6 +31,8 @@ WRITER = 'tests/unit/storage/test_writer.py'
 JOURNAL = 'tests/contract/test_journal.py'
 FORK = 'tests/unit/engine/history/test_fork_tools.py'
 
+BUDGET = 'tests/unit/engine/runtime/test_budget.py'
+PLAYBACK = 'tests/unit/engine/history/test_playback.py'
 CONTROL = 'tests/unit/engine/runtime/test_run_control.py'
 FLEET = 'tests/unit/ui/fleet/test_commands.py'
 
@@ -348,5 +350,32 @@ MUTATIONS = (
         after='await asyncio.sleep(0)',
         guards=(f'{FORK}::test_a_fork_whose_files_cannot_be_copied_leaves_neither_a_run_nor_files',),
     ),
+    Mutation(
+        name='interrupt work as soon as the budget is spent',
+        module='engine.runtime.budget_enforcer',
+        before='        if not meter.closing and (over or not self._work.running_states):\n',
+        after='        if not meter.closing:\n',
+        guards=(f'{BUDGET}::test_work_in_progress_may_end_within_the_grace',),
+    ),
+    Mutation(
+        name='let work continue beyond the grace period',
+        module='engine.runtime.budget_enforcer',
+        before='        over = meter.is_grace_over(self._since())\n',
+        after='        over = False\n',
+        guards=(f'{BUDGET}::test_work_beyond_the_grace_is_cut_off',),
+    ),
+    Mutation(
+        name='replay the next event although a person has paused the fork',
+        module='engine.history.forks.replayer',
+        before='        return self.strict and self.held and not self._single_step\n',
+        after='        return False\n',
+        guards=(f'{PLAYBACK}::test_a_replaying_fork_can_be_paused',),
+    ),
+    Mutation(
+        name='replay a recorded event twice',
+        module='engine.history.forks.replayer',
+        before='        self._items.remove(found)\n',
+        after='',
+        guards=(f'{PLAYBACK}::test_a_replaying_fork_can_be_stepped',),
+    ),
 )
-"""All of them."""

@@ -151,8 +151,8 @@ class Conductor:
     result = Delegated('_live', LiveRuns.result)
     send = Delegated('_live', LiveRuns.send)
     probe = Delegated('_live', LiveRuns.probe)
-    runs_here = Delegated('_live', LiveRuns.runs_here)
-    at_rest = Delegated('_live', LiveRuns.at_rest)
+    can_control = Delegated('_live', LiveRuns.can_control)
+    resting_step = Delegated('_live', LiveRuns.resting_step)
 
     pause = Delegated('_control', RunControl.pause)
     resume = Delegated('_control', RunControl.resume)

@@ -191,7 +191,7 @@ class RunMaintenance:
             EventRefused: it has not ended and is not stranded.
         """
         info = await self.journal.info(run)
-        if cancel and self._live.runs_here(run) and not info.status.ended:
+        if cancel and self._live.can_control(run) and not info.status.ended:
             await self._control.cancel(run, 'it was deleted')
         elif not info.status.ended and run not in self._live.stranded:
             raise EventRefused(run, 'delete', 'it has not ended; cancel it first')

@@ -158,7 +158,7 @@ class LiveRuns:
         """Return a run's chart as this process's code builds it. Raises `UnknownPattern`, `InvalidInput`."""
         return self.charts.of(workflow_of(self.catalog, info))
 
-    def runs_here(self, run: RunId) -> bool:
+    def can_control(self, run: RunId) -> bool:
         """Whether this process can control the run now."""
         return run in self.runs
 
@@ -166,7 +166,7 @@ class LiveRuns:
         """Whether the feed carries the run's steps and text now."""
         return run in self.runs
 
-    def at_rest(self, run: RunId) -> int:
+    def resting_step(self, run: RunId) -> int:
         """Return the last step of a run paused here with nothing in progress; otherwise 0."""
         live = self.runs.get(run)
         return live.projection.seq if live and live.projection.paused and live.is_idle else 0

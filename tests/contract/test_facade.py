@@ -205,9 +205,9 @@ class TestSteering:
     async def test_a_paused_run_is_reported_at_rest(self, conductor: Conductor):
         run = await start_paused(conductor)
         async for item in conductor.watch(run):
-            if isinstance(item, Transition) and 0 < conductor.at_rest(run) <= item.seq:
+            if isinstance(item, Transition) and 0 < conductor.resting_step(run) <= item.seq:
                 break
-        assert conductor.runs_here(run)
+        assert conductor.can_control(run)
         await conductor.cancel(run)
 
     async def test_a_region_or_run_is_edited(self, conductor: Conductor, here: Conductor):

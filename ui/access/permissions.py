@@ -8,8 +8,8 @@ from typing import Final
 from ui.access.caller import Role
 
 _SEEN_BY_ALL = """
-    accepts at_rest audit clock compare disk_usage draw explain_guards family fold forecast handle info
-    iter_runs lineage notes owner result retention retry_at runs runs_here sandbox save_test shape snapshot
+    accepts audit can_control clock compare disk_usage draw explain_guards family fold forecast handle info
+    iter_runs lineage notes owner resting_step result retention retry_at runs sandbox save_test shape snapshot
     stranded traffic transitions turn_end view watch export_bundle
     feed.closed feed.listen services.private_addresses
     catalog.configuration catalog.faults catalog.file catalog.models catalog.pattern catalog.patterns

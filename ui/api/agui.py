@@ -45,7 +45,7 @@ from engine import Conductor, InvalidInput, Pattern, Status, Transition
 from engine.errors import JournalConflict
 from engine.records import Delta, RunId, RunInfo, StatePath, message_of, parent_of
 from ui.api.dependencies import EVENT_STREAM, Engine
-from ui.api.idempotency import Once, OneTime, respond_created
+from ui.api.idempotency import IdempotentDep, IdempotentRequest, respond_created
 from ui.api.problems import problems
 from ui.api.routes.launch import PLACE
 from ui.api.routes.patterns import Name
@@ -64,7 +64,7 @@ STREAM: Final[dict[int | str, dict[str, Any]]] = {200: {'content': EVENT_STREAM}
     responses=problems(404, 409, 412, 413, 415) | STREAM,
 )
 async def run_with_agui(
-    conductor: Engine, once: OneTime, pattern: Name, asked: RunAgentInput
+    conductor: Engine, once: IdempotentDep, pattern: Name, asked: RunAgentInput
 ) -> StreamingResponse:
     """Run a pattern for a front end that speaks AG-UI, and stream the run as AG-UI events.
 
@@ -87,7 +87,9 @@ async def run_with_agui(
     return StreamingResponse(body(), media_type=encoder.get_content_type())
 
 
-async def _start(conductor: Conductor, once: Once, pattern: type[Pattern], asked: RunAgentInput) -> RunId:
+async def _start(
+    conductor: Conductor, once: IdempotentRequest, pattern: type[Pattern], asked: RunAgentInput
+) -> RunId:
     async def make(run: RunId) -> Response:
         with suppress(JournalConflict):  # This server died after it had started the run.
             await conductor.start(pattern.name, _parameters(pattern, asked), run=run)

@@ -52,17 +52,17 @@ def conductor_of(connection: HTTPConnection) -> Conductor:
 
 
 Engine = Annotated[Conductor, Depends(conductor_of)]
-Web = Annotated[Backend, Depends(backend_of)]
-Who = Annotated[Caller, Depends(identify)]
+BackendDep = Annotated[Backend, Depends(backend_of)]
+CallerDep = Annotated[Caller, Depends(identify)]
 Run = Annotated[str, Path(max_length=100, description="The run's id.", examples=['3f2a9c1d77be'])]
 At = Annotated[
     int | None,
     Query(ge=0, le=2**53, description='The step; the last one by default.', examples=[17]),
 ]
-Folded = Annotated[bool, Query(description='Whether to draw each agent as one state.')]
+CollapseAgents = Annotated[bool, Query(description='Whether to draw each agent as one state.')]
 
 
-def many(record: type[Any]) -> Any:
+def list_of(record: type[Any]) -> Any:
     """Return the response type for a list of records."""
     return list[wire(record)]  # type: ignore[misc]
 
@@ -169,8 +169,8 @@ def run_query(  # noqa: PLR0913  (its parameters are the query's)
         pattern=pattern,
         status=tuple(status or ()),
         tag=tag,
-        since=moment_of('since', since) if since else None,
-        until=moment_of('until', until) if until else None,
+        since=parse_timestamp('since', since) if since else None,
+        until=parse_timestamp('until', until) if until else None,
         starred=starred,
         pinned=pinned,
         edges=tuple(edge or ()),
@@ -182,12 +182,12 @@ def run_query(  # noqa: PLR0913  (its parameters are the query's)
 Filters = Annotated[RunQuery, Depends(run_query)]
 
 
-def ids(runs: Iterable[str]) -> list[RunId]:
+def to_run_ids(runs: Iterable[str]) -> list[RunId]:
     """Return run ids from outside as `RunId`s."""
     return [RunId(run) for run in runs]
 
 
-def moment_of(field: str, text: str) -> float:
+def parse_timestamp(field: str, text: str) -> float:
     """Return a moment from outside in seconds since 1970. Raises `InvalidInput`, naming the field."""
     try:
         return float(from_rfc3339(text))

@@ -42,19 +42,19 @@ _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class IdempotentRequest:
     """Carries out a request once for each key; without a key, every time."""
 
     conductor: Conductor
     key: str
     digest: str
 
-    async def __call__(self, make: Callable[[RunId], Awaitable[Response]], *, place: str = '') -> Response:
+    async def __call__(self, make: Callable[[RunId], Awaitable[Response]], *, location: str = '') -> Response:
         """Return the response of `make`, or the one it returned before.
 
         Args:
             make: called with the id for what it creates; a retry after a crash gets the same id.
-            place: the path of what it creates; `{run}` stands for that id.
+            location: the path of what it creates; `{run}` stands for that id.
 
         Raises:
             InvalidInput: the key was used for another request.
@@ -64,31 +64,35 @@ class Once:
         lock = _locks.setdefault(self.key, asyncio.Lock())
         async with lock:
             journal, now = self.conductor.journal, self.conductor.clock.now()
-            kept = await journal.reserve(
+            reservation = await journal.reserve(
                 Reservation(key=self.key, digest=self.digest, run=new_run_id(), created=now)
             )
-            if kept.digest != self.digest:
+            if reservation.digest != self.digest:
                 raise InvalidInput({'Idempotency-Key': 'it was used for another request'})
-            if kept.reply:
-                status, _, text = kept.reply.partition(' ')
-                headers = {REPLAYED: 'true'} | ({'Location': place.format(run=kept.run)} if place else {})
+            if reservation.reply:
+                status, _, text = reservation.reply.partition(' ')
+                headers = {REPLAYED: 'true'}
+                if location:
+                    headers['Location'] = location.format(run=reservation.run)
                 return Response(text, int(status), media_type='application/json', headers=headers)
             try:
-                made = await make(kept.run)
+                response = await make(reservation.run)
             except EngineError as error:
                 # A journal that failed may have stored the run: the next try must use the same id.
                 if not isinstance(error, JournalError):
                     await journal.finish_reservation(self.key, None)
                 raise
-            await journal.finish_reservation(self.key, f'{made.status_code} {bytes(made.body).decode()}')
-            return made
+            await journal.finish_reservation(
+                self.key, f'{response.status_code} {bytes(response.body).decode()}'
+            )
+            return response
 
     async def store(
         self,
         add: Callable[[RunId], Awaitable[object]],
         get: Callable[[str], Awaitable[object]],
         *,
-        place: str,
+        location: str,
     ) -> Response:
         """Store something under a new id with `add`, and return a response with what `get` reads.
 
@@ -99,29 +103,31 @@ class Once:
         async def make(new: RunId) -> Response:
             with suppress(EntryChanged):  # An earlier try stored it before its server died.
                 await add(new)
-            return respond_created(encode_text(await get(new)), place.format(run=new))
+            return respond_created(encode_text(await get(new)), location.format(run=new))
 
-        return await self(make, place=place)
+        return await self(make, location=location)
 
 
-async def once(
+async def idempotent_request(
     request: Request,
     backend: Annotated[Backend, Depends(backend_of)],
     caller: Annotated[Caller, Depends(identify)],
     key: Key = None,
-) -> Once:
-    """Return the `Once` that carries out this request."""
+) -> IdempotentRequest:
+    """Return the `IdempotentRequest` that carries out this request."""
     conductor = backend.root
     if key is None:
-        return Once(conductor, '', '')
-    about = f'{request.method} {request.url.path}?{request.url.query}'.encode()
-    digest = hashlib.sha256(about + b'\0' + await request.body()).hexdigest()
-    return Once(conductor, hashlib.sha256(f'{caller.name or LOCAL}\0{key}'.encode()).hexdigest(), digest)
+        return IdempotentRequest(conductor, '', '')
+    target = f'{request.method} {request.url.path}?{request.url.query}'.encode()
+    digest = hashlib.sha256(target + b'\0' + await request.body()).hexdigest()
+    return IdempotentRequest(
+        conductor, hashlib.sha256(f'{caller.name or LOCAL}\0{key}'.encode()).hexdigest(), digest
+    )
 
 
-OneTime = Annotated[Once, Depends(once)]
+IdempotentDep = Annotated[IdempotentRequest, Depends(idempotent_request)]
 
 
-def respond_created(text: str, place: str) -> Response:
+def respond_created(text: str, location: str) -> Response:
     """Return a 201 response with what was created, given as JSON text."""
-    return Response(text, 201, media_type='application/json', headers={'Location': place})
+    return Response(text, 201, media_type='application/json', headers={'Location': location})

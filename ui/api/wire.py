@@ -67,7 +67,7 @@ MOMENT = Annotated[
     PlainSerializer(to_rfc3339, return_type=str, when_used='json'),
     WithJsonSchema({'type': 'string', 'format': 'date-time', 'examples': ['2026-01-31T12:00:00.25Z']}),
 ]
-MAYBE = Annotated[
+OptionalTimestamp = Annotated[
     float,
     BeforeValidator(from_rfc3339),
     PlainSerializer(lambda moment: to_rfc3339(moment) if moment else None, when_used='json'),
@@ -128,7 +128,7 @@ def _derive(record: type[Any], name: str, *, given: bool) -> type[BaseModel]:
     for field in fields(record):
         kind = _map_type(hints[field.name], given=given)
         if hints[field.name] == Instant and field.name in NEVER:
-            kind = MAYBE
+            kind = OptionalTimestamp
         default = _default(field) if given else ...
         made[field.name] = (kind, ModelField(default, description=docs.get(field.name)))
     config = ConfigDict(from_attributes=True, extra='forbid' if given else 'ignore')

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-WHERE = 'Storage'
+STORAGE_PANEL = 'Storage'
 SHOWN = 'Output'
 FLEET = 'Fleet'
 
@@ -42,7 +42,7 @@ Database = Annotated[
         envvar='HEMICYCLE_DATABASE',
         help='The database: a path, or a URL such as `sqlite:///runs.db` or `postgresql://user@host/name`. By'
         " default `hemicycle.db` in the folder `HEMICYCLE_HOME`, or in the system's folder for your data.",
-        rich_help_panel=WHERE,
+        rich_help_panel=STORAGE_PANEL,
         show_default=False,
     ),
 ]
@@ -54,7 +54,7 @@ Files = Annotated[
         envvar='HEMICYCLE_FILES',
         help="Shared storage for the agents' files: `s3://bucket/prefix`; server and keys come from"
         ' the usual `AWS_*` variables. By default the files stay on this machine.',
-        rich_help_panel=WHERE,
+        rich_help_panel=STORAGE_PANEL,
         show_default=False,
     ),
 ]
@@ -65,7 +65,7 @@ Server = Annotated[
         metavar='URL',
         envvar='HEMICYCLE_SERVER',
         help='The server to use, such as `http://127.0.0.1:8080`, instead of a local database.',
-        rich_help_panel=WHERE,
+        rich_help_panel=STORAGE_PANEL,
         show_default=False,
     ),
 ]
@@ -75,7 +75,7 @@ Durability = Annotated[
         '--synchronous',
         metavar='normal|full',
         help='`normal` survives a crash of the process, `full` a crash of the machine.',
-        rich_help_panel=WHERE,
+        rich_help_panel=STORAGE_PANEL,
     ),
 ]
 Patterns = Annotated[

@@ -7,7 +7,7 @@ from nicegui import ui
 from engine import Conductor
 from engine.records import RunId
 from ui.components.theme import text_notice
-from ui.formatting.debugger import ELSEWHERE
+from ui.formatting.debugger import ELSEWHERE_NOTE
 
 
 class ErrorBanner:
@@ -25,10 +25,10 @@ class ErrorBanner:
             with self._root:
                 text_notice('wait', icon, text)
 
-    def warn(self, problem: str, *, runs_here: bool) -> None:
-        """Warn that a run cannot be journaled; '' clears it. `runs_here` says whether this server runs it."""
+    def warn(self, problem: str, *, can_control: bool) -> None:
+        """Warn that a run cannot be journaled; '' clears it. `can_control`: this server runs it."""
         # A run lost to another process continues there; one that is only waiting continues here.
-        outlook = ' Nothing is lost: the run continues on its own when it can.' if runs_here else ''
+        outlook = ' Nothing is lost: the run continues on its own when it can.' if can_control else ''
         self.show(*(('save', f'{problem}{outlook}') if problem else self._default))
 
     def clear(self) -> None:
@@ -39,10 +39,10 @@ class ErrorBanner:
     async def check_owner(self, conductor: Conductor, run: RunId) -> bool:
         """Show a notice if this process cannot control the run; return whether another one runs it."""
         if stranded := conductor.stranded.get(run):
-            self.show('link_off', f'This run cannot continue: {stranded}. You can still look at what it did.')
+            self.show('link_off', f'This run cannot continue: {stranded}. You can still view its history.')
             return False
-        elsewhere = not conductor.runs_here(run) and not (await conductor.info(run)).status.ended
+        elsewhere = not conductor.can_control(run) and not (await conductor.info(run)).status.ended
         if elsewhere:
-            self._default = ('visibility', ELSEWHERE)
+            self._default = ('visibility', ELSEWHERE_NOTE)
             self.show(*self._default)
         return elsewhere

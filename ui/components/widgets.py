@@ -13,37 +13,37 @@ from nicegui.elements.mixins.text_element import TextElement
 from nicegui.elements.mixins.value_element import ValueElement
 
 T = TypeVar('T')
-NOTHING = object()
-"""Equal to nothing that a part shows."""
+UNSET = object()
+"""Equal to no key."""
 
 
 def draw_changes(
-    place: Element, drawn: dict[str, tuple[T, Element]], wanted: Mapping[str, T], draw: Callable[[T], Element]
+    parent: Element, drawn: dict[str, tuple[T, Element]], items: Mapping[str, T], draw: Callable[[T], Element]
 ) -> None:
-    """Show `wanted` in `place`, in order. Only new and changed parts are drawn: others keep their input."""
-    for key in [key for key, (one, _) in drawn.items() if wanted.get(key) != one]:
+    """Show `items` in `parent`, in order. Only new and changed ones are drawn: others keep their input."""
+    for key in [key for key, (item, _) in drawn.items() if items.get(key) != item]:
         drawn.pop(key)[1].delete()
-    with place:
-        for index, (key, one) in enumerate(wanted.items()):
+    with parent:
+        for index, (key, item) in enumerate(items.items()):
             if key not in drawn:
-                drawn[key] = one, draw(one)
-            if place.default_slot.children.index(drawn[key][1]) != index:
+                drawn[key] = item, draw(item)
+            if parent.default_slot.children.index(drawn[key][1]) != index:
                 drawn[key][1].move(target_index=index)
 
 
-class Redrawn(Element):
-    """A part of a page that is drawn anew only when what it shows changes: others keep focus and clicks."""
+class CachedElement(Element):
+    """A part of a page that is redrawn only when its content changes, so that it keeps focus and clicks."""
 
     def __init__(self, tag: str = 'div') -> None:
         """Start empty."""
         super().__init__(tag)
-        self._shown: object = NOTHING
+        self._key: object = UNSET
 
-    def begin(self, shown: object) -> bool:
-        """Return whether this is not what it shows yet; if so, it is empty now, to be drawn."""
-        if shown == self._shown:
+    def clear_if_changed(self, key: object) -> bool:
+        """Clear it and return True if `key`, which stands for its content, has changed."""
+        if key == self._key:
             return False
-        self._shown = shown
+        self._key = key
         self.clear()
         return True
 
@@ -93,15 +93,15 @@ class NativeSelect(ValueElement[str]):
 
     def set_options(self, options: Mapping[str, str]) -> None:
         """Offer other options; the value stays, and remains one of them."""
-        wanted = dict(options)
-        if self.value not in wanted:
-            wanted[self.value] = self.value
-        if wanted != self.options:
-            self.options = wanted
+        offered = dict(options)
+        if self.value not in offered:
+            offered[self.value] = self.value
+        if offered != self.options:
+            self.options = offered
             self.clear()
             with self:
-                for value, shown in wanted.items():
-                    set_attributes(TextElement(tag='option', text=shown), value=value)
+                for value, label_text in offered.items():
+                    set_attributes(TextElement(tag='option', text=label_text), value=value)
 
 
 def set_attributes(element: Element, **attributes: str) -> None:
@@ -152,8 +152,8 @@ def label(text: str, control: Element, classes: str = 'label') -> Text:
     return Text('label', text, classes, for_=control.html_id)
 
 
-class _Filled(ui.input):
-    """A field whose first value is sent with it: sent again, it would replace what has been typed."""
+class _PrefilledInput(ui.input):
+    """A field that is sent with its first value; sent again, that would replace what has been typed."""
 
     _sent = False
 
@@ -168,19 +168,23 @@ class _Filled(ui.input):
         return super().run_method(name, *args, timeout=timeout)
 
 
-class _FilledArea(_Filled, ui.textarea):
+class _PrefilledArea(_PrefilledInput, ui.textarea):
     """The same with several lines."""
 
 
 def text_input(text: str = '', *, kind: str = 'text', **attributes: str) -> ui.input:
     """Draw a one-line text field, without a label."""
-    field = _Filled(value=text).props(f'borderless dense hide-bottom-space type="{kind}"').classes('input')
+    field = (
+        _PrefilledInput(value=text)
+        .props(f'borderless dense hide-bottom-space type="{kind}"')
+        .classes('input')
+    )
     set_attributes(field, **attributes)
     return field
 
 
 def text_area(text: str = '', **attributes: str) -> ui.textarea:
     """Draw a multi-line text field that grows with its content, without a label."""
-    field = _FilledArea(value=text).props('borderless autogrow hide-bottom-space').classes('input area')
+    field = _PrefilledArea(value=text).props('borderless autogrow hide-bottom-space').classes('input area')
     set_attributes(field, **attributes)
     return field

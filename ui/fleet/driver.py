@@ -17,7 +17,7 @@ from engine.errors import JournalUnavailable
 from engine.records import RunId, StatePath
 from engine.runtime import KeptTimer, LiveRuns, Run
 from ui.fleet.heartbeat import heartbeat
-from ui.fleet.records import DRIVE, Placement, Rest
+from ui.fleet.records import DRIVE, Placement, ReleaseReason
 from ui.web.fleet import DrivenRun
 
 log = logging.getLogger('hemicycle')
@@ -69,15 +69,15 @@ class Driver:
         self._is_cut_short = True
 
     @activity.defn(name=DRIVE)
-    async def drive(self, placement: Placement, timers: list[dict[str, Any]]) -> Rest:
+    async def drive(self, placement: Placement, timers: list[dict[str, Any]]) -> ReleaseReason:
         """Drive a run until it ends, rests, or has to move."""
         run = RunId(placement.run)
         if run not in self._driven and not self.has_room:
-            return Rest(why='moves', timers=timers)
+            return ReleaseReason(why='moves', timers=timers)
         async with self._register(run, placement.pattern) as seat, heartbeat():
             live = await self._claim(run, timers)
             if live is None:
-                return Rest(why='ended')
+                return ReleaseReason(why='ended')
             try:
                 return await self._wait_for_rest(live)
             except asyncio.CancelledError:
@@ -113,7 +113,7 @@ class Driver:
         self._runs.stranded.pop(run, None)
         return taken
 
-    async def _wait_for_rest(self, live: Run) -> Rest:
+    async def _wait_for_rest(self, live: Run) -> ReleaseReason:
         """Wait until the run ends, rests, or has to move."""
         clock, rested = self._runs.services.clock, 0.0
         while not live.detached.is_set():
@@ -122,14 +122,14 @@ class Driver:
             if live.detached.is_set():
                 break
             if self._draining:
-                return Rest(why='moves', timers=await self._release(live))
+                return ReleaseReason(why='moves', timers=await self._release(live))
             rested = (rested or clock.now()) if live.is_resting else 0.0
             if rested and clock.now() - rested >= LINGER_SECONDS:
                 until = live.deadline
                 kept = await self._runs.release_run(live)
-                return Rest(why='rests', until=until, timers=[asdict(timer) for timer in kept])
+                return ReleaseReason(why='rests', until=until, timers=[asdict(timer) for timer in kept])
         if live.projection.status.ended:
-            return Rest(why='ended')
+            return ReleaseReason(why='ended')
         raise ApplicationError(live.lost or 'the run was released', next_retry_delay=timedelta(seconds=0.2))
 
     async def _release(self, live: Run) -> list[dict[str, Any]]:

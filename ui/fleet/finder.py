@@ -12,7 +12,7 @@ from engine import EngineError
 from ui.api.client import Connection
 from ui.api.wire import decode
 from ui.fleet.owners import address_of, name_of
-from ui.fleet.records import FIND, Found, Placement
+from ui.fleet.records import FIND, Placement, PlacementResult
 from ui.fleet.routes import Fit
 from ui.fleet.temporal import Temporal
 from ui.web.fleet import WorkerInfo
@@ -42,27 +42,27 @@ class Finder:
         return await asyncio.shield(self._asking)
 
     @activity.defn(name=FIND)
-    async def find(self, placement: Placement) -> Found:
+    async def find(self, placement: Placement) -> PlacementResult:
         """Find a version of the run's pattern that a worker has and that reproduces the run's history."""
         there = [worker for worker in await self.workers() if not (worker.problem or worker.draining)]
         if not there:
-            return Found(version='', reason='no worker can be reached')
+            return PlacementResult(version='', reason='no worker can be reached')
         if placement.label and not any(placement.label in worker.labels for worker in there):
-            return Found(version='', reason=f'no worker has the label “{placement.label}”')
+            return PlacementResult(version='', reason=f'no worker has the label “{placement.label}”')
         known: dict[str, WorkerInfo] = {}
         for worker in there:
             if placement.pattern in worker.patterns and _accepts_label(worker, placement.label):
                 known.setdefault(worker.patterns[placement.pattern], worker)
         if not known:
-            return Found(version='', reason=f'no worker knows the pattern “{placement.pattern}”')
+            return PlacementResult(version='', reason=f'no worker knows the pattern “{placement.pattern}”')
         if placement.version in known:
-            return Found(version=placement.version)
+            return PlacementResult(version=placement.version)
         problems = []
         for version, worker in known.items():
             if not (problem := await self._problem(worker, placement.run)):
-                return Found(version=version)
+                return PlacementResult(version=version)
             problems.append(f'{worker.name}: {problem}')
-        return Found(version='', reason=f'no worker can replay its history: {"; ".join(problems)}')
+        return PlacementResult(version='', reason=f'no worker can replay its history: {"; ".join(problems)}')
 
     async def _problem(self, worker: WorkerInfo, run: str) -> str:
         try:

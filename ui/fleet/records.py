@@ -57,7 +57,7 @@ class Placement:
     priority: int = NORMAL
     """The priority among runs that wait for the same workers; 1 is taken first."""
     author: str = ''
-    """Who started it: at equal priority, different people's runs are taken in turn."""
+    """CallerDep started it: at equal priority, different people's runs are taken in turn."""
     heartbeat: float = 3.0
     """Seconds without a heartbeat after which a worker is considered dead."""
 
@@ -68,7 +68,7 @@ class Placement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rest:
+class ReleaseReason:
     """Why a worker has released a run."""
 
     why: Literal['ended', 'rests', 'moves']
@@ -80,7 +80,7 @@ class Rest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class PlacementResult:
     """The result of looking for a worker for a run."""
 
     version: str

@@ -52,7 +52,7 @@ class Relays:
         """Whether a worker's stream of the run is arriving."""
         return run in self._live
 
-    def at_rest(self, run: RunId) -> int:
+    def resting_step(self, run: RunId) -> int:
         """Return the step at which a watched run rests, or 0."""
         return self._rest_steps.get(run, 0)
 

@@ -18,7 +18,7 @@ from engine.runtime import acting_as
 from ui.api.dependencies import Engine, RequestBody
 from ui.api.problems import problem, problems
 from ui.api.wire import wire
-from ui.fleet.settings import ACTING
+from ui.fleet.settings import ACTOR_HEADER
 from ui.web.fleet import WorkerInfo
 
 
@@ -83,7 +83,7 @@ class TokenOnly:
         headers = Headers(scope=scope)
         shown = headers.get('authorization', '').encode()
         if secrets.compare_digest(shown, self._expected):
-            with acting_as(unquote(headers.get(ACTING, ''))):
+            with acting_as(unquote(headers.get(ACTOR_HEADER, ''))):
                 await self._app(scope, receive, send)
         elif scope['type'] == 'websocket':
             await send({'type': 'websocket.close', 'code': 1008, 'reason': 'no token'})

@@ -11,7 +11,7 @@ from engine import EngineError
 from engine.records import RunId, RunInfo
 from engine.runtime import Item, LiveRuns
 
-NOT_HERE = 'workers do not start runs: ask a web server'
+WORKER_CANNOT_START = 'workers do not start runs: ask a web server'
 
 
 class WorkerRuns(LiveRuns):
@@ -19,11 +19,11 @@ class WorkerRuns(LiveRuns):
 
     async def create(self, info: RunInfo, *chart_and_state: Any) -> None:
         """Refuse: web servers create runs."""
-        raise EngineError(NOT_HERE)
+        raise EngineError(WORKER_CANNOT_START)
 
     async def fork(self, info: RunInfo, *chart: Any) -> None:
         """Refuse: web servers create runs."""
-        raise EngineError(NOT_HERE)
+        raise EngineError(WORKER_CANNOT_START)
 
     async def recover(
         self, *, paused: bool = False, where: Callable[[RunInfo], bool] = lambda info: True

@@ -15,7 +15,7 @@ from ui.api.client import Connection
 from ui.settings import secret_in_file
 
 TOKEN = 'HEMICYCLE_FLEET_TOKEN'
-ACTING = 'X-Hemicycle-Actor'
+ACTOR_HEADER = 'X-Hemicycle-Actor'
 """The header that names the acting account."""
 TIMEOUT = httpx.Timeout(10.0, connect=2.0)
 """Timeout of a request to a worker."""
@@ -47,7 +47,7 @@ class FleetSettings:
 
 async def _name_actor(request: httpx.Request) -> None:
     """Add the acting account, which the worker writes to the journal."""
-    request.headers[ACTING] = quote(ACTOR.get(), safe='')
+    request.headers[ACTOR_HEADER] = quote(ACTOR.get(), safe='')
 
 
 class Connections:

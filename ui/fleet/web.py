@@ -80,7 +80,7 @@ class FleetRuns(LiveRuns):
             self._place(info)
         return [info.id for info in lost]
 
-    def runs_here(self, run: RunId) -> bool:
+    def can_control(self, run: RunId) -> bool:
         """Whether the run can be controlled from here: every run of the fleet can."""
         return True
 
@@ -88,9 +88,9 @@ class FleetRuns(LiveRuns):
         """Whether its worker's stream is arriving."""
         return self.relays.is_live(run)
 
-    def at_rest(self, run: RunId) -> int:
+    def resting_step(self, run: RunId) -> int:
         """Return the step at which a watched run rests, or 0."""
-        return self.relays.at_rest(run)
+        return self.relays.resting_step(run)
 
     async def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
         """Yield steps and text from the run's worker, or from the journal while it has none."""

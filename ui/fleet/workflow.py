@@ -11,7 +11,7 @@ from temporalio import workflow
 from temporalio.common import Priority, RetryPolicy
 from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
-from ui.fleet.records import DRIVE, FIND, MEMO, WAKE, WORKFLOW, Found, Placement, Rest
+from ui.fleet.records import DRIVE, FIND, MEMO, WAKE, WORKFLOW, Placement, PlacementResult, ReleaseReason
 
 TIMEOUT: Final = timedelta(days=365)
 FIRST_WAIT, MAX_WAIT = 10.0, 300.0
@@ -62,11 +62,11 @@ class RunWorkflow:
                 await self._sleep(seen, None if rest.until is None else max(0.0, rest.until - now))
         workflow.continue_as_new(args=[placement, timers])
 
-    async def _drive(self, placement: Placement, timers: list[dict[str, Any]], wait: float) -> Rest:
-        rest: Rest = await workflow.execute_activity(
+    async def _drive(self, placement: Placement, timers: list[dict[str, Any]], wait: float) -> ReleaseReason:
+        rest: ReleaseReason = await workflow.execute_activity(
             DRIVE,
             args=[placement, timers],
-            result_type=Rest,
+            result_type=ReleaseReason,
             task_queue=placement.queue,
             schedule_to_start_timeout=timedelta(seconds=wait),
             start_to_close_timeout=TIMEOUT,
@@ -81,7 +81,7 @@ class RunWorkflow:
         while True:
             seen = self._wakes
             found = await workflow.execute_activity(
-                FIND, placement, result_type=Found, start_to_close_timeout=timedelta(minutes=1)
+                FIND, placement, result_type=PlacementResult, start_to_close_timeout=timedelta(minutes=1)
             )
             self._publish_reason(found.reason)
             if found.version:

@@ -47,7 +47,7 @@ KEYS = (
     ('U', 'Paused: step out'),
 )
 """For lists of keyboard shortcuts."""
-ELSEWHERE = 'Another process runs it: you can watch it here, but not control it.'
+ELSEWHERE_NOTE = 'Another process runs it: you can watch it here, but not control it.'
 
 
 HIT = re.compile(r'\bbreakpoint (\d+) at step \d+: ')

@@ -26,13 +26,13 @@ def cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.split('|')]
 
 
-UNENDED = re.compile(r'(?<=[^\s.:;,!?…])\s*\n\s*(?=[^\s•])')
+SOFT_BREAK = re.compile(r'(?<=[^\s.:;,!?…])\s*\n\s*(?=[^\s•])')
 """A line break without punctuation before it."""
 
 
 def plain_markdown_line(text: str) -> str:
     """Return the words of a Markdown text on one line."""
-    return ' '.join(UNENDED.sub(' · ', plain_markdown(text)).split())
+    return ' '.join(SOFT_BREAK.sub(' · ', plain_markdown(text)).split())
 
 
 def plain_markdown(text: str) -> str:

@@ -16,7 +16,7 @@ COLUMNS: tuple[tuple[str, Callable[[Usage], int]], ...] = (
     ('Output', lambda usage: usage.output),
     ('Thinking', lambda usage: usage.reasoning),
 )
-SELDOM = ('Cached', 'Thinking')
+OPTIONAL_COLUMNS = ('Cached', 'Thinking')
 """Columns omitted if empty."""
 
 
@@ -91,7 +91,7 @@ def usage_rows(
     columns = [
         (name, read)
         for name, read in COLUMNS
-        if name not in SELDOM or any(read(usage) for _, usage in [*models, ('', view.usage)])
+        if name not in OPTIONAL_COLUMNS or any(read(usage) for _, usage in [*models, ('', view.usage)])
     ]
 
     def row(name: str, usage: Usage) -> list[str]:

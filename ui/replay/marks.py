@@ -37,7 +37,7 @@ KINDS: Mapping[Kind, MarkKind] = {
     'tool': MarkKind('tool call', '⚒', 't'),
 }
 """Most severe first: that one gives merged marks their shape."""
-UNDRAWN = ('tool',)
+UNMARKED = ('tool',)
 """Kinds you can jump to but that are not drawn over the slider: there are too many."""
 
 HUMAN = {
@@ -58,7 +58,7 @@ PAUSES = {
 STEPS = {'over': 'stepped over', 'out': 'stepped out'}
 IN_REGION = {'pause': 'held', 'resume': 'resumed', 'step': 'stepped'}
 """What was done to one region."""
-MISHAPS = ('failed', 'expired', 'abort', 'exhaust', 'retry')
+FAILURE_EVENTS = ('failed', 'expired', 'abort', 'exhaust', 'retry')
 DEBATED = '/memory/consensuses/-'
 """Where the verdict of a debate is written."""
 COUNTED = '/memory/revision_count'
@@ -87,7 +87,7 @@ def marks_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> lis
 
 def mark_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Mark | None:
     """Return the most severe of a step's marks that are drawn, if any."""
-    found = [mark for mark in marks_of(transition, visits) if mark.kind not in UNDRAWN]
+    found = [mark for mark in marks_of(transition, visits) if mark.kind not in UNMARKED]
     return min(found, key=lambda mark: list(KINDS).index(mark.kind), default=None)
 
 
@@ -102,7 +102,7 @@ def _event_mark(transition: Transition) -> tuple[Kind, str] | None:
         return 'restart', _describe_recovery(data)
     if name == 'warn':
         return 'budget', str(data.get('reason') or 'the budget runs low')
-    return ('error', _describe_mishap(transition)) if name in MISHAPS else None
+    return ('error', _describe_failure(transition)) if name in FAILURE_EVENTS else None
 
 
 def is_by_person(transition: Transition, mark: Mark) -> bool:
@@ -139,7 +139,7 @@ def _describe_action(transition: Transition) -> str:
     return (PAUSES | HUMAN).get(event.name, own) + (f': {words}' if words else '')
 
 
-def _describe_mishap(transition: Transition) -> str:
+def _describe_failure(transition: Transition) -> str:
     event, data = transition.event, transition.event.data
     if event.name == 'retry':
         return f'{data.get("error")}; attempt {event.attempt} in {data.get("delay", 0):.1f} s'

@@ -13,10 +13,10 @@ from engine.errors import StepDamaged, UnknownStep
 from engine.journal import Fold
 from engine.records import RunId, Shape, Snapshot
 
-STRETCH_STEPS = 200
+SEGMENT_STEPS = 200
 """Steps read at once after a snapshot, since the slider mostly moves to neighbouring steps."""
 FOLD_EVERY = 25
-"""Steps between the folds cached in a stretch; these share whatever did not change between them."""
+"""Steps between the folds cached in a segment; these share whatever did not change between them."""
 MAX_CACHED = 4_000
 """Maximum number of cached steps."""
 MAX_INLINE_STEPS = 500
@@ -35,7 +35,7 @@ class RunAt:
     """The fold's document before the step."""
 
 
-class _Stretch:
+class _Segment:
     """The steps after a snapshot (None is the beginning), as far as they have been read."""
 
     def __init__(self, base: Snapshot | None, steps: list[Transition]) -> None:
@@ -56,11 +56,11 @@ class _Stretch:
 
 
 class HistoryReader:
-    """Caches stretches of one run's history, so that the slider can move without reading the journal."""
+    """Caches segments of one run's history, so that the slider can move without reading the journal."""
 
     def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
         self._conductor, self._run, self._shape = conductor, run, shape
-        self._stretches: OrderedDict[int, _Stretch] = OrderedDict()
+        self._segments: OrderedDict[int, _Segment] = OrderedDict()
         """By first step, the most recently used last."""
         self._shown: Fold | None = None
 
@@ -68,53 +68,53 @@ class HistoryReader:
         """Return the run at step `seq`, reusing what earlier calls have read. Raises `UnknownRun`."""
         if not seq:
             return RunAt(Fold(self._run, self._shape), None, {})
-        stretch = self._find_stretch(seq) or await self._load_stretch(seq)
-        if seq > stretch.end:
-            raise UnknownStep(self._run, seq, stretch.end)
-        fold, before = self._nearest(stretch, seq), seq - 1
+        segment = self._find_segment(seq) or await self._load_segment(seq)
+        if seq > segment.end:
+            raise UnknownStep(self._run, seq, segment.end)
+        fold, before = self._nearest(segment, seq), seq - 1
         if before - fold.projection.seq > MAX_INLINE_STEPS:
-            await asyncio.to_thread(stretch.fold, fold, before)
+            await asyncio.to_thread(segment.fold, fold, before)
         else:
-            stretch.fold(fold, before)
-        step = stretch.steps[before - stretch.begin]
+            segment.fold(fold, before)
+        step = segment.steps[before - segment.begin]
         document = fold.document  # it stays unchanged
-        self._shown = stretch.fold(fold, seq)
+        self._shown = segment.fold(fold, seq)
         return RunAt(fold, step, document)
 
-    def _nearest(self, stretch: _Stretch, seq: int) -> Fold:
+    def _nearest(self, segment: _Segment, seq: int) -> Fold:
         """Return the latest fold before step `seq`: the current one, or one from a snapshot."""
-        at = max(known for known in stretch.known if known < seq)
+        at = max(known for known in segment.known if known < seq)
         shown = self._shown
         if shown is not None and at <= shown.projection.seq < seq:
             return shown
-        return self._fold(stretch.known[at])
+        return self._fold(segment.known[at])
 
     def _fold(self, snapshot: Snapshot | None) -> Fold:
         return Fold.load(snapshot, self._shape) if snapshot else Fold(self._run, self._shape)
 
-    def _find_stretch(self, seq: int) -> _Stretch | None:
-        """Return a stretch that contains step `seq`."""
-        for begin in sorted(self._stretches, reverse=True):
-            if begin < seq <= self._stretches[begin].end:
-                self._stretches.move_to_end(begin)
-                return self._stretches[begin]
+    def _find_segment(self, seq: int) -> _Segment | None:
+        """Return a segment that contains step `seq`."""
+        for begin in sorted(self._segments, reverse=True):
+            if begin < seq <= self._segments[begin].end:
+                self._segments.move_to_end(begin)
+                return self._segments[begin]
         return None
 
-    async def _load_stretch(self, seq: int) -> _Stretch:
-        bases = [known for one in self._stretches.values() for known in one.known.values()]
+    async def _load_segment(self, seq: int) -> _Segment:
+        bases = [known for one in self._segments.values() for known in one.known.values()]
         bases.append(await self._conductor.snapshot(self._run, seq - 1))
         base = max((one for one in bases if one and one.seq < seq), key=lambda one: one.seq, default=None)
         begin = base.seq if base else 0
-        stretch = _Stretch(base, await self._read(begin, seq))
-        self._stretches[begin] = stretch
-        self._stretches.move_to_end(begin)
-        while len(self._stretches) > 1 and sum(map(_weight, self._stretches.values())) > MAX_CACHED:
-            self._stretches.popitem(last=False)
-        return stretch
+        segment = _Segment(base, await self._read(begin, seq))
+        self._segments[begin] = segment
+        self._segments.move_to_end(begin)
+        while len(self._segments) > 1 and sum(map(_weight, self._segments.values())) > MAX_CACHED:
+            self._segments.popitem(last=False)
+        return segment
 
     async def _read(self, begin: int, seq: int) -> list[Transition]:
         """Read the steps after `begin`: at least to `seq`, and at most to one that is damaged."""
-        until = max(seq, begin + STRETCH_STEPS)
+        until = max(seq, begin + SEGMENT_STEPS)
         try:
             return await self._conductor.transitions(self._run, after=begin, until=until)
         except StepDamaged as error:
@@ -123,5 +123,5 @@ class HistoryReader:
             return await self._conductor.transitions(self._run, after=begin, until=error.step - 1)
 
 
-def _weight(stretch: _Stretch) -> int:
-    return len(stretch.steps) + FOLD_EVERY
+def _weight(segment: _Segment) -> int:
+    return len(segment.steps) + FOLD_EVERY

@@ -41,7 +41,7 @@ from ui.pages.schedules import page as schedules
 from ui.pages.settings import page as settings
 from ui.pages.settings import workers
 from ui.pages.shared import errors
-from ui.pages.shared.attention import Attentions
+from ui.pages.shared.attention import AttentionFeed
 from ui.pages.tools import page as tools
 from ui.pages.traffic import page as traffic
 from ui.pages.wall import page as wall
@@ -178,7 +178,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         close_folders(False)
 
     serve_assets()
-    fill_topbar(partial(draw_topbar, backend, Attentions(backend)))
+    fill_topbar(partial(draw_topbar, backend, AttentionFeed(backend)))
     watch_sockets(backend)
     for page in PAGES:
         page.register(backend)
@@ -203,7 +203,7 @@ def load_api(backend: Backend, origins: Collection[str]) -> FastAPI:
     return build_api(backend, origins)
 
 
-def draw_topbar(backend: Backend, attentions: Attentions) -> None:
+def draw_topbar(backend: Backend, attentions: AttentionFeed) -> None:
     """Add the link to the fleet's workers, the number of open questions, and the account menu."""
     if backend.fleet:
         text_link(workers.WORKERS, 'Workers', 'btn quiet wide-only')

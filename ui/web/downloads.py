@@ -40,7 +40,7 @@ def serve_downloads(backend: Backend) -> None:
     """
 
     @app.get('/runs/{run}/kept/{digest}')
-    async def kept(run: str, digest: str, name: str = '', artifact: str = '') -> Response:
+    async def download_content(run: str, digest: str, name: str = '', artifact: str = '') -> Response:
         _check(digest)
         conductor = backend()
         try:

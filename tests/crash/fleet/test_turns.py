@@ -14,7 +14,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.crash.fleet.processes import Fleet, until
 from tests.tree import ROOT
-from ui.fleet.records import CONTROL, DRIVE, Placement, Rest, priority_of, workflow_id
+from ui.fleet.records import CONTROL, DRIVE, Placement, ReleaseReason, priority_of, workflow_id
 from ui.fleet.temporal import Temporal
 from ui.fleet.workflow import RunWorkflow
 
@@ -28,9 +28,9 @@ async def observe_order(home: Path, asked: Sequence[tuple[str, str]]) -> list[in
     order: list[int] = []
 
     @activity.defn(name=DRIVE)
-    async def drive(placement: Placement, timers: list[dict[str, Any]]) -> Rest:
+    async def drive(placement: Placement, timers: list[dict[str, Any]]) -> ReleaseReason:
         order.append(int(placement.run))
-        return Rest(why='ended')
+        return ReleaseReason(why='ended')
 
     fleet = Fleet(home, '')
     try:

@@ -192,11 +192,11 @@ class HttpConductor:
             if answer.is_success:
                 return decode(Outcome, answer.json())
 
-    def runs_here(self, run: RunId) -> bool:
+    def can_control(self, run: RunId) -> bool:
         """Whether the server runs it, as far as this client knows: once it has been watched."""
         return run in self._here
 
-    def at_rest(self, run: RunId) -> int:
+    def resting_step(self, run: RunId) -> int:
         """Return the last step of a watched run that is paused with nothing in progress; otherwise 0."""
         return self._rest_steps.get(run, 0)
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from engine.records import RunId
 from engine.workspace import FileChange, FileVersion
-from ui.api.dependencies import At, Engine, Run, many
+from ui.api.dependencies import At, Engine, Run, list_of
 from ui.api.problems import problems
 from ui.web.downloads import HARMLESS, zip_download
 
@@ -36,7 +36,7 @@ class Folder:
     files: tuple[FileVersion, ...]
 
 
-@router.get('/files', response_model=many(Folder), responses=problems(404))
+@router.get('/files', response_model=list_of(Folder), responses=problems(404))
 async def list_files(conductor: Engine, run: Run, at: At = None) -> list[Folder]:
     """List the files of each agent at a step."""
     view = await conductor.view(RunId(run), at)
@@ -50,7 +50,7 @@ async def list_files(conductor: Engine, run: Run, at: At = None) -> list[Folder]
     ]
 
 
-@router.get('/snapshots/{digest}', response_model=many(FileVersion), responses=problems(404))
+@router.get('/snapshots/{digest}', response_model=list_of(FileVersion), responses=problems(404))
 async def list_snapshot(conductor: Engine, run: Run, digest: Digest) -> list[FileVersion]:
     """List the files of a snapshot."""
     info = await conductor.info(RunId(run))
@@ -72,7 +72,7 @@ async def get_archive(conductor: Engine, run: Run, digest: Digest) -> Response:
     return await zip_download(conductor, info.id, digest)
 
 
-@router.get('/changes', response_model=many(FileChange), responses=problems(404))
+@router.get('/changes', response_model=list_of(FileChange), responses=problems(404))
 async def list_changes(
     conductor: Engine,
     run: Run,

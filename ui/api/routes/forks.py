@@ -12,8 +12,8 @@ from pydantic import Field
 from engine import Budget
 from engine.history import CostEstimate, ForkOverrides, Kind
 from engine.records import RunId, RunInfo
-from ui.api.dependencies import Engine, RequestBody, Run, many
-from ui.api.idempotency import OneTime
+from ui.api.dependencies import Engine, RequestBody, Run, list_of
+from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
 from ui.api.routes.launch import start_once
 from ui.api.wire import encode, input_model, to_record, wire
@@ -79,7 +79,7 @@ class FamilyMember:
 
 
 @router.post('/forks', status_code=201, response_model=wire(RunInfo), responses=CREATES)
-async def fork(conductor: Engine, once: OneTime, run: Run, wanted: NewFork) -> Response:
+async def fork(conductor: Engine, once: IdempotentDep, run: Run, wanted: NewFork) -> Response:
     """Start a new run from a step of another, which stays unchanged."""
 
     async def begin(new: RunId) -> object:
@@ -97,8 +97,8 @@ async def fork(conductor: Engine, once: OneTime, run: Run, wanted: NewFork) -> R
     return await start_once(conductor, once, begin)
 
 
-@router.post('/variants', status_code=201, response_model=many(RunInfo), responses=CREATES)
-async def fork_all(conductor: Engine, once: OneTime, run: Run, wanted: NewVariants) -> Response:
+@router.post('/variants', status_code=201, response_model=list_of(RunInfo), responses=CREATES)
+async def fork_all(conductor: Engine, once: IdempotentDep, run: Run, wanted: NewVariants) -> Response:
     """Fork several variants at once; if one is invalid, none is started."""
 
     async def make(first: RunId) -> Response:
@@ -118,7 +118,7 @@ async def fork_all(conductor: Engine, once: OneTime, run: Run, wanted: NewVarian
 
 @router.post('/rerun', status_code=201, response_model=wire(RunInfo), responses=CREATES)
 async def rerun(
-    conductor: Engine, once: OneTime, run: Run, wanted: StartOptions = StartOptions()
+    conductor: Engine, once: IdempotentDep, run: Run, wanted: StartOptions = StartOptions()
 ) -> Response:
     """Start a new run with the same input and options."""
 
@@ -132,7 +132,7 @@ async def rerun(
 
 @router.post('/retry', status_code=201, response_model=wire(RunInfo), responses=CREATES)
 async def retry(
-    conductor: Engine, once: OneTime, run: Run, wanted: StartOptions = StartOptions()
+    conductor: Engine, once: IdempotentDep, run: Run, wanted: StartOptions = StartOptions()
 ) -> Response:
     """Fork a failed or cancelled run from just before it ended, to try again."""
 
@@ -157,7 +157,7 @@ async def forecast(conductor: Engine, run: Run, wanted: ForecastRequest) -> Cost
     return await conductor.forecast(RunId(run), wanted.at, variation)
 
 
-@router.get('/lineage', response_model=many(FamilyMember), responses=problems(404))
+@router.get('/lineage', response_model=list_of(FamilyMember), responses=problems(404))
 async def lineage(conductor: Engine, run: Run) -> list[FamilyMember]:
     """List a run with its ancestors and all their forks, each after its parent."""
     tree = await conductor.lineage(RunId(run))

@@ -11,7 +11,7 @@ from engine.history import Comparison, RegressionResult, RegressionTest
 from engine.records import RunId, Traffic
 from engine.runtime import GuardExplanation
 from ui.access.permissions import METHOD_ROLES
-from ui.api.dependencies import Engine, Filters, Run, Web, Who, many
+from ui.api.dependencies import BackendDep, CallerDep, Engine, Filters, Run, list_of
 from ui.api.problems import problems
 from ui.api.wire import wire
 
@@ -38,7 +38,9 @@ async def audit(conductor: Engine, run: Run) -> dict[Literal['steps'], int]:
     return {'steps': await conductor.audit(RunId(run))}
 
 
-@router.get('/runs/{run}/steps/{seq}/guards', response_model=many(GuardExplanation), responses=problems(404))
+@router.get(
+    '/runs/{run}/steps/{seq}/guards', response_model=list_of(GuardExplanation), responses=problems(404)
+)
 async def explain_guards(conductor: Engine, run: Run, seq: Seq) -> list[GuardExplanation]:
     """Explain what each guard of a step read, in the order of evaluation."""
     info = await conductor.info(RunId(run))
@@ -59,7 +61,7 @@ async def save_test(conductor: Engine, run: Run) -> RegressionTest:
 
 
 @router.post('/checks', response_model=wire(RegressionResult), responses=problems(404, 409, 413, 415))
-async def check(web: Web, who: Who, test: RegressionTest) -> RegressionResult:
+async def check(web: BackendDep, who: CallerDep, test: RegressionTest) -> RegressionResult:
     """Replay a regression test through the current pattern, without calling models or tools."""
     who.require(METHOD_ROLES['check'], 'check')
     async with Conductor(catalog=web.root.catalog) as aside:

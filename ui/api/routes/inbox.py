@@ -10,8 +10,8 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from engine.records import RunId, RunInfo
-from ui.api.dependencies import RequestBody, Web, Who, many, moment_of
-from ui.api.idempotency import OneTime
+from ui.api.dependencies import BackendDep, CallerDep, RequestBody, list_of, parse_timestamp
+from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
 from ui.api.wire import wire
 from ui.services.inbox import InboxItem, InboxPage
@@ -66,7 +66,7 @@ class DestinationInput(RequestBody):
 
 @router.get('/inbox', tags=INBOX, response_model=wire(InboxPage))
 async def list_questions(
-    web: Web,
+    web: BackendDep,
     assignee: Annotated[str, Query(max_length=200, description='Only those assigned to this person.')] = '',
     run: Annotated[str, Query(max_length=100, description='Only those from this run.')] = '',
     snoozed: Annotated[bool, Query(description='Include snoozed ones.')] = False,
@@ -77,7 +77,7 @@ async def list_questions(
 
 
 @router.get('/inbox/{ask}', tags=INBOX, response_model=wire(InboxItem), responses=problems(404, 409))
-async def get_question(web: Web, ask: AskId) -> InboxItem:
+async def get_question(web: BackendDep, ask: AskId) -> InboxItem:
     """Get an open question; for a closed one, the error says when and how it was closed."""
     return await web.services.inbox.find(ask)
 
@@ -88,7 +88,7 @@ async def get_question(web: Web, ask: AskId) -> InboxItem:
     response_model=wire(RunInfo),
     responses=problems(404, 409, 412, 413, 415),
 )
-async def answer_question(web: Web, who: Who, ask: AskId, given: AnswerInput) -> RunInfo:
+async def answer_question(web: BackendDep, who: CallerDep, ask: AskId, given: AnswerInput) -> RunInfo:
     """Answer a question, if it is still open and has not changed since it was shown."""
     return await web.services.inbox.answer(ask, given.event, given.data, digest=given.digest, by=who.name)
 
@@ -99,7 +99,7 @@ async def answer_question(web: Web, who: Who, ask: AskId, given: AnswerInput) ->
     response_model=wire(InboxItem),
     responses=problems(404, 409, 413, 415),
 )
-async def assign_question(web: Web, who: Who, ask: AskId, given: Assigned) -> InboxItem:
+async def assign_question(web: BackendDep, who: CallerDep, ask: AskId, given: Assigned) -> InboxItem:
     """Assign a question to a person, and notify them."""
     return await web.services.assign(ask, given.assignee, by=who.name)
 
@@ -107,14 +107,14 @@ async def assign_question(web: Web, who: Who, ask: AskId, given: Assigned) -> In
 @router.put(
     '/inbox/{ask}/snooze', tags=INBOX, response_model=wire(InboxItem), responses=problems(404, 409, 413, 415)
 )
-async def snooze_question(web: Web, ask: AskId, given: Snoozed) -> InboxItem:
+async def snooze_question(web: BackendDep, ask: AskId, given: Snoozed) -> InboxItem:
     """Leave a question out of the list until a given time."""
-    until = moment_of('until', given.until) if given.until else 0.0
+    until = parse_timestamp('until', given.until) if given.until else 0.0
     return await web.services.inbox.snooze(ask, until)
 
 
-@router.get('/destinations', tags=NOTIFICATIONS, response_model=many(Destination))
-async def list_destinations(web: Web) -> list[Destination]:
+@router.get('/destinations', tags=NOTIFICATIONS, response_model=list_of(Destination))
+async def list_destinations(web: BackendDep) -> list[Destination]:
     """List where notifications are sent; secrets are left out."""
     web()
     return [replace(one, secret='') for one in await web.services.notifications.destinations.list()]
@@ -127,7 +127,7 @@ async def list_destinations(web: Web) -> list[Destination]:
     response_model=wire(Destination),
     responses=problems(413, 415),
 )
-async def add_destination(web: Web, once: OneTime, given: DestinationInput) -> Response:
+async def add_destination(web: BackendDep, once: IdempotentDep, given: DestinationInput) -> Response:
     """Add a destination; only this response shows its secret."""
     web()
     destinations = web.services.notifications.destinations
@@ -139,7 +139,7 @@ async def add_destination(web: Web, once: OneTime, given: DestinationInput) -> R
     async def add(new: RunId) -> Destination:
         return await destinations.add(parse_destination({**values, 'id': new}))
 
-    return await once.store(add, destinations.get, place=DESTINATION)
+    return await once.store(add, destinations.get, location=DESTINATION)
 
 
 @router.patch(
@@ -148,7 +148,9 @@ async def add_destination(web: Web, once: OneTime, given: DestinationInput) -> R
     response_model=wire(Destination),
     responses=problems(404, 409, 413, 415),
 )
-async def change_destination(web: Web, destination: DestinationId, given: DestinationInput) -> Destination:
+async def change_destination(
+    web: BackendDep, destination: DestinationId, given: DestinationInput
+) -> Destination:
     """Change a destination; fields that are left out stay as they are."""
     values = given.model_dump(exclude_unset=True)
     if 'events' in values:
@@ -159,7 +161,7 @@ async def change_destination(web: Web, destination: DestinationId, given: Destin
 @router.delete(
     '/destinations/{destination}', tags=NOTIFICATIONS, status_code=204, responses=problems(404, 409)
 )
-async def remove_destination(web: Web, destination: DestinationId) -> None:
+async def remove_destination(web: BackendDep, destination: DestinationId) -> None:
     """Remove a destination; pending notifications are never sent."""
     await web.services.notifications.destinations.remove(destination)
 
@@ -170,14 +172,14 @@ async def remove_destination(web: Web, destination: DestinationId) -> None:
     response_model=wire(Message),
     responses=problems(404),
 )
-async def test_destination(web: Web, destination: DestinationId) -> Message:
+async def test_destination(web: BackendDep, destination: DestinationId) -> Message:
     """Send a test message."""
     return await web.services.notifications.test(destination)
 
 
-@router.get('/messages', tags=NOTIFICATIONS, response_model=many(Message))
+@router.get('/messages', tags=NOTIFICATIONS, response_model=list_of(Message))
 async def list_messages(
-    web: Web,
+    web: BackendDep,
     state: Annotated[str, Query(pattern='^(due|sent|failed)?$')] = '',
     run: Annotated[str, Query(max_length=100)] = '',
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
@@ -190,6 +192,6 @@ async def list_messages(
 @router.post(
     '/messages/{message}/resend', tags=NOTIFICATIONS, response_model=wire(Message), responses=problems(404)
 )
-async def resend_message(web: Web, message: MessageId) -> Message:
+async def resend_message(web: BackendDep, message: MessageId) -> Message:
     """Send a notification again; it keeps its id."""
     return await web.services.notifications.resend(message)

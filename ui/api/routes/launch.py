@@ -13,7 +13,7 @@ from engine import Breakpoint, Budget
 from engine.errors import JournalConflict
 from engine.records import Approvals, RunId, RunInfo
 from ui.api.dependencies import Engine, RequestBody, etag
-from ui.api.idempotency import OneTime, respond_created
+from ui.api.idempotency import IdempotentDep, respond_created
 from ui.api.problems import problems
 from ui.api.wire import encode_text, input_model, to_record, wire
 
@@ -60,7 +60,7 @@ class NewRun(RequestBody):
 
 
 @router.post('', status_code=201, response_model=wire(RunInfo), responses=problems(404, 409, 413, 415))
-async def start(conductor: Engine, once: OneTime, asked_for: NewRun) -> Response:
+async def start(conductor: Engine, once: IdempotentDep, asked_for: NewRun) -> Response:
     """Start a run. It is journaled, and continues even if this connection is lost."""
 
     async def begin(run: RunId) -> object:
@@ -88,7 +88,7 @@ async def start(conductor: Engine, once: OneTime, asked_for: NewRun) -> Response
 
 
 async def start_once(
-    conductor: Engine, once: OneTime, begin: Callable[[RunId], Awaitable[object]]
+    conductor: Engine, once: IdempotentDep, begin: Callable[[RunId], Awaitable[object]]
 ) -> Response:
     """Start a run with `begin`, once however often the request is repeated; return the response for it."""
 
@@ -100,4 +100,4 @@ async def start_once(
         made.headers['ETag'] = etag(info)
         return made
 
-    return await once(make, place=PLACE)
+    return await once(make, location=PLACE)

@@ -13,8 +13,8 @@ from pydantic import Field
 from engine.history import CleanupResult, DiskUsage
 from engine.journal import ExpiredRun, Retention
 from engine.records import Note, RunId, RunInfo
-from ui.api.dependencies import Engine, RequestBody, Run, many
-from ui.api.idempotency import OneTime, respond_created
+from ui.api.dependencies import Engine, RequestBody, Run, list_of
+from ui.api.idempotency import IdempotentDep, respond_created
 from ui.api.problems import problems
 from ui.api.wire import encode_text, input_model, to_record, wire
 
@@ -63,7 +63,7 @@ async def annotate(conductor: Engine, run: Run, changes: Annotations) -> RunInfo
     return await conductor.annotate(RunId(run), **given)
 
 
-@router.get('/runs/{run}/notes', tags=NOTES, response_model=many(Note), responses=problems(404))
+@router.get('/runs/{run}/notes', tags=NOTES, response_model=list_of(Note), responses=problems(404))
 async def notes(conductor: Engine, run: Run) -> list[Note]:
     """List the notes on a run's steps."""
     return await conductor.notes(RunId(run))
@@ -76,7 +76,7 @@ async def notes(conductor: Engine, run: Run) -> list[Note]:
     response_model=wire(Note),
     responses=problems(404, 413, 415),
 )
-async def write_note(conductor: Engine, once: OneTime, run: Run, body: NewNote) -> Response:
+async def write_note(conductor: Engine, once: IdempotentDep, run: Run, body: NewNote) -> Response:
     """Write a note on a step."""
 
     async def make(_: RunId) -> Response:
@@ -131,7 +131,7 @@ async def retention(conductor: Engine) -> Retention:
 
 
 @router.post(
-    '/retention/preview', tags=RETENTION, response_model=many(ExpiredRun), responses=problems(413, 415)
+    '/retention/preview', tags=RETENTION, response_model=list_of(ExpiredRun), responses=problems(413, 415)
 )
 async def preview_cleanup(
     conductor: Engine,

@@ -15,7 +15,7 @@ from engine.history import COMPOSED_AGENT, Mergeable, Pick
 from engine.records import RunId, RunInfo
 from engine.workspace import MergePreview, Resolution, SuiteResult
 from ui.api.dependencies import Engine, RequestBody, Run
-from ui.api.idempotency import OneTime
+from ui.api.idempotency import IdempotentDep
 from ui.api.problems import Refusal, problems
 from ui.api.routes.files import DIGEST
 from ui.api.routes.launch import start_once
@@ -115,7 +115,7 @@ async def merge(conductor: Engine, run: Run, wanted: MergeRequest) -> dict[str, 
 
 
 @router.post('/send-back', status_code=201, response_model=wire(RunInfo), responses=REFUSES)
-async def send_back(conductor: Engine, once: OneTime, run: Run, wanted: SentBack) -> Response:
+async def send_back(conductor: Engine, once: IdempotentDep, run: Run, wanted: SentBack) -> Response:
     """Fork a run from an agent's last turn, with a message that asks for more work."""
 
     async def begin(new: RunId) -> object:

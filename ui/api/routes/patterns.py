@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from engine import Conductor, InvalidInput
 from engine.records import Shape
-from ui.api.dependencies import Engine, Folded
+from ui.api.dependencies import CollapseAgents, Engine
 from ui.api.problems import problems
 from ui.api.wire import wire
 from ui.components.diagram.rendering import export_chart
@@ -51,7 +51,7 @@ async def draw_pattern(
     pattern: Name,
     parameters: Given = '',
     format: DiagramFormat = 'mermaid',
-    folded: Folded = False,
+    folded: CollapseAgents = False,
 ) -> Response:
     """Draw a pattern's chart as Mermaid, DOT or SVG."""
     return await drawing(_shape(conductor, pattern, parameters), format, folded=folded)

@@ -26,7 +26,7 @@ from engine.records import (
     message_of,
 )
 from ui.api.cursors import Cursor, Limit, Page, Step, read_cursor, write_cursor
-from ui.api.dependencies import At, Engine, Filters, Folded, Run, many, page_of, tag
+from ui.api.dependencies import At, CollapseAgents, Engine, Filters, Run, list_of, page_of, tag
 from ui.api.problems import Refusal, problems
 from ui.api.routes.patterns import DRAWN, DiagramFormat, drawing
 from ui.api.wire import wire
@@ -104,8 +104,8 @@ async def get_live_state(conductor: Engine, run: Run) -> LiveState:
     """Show whether this server is running a run, and whether the run rests."""
     info = await conductor.info(RunId(run))
     return LiveState(
-        here=conductor.runs_here(info.id),
-        at_rest=conductor.at_rest(info.id),
+        here=conductor.can_control(info.id),
+        at_rest=conductor.resting_step(info.id),
         stranded=conductor.stranded.get(info.id, ''),
     )
 
@@ -118,7 +118,7 @@ async def get_shape(conductor: Engine, run: Run) -> Shape:
 
 @router.get('/{run}/diagram', response_class=Response, responses=problems(404, 409) | DRAWN)
 async def draw_run(
-    conductor: Engine, run: Run, format: DiagramFormat = 'mermaid', folded: Folded = False
+    conductor: Engine, run: Run, format: DiagramFormat = 'mermaid', folded: CollapseAgents = False
 ) -> Response:
     """Draw the chart of a run as Mermaid, DOT or SVG."""
     return await drawing(await conductor.shape(RunId(run)), format, folded=folded)
@@ -150,7 +150,7 @@ async def get_usage(conductor: Engine, run: Run, at: At = None) -> RunUsage:
     )
 
 
-@router.get('/{run}/transcript', response_model=many(Conversation), responses=problems(404))
+@router.get('/{run}/transcript', response_model=list_of(Conversation), responses=problems(404))
 async def get_transcript(conductor: Engine, run: Run, at: At = None) -> list[Conversation]:
     """Show the conversations of a run's agents; `export` writes all of it as Markdown."""
     view = await conductor.view(RunId(run), at)

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from engine.records import RunId
-from ui.api.dependencies import RequestBody, Web, Who, many, moment_of
-from ui.api.idempotency import OneTime
+from ui.api.dependencies import BackendDep, CallerDep, RequestBody, list_of, parse_timestamp
+from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
 from ui.api.wire import encode_text, input_model, to_record, wire
 from ui.services.schedules import Action, Schedule, SchedulePolicy, ScheduleSpec, Tick, Trigger
@@ -84,8 +84,8 @@ class TriggerChanges(RequestBody):
     paused: bool = False
 
 
-@router.get('/schedules', tags=TAGS, response_model=many(Schedule))
-async def list_schedules(web: Web) -> list[Schedule]:
+@router.get('/schedules', tags=TAGS, response_model=list_of(Schedule))
+async def list_schedules(web: BackendDep) -> list[Schedule]:
     """List schedules with their next times."""
     web()
     return await web.services.schedules.list()
@@ -94,7 +94,9 @@ async def list_schedules(web: Web) -> list[Schedule]:
 @router.post(
     '/schedules', tags=TAGS, status_code=201, response_model=wire(Schedule), responses=problems(413, 415)
 )
-async def add_schedule(web: Web, once: OneTime, who: Who, given: ScheduleInput) -> Response:
+async def add_schedule(
+    web: BackendDep, once: IdempotentDep, who: CallerDep, given: ScheduleInput
+) -> Response:
     """Add a schedule, starting now."""
     web()
     schedules = web.services.schedules
@@ -102,11 +104,11 @@ async def add_schedule(web: Web, once: OneTime, who: Who, given: ScheduleInput) 
     async def add(new: RunId) -> Schedule:
         return await schedules.add(Schedule(**_values(given), id=new, author=who.name))
 
-    return await once.store(add, schedules.get, place=SCHEDULE)
+    return await once.store(add, schedules.get, location=SCHEDULE)
 
 
 @router.get('/schedules/{schedule}', tags=TAGS, response_model=wire(Schedule), responses=problems(404))
-async def get_schedule(web: Web, schedule: ScheduleId) -> Schedule:
+async def get_schedule(web: BackendDep, schedule: ScheduleId) -> Schedule:
     """Get a schedule with its next times."""
     return await web.services.schedules.get(schedule)
 
@@ -117,19 +119,19 @@ async def get_schedule(web: Web, schedule: ScheduleId) -> Schedule:
     response_model=wire(Schedule),
     responses=problems(404, 409, 413, 415),
 )
-async def change_schedule(web: Web, schedule: ScheduleId, given: ScheduleChanges) -> Schedule:
+async def change_schedule(web: BackendDep, schedule: ScheduleId, given: ScheduleChanges) -> Schedule:
     """Change, pause or resume a schedule; missed times are skipped."""
     return await web.services.schedules.change(schedule, **_values(given))
 
 
 @router.delete('/schedules/{schedule}', tags=TAGS, status_code=204, responses=problems(404, 409))
-async def remove_schedule(web: Web, schedule: ScheduleId) -> None:
+async def remove_schedule(web: BackendDep, schedule: ScheduleId) -> None:
     """Remove a schedule; its runs stay."""
     await web.services.schedules.remove(schedule)
 
 
 @router.post('/schedules/{schedule}/run', tags=TAGS, response_model=wire(Tick), responses=problems(404))
-async def run_schedule(web: Web, once: OneTime, schedule: ScheduleId) -> Response:
+async def run_schedule(web: BackendDep, once: IdempotentDep, schedule: ScheduleId) -> Response:
     """Start a run of a schedule now, even if another is running."""
 
     async def make(new: RunId) -> Response:
@@ -140,22 +142,25 @@ async def run_schedule(web: Web, once: OneTime, schedule: ScheduleId) -> Respons
 
 
 @router.post(
-    '/schedules/{schedule}/backfill', tags=TAGS, response_model=many(Tick), responses=problems(404, 413, 415)
+    '/schedules/{schedule}/backfill',
+    tags=TAGS,
+    response_model=list_of(Tick),
+    responses=problems(404, 413, 415),
 )
-async def backfill_schedule(web: Web, schedule: ScheduleId, span: Span) -> Sequence[Tick]:
+async def backfill_schedule(web: BackendDep, schedule: ScheduleId, span: Span) -> Sequence[Tick]:
     """Start a run for each scheduled time in a span that has none yet."""
-    since, until = moment_of('since', span.since), moment_of('until', span.until)
+    since, until = parse_timestamp('since', span.since), parse_timestamp('until', span.until)
     return await web.services.schedules.backfill(schedule, since, until)
 
 
-@router.get('/schedules/{schedule}/ticks', tags=TAGS, response_model=many(Tick), responses=problems(404))
-async def list_schedule_ticks(web: Web, schedule: ScheduleId, limit: MaxTicks = 50) -> Sequence[Tick]:
+@router.get('/schedules/{schedule}/ticks', tags=TAGS, response_model=list_of(Tick), responses=problems(404))
+async def list_schedule_ticks(web: BackendDep, schedule: ScheduleId, limit: MaxTicks = 50) -> Sequence[Tick]:
     """List what happened each time a schedule was due, latest first."""
     return await web.services.schedules.log(schedule, limit)
 
 
-@router.get('/triggers', tags=TAGS, response_model=many(Trigger))
-async def list_triggers(web: Web) -> list[Trigger]:
+@router.get('/triggers', tags=TAGS, response_model=list_of(Trigger))
+async def list_triggers(web: BackendDep) -> list[Trigger]:
     """List triggers; secrets are left out."""
     web()
     return [replace(one, secret='') for one in await web.services.triggers.list()]
@@ -164,7 +169,7 @@ async def list_triggers(web: Web) -> list[Trigger]:
 @router.post(
     '/triggers', tags=TAGS, status_code=201, response_model=wire(Trigger), responses=problems(413, 415)
 )
-async def add_trigger(web: Web, once: OneTime, who: Who, given: TriggerInput) -> Response:
+async def add_trigger(web: BackendDep, once: IdempotentDep, who: CallerDep, given: TriggerInput) -> Response:
     """Add a trigger; only this response shows its secret."""
     web()
     triggers, values = web.services.triggers, {'kind': given.kind, **_values(given)}
@@ -172,25 +177,25 @@ async def add_trigger(web: Web, once: OneTime, who: Who, given: TriggerInput) ->
     async def add(new: RunId) -> Trigger:
         return await triggers.add(Trigger(**values, id=new, author=who.name))
 
-    return await once.store(add, triggers.get, place=TRIGGER)
+    return await once.store(add, triggers.get, location=TRIGGER)
 
 
 @router.patch(
     '/triggers/{trigger}', tags=TAGS, response_model=wire(Trigger), responses=problems(404, 409, 413, 415)
 )
-async def change_trigger(web: Web, trigger: TriggerId, given: TriggerChanges) -> Trigger:
+async def change_trigger(web: BackendDep, trigger: TriggerId, given: TriggerChanges) -> Trigger:
     """Change, pause or resume a trigger."""
     return replace(await web.services.triggers.change(trigger, **_values(given)), secret='')
 
 
 @router.delete('/triggers/{trigger}', tags=TAGS, status_code=204, responses=problems(404, 409))
-async def remove_trigger(web: Web, trigger: TriggerId) -> None:
+async def remove_trigger(web: BackendDep, trigger: TriggerId) -> None:
     """Remove a trigger; its runs stay."""
     await web.services.triggers.remove(trigger)
 
 
-@router.get('/triggers/{trigger}/ticks', tags=TAGS, response_model=many(Tick), responses=problems(404))
-async def list_trigger_ticks(web: Web, trigger: TriggerId, limit: MaxTicks = 50) -> Sequence[Tick]:
+@router.get('/triggers/{trigger}/ticks', tags=TAGS, response_model=list_of(Tick), responses=problems(404))
+async def list_trigger_ticks(web: BackendDep, trigger: TriggerId, limit: MaxTicks = 50) -> Sequence[Tick]:
     """List the events that set off a trigger, latest first."""
     return await web.services.triggers.log(trigger, limit)
 
@@ -202,7 +207,7 @@ async def list_trigger_ticks(web: Web, trigger: TriggerId, limit: MaxTicks = 50)
     responses=problems(401, 404, 413, 415),
     openapi_extra={'requestBody': {'content': {'application/json': {'schema': {}}}, 'required': True}},
 )
-async def receive_webhook(web: Web, trigger: TriggerId, request: Request) -> Tick:
+async def receive_webhook(web: BackendDep, trigger: TriggerId, request: Request) -> Tick:
     """Start a run for a webhook signed according to Standard Webhooks; a repeated delivery starts none.
 
     The signature replaces a login.

@@ -18,7 +18,7 @@ from engine.journal import Retention
 from engine.models import EndpointHealth, EndpointInfo
 from engine.records import RunId
 from engine.tools import ServerHealth, Tool
-from ui.api.dependencies import Engine, RequestBody, Web, Who, many
+from ui.api.dependencies import BackendDep, CallerDep, Engine, RequestBody, list_of
 from ui.api.problems import Refusal, problems
 from ui.api.wire import wire
 
@@ -101,14 +101,14 @@ async def recover(conductor: Engine) -> list[str]:
     return list(map(str, await conductor.recover()))
 
 
-@router.get('/models', tags=MODELS, response_model=many(ModelInfo))
+@router.get('/models', tags=MODELS, response_model=list_of(ModelInfo))
 async def list_models(conductor: Engine) -> list[ModelInfo]:
     """List the known models."""
     models = conductor.catalog.registry
     return [ModelInfo(name=name, simulated=models[name].simulated) for name in models]
 
 
-@router.get('/endpoints', tags=MODELS, response_model=many(EndpointInfo))
+@router.get('/endpoints', tags=MODELS, response_model=list_of(EndpointInfo))
 async def list_endpoints(conductor: Engine) -> list[EndpointInfo]:
     """List the model endpoints. Keys are never shown, only where they are kept."""
     return conductor.catalog.registry.endpoint_infos()
@@ -124,7 +124,7 @@ async def try_endpoint(conductor: Engine, name: Name) -> EndpointHealth:
     return await conductor.catalog.registry.test(name)
 
 
-@router.get('/mcp-servers', tags=TOOLS, response_model=many(ServerHealth))
+@router.get('/mcp-servers', tags=TOOLS, response_model=list_of(ServerHealth))
 async def list_mcp_servers(conductor: Engine) -> list[ServerHealth]:
     """List the MCP servers whose tools agents use, with their last known state."""
     return conductor.catalog.mcp.last_health()
@@ -140,7 +140,7 @@ async def try_mcp_server(conductor: Engine, name: Name) -> ServerHealth:
     return await conductor.catalog.mcp.test(name)
 
 
-@router.get('/tools', tags=TOOLS, response_model=many(ToolInfo))
+@router.get('/tools', tags=TOOLS, response_model=list_of(ToolInfo))
 async def list_tools(conductor: Engine) -> list[ToolInfo]:
     """List the tools that agents can use."""
     tools = conductor.catalog.tools
@@ -156,7 +156,9 @@ async def get_tool(conductor: Engine, name: Name) -> ToolInfo:
 @router.post(
     '/tools/{name}/try', tags=TOOLS, response_model=wire(ToolTrial), responses=problems(404, 413, 415)
 )
-async def try_tool(conductor: Engine, web: Web, who: Who, name: Name, given: Arguments) -> ToolTrial:
+async def try_tool(
+    conductor: Engine, web: BackendDep, who: CallerDep, name: Name, given: Arguments
+) -> ToolTrial:
     """Call a tool in a scratch folder, sandboxed as for agents; errors are returned as results."""
     _tool(conductor, name)
     try:

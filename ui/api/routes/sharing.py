@@ -11,7 +11,7 @@ from pydantic import Field
 
 from engine.history import Imported
 from engine.records import RunId
-from ui.api.dependencies import Engine, RequestBody, Run, ids, many
+from ui.api.dependencies import Engine, RequestBody, Run, list_of, to_run_ids
 from ui.api.problems import Refusal, problems
 from ui.exports.formats import FORMATS, FormatName, file_name, stream_export
 from ui.web.downloads import complete_download, disk_errors
@@ -50,14 +50,14 @@ async def export_run(conductor: Engine, run: Run, form: Annotated[FormatName, Pa
 @router.post('/exports', response_class=Response, responses=problems(404, 409, 413, 415) | EXPORTED)
 async def export_bundle(conductor: Engine, wanted: ExportRequest) -> Response:
     """Export several runs as one bundle."""
-    made = conductor.export_bundle(ids(wanted.runs), compressed=wanted.compressed)
+    made = conductor.export_bundle(to_run_ids(wanted.runs), compressed=wanted.compressed)
     end = 'jsonl.gz' if wanted.compressed else 'jsonl'
     return await complete_download(made, FORMATS['bundle'].media, f'hemicycle.{end}')
 
 
 @router.post(
     '/imports',
-    response_model=many(Imported),
+    response_model=list_of(Imported),
     responses=problems(409, 413, 429),
     openapi_extra=FILE,
     max_body_size=MAX_BYTES,

@@ -12,7 +12,7 @@ from engine.history import AcceptedEvent
 from engine.journal import StepMode
 from engine.records import Change, RunId, RunInfo
 from engine.runtime import ConditionResult
-from ui.api.dependencies import Engine, RequestBody, Run, Steering, many, tag
+from ui.api.dependencies import Engine, RequestBody, Run, Steering, list_of, tag
 from ui.api.problems import problems
 from ui.api.wire import input_model, to_record, wire
 
@@ -102,7 +102,7 @@ class Condition(RequestBody):
     condition: str = Field(min_length=1, max_length=2_000, examples=['memory.round > 2'])
 
 
-@router.get('/accepts', response_model=many(AcceptedEvent), responses=problems(404))
+@router.get('/accepts', response_model=list_of(AcceptedEvent), responses=problems(404))
 async def accepts(conductor: Engine, run: Run) -> list[AcceptedEvent]:
     """List the events that people can send to a run now, with the data that each takes."""
     return await conductor.accepts(RunId(run))
@@ -206,13 +206,13 @@ async def edit(conductor: Engine, run: Run, conditions: Steering, response: Resp
     return await _summarize(conductor, run, response)
 
 
-@router.get('/breakpoints', response_model=many(Breakpoint), responses=problems(404))
+@router.get('/breakpoints', response_model=list_of(Breakpoint), responses=problems(404))
 async def list_breakpoints(conductor: Engine, run: Run) -> tuple[Breakpoint, ...]:
     """List the breakpoints of a run, with their hits."""
     return (await conductor.view(RunId(run))).breakpoints
 
 
-@router.put('/breakpoints', response_model=many(Breakpoint), responses=STEERS)
+@router.put('/breakpoints', response_model=list_of(Breakpoint), responses=STEERS)
 async def set_breakpoints(
     conductor: Engine, run: Run, conditions: Steering, given: Breakpoints
 ) -> tuple[Breakpoint, ...]:

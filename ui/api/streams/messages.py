@@ -65,7 +65,7 @@ async def run_messages(conductor: Conductor, run: RunId, after: int) -> AsyncIte
     async for item in conductor.watch(run, after=after):
         match item:
             case Transition():
-                if rests := conductor.at_rest(run):
+                if rests := conductor.resting_step(run):
                     yield StreamMessage('rest', json.dumps({'run': run, 'at': rests}))
                 yield StreamMessage('step', TEXTS.of(item), str(item.seq))
             case Delta(kind='reset', path=''):

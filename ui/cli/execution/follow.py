@@ -63,7 +63,9 @@ class _Follower:
                         self._reporter.step(item, fold.apply(item))
                         if fold.view.status.ended or fold.view.status is Status.WAITING:
                             return
-                        if 0 < self._conductor.at_rest(run) <= item.seq and not await self._continues(fold):
+                        if 0 < self._conductor.resting_step(run) <= item.seq and not await self._continues(
+                            fold
+                        ):
                             return
                     case Delta():
                         self._reporter.piece(item)

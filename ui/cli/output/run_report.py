@@ -103,12 +103,12 @@ class RunReport:
             self._line(step_remark(step))
         for guard in step.guards:
             word = 'if' if guard.wanted else 'unless'
-            held = 'holds' if guard.value == guard.wanted else 'not met'
+            outcome = 'met' if guard.value == guard.wanted else 'not met'
             where = f'{guard.source} → {guard.dest}' if guard.dest else guard.source
-            self._line(f'{where}: {word} {guard.name} is {"yes" if guard.value else "no"}, {held}')
+            self._line(f'{where}: {word} {guard.name} is {"yes" if guard.value else "no"}, {outcome}')
             ground = explanations.of(guard.source, guard.dest, guard.name, before, step.event)
-            saw = ', '.join(f'{name} {brief_value(value)}' for name, value in ground.values)
-            for line in filter(None, (ground.says, saw and f'it saw {saw}')):
+            values = ', '.join(f'{name} {brief_value(value)}' for name, value in ground.values)
+            for line in filter(None, (ground.says, values and f'values read: {values}')):
                 self._line(f'    {strip_control(line)}', style='dim')
         self._title('Changes')
         for change in step.changes:

@@ -14,7 +14,7 @@ from ui.pages.home.cards import pattern_cards
 from ui.pages.home.panels import FIRST, FirstRun, NeedsYou, RunningNow, agents_card, models_card, new_run_card
 from ui.pages.runs.filters import Filters
 from ui.pages.runs.listing import RunList
-from ui.pages.shared.attention import Attentions
+from ui.pages.shared.attention import AttentionFeed
 from ui.pages.shared.errors import draw_load_errors
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
@@ -25,7 +25,7 @@ SIZE = 8
 
 def register(backend: Backend) -> None:
     """Serve the page."""
-    attentions = Attentions(backend)
+    attentions = AttentionFeed(backend)
 
     @serve_page('/')
     async def home(request: Request) -> None:

@@ -26,7 +26,7 @@ FIRST = 'pipeline'
 """The pattern shown to new users."""
 ROOM: Room = (800, 130)
 """Width and height of the animated diagram in a window of 1440 pixels."""
-BEAT = 0.9
+STATE_SECONDS = 0.9
 """Seconds in each state of the animated diagram."""
 
 
@@ -202,7 +202,7 @@ class FirstRun:
     async def load(self) -> None:
         """Draw the diagram and start the animation."""
         await self._lay_out(*ROOM)
-        ui.timer(BEAT, self._advance)
+        ui.timer(STATE_SECONDS, self._advance)
 
     async def _lay_out(self, width: int, height: int, _held: bool = False) -> None:
         """Draw the whole diagram, in the direction that fits best."""

@@ -6,7 +6,15 @@ from nicegui import ui
 
 from engine import EngineError
 from ui.components.theme import button, empty_state, frame, notice, page_head
-from ui.components.widgets import Redrawn, Text, draw_changes, label, set_attributes, text_input, text_link
+from ui.components.widgets import (
+    CachedElement,
+    Text,
+    draw_changes,
+    label,
+    set_attributes,
+    text_input,
+    text_link,
+)
 from ui.formatting.values import count
 from ui.pages.inbox.card import QuestionCard
 from ui.services.inbox import InboxItem, QuestionClosed
@@ -84,7 +92,7 @@ class Questions:
         self._list = (
             ui.element('section').classes('question-list').props('aria-label="Questions" data-redrawn')
         )
-        self._none = Redrawn().classes('ghost')
+        self._none = CachedElement().classes('ghost')
 
     async def refresh(self) -> None:
         """Bring the list up to date."""
@@ -101,7 +109,7 @@ class Questions:
         self._cards = {ask: self._cards[ask] for ask in self._drawn}
         for card in self._cards.values():
             card.tick(now)
-        if self._none.begin(page.items) and not page.items:
+        if self._none.clear_if_changed(page.items) and not page.items:
             with self._none:
                 words = f'Nothing is waiting for you; {count(page.snoozed, "question")} snoozed.'
                 empty_state('check', words if page.snoozed else 'Nothing is waiting for you.')

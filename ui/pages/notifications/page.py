@@ -7,7 +7,7 @@ from nicegui import ui
 from engine import EngineError
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button, empty_state, frame, page_head, section_head
-from ui.components.widgets import NativeSelect, Redrawn, Text, link, set_attributes
+from ui.components.widgets import CachedElement, NativeSelect, Text, link, set_attributes
 from ui.formatting.values import ago, count, exact
 from ui.pages.notifications.destinations import DestinationList
 from ui.services.notifications import Message
@@ -47,7 +47,7 @@ class MessageLog:
             with section_head('Delivery log', 'sent'):
                 self._state = NativeSelect(STATES, value='', on_change=self.refresh)
                 set_attributes(self._state, aria_label='State')
-            self._place = Redrawn().classes('ghost').props('data-redrawn')
+            self._place = CachedElement().classes('ghost').props('data-redrawn')
 
     async def refresh(self) -> None:
         """Bring the list up to date."""
@@ -57,7 +57,7 @@ class MessageLog:
             names = {one.id: one.name for one in await service.destinations.list()}
         except EngineError:
             return  # the rest of the page reports it
-        if not self._place.begin((messages, names)):
+        if not self._place.clear_if_changed((messages, names)):
             return
         with self._place:
             if not messages:

@@ -11,7 +11,7 @@ from ui.components.elements import Code
 from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area
 
 EDIT = 'text'
-AROUND = 3
+CONTEXT_LINES = 3
 """Context lines shown before and after a conflict."""
 
 
@@ -95,7 +95,10 @@ def conflict_rows(text: str) -> list[list[Any]]:
 def _fold(rows: list[list[Any]]) -> list[list[Any]]:
     """Collapse the unchanged lines outside the context."""
     near = {
-        place + step for place, row in enumerate(rows) if row[0] != ' ' for step in range(-AROUND, AROUND + 1)
+        place + step
+        for place, row in enumerate(rows)
+        if row[0] != ' '
+        for step in range(-CONTEXT_LINES, CONTEXT_LINES + 1)
     }
     found: list[list[Any]] = []
     hidden = 0

@@ -89,7 +89,7 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
             origin_chip(origin)
         ui.element('span').classes('grow')
         asks = InputRequests(conductor, info, shape, on_sent=lambda: ui.navigate.to(run))
-        asks.show(view, may_control=conductor.runs_here(info.id))
+        asks.show(view, may_control=conductor.can_control(info.id))
         if text:
             text_link(f'{run}/report.md', 'Markdown', 'btn', icon='download', download='')
             button('Print', icon='print').on('click', js_handler='() => window.print()')

@@ -269,11 +269,11 @@ class Screen:
         news = self.follower.collect_updates()
         self.follower.pace.record_refresh(found=news is not None)
         if self.follower.problem:
-            self._error_banner.warn(self.follower.problem, runs_here=self._may_control)
+            self._error_banner.warn(self.follower.problem, can_control=self._may_control)
         if news is None:
             return
         if news.outage is not None:
-            self._error_banner.warn(news.outage, runs_here=self._may_control)
+            self._error_banner.warn(news.outage, can_control=self._may_control)
         if self._runs_elsewhere and not self._live:
             self._runs_elsewhere = False
             self._error_banner.clear()
@@ -307,7 +307,7 @@ class Screen:
 
     @property
     def _may_control(self) -> bool:
-        return self._conductor.runs_here(self._info.id) and is_permitted('send')
+        return self._conductor.can_control(self._info.id) and is_permitted('send')
 
     def _seconds_since_previous(self, seq: int) -> float | None:
         times = self.follower.index.times

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from engine.records import Usage, View
 from ui.components.theme import empty_state
-from ui.components.widgets import Redrawn, Text, table_head
+from ui.components.widgets import CachedElement, Text, table_head
 from ui.formatting.usage import cache_note, usage_notes, usage_rows
 
 
@@ -25,12 +25,12 @@ class UsageTable:
             saving: returns the dollars that prompt caching has saved, given the usage by model.
         """
         self._name_of, self._saving = named, saving
-        self.root = Redrawn().classes('usage-table')
+        self.root = CachedElement().classes('usage-table')
 
     def show(self, view: View) -> None:
         """Show the numbers at this step."""
         columns, groups = usage_rows(view, self._name_of)
-        if not self.root.begin((columns, groups)):
+        if not self.root.clear_if_changed((columns, groups)):
             return
         with self.root:
             if not view.usage.calls:

@@ -14,7 +14,7 @@ from engine import EngineError
 from engine.records import RunId, RunInfo, RunPage, RunQuery
 from ui.components.debounce import create_page_task
 from ui.components.theme import button, empty_state, text_notice
-from ui.components.widgets import Redrawn, Text, set_attributes, text_link
+from ui.components.widgets import CachedElement, Text, set_attributes, text_link
 from ui.pages.runs.actions import RunActions
 from ui.pages.runs.filters import FilterBar, Filters
 from ui.pages.runs.list_head import ListHead
@@ -66,7 +66,7 @@ class RunList:
         self._selection = Selection(on_change=self._on_tick)
         self._bar = bar or FilterBar(filters, self._titles, on_change=self.apply_filters)
         self._traffic_link = None if bar or trash else self._draw_traffic_link()
-        self._problem = Redrawn().classes('ghost')
+        self._problem = CachedElement().classes('ghost')
         self._announcement = Text('p', 'Loading runs…', 'visually-hidden', role='status')
         with ui.element('div').classes('card runs') as self._card:
             with ui.element('div').classes('run-top'):
@@ -209,7 +209,7 @@ class RunList:
         self._head.element.set_visibility(not self._selection.runs)
 
     def _show_problem(self, problem: str) -> None:
-        if self._problem.begin(problem) and problem:
+        if self._problem.clear_if_changed(problem) and problem:
             self._skeleton.set_visibility(False)
             with self._problem:
                 text_notice('fail', 'error', f'Runs cannot be loaded: {problem}. Retrying every second.')

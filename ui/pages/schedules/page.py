@@ -22,7 +22,7 @@ from ui.components.dialogs import (
 )
 from ui.components.forms.form import Form
 from ui.components.theme import button, empty_state, frame, page_head, section_head
-from ui.components.widgets import Redrawn, Text, set_attributes, text_link
+from ui.components.widgets import CachedElement, Text, set_attributes, text_link
 from ui.formatting.values import ago, as_sentence, exact
 from ui.pages.schedules import fields
 from ui.services.schedules import Schedule, Schedules, Tick, Trigger, Triggers
@@ -79,7 +79,7 @@ class StarterList(ABC, Generic[T]):
             with section_head(self.TITLE, key):
                 made = button(self.NEW, icon='add', kind='small', requires=f'{self.PART}.add')
                 made.on('click', lambda: self._edit(None))
-            self._place = Redrawn().classes('ghost').props('data-redrawn')
+            self._place = CachedElement().classes('ghost').props('data-redrawn')
 
     @property
     @abstractmethod
@@ -105,7 +105,7 @@ class StarterList(ABC, Generic[T]):
     async def refresh(self) -> None:
         """Bring the list up to date."""
         if why := refusal(f'{self.PART}.list'):
-            if self._place.begin(why):
+            if self._place.clear_if_changed(why):
                 with self._place:
                     empty_state('lock', f'{why}.')
             return
@@ -114,7 +114,7 @@ class StarterList(ABC, Generic[T]):
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
             return
-        if not self._place.begin(found):
+        if not self._place.clear_if_changed(found):
             return
         with self._place:
             if not found:

@@ -14,7 +14,7 @@ from ui.pages.settings.card import CheckResult, TestCard
 from ui.pages.settings.connect import ADDRESS, ConnectDialog
 from ui.web.backend import Backend
 
-FOUND = {
+SOURCE_LABELS = {
     'file': 'the configuration file',
     'environment': 'the environment',
     'this machine': 'discovery on this machine',
@@ -145,7 +145,7 @@ class EndpointCard(TestCard[EndpointHealth]):
             offered.endpoint,
             {
                 'Address': offered.url,
-                'Source': FOUND[offered.found],
+                'Source': SOURCE_LABELS[offered.found],
                 'Key': _key(offered),
                 'Limits': _limits(offered),
                 **({'Certificate authority': offered.ca} if offered.ca else {}),

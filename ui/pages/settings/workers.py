@@ -11,7 +11,7 @@ from engine.records import RunId
 from ui.access.caller import IDENTITY, Role
 from ui.components.dialogs import confirm
 from ui.components.theme import button, empty_state, frame, page_head, text_notice
-from ui.components.widgets import Redrawn, Text, set_attributes, text_link
+from ui.components.widgets import CachedElement, Text, set_attributes, text_link
 from ui.formatting.values import as_sentence, count
 from ui.pages.accounts.parts import moment, table
 from ui.web.backend import Backend
@@ -56,7 +56,7 @@ class Workers:
         self._backend, self._fleet = backend, fleet
         self._titles: dict[RunId, str] = {}
         """Titles of runs; '' for a private run that the caller may not see."""
-        self._place = Redrawn().classes('workers').props('data-redrawn')
+        self._place = CachedElement().classes('workers').props('data-redrawn')
 
     async def refresh(self) -> None:
         """Refresh both lists."""
@@ -81,7 +81,7 @@ class Workers:
             return ''
 
     def _show(self, state: object, draw: Callable[[], None]) -> None:
-        if self._place.begin(state):
+        if self._place.clear_if_changed(state):
             with self._place:
                 draw()
 

@@ -115,7 +115,7 @@ class Attention:
         ui.timer(POLL_INTERVAL, refresh, immediate=False)  # an immediate timer would send the page half-drawn
 
 
-class Attentions:
+class AttentionFeed:
     """One `Attention` for each caller, since not everyone may see requests of private runs."""
 
     def __init__(self, backend: Backend) -> None:

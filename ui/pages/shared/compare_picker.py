@@ -10,7 +10,7 @@ from engine import Conductor, EngineError
 from engine.records import RunId, RunInfo, RunQuery
 from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button
-from ui.components.widgets import Redrawn, Text, label, link, set_attributes, text_input
+from ui.components.widgets import CachedElement, Text, label, link, set_attributes, text_input
 from ui.formatting.values import ago, count, status_text
 from ui.web.routing import compare_path
 
@@ -52,7 +52,7 @@ class _Picker:
             set_attributes(field.props('debounce=200 autofocus'), autocomplete='off')
             label('Search all runs', field, 'visually-hidden')
             self._announcement = Text('p', '', 'visually-hidden', role='status')
-            self._root = Redrawn().classes('run-picks')
+            self._root = CachedElement().classes('run-picks')
         field.on_value_change(lambda event: self._show(str(event.value or '').strip()))
         await self._show('')
 
@@ -65,7 +65,7 @@ class _Picker:
         if text != self._query or self._root.is_deleted:
             return  # the search has changed meanwhile, or the dialog is closed
         none = problem or ('No runs match.' if text else ALONE)
-        if not self._root.begin((groups, none)):
+        if not self._root.clear_if_changed((groups, none)):
             return
         now = self._conductor.clock.now()
         with self._root:

@@ -168,12 +168,12 @@ class WallRun:
     def count_missing(self) -> int:
         """Return the number of its working agents without a pane."""
         view = self.view
-        return sum(state.path not in self.panes for state in self._at_work(view)) if view else 0
+        return sum(state.path not in self.panes for state in self._working_states(view)) if view else 0
 
     def make_room(self) -> bool:
         """Remove a pane of an idle agent, but never the enlarged one; return whether there was one."""
         view = self.view
-        working = {state.path for state in self._at_work(view)} if view else set()
+        working = {state.path for state in self._working_states(view)} if view else set()
         idle = next((path for path, pane in self.panes.items() if path not in working and not pane.large), '')
         if idle:
             self.panes.pop(idle).root.delete()
@@ -192,14 +192,14 @@ class WallRun:
             shown.root.delete()
         self.panes = {}
 
-    def _at_work(self, view: View) -> list[StateShape]:
+    def _working_states(self, view: View) -> list[StateShape]:
         if view.status.ended:
             return []
         return [state for state in self._roles if any(within(leaf, state.path) for leaf in view.active)]
 
     def _arrange(self, view: View, room: int) -> None:
         """Add a pane for each working agent; panes of idle ones are removed if there is no room."""
-        for state in self._at_work(view):
+        for state in self._working_states(view):
             if state.path in self.panes:
                 continue
             if room <= 0 and not self.make_room():
@@ -218,7 +218,7 @@ class WallRun:
         return [own for own in self.panes if any(within(path, own) for path in places)]
 
     def _show(self, view: View, paths: Collection[str]) -> None:
-        may_control = self._conductor.runs_here(self.info.id) and is_permitted('send')
+        may_control = self._conductor.can_control(self.info.id) and is_permitted('send')
         for path in paths:
             self.panes[path].show(view, may_control=may_control, files=self._files.get(path, ('', ''))[1])
         changed = [path for path in self.panes if self._folder(view, path) != self._files.get(path, ('',))[0]]

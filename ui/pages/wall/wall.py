@@ -10,7 +10,7 @@ from engine import Conductor, EngineError, Status
 from engine.records import RunId, RunInfo, RunQuery
 from ui.components.elements import batch_updates
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Redrawn, Text, set_attributes, set_class
+from ui.components.widgets import CachedElement, Text, set_attributes, set_class
 from ui.formatting.values import count
 from ui.pages.wall.run import HEADER_INTERVAL, WallPane, WallRun
 from ui.replay.live import Follower
@@ -38,7 +38,7 @@ class Wall:
         self._large: WallPane | None = None
         self._pace = Pace(idle=POLL_INTERVAL)
         self._closed = False
-        self._row = Redrawn().classes('wall-runs')
+        self._row = CachedElement().classes('wall-runs')
         self._row.props('role="group" aria-label="Runs shown" data-redrawn')
         self._status = Text('p', '', 'muted small wall-status', role='status')
         self._grid = ui.element('ul').classes('wall')
@@ -80,7 +80,7 @@ class Wall:
     def _draw_runs(self) -> None:
         """Draw a switch for each run."""
         drawn = [(info.id, info.title, self._is_picked(info.id)) for info in self._known.values()]
-        if not self._row.begin(drawn):
+        if not self._row.clear_if_changed(drawn):
             return
         with self._row:
             for run, title, on in drawn:

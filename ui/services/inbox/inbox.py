@@ -202,7 +202,7 @@ class Inbox:
             title=info.title or info.id,
             pattern=info.pattern,
             tags=info.tags,
-            here=self._conductor.runs_here(info.id),
+            here=self._conductor.can_control(info.id),
             assignee=str(body.get('assignee', '')),
             snoozed_until=float(body.get('until', 0.0)),
         )

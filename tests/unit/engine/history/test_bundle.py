@@ -223,7 +223,7 @@ async def test_an_imported_unfinished_run_is_closed_and_can_be_forked(
     assert (info.status, info.seq, info.error) == (Status.CANCELLED, seq + 1, reader.CLOSED_REASON)
     assert (await there.transitions(run))[:-1] == (await here.transitions(run, until=seq))
     assert await there.recover() == [] and await there.journal.unfinished() == []
-    assert not there.runs_here(run)
+    assert not there.can_control(run)
     [again] = await there.import_bundle(io.BytesIO(made))
     assert again.outcome == 'known'
     fork = await there.fork(run, seq)

@@ -265,9 +265,9 @@ def test_one_step_is_shown_with_guards_and_changes(done: Hemicycle) -> None:
     last = found.seq
     shown = done('show', '--at', str(last)).stdout
     assert f'Step {last}' in shown
-    assert 'reviewing → complete: if is_approved is yes, holds' in shown
+    assert 'reviewing → complete: if is_approved is yes, met' in shown
     assert 'The reviewer approves the draft.' in shown
-    assert 'it saw approved true' in shown
+    assert 'values read: approved true' in shown
     assert 'replace /memory/status COMPLETE' in shown
     early = json.loads(done('show', '--at', '2', '--json').stdout)
     assert [step['seq'] for step in early['transitions']] == [2]

@@ -9,7 +9,7 @@ from engine.errors import UnknownStep
 from engine.journal import fold
 from engine.records import RunId
 from ui.formatting.steps import previous_values
-from ui.replay.reader import FOLD_EVERY, MAX_CACHED, STRETCH_STEPS, HistoryReader
+from ui.replay.reader import FOLD_EVERY, MAX_CACHED, SEGMENT_STEPS, HistoryReader
 
 STEPS = 500
 
@@ -78,7 +78,7 @@ async def test_neighbouring_steps_are_cached(walked, monkeypatch):
     past = HistoryReader(conductor, run, await conductor.shape(run))
     await past.at(150)
     monkeypatch.setattr(conductor, 'transitions', None)  # calling it now fails
-    for at in (149, 20, 151, FOLD_EVERY, STRETCH_STEPS, 1):
+    for at in (149, 20, 151, FOLD_EVERY, SEGMENT_STEPS, 1):
         assert (await past.at(at)).fold.projection.seq == at
     assert MAX_CACHED >= STEPS
 

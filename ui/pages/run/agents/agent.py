@@ -14,7 +14,7 @@ from engine.records import Spending, StatePath, StateShape, Usage, View, parent_
 from ui.components.dialogs import confirm
 from ui.components.elements import Conversation
 from ui.components.theme import button, origin_chip
-from ui.components.widgets import Redrawn, Text, set_class
+from ui.components.widgets import CachedElement, Text, set_class
 from ui.formatting.steps import duration, elapsed, path_text
 from ui.formatting.tool_calls import CallContext
 from ui.formatting.usage import usage_summary, with_streamed
@@ -74,7 +74,7 @@ class AgentPane:
                 self._stop.on('click', self._ask_to_stop)
             with ui.element('div').classes('agent-facts'):
                 self._path = ui.label().classes('chip mono')
-                self._origin_chips = Redrawn('span').classes('ghost')
+                self._origin_chips = CachedElement('span').classes('ghost')
                 self._numbers = Text('span', '', 'num')
                 ui.element('span').classes('grow')
                 # Chips that come later go on the right, where they do not move anything.
@@ -274,7 +274,7 @@ class AgentPane:
         """Show whether its replies are live, simulated or replayed; before the first, what is expected."""
         origins = view.spending.get(self.state.path, Spending()).origins
         origins = origins or (self._context.expected_origin(self.state.path),)
-        if self._origin_chips.begin(origins):
+        if self._origin_chips.clear_if_changed(origins):
             with self._origin_chips:
                 for origin in origins:
                     origin_chip(origin)

@@ -14,7 +14,7 @@ from engine.records import View, within
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import Conversation, Engagement, Splitters, batch_updates
 from ui.components.theme import button, empty_state, origin_chip
-from ui.components.widgets import Redrawn, Text, set_class
+from ui.components.widgets import CachedElement, Text, set_class
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import duration, path_text
 from ui.formatting.values import count, status_class, status_text
@@ -241,7 +241,7 @@ class AgentPanes:
             with ui.element('div').classes('panel-head'):
                 ui.icon('flag')
                 ui.label('Result').classes('agent-name')
-                self._origins = Redrawn('span').classes('ghost')
+                self._origins = CachedElement('span').classes('ghost')
                 self._verdict = ui.label().classes('muted small')
                 ui.element('span').classes('grow')
                 with ui.element('span') as self._copy_buttons:
@@ -273,7 +273,7 @@ class AgentPanes:
             self._copy_buttons.set_visibility(bool(self._result_text))
             self._answer.show([{'kind': 'text', 'text': text + self._result_text}])
             short = view.status is not Status.DONE and bool(body)
-            if self._origins.begin(view.origins):
+            if self._origins.clear_if_changed(view.origins):
                 with self._origins:
                     for origin in view.origins:
                         origin_chip(origin)

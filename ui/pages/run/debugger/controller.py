@@ -12,7 +12,7 @@ from ui.components.dialogs import notify_errors
 from ui.formatting.debugger import DebugAction, hit_numbers, is_final, step_refusal
 from ui.web.permission import is_permitted
 
-NOTHING = 'The run has not started.'
+NOT_STARTED = 'The run has not started.'
 
 
 class DebugController:
@@ -38,7 +38,7 @@ class DebugController:
     @property
     def may_control(self) -> bool:
         """Whether this server runs it and the viewer may control it."""
-        return self._conductor.runs_here(self._run) and is_permitted('step')
+        return self._conductor.can_control(self._run) and is_permitted('step')
 
     @property
     def can_control(self) -> bool:
@@ -98,7 +98,7 @@ class DebugController:
     def refusal(self, action: DebugAction, at: str = '') -> str:
         """Return why the action is not possible now, or ''."""
         if self.view is None or not self.can_control:
-            return NOTHING
+            return NOT_STARTED
         match action:
             case 'pause' | 'resume':
                 return ''

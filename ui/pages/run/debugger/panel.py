@@ -10,8 +10,8 @@ from engine import Breakpoint
 from ui.components.breakpoints.editor import BreakpointActions, draw_breakpoint
 from ui.components.dialogs import confirm
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Redrawn, Text
-from ui.formatting.debugger import ELSEWHERE, breakpoint_facts, breakpoint_label
+from ui.components.widgets import CachedElement, Text
+from ui.formatting.debugger import ELSEWHERE_NOTE, breakpoint_facts, breakpoint_label
 from ui.formatting.values import count
 from ui.pages.run.debugger.breakpoint_store import BreakpointStore
 from ui.pages.run.debugger.controller import DebugController
@@ -20,7 +20,7 @@ from ui.web.permission import refusal
 NONE = (
     'No breakpoints. A breakpoint pauses the run when a state is entered or left, or when a condition holds.'
 )
-OVER = 'The run has ended; its breakpoints are read-only.'
+ENDED_NOTE = 'The run has ended; its breakpoints are read-only.'
 NOW = 'Shown as they are now, not as they were at this step.'
 
 
@@ -41,7 +41,7 @@ class BreakpointsPanel:
                 self._clear = button('Remove all', kind='small quiet danger')
                 self._clear.on('click', self._ask_to_clear)
             self._note = Text('p', '', 'muted small breakpoints-note')
-            self._list = Redrawn()
+            self._list = CachedElement()
         controller.on_change(self.show)
 
     def show_step(self, at: int | None) -> None:
@@ -53,7 +53,7 @@ class BreakpointsPanel:
         """Show the current breakpoints."""
         controller = self._controller
         found = controller.view.breakpoints if controller.view else ()
-        if not self._list.begin((found, controller.can_control, controller.hit)):
+        if not self._list.clear_if_changed((found, controller.can_control, controller.hit)):
             return
         self._head.set_visibility(controller.can_control)
         self._clear.set_visibility(len(found) > 1)
@@ -75,7 +75,7 @@ class BreakpointsPanel:
             notes.append(NOW)
         if view is not None and not self._controller.can_control:
             why = refusal('step')
-            notes.append(OVER if view.status.ended else f'{why}.' if why else ELSEWHERE)
+            notes.append(ENDED_NOTE if view.status.ended else f'{why}.' if why else ELSEWHERE_NOTE)
         self._note.show(' '.join(notes))
         self._note.set_visibility(bool(notes))
 

@@ -11,7 +11,7 @@ from nicegui import app, ui
 from engine.records import Shape, View
 from ui.components.elements import draw_markdown
 from ui.components.theme import button
-from ui.components.widgets import Redrawn, Text, disclosure
+from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.steps import excerpt, role_title
 from ui.replay.history import ENDED, History
 
@@ -55,7 +55,7 @@ class PlanChecklist:
                 self._count = Text('span', '', 'muted small num')
                 self._now = Text('span', '', 'checklist-now muted small')
             head.on('click', lambda event: self._choose(opened=event.args), js_handler=ON_TOGGLE)
-            self._list = Redrawn().classes('checklist-steps').props('tabindex="0"')
+            self._list = CachedElement().classes('checklist-steps').props('tabindex="0"')
         if chosen == 'undecided':
             ui.run_javascript(COLLAPSE_IF_LOW % self._drawer.id)
         self._root.set_visibility(bool(self._field))
@@ -69,7 +69,7 @@ class PlanChecklist:
         """Show the plan as it is in `view`."""
         steps = settled_steps(plan_steps(view.memory.get(self._field)), ended=view.status.ended)
         empty = '' if steps else 'Empty: no steps were planned.' if view.status.ended else 'No steps yet.'
-        if not self._list.begin((steps, empty)):
+        if not self._list.clear_if_changed((steps, empty)):
             return
         ended = sum(step.get('state') in ENDED for step in steps)
         self._count.show(f'{ended} of {len(steps)}' if steps else '')

@@ -10,7 +10,7 @@ from engine import Conductor, Status
 from engine.models import ModelRegistry
 from engine.records import RunInfo, Shape, View, within
 from ui.components.theme import button, origin_chip, pill
-from ui.components.widgets import Redrawn, Text, set_attributes, set_class, text_link
+from ui.components.widgets import CachedElement, Text, set_attributes, set_class, text_link
 from ui.exports.menu import export_button
 from ui.formatting.steps import author_text, duration, own_seconds
 from ui.formatting.usage import usage_headline, with_streamed
@@ -38,7 +38,7 @@ class Header:
                 with ui.element('div').classes('run-facts'):
                     self._status = ui.element('span').classes('head-status')
                     ui.label(info.pattern).classes('chip head-pattern')
-                    self._origins = Redrawn('span').classes('ghost')
+                    self._origins = CachedElement('span').classes('ghost')
                     if info.parent:
                         with (
                             ui.element('a')
@@ -99,7 +99,7 @@ class Header:
         at_work = [path for path in agents if any(within(leaf, path) for leaf in view.active)]
         found = set(view.origins)
         found |= {self._context.expected_origin(path) for path in (at_work if found else agents)}
-        if self._origins.begin(found):
+        if self._origins.clear_if_changed(found):
             with self._origins:
                 for origin in sorted(found):
                     origin_chip(origin)

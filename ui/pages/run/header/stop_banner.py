@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine import Conductor, EngineError, Status
 from engine.records import RunInfo, Shape, View
 from ui.components.theme import notice
-from ui.components.widgets import Redrawn, Text
+from ui.components.widgets import CachedElement, Text
 from ui.formatting.steps import role_title
 from ui.pages.run.context import accepts_event
 
@@ -18,7 +18,7 @@ class StopBanner:
 
     def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
         self._shape = shape
-        self._root = Redrawn().classes('trouble')
+        self._root = CachedElement().classes('trouble')
         try:
             pattern = conductor.catalog.pattern(info.pattern)
         except EngineError:
@@ -29,7 +29,7 @@ class StopBanner:
     def show(self, view: View, *, may_control: bool) -> None:
         """Show the run as it is now; `may_control` is whether the viewer can control it here."""
         reason, remedy = stop_reason(self._shape, view), self._remedy(view, may_control=may_control)
-        if self._root.begin((reason, remedy)) and reason:
+        if self._root.clear_if_changed((reason, remedy)) and reason:
             failed = view.status is Status.FAILED
             with self._root, notice('fail' if failed else 'wait', 'error' if failed else 'pause_circle'):
                 Text('p', reason, 'stop-reason')

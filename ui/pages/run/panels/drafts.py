@@ -9,7 +9,7 @@ from nicegui import ui
 from engine.records import Shape, View
 from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Redrawn, Text, disclosure
+from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.word_diff import diff_words_async
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
 from ui.pages.run.review.debate_records import as_records
@@ -26,14 +26,14 @@ class Drafts(LazyPanel):
         super().__init__(setup)
         self._shape, self._follower, self._seek = setup.context.shape, setup.follower, setup.seek
         self._unfolded: set[str] = set()
-        self._root = Redrawn().classes('drafts')
+        self._root = CachedElement().classes('drafts')
 
     def fill(self, view: View) -> None:
         """Draw the drafts at the step of `view`, if they have changed."""
         steps = self._follower.index.history.appended_to(self._shape.field(PANEL))
         found = drafts_of(self._shape, view)
         seqs = [steps[place].seq if place < len(steps) else 0 for place in range(len(found))]
-        if not self._root.begin((found, seqs)):
+        if not self._root.clear_if_changed((found, seqs)):
             return
         with self._root:
             if not found:

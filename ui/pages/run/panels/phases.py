@@ -12,7 +12,7 @@ from engine import Status
 from engine.patterns import BurnDown, PhaseBudget, burn_down
 from engine.records import Shape, View
 from ui.components.theme import empty_state
-from ui.components.widgets import Redrawn, Text, set_attributes, table_head
+from ui.components.widgets import CachedElement, Text, set_attributes, table_head
 from ui.formatting.steps import duration, running_seconds
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
 
@@ -91,7 +91,7 @@ class TimePanel(LazyPanel):
     def __init__(self, setup: PanelSetup) -> None:
         super().__init__(setup)
         self._shape = setup.context.shape
-        self.root = Redrawn().classes('time-tab')
+        self.root = CachedElement().classes('time-tab')
 
     def fill(self, view: View) -> None:
         """Draw the clock as it was at the step of `view`."""
@@ -106,7 +106,7 @@ class TimePanel(LazyPanel):
     def _draw(self, view: View, now: float) -> None:
         clock, ran = run_clock(self._shape, view), running_seconds(view, now)
         facts = self._facts(view, clock, ran) if clock else None
-        if not self.root.begin(facts):
+        if not self.root.clear_if_changed(facts):
             return
         with self.root:
             if facts is None:

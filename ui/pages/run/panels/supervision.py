@@ -11,7 +11,7 @@ from engine.patterns import ACTIONS, GATE_TITLES, TRIGGERS, Level
 from engine.records import Shape, View
 from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Redrawn, Text, disclosure
+from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
@@ -33,7 +33,7 @@ class Supervision(LazyPanel):
         self._shape, self._follower, self._seek = setup.context.shape, setup.follower, setup.seek
         self._all = False
         self._unfolded: set[str] = set()
-        self._root = Redrawn().classes('oversight')
+        self._root = CachedElement().classes('oversight')
 
     def fill(self, view: View) -> None:
         """Draw gates and interventions at the step of `view`, if they have changed."""
@@ -41,7 +41,7 @@ class Supervision(LazyPanel):
         gates = gates_of(shape, view, steps(shape.field(PANEL, 'verdicts')))
         sent = interventions_of(shape, view, steps(shape.field(PANEL, 'interventions')))
         level, issues = current_level(shape, view), view.memory.get(shape.field(PANEL, 'issues'), 0)
-        if not self._root.begin((gates, sent, level, issues, self._all)):
+        if not self._root.clear_if_changed((gates, sent, level, issues, self._all)):
             return
         with self._root:
             self._draw_levels(sent, level, issues if isinstance(issues, int) else 0, gates)

@@ -20,7 +20,7 @@ from ui.pages.run.player.jump_menu import JumpMenu
 from ui.pages.run.player.timing import SPEEDS, advance, seconds_until_next
 from ui.pages.run.player.viewers import Viewers
 from ui.replay.live import Follower
-from ui.replay.marks import KINDS, UNDRAWN, Mark
+from ui.replay.marks import KINDS, UNMARKED, Mark
 from ui.web.presence import Viewer
 
 COPY = """async () => {
@@ -96,7 +96,7 @@ class Player:
         present = 'off' if ended else '' if at is not None else 'on'
         self._live.classes(add=present, remove=' '.join({'on', 'off'} - {present}))
         marks = self._follower.index.marks
-        self._track.add_marks(mark for mark in marks[self._marked :] if mark.kind not in UNDRAWN)
+        self._track.add_marks(mark for mark in marks[self._marked :] if mark.kind not in UNMARKED)
         self._marked = len(marks)
 
     def show_notes(self, marks: Sequence[Mark]) -> None:

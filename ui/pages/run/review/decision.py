@@ -11,7 +11,7 @@ from nicegui.elements.textarea import Textarea
 from engine.records import View
 from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Redrawn, Text, label, set_attributes, text_area
+from ui.components.widgets import CachedElement, NativeSelect, Text, label, set_attributes, text_area
 from ui.pages.run.context import RunContext
 from ui.pages.run.review.contest_records import CHOICE, CONFLICTS, FILES, Candidate
 from ui.pages.run.review.debate_records import as_list, as_records
@@ -24,7 +24,7 @@ class Decision:
     def __init__(self, context: RunContext) -> None:
         self._context = context
         self._picks: dict[str, NativeSelect] = {}
-        self.root = Redrawn('section').classes('choosing').props('aria-label="Your decision"')
+        self.root = CachedElement('section').classes('choosing').props('aria-label="Your decision"')
         self.root.set_visibility(False)
 
     def show(self, view: View, found: Sequence[Candidate], *, live: bool, may_control: bool) -> None:
@@ -32,7 +32,7 @@ class Decision:
         asked = (
             (view.waiting, tuple(view.active)) if live and may_control and view.waiting in QUESTIONS else None
         )
-        if not self.root.begin(asked):
+        if not self.root.clear_if_changed(asked):
             return
         self.root.set_visibility(asked is not None)
         if asked is None:

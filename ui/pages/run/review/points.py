@@ -41,7 +41,7 @@ class Points:
         given = (reply for replies in self.replies.values() for reply in replies)
         return tuple(reply for reply in given if (reply.speaker, reply.seq) == (place[0], turn.seq))
 
-    def shown_with(self, turn: Turn) -> tuple[tuple[Reply, ...], frozenset[str]]:
+    def related_replies(self, turn: Turn) -> tuple[tuple[Reply, ...], frozenset[str]]:
         """Return what to show with a turn: the answers in it and to it, and its open points."""
         ids = {name for name, _ in point_ids(turn)}
         to_it = (reply for name in ids for reply in self.replies.get(name, ()))

@@ -81,7 +81,7 @@ class DebateTable:
                 turns = by_round[number].turns.get(name, ()) if number in by_round else ()
                 now = speaker[0] == name and speaker[1] == number
                 by = speaker[2] if now else None
-                about = tuple(points.shown_with(turn) for turn in turns)
+                about = tuple(points.related_replies(turn) for turn in turns)
                 draw = partial(self._draw_turns, turns, by, points)
                 cell = self._draw_cell(name, number, (turns, by, about), draw)
                 set_class(cell, 'now', on=now)

@@ -10,7 +10,7 @@ from engine.records import View
 from ui.components.forms.form import Form
 from ui.components.forms.narrow_model import narrow_model
 from ui.components.theme import button
-from ui.components.widgets import Redrawn, Text
+from ui.components.widgets import CachedElement, Text
 from ui.formatting.steps import role_title
 from ui.pages.run.context import RunContext, accepts_event
 from ui.pages.run.review.answers import PointAnswers
@@ -23,7 +23,7 @@ class SeatButton:
 
     def __init__(self, context: RunContext, name: str) -> None:
         self._context, self._name = context, name
-        self.root = Redrawn('span').classes('seat-button')
+        self.root = CachedElement('span').classes('seat-button')
         self.root.set_visibility(False)
 
     def show(self, view: View, *, live: bool, may_control: bool) -> None:
@@ -33,7 +33,7 @@ class SeatButton:
         open_ = live and may_control and not view.status.ended
         can = bool(self._name) and open_ and accepts_event(self._context.shape, view, trigger)
         self.root.set_visibility(can)
-        if self.root.begin((can, taken)) and can:
+        if self.root.clear_if_changed((can, taken)) and can:
             with self.root:
                 draw_button(self._context, self._name, taken=taken)
 

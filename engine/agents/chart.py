@@ -33,7 +33,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     output: type[BaseModel] | None = None,
     prompt: str | Callable[..., str] = '',
     then: str | Callable[[CallbackContext, Event], None] = '',
-    enter: str = '',
+    enter: str | Callable[..., None] = '',
     tools: tuple[str, ...] | None = None,
     turns: int = 12,
     folder: str = '',

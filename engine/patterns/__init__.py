@@ -15,15 +15,15 @@ from engine.patterns.supervisor.collaboration import (
     TaskResult,
 )
 from engine.patterns.supervisor.run_task import execute_plan
-from engine.patterns.time_bounded.escalation import ACTIONS, TRIGGERS, Level
 from engine.patterns.time_bounded.gates import GATE_TITLES
-from engine.patterns.time_bounded.plan import StepStatus
-from engine.patterns.time_bounded.protocol import MessageType
+from engine.patterns.time_bounded.memory.escalation import ACTIONS, TRIGGERS, Level
+from engine.patterns.time_bounded.memory.plan import StepStatus
+from engine.patterns.time_bounded.memory.protocol import MessageType
+from engine.patterns.time_bounded.memory.schedule import BurnDown, PhaseBudget, burn_down
+from engine.patterns.time_bounded.memory.state import RunStatus
 from engine.patterns.time_bounded.report import (
     Report,
 )
-from engine.patterns.time_bounded.schedule import BurnDown, PhaseBudget, burn_down
-from engine.patterns.time_bounded.state import RunStatus
 
 __all__ = [
     'ACTIONS',

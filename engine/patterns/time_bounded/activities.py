@@ -5,78 +5,72 @@ from __future__ import annotations
 from typing import Any
 
 from engine.patterns.time_bounded.agents import FOLDER, MAX_DIFF
-from engine.patterns.time_bounded.state import OrchestrationState as Memory
+from engine.patterns.time_bounded.memory.state import OrchestrationState as Memory
+from engine.patterns.time_bounded.parameters import parameters_of
 from engine.runtime.activity import Activity
+from engine.statechart.decision_cache import CallbackContext
 from engine.workspace.project import SKIPPED, copy_project
 from engine.workspace.sandbox.test_run import SuiteResult, run_test_suite
 
 MAX_FILES = 200
 
 
-class Activities:
-    """The pattern's activities."""
-
-    parameters: Any
-
-    async def prepare(self, memory: Memory, activity: Activity) -> dict[str, Any]:
-        """Put the project into the shared folder. Raises `WorkspaceError`."""
-        workspace = activity.workspace(FOLDER)
-        if self.parameters.project:
-            snapshot = await copy_project(self.parameters.project, workspace)
-        else:
-            await workspace.make()
-            snapshot = await workspace.snapshot()
-        return {'run': activity.run.id, 'snapshot': snapshot, 'snapshots': {FOLDER: snapshot}}
-
-    async def collect(self, memory: Memory, activity: Activity) -> dict[str, Any]:
-        """Collect the changes made by the step and by the whole run."""
-        workspaces, run = activity.services.workspaces, activity.run.id
-        snapshot = await activity.workspace(FOLDER).snapshot()
-        step = await workspaces.diff(run, memory.step_base, snapshot)
-        whole = await workspaces.diff(run, memory.base, snapshot)
-        mine = [change for change in step if _is_source(change.path)]
-        return {
-            'files': [change.path for change in mine][:MAX_FILES],
-            'all': [change.path for change in whole if _is_source(change.path)][:MAX_FILES],
-            'diff': ''.join(change.text for change in mine)[:MAX_DIFF],
-            'snapshot': snapshot,
-            'snapshots': {FOLDER: snapshot},
-        }
-
-    async def test(self, memory: Memory, activity: Activity) -> dict[str, Any]:
-        """Run the project's tests."""
-        return await self._tests(activity)
-
-    async def integrate(self, memory: Memory, activity: Activity) -> dict[str, Any]:
-        """Run all tests again, on the finished work."""
-        return await self._tests(activity)
-
-    async def save(self, memory: Memory, activity: Activity) -> dict[str, Any]:
-        """Take a snapshot of the files as they are, for later work."""
-        snapshot = await activity.workspace(FOLDER).snapshot()
-        return {'snapshot': snapshot, 'snapshots': {FOLDER: snapshot}}
-
-    async def _tests(self, activity: Activity) -> dict[str, Any]:
-        tested = await run_test_suite(
-            activity.workspace(FOLDER),
-            activity.services.sandbox,
-            command=self.parameters.test_command,
-            seconds=self.parameters.test_seconds,
-        )
-        return {'tests': _count_tests(tested)}
+async def prepare_project(scope: CallbackContext, activity: Activity) -> dict[str, Any]:
+    """Put the project into the shared folder. Raises `WorkspaceError`."""
+    workspace, project = activity.workspace(FOLDER), parameters_of(scope).project
+    if project:
+        snapshot = await copy_project(project, workspace)
+    else:
+        await workspace.make()
+        snapshot = await workspace.snapshot()
+    return {'run': activity.run.id, 'snapshot': snapshot, 'snapshots': {FOLDER: snapshot}}
 
 
-def _count_tests(tested: SuiteResult) -> dict[str, Any]:
-    report = tested.report
+async def collect_changes(memory: Memory, activity: Activity) -> dict[str, Any]:
+    """Collect the changes made by the step and by the whole run."""
+    workspaces, run = activity.services.workspaces, activity.run.id
+    snapshot = await activity.workspace(FOLDER).snapshot()
+    step = await workspaces.diff(run, memory.step_base, snapshot)
+    whole = await workspaces.diff(run, memory.base, snapshot)
+    sources = [change for change in step if _is_source(change.path)]
+    return {
+        'files': [change.path for change in sources][:MAX_FILES],
+        'all': [change.path for change in whole if _is_source(change.path)][:MAX_FILES],
+        'diff': ''.join(change.text for change in sources)[:MAX_DIFF],
+        'snapshot': snapshot,
+        'snapshots': {FOLDER: snapshot},
+    }
+
+
+async def run_tests(scope: CallbackContext, activity: Activity) -> dict[str, Any]:
+    """Run the project's tests."""
+    parameters = parameters_of(scope)
+    suite = await run_test_suite(
+        activity.workspace(FOLDER),
+        activity.services.sandbox,
+        command=parameters.test_command,
+        seconds=parameters.test_seconds,
+    )
+    return {'tests': _count_tests(suite)}
+
+
+async def save_files(memory: Memory, activity: Activity) -> dict[str, Any]:
+    """Take a snapshot of the files as they are, for later work."""
+    snapshot = await activity.workspace(FOLDER).snapshot()
+    return {'snapshot': snapshot, 'snapshots': {FOLDER: snapshot}}
+
+
+def _count_tests(suite: SuiteResult) -> dict[str, Any]:
+    report = suite.report
     if report is None:
-        return {'passed': False, 'text': tested.text or 'no tests were found'}
+        return {'passed': False, 'text': suite.text or 'no tests were found'}
     bad = report.failed + report.errors
-    if not tested.counted:
-        return {'passed': tested.passed, 'text': tested.uncounted_text}
+    if not suite.counted:
+        return {'passed': suite.passed, 'text': suite.uncounted_text}
     line = f'{report.passed} passed, {bad} failed' + (f', {report.skipped} skipped' if report.skipped else '')
     failures = [f'{failure.name}\n{failure.detail}' for failure in report.failures]
     return {
-        'passed': tested.passed, 'good': report.passed, 'bad': bad, 'skipped': report.skipped,
+        'passed': suite.passed, 'good': report.passed, 'bad': bad, 'skipped': report.skipped,
         'text': '\n\n'.join([line, *failures]),
     }  # fmt: skip
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from engine.agents.chart import agent
 from engine.agents.spec import Role
-from engine.patterns.time_bounded import seats
-from engine.patterns.time_bounded.agents import CODER, FOLDER, PLANNER, SUPERVISOR, TESTER
+from engine.patterns.time_bounded import activities, seats
+from engine.patterns.time_bounded import agents as roles
+from engine.patterns.time_bounded.actions import endings, planning, requests, rounds, steps, verdicts
 from engine.patterns.time_bounded.gates import GATES
-from engine.patterns.time_bounded.schemas import (
-    CodeOutput,
-    CodeVerdict,
-    GoalVerdict,
-    PlanDraft,
-    PlanVerdict,
-    StepVerdict,
-    Verdict,
-)
-from engine.patterns.time_bounded.schemas import TestReading as Reading
+from engine.patterns.time_bounded.memory.schemas import CodeOutput, PlanDraft
+from engine.patterns.time_bounded.memory.schemas import TestReading as Reading
 from engine.records import EXHAUSTED
 from engine.statechart.edges import edge
 from engine.statechart.retry import Retry
@@ -27,81 +22,111 @@ RETRY: Final = Retry(attempts=4, delay=1.0, longest=15.0, patience=30.0)
 """A failed call is retried three times with growing delays; then a fallback answer is used."""
 SAVING_SECONDS = 20.0
 
+Action = Callable[..., None]
+Guards = str | Sequence[str]
+
 
 def _agent(  # noqa: PLR0913
-    name: str, role: Role, output: Any, prompt: str, takes: str, asks: str
+    name: str, role: Role, output: Any, *, prompt: Callable[..., str], store: Any, ask: Action
 ) -> dict[str, Any]:
     return agent(
-        name, role, output=output, prompt=prompt, then=takes, enter=asks,
-        folder=FOLDER, within='call_left', retry=RETRY,
+        name, role, output=output, prompt=prompt, then=store, enter=ask,
+        folder=roles.FOLDER, within='call_seconds_left', retry=RETRY,
     )  # fmt: skip
 
 
-def _supervisor(name: str, output: Any, what: str) -> dict[str, Any]:
-    state = _agent(
-        name, SUPERVISOR, output, f'prompt_{what}_review', f'take_{what}_verdict', f'ask_{what}_review'
-    )
-    return seats.with_seat(state, 'supervisor', f'take_{what}_verdict', output)
+def _supervisor(name: str, gate: str, *, prompt: Callable[..., str], ask: Action) -> dict[str, Any]:
+    store, output = partial(verdicts.store_verdict, gate), verdicts.VERDICTS[gate]
+    state = _agent(name, roles.SUPERVISOR, output, prompt=prompt, store=store, ask=ask)
+    return seats.with_seat(state, 'supervisor', store, output)
 
 
 def states() -> tuple[dict[str, Any], ...]:
     """The states; `working` contains the loop, so one transition can end it."""
-    planning = {
-        'name': 'planning', 'within': 'phase_left', 'initial': 'opening',
+    planning_state = {
+        'name': 'planning', 'within': 'phase_seconds_left', 'initial': 'opening',
         'children': [
             {'name': 'opening'},
             seats.with_seat(
-                _agent('writing', PLANNER, PlanDraft, 'prompt_planning', 'take_plan', 'ask_planner'),
-                'planner', 'take_plan', PlanDraft,
+                _agent(
+                    'writing', roles.PLANNER, PlanDraft, prompt=roles.planning_prompt,
+                    store=planning.store_plan, ask=requests.ask_planner,
+                ),
+                'planner', planning.store_plan, PlanDraft,
             ),
-            {'name': 'examining', 'on_enter': 'examine_plan'},
-            _supervisor('reviewing', PlanVerdict, 'plan'),
+            {'name': 'examining', 'on_enter': planning.examine_plan},
+            _supervisor(
+                'reviewing', 'plan', prompt=roles.plan_review_prompt, ask=requests.ask_plan_review
+            ),
             {'name': 'gate'},
         ],
     }  # fmt: skip
     step = {
-        'name': 'step', 'within': 'step_left', 'initial': 'opening',
+        'name': 'step', 'within': 'step_seconds_left', 'initial': 'opening',
         'children': [
             {'name': 'opening'},
-            _agent('coding', CODER, CodeOutput, 'prompt_coding', 'take_code', 'ask_coder'),
-            {'name': 'collecting', 'invoke': 'collect', 'within': 'call_left', 'retry': RETRY},
-            _supervisor('reviewing_code', CodeVerdict, 'code'),
+            _agent(
+                'coding', roles.CODER, CodeOutput, prompt=roles.coding_prompt,
+                store=steps.store_code, ask=requests.ask_coder,
+            ),
+            {
+                'name': 'collecting', 'invoke': activities.collect_changes,
+                'within': 'call_seconds_left', 'retry': RETRY,
+            },
+            _supervisor(
+                'reviewing_code', 'code', prompt=roles.code_review_prompt, ask=requests.ask_code_review
+            ),
             {'name': 'code_gate'},
-            {'name': 'testing', 'invoke': 'test', 'within': 'call_left', 'on_enter': 'ask_tester'},
-            _agent('exploring', TESTER, Reading, 'prompt_exploring', 'take_reading', 'bound_call'),
-            _supervisor('reviewing_fixes', Verdict, 'fix'),
+            {
+                'name': 'testing', 'invoke': activities.run_tests,
+                'within': 'call_seconds_left', 'on_enter': requests.ask_tester,
+            },
+            _agent(
+                'exploring', roles.TESTER, Reading, prompt=roles.testing_prompt,
+                store=steps.store_test_analysis, ask=requests.set_call_timeout,
+            ),
+            _supervisor(
+                'reviewing_fixes', 'tests', prompt=roles.fix_review_prompt, ask=requests.ask_fix_review
+            ),
             {'name': 'fix_gate'},
-            _supervisor('reviewing_step', StepVerdict, 'step'),
+            _supervisor(
+                'reviewing_step', 'step', prompt=roles.step_review_prompt, ask=requests.ask_step_review
+            ),
             {'name': 'step_gate'},
         ],
     }  # fmt: skip
     executing = {
-        'name': 'executing', 'within': 'phase_left', 'initial': 'choosing', 'on_enter': 'enter_executing',
-        'children': [{'name': 'choosing', 'on_enter': 'look_at_plan'}, step],
+        'name': 'executing', 'within': 'phase_seconds_left', 'initial': 'choosing',
+        'on_enter': rounds.enter_executing,
+        'children': [{'name': 'choosing', 'on_enter': rounds.log_time_left}, step],
     }  # fmt: skip
     verifying = {
-        'name': 'verifying', 'within': 'phase_left', 'initial': 'integrating', 'on_enter': 'enter_verifying',
+        'name': 'verifying', 'within': 'phase_seconds_left', 'initial': 'integrating',
+        'on_enter': rounds.enter_verifying,
         'children': [
-            {'name': 'integrating', 'invoke': 'integrate', 'within': 'call_left', 'on_enter': 'bound_tests'},
-            _supervisor('judging', GoalVerdict, 'goal'),
+            {
+                'name': 'integrating', 'invoke': activities.run_tests,
+                'within': 'call_seconds_left', 'on_enter': requests.set_test_timeout,
+            },
+            _supervisor('judging', 'goal', prompt=roles.goal_review_prompt, ask=requests.ask_goal_review),
             {'name': 'gate'},
         ],
     }  # fmt: skip
     return (
         {
-            'name': 'working', 'within': 'seconds_to_the_end', 'initial': 'time_check',
+            'name': 'working', 'within': 'seconds_until_cutoff', 'initial': 'time_check',
             'children': [
-                {'name': 'time_check', 'on_enter': 'check_time'},
-                {'name': 'preparing', 'invoke': 'prepare', 'within': 60},
-                planning,
+                {'name': 'time_check', 'on_enter': rounds.check_time},
+                {'name': 'preparing', 'invoke': activities.prepare_project, 'within': 60},
+                planning_state,
                 executing,
                 verifying,
             ],
         },
         {
-            'name': 'shutting_down', 'initial': 'saving', 'on_exit': 'write_report',
+            'name': 'shutting_down', 'initial': 'saving', 'on_exit': endings.write_report,
             'children': [
-                {'name': 'saving', 'invoke': 'save', 'within': SAVING_SECONDS},
+                {'name': 'saving', 'invoke': activities.save_files, 'within': SAVING_SECONDS},
                 {'name': 'saved', 'final': True},
             ],
             'transitions': [
@@ -110,11 +135,11 @@ def states() -> tuple[dict[str, Any], ...]:
                 ['expired', 'saving', 'saved'],
             ],
         },
-        {'name': 'stopped', 'waits': 'more time', 'within': 'window_left'},
+        {'name': 'stopped', 'waits': 'more time', 'within': 'wait_seconds_left'},
         {'name': 'completed', 'final': True},
         {'name': 'failed', 'final': True, 'outcome': 'failed'},
         {'name': 'aborted', 'final': True, 'outcome': 'failed'},
-        {'name': 'time_expired', 'final': True, 'outcome': 'failed', 'on_enter': 'stop_waiting'},
+        {'name': 'time_expired', 'final': True, 'outcome': 'failed', 'on_enter': endings.stop_waiting},
     )  # fmt: skip
 
 
@@ -122,161 +147,208 @@ WORKING, PLANNING, EXECUTING, STEP, VERIFYING, SHUTTING_DOWN = (
     'working', 'working.planning', 'working.executing', 'working.executing.step', 'working.verifying',
     'shutting_down',
 )  # fmt: skip
+OVER = 'is_time_over'
 
 
 def transitions() -> tuple[dict[str, Any], ...]:
     """The transitions, in the order they are tried."""
-    return (*_loop(), *_planning(), *_executing(), *_verifying(), *_ending())
+    return (
+        *_round_edges(),
+        *_planning_edges(),
+        *_execution_edges(),
+        *_verification_edges(),
+        *_ending_edges(),
+    )
 
 
 def _edge(  # noqa: PLR0913
-    trigger: str, source: str, dest: str | None, act: str | None = None, when: Any = None, unless: Any = None
+    trigger: str,
+    source: str,
+    dest: str | None,
+    action: Action | None = None,
+    *,
+    when: Guards = (),
+    unless: Guards = (),
 ) -> dict[str, Any]:
     # `before`, because the entered state reads what the action writes.
-    return edge(trigger, source, dest, when, unless, before=act)
+    return edge(trigger, source, dest, when, unless, before=action)
 
 
-def _answer_edges(source: str, dest: str, stand_in: str, when: Any = None) -> list[dict[str, Any]]:
+def _answer_edges(source: str, dest: str, fall_back: Action, *, when: Guards = ()) -> list[dict[str, Any]]:
     """Transitions for an agent's answer, or the fallback for it."""
     return [
-        _edge('done', source, dest, None, when),
-        _edge('failed', source, dest, stand_in, when),
-        _edge('expired', source, dest, stand_in, when),
+        _edge('done', source, dest, when=when),
+        _edge('failed', source, dest, fall_back, when=when),
+        _edge('expired', source, dest, fall_back, when=when),
     ]
 
 
-def _gate(source: str, *ways: tuple[str, str, Any]) -> list[dict[str, Any]]:
+def _verdict_edges(source: str, dest: str, gate: str) -> list[dict[str, Any]]:
+    """Transitions for the supervisor's verdict, or the fallback for it."""
+    return _answer_edges(source, dest, partial(verdicts.use_fallback_verdict, gate))
+
+
+def _gate_edges(source: str, *ways: tuple[str, Action, Guards]) -> list[dict[str, Any]]:
     """Transitions out of a gate, as target, action and guards; none apply once the session is aborted."""
-    return [_edge('always', source, dest, act, when, 'must_abort') for dest, act, when in ways]
-
-
-def _loop() -> list[dict[str, Any]]:
-    check, over = f'{WORKING}.time_check', 'is_time_over'
     return [
-        _edge('always', check, f'{WORKING}.preparing', None, None, ['is_prepared', over]),
-        _edge('always', check, PLANNING, 'begin_planning', 'is_to_plan', over),
-        _edge('always', check, EXECUTING, None, 'is_to_execute', over),
-        _edge('always', check, VERIFYING, None, 'is_to_verify', over),
-        _edge('done', f'{WORKING}.preparing', check, 'keep_project'),
-        _edge('failed', f'{WORKING}.preparing', SHUTTING_DOWN, 'break_off'),
-        _edge('expired', f'{WORKING}.preparing', SHUTTING_DOWN, 'break_off'),
+        _edge('always', source, dest, action, when=when, unless='must_abort') for dest, action, when in ways
     ]
 
 
-def _planning() -> list[dict[str, Any]]:
-    writing, reviewing = f'{PLANNING}.writing', f'{PLANNING}.reviewing'
+def _round_edges() -> list[dict[str, Any]]:
+    check, preparing = f'{WORKING}.time_check', f'{WORKING}.preparing'
     return [
-        _edge('always', f'{PLANNING}.opening', reviewing, None, 'draft_is_sound'),
-        _edge('always', f'{PLANNING}.opening', writing),
-        *_answer_edges(writing, f'{PLANNING}.examining', 'stand_in_for_plan'),
-        _edge('always', f'{PLANNING}.examining', reviewing, None, 'draft_is_sound'),
-        _edge('always', f'{PLANNING}.examining', writing, None, 'may_repair_plan'),
-        _edge('always', f'{PLANNING}.examining', EXECUTING, 'drop_sub_plan', 'is_sub_plan'),
-        _edge('always', f'{PLANNING}.examining', reviewing, 'settle_for_plainest'),
-        *_answer_edges(reviewing, f'{PLANNING}.gate', 'stand_in_for_plan_verdict'),
-        *_gate(
-            f'{PLANNING}.gate',
-            (EXECUTING, 'adopt_plan', list(GATES['plan'])),
-            (writing, 'revise_plan', 'may_revise_plan'),
-            (EXECUTING, 'drop_sub_plan', 'is_sub_plan'),
-            (SHUTTING_DOWN, 'fail_plan', None),
+        _edge('always', check, preparing, unless=['is_prepared', OVER]),
+        _edge('always', check, PLANNING, planning.begin_planning, when='is_to_plan', unless=OVER),
+        _edge('always', check, EXECUTING, when='is_to_execute', unless=OVER),
+        _edge('always', check, VERIFYING, when='is_to_verify', unless=OVER),
+        _edge('done', preparing, check, rounds.store_project),
+        _edge('failed', preparing, SHUTTING_DOWN, endings.fail_on_error),
+        _edge('expired', preparing, SHUTTING_DOWN, endings.fail_on_error),
+    ]
+
+
+def _planning_edges() -> list[dict[str, Any]]:
+    opening, examining = f'{PLANNING}.opening', f'{PLANNING}.examining'
+    writing, reviewing, gate = f'{PLANNING}.writing', f'{PLANNING}.reviewing', f'{PLANNING}.gate'
+    return [
+        _edge('always', opening, reviewing, when='draft_is_sound'),
+        _edge('always', opening, writing),
+        *_answer_edges(writing, examining, planning.use_fallback_plan),
+        _edge('always', examining, reviewing, when='draft_is_sound'),
+        _edge('always', examining, writing, when='may_repair_plan'),
+        _edge('always', examining, EXECUTING, planning.abandon_sub_plan, when='is_sub_plan'),
+        _edge('always', examining, reviewing, planning.use_simplest_plan),
+        *_verdict_edges(reviewing, gate, 'plan'),
+        *_gate_edges(
+            gate,
+            (EXECUTING, planning.adopt_plan, list(GATES['plan'])),
+            (writing, planning.revise_plan, 'may_revise_plan'),
+            (EXECUTING, planning.abandon_sub_plan, 'is_sub_plan'),
+            (SHUTTING_DOWN, planning.fail_plan, ()),
         ),
-        _edge('expired', PLANNING, EXECUTING, 'drop_sub_plan', 'is_sub_plan'),
-        _edge('expired', PLANNING, EXECUTING, 'settle_for_plan'),
+        _edge('expired', PLANNING, EXECUTING, planning.abandon_sub_plan, when='is_sub_plan'),
+        _edge('expired', PLANNING, EXECUTING, planning.adopt_plan_at_timeout),
     ]
 
 
-def _executing() -> list[dict[str, Any]]:
-    choosing, coding, over = f'{EXECUTING}.choosing', f'{STEP}.coding', 'is_time_over'
-    again = (
-        (coding, 'retry_step', 'may_try_again'),
-        (PLANNING, 'ask_for_sub_plan', 'may_plan_deeper'),
-        (choosing, 'fail_step', None),
+def _execution_edges() -> list[dict[str, Any]]:
+    choosing = f'{EXECUTING}.choosing'
+    return [
+        _edge('always', choosing, STEP, when='step_is_open', unless=OVER),
+        _edge('always', choosing, PLANNING, when='step_waits_for_plan', unless=OVER),
+        _edge(
+            'always',
+            choosing,
+            VERIFYING,
+            rounds.escalate_failures,
+            when='failures_are_too_many',
+            unless=OVER,
+        ),
+        _edge('always', choosing, STEP, steps.begin_step, when='has_next_step', unless=OVER),
+        _edge('always', choosing, choosing, rounds.close_sub_plan, when=['plan_is_over', 'is_in_sub_plan']),
+        _edge('always', choosing, VERIFYING, rounds.close_plan, when='plan_is_over'),
+        # Last, so that older journals evaluate their guards in the recorded order.
+        _edge(
+            'always',
+            choosing,
+            PLANNING,
+            planning.begin_replanning,
+            when='steps_are_to_be_replanned',
+            unless=OVER,
+        ),
+        *_step_edges(choosing),
+        _edge('expired', STEP, choosing, steps.fail_step_by_time),
+        _edge('expired', EXECUTING, SHUTTING_DOWN, endings.expire),
+    ]
+
+
+def _step_edges(choosing: str) -> list[dict[str, Any]]:
+    opening, coding, collecting = f'{STEP}.opening', f'{STEP}.coding', f'{STEP}.collecting'
+    reviewing_code, code_gate = f'{STEP}.reviewing_code', f'{STEP}.code_gate'
+    testing, exploring = f'{STEP}.testing', f'{STEP}.exploring'
+    reviewing_fixes, fix_gate = f'{STEP}.reviewing_fixes', f'{STEP}.fix_gate'
+    reviewing_step, step_gate = f'{STEP}.reviewing_step', f'{STEP}.step_gate'
+    rejected = (
+        (coding, steps.retry_step, 'may_try_again'),
+        (PLANNING, steps.ask_for_sub_plan, 'may_plan_deeper'),
+        (choosing, steps.fail_step, ()),
     )
     return [
-        _edge('always', choosing, STEP, None, 'step_is_open', over),
-        _edge('always', choosing, PLANNING, None, 'step_waits_for_plan', over),
-        _edge('always', choosing, VERIFYING, 'escalate_failures', 'failures_are_too_many', over),
-        _edge('always', choosing, STEP, 'begin_step', 'has_next_step', over),
-        _edge('always', choosing, choosing, 'close_sub_plan', ['plan_is_over', 'is_in_sub_plan']),
-        _edge('always', choosing, VERIFYING, 'close_plan', 'plan_is_over'),
-        # Last, so that older journals evaluate their guards in the recorded order.
-        _edge('always', choosing, PLANNING, 'begin_replanning', 'steps_are_to_be_replanned', over),
-        _edge('always', f'{STEP}.opening', f'{STEP}.testing', None, 'code_is_good'),
-        _edge('always', f'{STEP}.opening', f'{STEP}.collecting', None, 'code_is_written'),
-        _edge('always', f'{STEP}.opening', coding),
-        *_answer_edges(coding, f'{STEP}.collecting', 'stand_in_for_code'),
-        _edge('done', f'{STEP}.collecting', f'{STEP}.reviewing_code', 'keep_changes'),
-        _edge('failed', f'{STEP}.collecting', f'{STEP}.reviewing_code'),
-        _edge('expired', f'{STEP}.collecting', f'{STEP}.reviewing_code'),
-        *_answer_edges(f'{STEP}.reviewing_code', f'{STEP}.code_gate', 'stand_in_for_code_verdict'),
-        *_gate(
-            f'{STEP}.code_gate',
-            (f'{STEP}.testing', 'approve_code', list(GATES['code'])),
-            (PLANNING, 'ask_for_sub_plan', ['coder_asks_for_plan', 'may_plan_deeper']),
-            *again,
+        _edge('always', opening, testing, when='code_is_good'),
+        _edge('always', opening, collecting, when='code_is_written'),
+        _edge('always', opening, coding),
+        *_answer_edges(coding, collecting, steps.use_fallback_code),
+        _edge('done', collecting, reviewing_code, steps.store_changes),
+        _edge('failed', collecting, reviewing_code),
+        _edge('expired', collecting, reviewing_code),
+        *_verdict_edges(reviewing_code, code_gate, 'code'),
+        *_gate_edges(
+            code_gate,
+            (testing, steps.approve_code, list(GATES['code'])),
+            (PLANNING, steps.ask_for_sub_plan, ['coder_asks_for_plan', 'may_plan_deeper']),
+            *rejected,
         ),
-        _edge('done', f'{STEP}.testing', f'{STEP}.exploring', 'take_tests'),
-        _edge('failed', f'{STEP}.testing', f'{STEP}.exploring', 'stand_in_for_tests'),
-        _edge('expired', f'{STEP}.testing', f'{STEP}.exploring', 'stand_in_for_tests'),
-        *_answer_edges(
-            f'{STEP}.exploring', f'{STEP}.reviewing_step', 'stand_in_for_reading', 'work_is_sound'
+        _edge('done', testing, exploring, steps.store_test_results),
+        _edge('failed', testing, exploring, steps.record_tests_as_failed),
+        _edge('expired', testing, exploring, steps.record_tests_as_failed),
+        *_answer_edges(exploring, reviewing_step, steps.use_fallback_analysis, when='work_is_sound'),
+        *_answer_edges(exploring, reviewing_fixes, steps.use_fallback_analysis),
+        *_verdict_edges(reviewing_fixes, fix_gate, 'tests'),
+        *_gate_edges(
+            fix_gate,
+            (coding, steps.begin_fix, ['a_fix_cycle_is_left', 'time_for_fixes_is_left']),
+            (choosing, steps.fail_tests, ()),
         ),
-        *_answer_edges(f'{STEP}.exploring', f'{STEP}.reviewing_fixes', 'stand_in_for_reading'),
-        *_answer_edges(f'{STEP}.reviewing_fixes', f'{STEP}.fix_gate', 'stand_in_for_fix_verdict'),
-        *_gate(
-            f'{STEP}.fix_gate',
-            (coding, 'begin_fix', ['a_fix_cycle_is_left', 'time_for_fixes_is_left']),
-            (choosing, 'fail_tests', None),
-        ),
-        *_answer_edges(f'{STEP}.reviewing_step', f'{STEP}.step_gate', 'stand_in_for_step_verdict'),
-        *_gate(f'{STEP}.step_gate', (choosing, 'complete_step', list(GATES['step'])), *again),
-        _edge('expired', STEP, choosing, 'fail_step_by_time'),
-        _edge('expired', EXECUTING, SHUTTING_DOWN, 'expire'),
+        *_verdict_edges(reviewing_step, step_gate, 'step'),
+        *_gate_edges(step_gate, (choosing, steps.complete_step, list(GATES['step'])), *rejected),
     ]
 
 
-def _verifying() -> list[dict[str, Any]]:
+def _verification_edges() -> list[dict[str, Any]]:
+    integrating, judging, gate = f'{VERIFYING}.integrating', f'{VERIFYING}.judging', f'{VERIFYING}.gate'
     return [
-        _edge('done', f'{VERIFYING}.integrating', f'{VERIFYING}.judging', 'take_final_tests'),
-        _edge('failed', f'{VERIFYING}.integrating', f'{VERIFYING}.judging', 'stand_in_for_final_tests'),
-        _edge('expired', f'{VERIFYING}.integrating', f'{VERIFYING}.judging', 'stand_in_for_final_tests'),
-        *_answer_edges(f'{VERIFYING}.judging', f'{VERIFYING}.gate', 'stand_in_for_goal_verdict'),
-        *_gate(
-            f'{VERIFYING}.gate',
-            (SHUTTING_DOWN, 'reach_goal', list(GATES['goal'])),
+        _edge('done', integrating, judging, rounds.store_final_tests),
+        _edge('failed', integrating, judging, rounds.record_final_tests_as_failed),
+        _edge('expired', integrating, judging, rounds.record_final_tests_as_failed),
+        *_verdict_edges(judging, gate, 'goal'),
+        *_gate_edges(
+            gate,
+            (SHUTTING_DOWN, endings.reach_goal, list(GATES['goal'])),
             (
                 SHUTTING_DOWN,
-                'expire_between_rounds',
+                endings.expire_between_rounds,
                 ['another_round_is_left', 'no_time_for_a_round_is_left'],
             ),
-            (f'{WORKING}.time_check', 'begin_round', 'another_round_is_left'),
-            (SHUTTING_DOWN, 'miss_goal', None),
+            (f'{WORKING}.time_check', rounds.begin_round, 'another_round_is_left'),
+            (SHUTTING_DOWN, endings.fail_goal, ()),
         ),
-        _edge('expired', VERIFYING, SHUTTING_DOWN, 'expire'),
-        _edge('always', VERIFYING, SHUTTING_DOWN, 'skip_goal', 'is_skipping_verification'),
+        _edge('expired', VERIFYING, SHUTTING_DOWN, endings.expire),
+        _edge('always', VERIFYING, SHUTTING_DOWN, endings.skip_goal, when='is_skipping_verification'),
     ]
 
 
-def _ending() -> list[dict[str, Any]]:
+def _ending_edges() -> list[dict[str, Any]]:
     return [
-        _edge('always', WORKING, SHUTTING_DOWN, 'abort', 'must_abort'),
-        _edge('always', WORKING, SHUTTING_DOWN, 'expire', 'is_time_over'),
-        _edge('expired', WORKING, SHUTTING_DOWN, 'expire'),
-        _edge(EXHAUSTED, WORKING, SHUTTING_DOWN, 'run_out'),
-        _edge('finish_now', WORKING, None, 'ask_to_finish', None, 'is_finishing'),
-        _edge('finish_now', WORKING, SHUTTING_DOWN, 'finish_early'),
-        _edge('add_time', WORKING, None, 'add_time'),
-        _edge('replan', WORKING, None, 'ask_to_replan', 'has_pending_steps'),
+        _edge('always', WORKING, SHUTTING_DOWN, endings.abort, when='must_abort'),
+        _edge('always', WORKING, SHUTTING_DOWN, endings.expire, when=OVER),
+        _edge('expired', WORKING, SHUTTING_DOWN, endings.expire),
+        _edge(EXHAUSTED, WORKING, SHUTTING_DOWN, endings.fail_out_of_budget),
+        _edge('finish_now', WORKING, None, rounds.ask_to_finish, unless='is_finishing'),
+        _edge('finish_now', WORKING, SHUTTING_DOWN, endings.finish_early),
+        _edge('add_time', WORKING, None, rounds.add_time),
+        _edge('replan', WORKING, None, rounds.ask_to_replan, when='has_pending_steps'),
         *seats.seat_edges(WORKING),
-        _edge('skip_verification', WORKING, None, 'skip_verification', None, 'is_skipping_verification'),
-        _edge('failed', WORKING, SHUTTING_DOWN, 'break_off'),
-        _edge('done', SHUTTING_DOWN, 'completed', None, 'ends_completed'),
-        _edge('done', SHUTTING_DOWN, 'aborted', None, 'ends_aborted'),
-        _edge('done', SHUTTING_DOWN, 'failed', None, 'ends_failed'),
-        _edge('done', SHUTTING_DOWN, 'stopped', None, 'may_be_resumed'),
+        _edge(
+            'skip_verification', WORKING, None, rounds.skip_verification, unless='is_skipping_verification'
+        ),
+        _edge('failed', WORKING, SHUTTING_DOWN, endings.fail_on_error),
+        _edge('done', SHUTTING_DOWN, 'completed', when='ends_completed'),
+        _edge('done', SHUTTING_DOWN, 'aborted', when='ends_aborted'),
+        _edge('done', SHUTTING_DOWN, 'failed', when='ends_failed'),
+        _edge('done', SHUTTING_DOWN, 'stopped', when='may_be_resumed'),
         _edge('done', SHUTTING_DOWN, 'time_expired'),
-        _edge('add_time', 'stopped', WORKING, 'resume'),
-        _edge('finish_now', 'stopped', 'completed', 'finish_stopped'),
+        _edge('add_time', 'stopped', WORKING, rounds.resume),
+        _edge('finish_now', 'stopped', 'completed', endings.finish_stopped),
         _edge('expired', 'stopped', 'time_expired'),
     ]

@@ -7,8 +7,8 @@ gate requires: degraded work never passes just because nobody looked.
 from __future__ import annotations
 
 from engine.patterns.time_bounded.gates import TEST_FILE, GateFacts
-from engine.patterns.time_bounded.plan import validate_plan
-from engine.patterns.time_bounded.schemas import (
+from engine.patterns.time_bounded.memory.plan import validate_plan
+from engine.patterns.time_bounded.memory.schemas import (
     CodeOutput,
     CodeVerdict,
     Fix,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from engine.patterns.time_bounded.plan import MIN_STEPS, validate_plan
-from engine.patterns.time_bounded.schemas import (
+from engine.patterns.time_bounded.memory.plan import MIN_STEPS, validate_plan
+from engine.patterns.time_bounded.memory.schemas import (
     CodeVerdict,
     GoalVerdict,
     PlanDraft,

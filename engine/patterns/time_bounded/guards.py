@@ -1,16 +1,19 @@
-"""The guards of the time-bounded loop, named as the journal shows them."""
+"""Guards of the time-bounded loop, named as the journal shows them, and time limits of its states."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from engine.patterns.time_bounded.actions import replanning
-from engine.patterns.time_bounded.escalation import Level
+from engine.patterns.time_bounded import replanning
 from engine.patterns.time_bounded.gates import GATES
-from engine.patterns.time_bounded.plan import MAX_DEPTH, StepStatus
-from engine.patterns.time_bounded.state import OrchestrationState as Memory
-from engine.patterns.time_bounded.state import RunStatus
+from engine.patterns.time_bounded.memory.escalation import Level
+from engine.patterns.time_bounded.memory.plan import MAX_DEPTH, StepStatus
+from engine.patterns.time_bounded.memory.schedule import INSTANT
+from engine.patterns.time_bounded.memory.state import OrchestrationState as Memory
+from engine.patterns.time_bounded.memory.state import RunStatus
+from engine.patterns.time_bounded.parameters import TimeBoundedParameters
 from engine.records import Event
+from engine.statechart.pattern import Pattern
 
 MIN_ROUND_SHARE = 0.05
 """Share of the whole budget below which no new round starts."""
@@ -20,10 +23,10 @@ FIELDS_BESIDE_RESULTS = frozenset({'minutes', 'seconds', 'why', 'seat', 'changes
 """Event fields that people send alongside the work: time, replanning, seats, edits. None is a result."""
 
 
-class Guards:
-    """Guards, which read nothing but memory, parameters and the event."""
+class Guards(Pattern, abstract=True):
+    """Guards and time limits, which read nothing but memory, parameters and the event."""
 
-    parameters: Any
+    parameters: TimeBoundedParameters
 
     def is_prepared(self, memory: Memory, event: Event) -> bool:
         """The project is in the folder."""
@@ -183,6 +186,36 @@ class Guards:
     def may_be_resumed(self, memory: Memory, event: Event) -> bool:
         """More time may still be added."""
         return memory.resumable and self.parameters.wait_for_time > 0
+
+    def seconds_until_cutoff(self, memory: Memory, event: Event) -> float:
+        """Return the seconds until work under way, which may use the grace period, is cut off."""
+        return memory.clock.ends + memory.clock.grace - event.ran
+
+    def phase_seconds_left(self, memory: Memory, event: Event) -> float | None:
+        """Return the time left in the phase; a step running when time is up may use the grace period."""
+        clock = memory.clock
+        if clock.phase == 'executing':
+            return clock.hard_end + clock.grace - event.ran
+        return _seconds_until(clock.phase_ends, memory, event)
+
+    def step_seconds_left(self, memory: Memory, event: Event) -> float | None:
+        """Return the time left for the step."""
+        return _seconds_until(memory.clock.step_ends, memory, event)
+
+    def call_seconds_left(self, memory: Memory, event: Event) -> float | None:
+        """Return the time left for one answer."""
+        return _seconds_until(memory.clock.call_ends, memory, event)
+
+    def wait_seconds_left(self, memory: Memory, event: Event) -> float:
+        """Return how much longer to wait for more time."""
+        return float(self.parameters.wait_for_time) - (event.ran - memory.clock.stopped)
+
+
+def _seconds_until(moment: float, memory: Memory, event: Event) -> float | None:
+    """Return the seconds until a moment; None if the enclosing limit ends as early, so its grace applies."""
+    clock = memory.clock
+    last = clock.hard_end if clock.phase == 'executing' else clock.ends
+    return None if moment >= last - INSTANT else moment - event.ran
 
 
 def _of_gate(name: str, gate: str) -> Any:

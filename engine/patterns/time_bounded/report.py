@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from engine.patterns.time_bounded.plan import nest_plans
-from engine.patterns.time_bounded.schedule import PHASES
+from engine.patterns.time_bounded.memory.plan import nest_plans
+from engine.patterns.time_bounded.memory.schedule import PHASES
 from engine.records import StatedReport, Status, View
 from engine.records.frozen import FrozenModel
 

@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 from engine.patterns import seats as generic
 from engine.patterns.form_fields import Form, Input, LongText
 from engine.patterns.seats import add_seat, is_free, is_held, record_answer, remove_seat
-from engine.patterns.time_bounded.schemas import PlanDraft, PlannedStep
-from engine.patterns.time_bounded.state import OrchestrationState
+from engine.patterns.time_bounded.memory.schemas import PlanDraft, PlannedStep
+from engine.patterns.time_bounded.memory.state import memory_of
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import edge
@@ -60,13 +60,15 @@ INPUTS: dict[str, type[BaseModel]] = {
 }  # fmt: skip
 
 
-def with_seat(state: dict[str, Any], seat: str, then: str, output: type[BaseModel]) -> dict[str, Any]:
+def with_seat(
+    state: dict[str, Any], seat: str, store: generic.Action, output: type[BaseModel]
+) -> dict[str, Any]:
     """Add a seat for a person to an agent's state.
 
     Args:
         state: the state, as `agent` returns it.
         seat: `planner` or `supervisor`.
-        then: the pattern's action that handles an answer.
+        store: the action that handles the agent's answer.
         output: the answer's record type.
     """
     trigger, waits = ('plan', 'plan') if seat == 'planner' else ('judge', 'verdict')
@@ -75,7 +77,7 @@ def with_seat(state: dict[str, Any], seat: str, then: str, output: type[BaseMode
         seat,
         trigger=trigger,
         waits=waits,
-        answer=partial(take_answer, then, output),
+        answer=partial(store_answer, store, output),
         sit_down=sit_down,
         stand_up=stand_up,
     )
@@ -91,7 +93,7 @@ def seat_edges(source: str) -> list[dict[str, Any]]:
 
 def sit_down(scope: CallbackContext, event: Event) -> None:
     """Give the seat to a person, to whom an agent's answer timeout does not apply."""
-    memory, seat = _memory(scope), str(event.data['seat'])
+    memory, seat = memory_of(scope), str(event.data['seat'])
     add_seat(memory, seat)
     if memory.current_agent == seat:
         memory.clock.call_ends = memory.clock.ends
@@ -100,39 +102,34 @@ def sit_down(scope: CallbackContext, event: Event) -> None:
 
 def stand_up(scope: CallbackContext, event: Event) -> None:
     """Hand the seat back to the agent."""
-    memory, seat = _memory(scope), str(event.data['seat'])
+    memory, seat = memory_of(scope), str(event.data['seat'])
     remove_seat(memory, seat)
     memory.log('person', f'The {seat} has its seat back.', event)
 
 
-def take_answer(then: str, output: type[BaseModel], scope: CallbackContext, event: Event) -> None:
+def store_answer(
+    store: generic.Action, output: type[BaseModel], scope: CallbackContext, event: Event
+) -> None:
     """Handle a person's answer as if it were the agent's."""
-    answer = parse_plan(event.data) if output is PlanDraft else as_verdict(event.data, output)
+    answer = parse_plan(event.data) if output is PlanDraft else parse_verdict(event.data, output)
     record_answer(scope, answer.model_dump_json())
-    given = replace(event, data={**event.data, 'output': answer.model_dump(mode='json')})
-    getattr(scope.pattern, then)(scope.state.memory, given)
+    store(scope, replace(event, data={**event.data, 'output': answer.model_dump(mode='json')}))
 
 
 def parse_plan(data: Mapping[str, Any]) -> PlanDraft:
     """Parse a person's plan, whose steps are carried out in order."""
-    given = PlanInput.model_validate(dict(data))
+    plan = PlanInput.model_validate(dict(data))
     steps = tuple(
         PlannedStep(description=step, complexity='medium', depends_on=(number,) if number else ())
-        for number, step in enumerate(given.steps)
+        for number, step in enumerate(plan.steps)
     )
-    return PlanDraft(analysis=given.analysis, steps=steps)
+    return PlanDraft(analysis=plan.analysis, steps=steps)
 
 
-def as_verdict(data: Mapping[str, Any], output: type[BaseModel]) -> BaseModel:
+def parse_verdict(data: Mapping[str, Any], output: type[BaseModel]) -> BaseModel:
     """Parse a person's verdict; an approval confirms all conditions of its kind."""
-    given = VerdictInput.model_validate(dict(data))
-    fields = given.model_dump() | {'evidence': given.evidence or given.summary}
+    verdict = VerdictInput.model_validate(dict(data))
+    fields = verdict.model_dump() | {'evidence': verdict.evidence or verdict.summary}
     conditions = ('actionable', 'reasonable', 'addresses_step', 'goal_met')
-    fields |= dict.fromkeys(conditions, given.approved)
+    fields |= dict.fromkeys(conditions, verdict.approved)
     return output.model_validate({name: fields[name] for name in output.model_fields if name in fields})
-
-
-def _memory(scope: CallbackContext) -> OrchestrationState:
-    memory = scope.state.memory
-    assert isinstance(memory, OrchestrationState)
-    return memory

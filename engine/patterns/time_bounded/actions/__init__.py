@@ -1,1 +1,1 @@
-"""Actions of the time-bounded loop: on the whole run, its plans and steps, and replanning."""
+"""Actions of the time-bounded loop, as functions; those that need parameters get the whole context."""

@@ -11,11 +11,11 @@ import pytest
 from engine import InvalidInput, Status
 from engine.errors import ModelError
 from engine.models.protocol import ModelRequest
-from engine.patterns.time_bounded.escalation import Escalation
-from engine.patterns.time_bounded.plan import TestResult, VerificationResult
-from engine.patterns.time_bounded.protocol import MessageType
-from engine.patterns.time_bounded.schemas import CodeOutput, PlanDraft
-from engine.patterns.time_bounded.state import OrchestrationState
+from engine.patterns.time_bounded.memory.escalation import Escalation
+from engine.patterns.time_bounded.memory.plan import TestResult, VerificationResult
+from engine.patterns.time_bounded.memory.protocol import MessageType
+from engine.patterns.time_bounded.memory.schemas import CodeOutput, PlanDraft
+from engine.patterns.time_bounded.memory.state import OrchestrationState
 from tests.support.teams.time_bounded import (
     BAD,
     PLAN,

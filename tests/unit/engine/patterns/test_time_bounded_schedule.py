@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine import Status
 from engine.models.protocol import ModelRequest
-from engine.patterns.time_bounded.schedule import PHASES, PhaseBudget, allocate, burn_down
+from engine.patterns.time_bounded.memory.schedule import PHASES, PhaseBudget, allocate, burn_down
 from tests.support.clocks import IdleClock
 from tests.support.teams.time_bounded import BAD, begin, conductor, good, leaf, verdict, write
 from tests.unit.engine.patterns.test_time_bounded_time import Slow

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.patterns.time_bounded import fallback
-from engine.patterns.time_bounded.escalation import ACTIONS, TRIGGERS, Level, level_of, message_for
 from engine.patterns.time_bounded.gates import GATES, TEST_FILE, GateFacts, evaluate_gate
-from engine.patterns.time_bounded.plan import find_cycle, validate_plan
-from engine.patterns.time_bounded.protocol import MessageType, Participant
-from engine.patterns.time_bounded.schedule import allocate, seconds_for_fixes, seconds_per_step
-from engine.patterns.time_bounded.schemas import (
+from engine.patterns.time_bounded.memory.escalation import ACTIONS, TRIGGERS, Level, level_of, message_for
+from engine.patterns.time_bounded.memory.plan import find_cycle, validate_plan
+from engine.patterns.time_bounded.memory.protocol import MessageType, Participant
+from engine.patterns.time_bounded.memory.schedule import allocate, seconds_for_fixes, seconds_per_step
+from engine.patterns.time_bounded.memory.schemas import (
     CodeVerdict,
     GoalVerdict,
     PlanDraft,

@@ -6,7 +6,7 @@ import pytest
 
 from engine import Event, Status, Transition
 from engine.patterns import PhaseBudget
-from engine.patterns.time_bounded.schedule import TimeSpan
+from engine.patterns.time_bounded.memory.schedule import TimeSpan
 from engine.records import Change, EdgeShape, PanelField, RunId, Shape, StatePath, Usage, View
 from ui.components.assets import STYLES
 from ui.pages.run.context import accepts_event

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from engine.errors import InvalidInput
-from engine.patterns.time_bounded.escalation import (
+from engine.patterns.time_bounded.memory.escalation import (
     Escalation,
     Level,
     judged_subject,
@@ -18,7 +18,7 @@ from engine.patterns.time_bounded.escalation import (
     level_of_refusal,
     message_for,
 )
-from engine.patterns.time_bounded.plan import (
+from engine.patterns.time_bounded.memory.plan import (
     ExecutionPlan,
     PlanStep,
     StepStatus,
@@ -28,12 +28,13 @@ from engine.patterns.time_bounded.plan import (
     next_ready_step,
     progress,
 )
-from engine.patterns.time_bounded.protocol import ROLES, AgentRecord, MessageType, Participant
-from engine.patterns.time_bounded.schedule import PhaseBudget
-from engine.patterns.time_bounded.schemas import CodeOutput, Fix, PlanDraft
+from engine.patterns.time_bounded.memory.protocol import ROLES, AgentRecord, MessageType, Participant
+from engine.patterns.time_bounded.memory.schedule import PhaseBudget
+from engine.patterns.time_bounded.memory.schemas import CodeOutput, Fix, PlanDraft
 from engine.records import Event
 from engine.records.frozen import FrozenModel
 from engine.records.plan_step import PlanItem
+from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import validation_problems
 
@@ -475,3 +476,10 @@ class OrchestrationState(Memory):
         record = self.agents[agent]
         raised = {name: getattr(record.metrics, name) + number for name, number in more.items()}
         record.metrics = record.metrics.model_copy(update=raised)
+
+
+def memory_of(scope: CallbackContext) -> OrchestrationState:
+    """Return the run's memory as an `OrchestrationState`."""
+    memory = scope.state.memory
+    assert isinstance(memory, OrchestrationState)
+    return memory

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import Field
 
-from engine.patterns.time_bounded.escalation import Level
-from engine.patterns.time_bounded.schemas import CodeOutput, Complexity, Fix, Issue, PlanDraft
+from engine.patterns.time_bounded.memory.escalation import Level
+from engine.patterns.time_bounded.memory.schemas import CodeOutput, Complexity, Fix, Issue, PlanDraft
 from engine.records.frozen import FrozenModel
 from engine.records.plan_step import PlanItem, StepState
 from engine.statechart.memory import Memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from engine.patterns.time_bounded.protocol import Participant
+from engine.patterns.time_bounded.memory.protocol import Participant
 from engine.records.frozen import FrozenModel
 
 

@@ -117,9 +117,11 @@ class EditorAgent:
         session = EditorSession(id=uuid.uuid4().hex, folder=cwd, pattern=self._pattern)
         self._sessions[session.id] = session
         modes = [
-            schema.SessionMode(id=name, name=made.title, description=(made.__doc__ or '').partition('\n')[0])
-            for name, made in sorted(self._conductor.catalog.patterns.items())
-            if main_parameter(made.Parameters.model_json_schema())
+            schema.SessionMode(
+                id=name, name=pattern.title, description=(pattern.__doc__ or '').partition('\n')[0]
+            )
+            for name, pattern in sorted(self._conductor.catalog.patterns.items())
+            if main_parameter(pattern.Parameters.model_json_schema())
         ]
         state = schema.SessionModeState(available_modes=modes, current_mode_id=self._pattern)
         return schema.NewSessionResponse(session_id=session.id, modes=state)
@@ -157,9 +159,9 @@ class EditorAgent:
             session.run = None
 
     async def _start(self, session: EditorSession, text: str) -> RunId:
-        made = self._conductor.catalog.pattern(session.pattern)
-        fields = made.Parameters.model_fields
-        main = main_parameter(made.Parameters.model_json_schema())
+        pattern = self._conductor.catalog.pattern(session.pattern)
+        fields = pattern.Parameters.model_fields
+        main = main_parameter(pattern.Parameters.model_json_schema())
         values: dict[str, Any] = {main: text} if main else {}
         if 'project' in fields:
             values['project'] = session.folder
@@ -222,9 +224,9 @@ class EditorAgent:
         results = step.event.data.get('results')
         for result in results if isinstance(results, list) else ():
             if isinstance(result, Mapping) and result.get('id') in session.calls:
-                shown = [tool_content(text_block(str(result['text'])[:MAX_SHOWN]))]
+                content = [tool_content(text_block(str(result['text'])[:MAX_SHOWN]))]
                 status: Any = 'completed' if result['ok'] else 'failed'
-                await self._update(session, update_tool_call(result['id'], status=status, content=shown))
+                await self._update(session, update_tool_call(result['id'], status=status, content=content))
         entries = _plan(view, plan)
         if entries and entries != session.plan:
             session.plan = entries
@@ -344,9 +346,9 @@ class EditorAgent:
     async def _first_snapshot(self, run: RunId) -> str:
         """Return the run's first snapshot: the project as the run received it."""
         for step in await self._conductor.transitions(run):
-            found = step.event.data.get('snapshots')
-            if isinstance(found, Mapping) and found:
-                return str(next(iter(found.values())))
+            snapshots = step.event.data.get('snapshots')
+            if isinstance(snapshots, Mapping) and snapshots:
+                return str(next(iter(snapshots.values())))
         return ''
 
     async def _update(self, session: EditorSession, update: Any) -> None:

@@ -64,7 +64,7 @@ STREAM: Final[dict[int | str, dict[str, Any]]] = {200: {'content': EVENT_STREAM}
     responses=problems(404, 409, 412, 413, 415) | STREAM,
 )
 async def run_with_agui(
-    conductor: Engine, once: IdempotentDep, pattern: Name, asked: RunAgentInput
+    conductor: Engine, once: IdempotentDep, pattern: Name, run_input: RunAgentInput
 ) -> StreamingResponse:
     """Run a pattern for a front end that speaks AG-UI, and stream the run as AG-UI events.
 
@@ -73,39 +73,39 @@ async def run_with_agui(
     A run that waits for a person ends the stream with an interrupt; `resume` answers it with a payload of
     `event`, `at` and `data`, as the interrupt's metadata lists them.
     """
-    made = conductor.catalog.pattern(pattern)
-    if asked.resume:
-        run, after = await _resume(conductor, asked.resume[0], once.key)
+    pattern_class = conductor.catalog.pattern(pattern)
+    if run_input.resume:
+        run, after = await _resume(conductor, run_input.resume[0], once.key)
     else:
-        run, after = await _start(conductor, once, made, asked), 0
+        run, after = await _start(conductor, once, pattern_class, run_input), 0
     encoder = EventEncoder()
 
     async def body() -> AsyncIterator[str]:
-        async for event in _EventTranslator(conductor, run, asked).events(after):
+        async for event in _EventTranslator(conductor, run, run_input).events(after):
             yield encoder.encode(event)
 
     return StreamingResponse(body(), media_type=encoder.get_content_type())
 
 
 async def _start(
-    conductor: Conductor, once: IdempotentRequest, pattern: type[Pattern], asked: RunAgentInput
+    conductor: Conductor, once: IdempotentRequest, pattern: type[Pattern], run_input: RunAgentInput
 ) -> RunId:
     async def make(run: RunId) -> Response:
         with suppress(JournalConflict):  # This server died after it had started the run.
-            await conductor.start(pattern.name, _parameters(pattern, asked), run=run)
+            await conductor.start(pattern.name, _parameters(pattern, run_input), run=run)
         return respond_created(json.dumps(run), PLACE.format(run=run))
 
     return RunId(json.loads(bytes((await once(make)).body)))
 
 
-def _parameters(pattern: type[Pattern], asked: RunAgentInput) -> dict[str, Any]:
-    props = asked.forwarded_props if isinstance(asked.forwarded_props, dict) else {}
-    given = props.get('parameters') or {}
-    if not isinstance(given, dict):
+def _parameters(pattern: type[Pattern], run_input: RunAgentInput) -> dict[str, Any]:
+    props = run_input.forwarded_props if isinstance(run_input.forwarded_props, dict) else {}
+    values = props.get('parameters') or {}
+    if not isinstance(values, dict):
         raise InvalidInput({'forwardedProps.parameters': 'must be an object'})
     field = main_parameter(pattern.Parameters.model_json_schema())
-    texts = [_text(message.content) for message in asked.messages if message.role == 'user']
-    return ({field: texts[-1]} if field and texts and field not in given else {}) | given
+    texts = [_text(message.content) for message in run_input.messages if message.role == 'user']
+    return ({field: texts[-1]} if field and texts and field not in values else {}) | values
 
 
 def _text(content: Any) -> str:
@@ -125,16 +125,16 @@ async def _resume(conductor: Conductor, entry: ResumeEntry, key: str) -> tuple[R
         await conductor.cancel(run, 'cancelled by a person', seen=seen, key=key)
     else:
         event, at, data = str(answer.get('event', 'approve')), str(answer.get('at', '')), answer.get('data')
-        given = data if isinstance(data, dict) else {}
-        await conductor.send(run, event, at=at, data=given, seen=seen, key=key)
+        values = data if isinstance(data, dict) else {}
+        await conductor.send(run, event, at=at, data=values, seen=seen, key=key)
     return run, seen
 
 
 class _EventTranslator:
     """Translates one run into the protocol's events."""
 
-    def __init__(self, conductor: Conductor, run: RunId, asked: RunAgentInput) -> None:
-        self._conductor, self._run, self._asked = conductor, run, asked
+    def __init__(self, conductor: Conductor, run: RunId, run_input: RunAgentInput) -> None:
+        self._conductor, self._run, self._run_input = conductor, run, run_input
         self._open_messages: dict[StatePath, str] = {}
         """The open message of each agent."""
         self._open_reasoning: dict[StatePath, str] = {}
@@ -144,7 +144,7 @@ class _EventTranslator:
         self._messages = 0
 
     async def events(self, after: int) -> AsyncIterator[BaseEvent]:
-        ids: Any = {'thread_id': self._asked.thread_id, 'run_id': self._asked.run_id}
+        ids: Any = {'thread_id': self._run_input.thread_id, 'run_id': self._run_input.run_id}
         yield RunStartedEvent(**ids, protocol_version=PROTOCOL_VERSION)
         if after:
             view = await self._conductor.view(self._run, after)
@@ -205,7 +205,7 @@ class _EventTranslator:
         if step.seq == 1:
             memory = step.event.data.get('memory', {})
             yield StateSnapshotEvent(snapshot={'run': self._run, 'memory': memory})
-        elif delta := [encode(one) for one in step.changes if one.path.startswith('/memory')]:
+        elif delta := [encode(change) for change in step.changes if change.path.startswith('/memory')]:
             yield StateDeltaEvent(delta=delta)
 
     def _reply(self, step: Transition) -> Iterator[BaseEvent]:
@@ -271,7 +271,7 @@ class _EventTranslator:
             outcome = await self._conductor.result(self._run)
             success = RunFinishedSuccessOutcome(type='success')
             return RunFinishedEvent(**ids, result=outcome.answer, outcome=success)
-        accepts = [encode(one) for one in await self._conductor.accepts(self._run)]
+        accepts = [encode(event) for event in await self._conductor.accepts(self._run)]
         interrupt = Interrupt(
             id=f'{self._run}@{info.seq}',
             reason='input_required',
@@ -283,4 +283,4 @@ class _EventTranslator:
 
     def _next_id(self) -> str:
         self._messages += 1
-        return f'{self._run}-{self._asked.run_id}-{self._messages}'
+        return f'{self._run}-{self._run_input.run_id}-{self._messages}'

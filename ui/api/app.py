@@ -96,8 +96,8 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
 def _describe(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document, with examples, and with errors under their own media type."""
     if app.openapi_schema is None:
-        found = FastAPI.openapi(app)
-        for path in found['paths'].values():
+        document = FastAPI.openapi(app)
+        for path in document['paths'].values():
             for operation in path.values():
                 if example := BODIES.get(operation['operationId']):
                     operation['requestBody']['content']['application/json']['example'] = example
@@ -105,6 +105,6 @@ def _describe(app: FastAPI) -> dict[str, Any]:
                     if status >= '400' and 'application/json' in answer.get('content', {}):
                         answer['content'] = {MEDIA: answer['content'].pop('application/json')}
         for unused in ('HTTPValidationError', 'ValidationError'):
-            found['components']['schemas'].pop(unused, None)
-        app.openapi_schema = found
+            document['components']['schemas'].pop(unused, None)
+        app.openapi_schema = document
     return app.openapi_schema

@@ -98,10 +98,10 @@ def seen_step(
     """Return the step that `If-Match` names; None if any step will do."""
     if if_match is None or if_match.strip() == '*':
         return None
-    found = re.fullmatch(r'"(\d{1,15})"', if_match.strip())
-    if not found:
+    match = re.fullmatch(r'"(\d{1,15})"', if_match.strip())
+    if not match:
         raise Refusal(412, 'step-passed', f'{if_match} is not the ETag of a run', field='If-Match')
-    return int(found[1])
+    return int(match[1])
 
 
 class RequestBody(BaseModel):
@@ -160,7 +160,7 @@ def run_query(  # noqa: PLR0913  (its parameters are the query's)
     ] = False,
 ) -> RunQuery:
     """Return the filters of a list of runs. Raises `InvalidInput`."""
-    if wrong := [one for one in edge or () if not all(one.partition('>')[::2])]:
+    if wrong := [name for name in edge or () if not all(name.partition('>')[::2])]:
         raise InvalidInput({'edge': f'must be two states, such as reviewing>analyzing, not {wrong[0]!r}'})
     if trouble and not state:
         raise InvalidInput({'trouble': 'needs state: it filters by what happened there'})

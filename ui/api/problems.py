@@ -169,8 +169,8 @@ class PlainErrors:
                     kind, detail = KNOWN.get(status, (_kind(status), text.decode(errors='replace')))
                     await problem(status, kind, detail)(scope, receive, send)
 
-        known = scope['type'] == 'http' and scope['path'].startswith(self._below)
-        await self._app(scope, receive, send_problem if known else send)
+        is_api = scope['type'] == 'http' and scope['path'].startswith(self._below)
+        await self._app(scope, receive, send_problem if is_api else send)
 
 
 KNOWN: Mapping[int, tuple[str, str]] = {413: ('too-large', 'the body is too large')}
@@ -196,12 +196,12 @@ def answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def answer_invalid(request: Request, error: RequestValidationError) -> Response:
-        found: dict[str, str] = {}
+        fields: dict[str, str] = {}
         for item in error.errors():
             place = [str(part) for part in item['loc'][1:]] or [str(part) for part in item['loc'][:1]]
-            found.setdefault('.'.join(place) if item['type'] != 'json_invalid' else 'body', item['msg'])
-        detail = '; '.join(f'{name}: {text}' for name, text in found.items())
-        return problem(422, 'invalid-input', detail, found)
+            fields.setdefault('.'.join(place) if item['type'] != 'json_invalid' else 'body', item['msg'])
+        detail = '; '.join(f'{name}: {text}' for name, text in fields.items())
+        return problem(422, 'invalid-input', detail, fields)
 
     @app.exception_handler(HTTPException)
     async def answer_http_error(request: Request, error: HTTPException) -> Response:

@@ -77,21 +77,21 @@ OptionalTimestamp = Annotated[
 
 def wire(record: Any) -> type[BaseModel]:
     """Return the model of a record in responses: exactly its fields."""
-    return _derive(record, record.__name__, given=False)
+    return _derive(record, record.__name__, is_input=False)
 
 
 def input_model(record: Any) -> type[BaseModel]:
     """Return the model of a record in requests: fields with defaults are optional, unknown ones refused."""
-    return _derive(record, f'{record.__name__}Input', given=True)
+    return _derive(record, f'{record.__name__}Input', is_input=True)
 
 
 def to_record(record: type[R], model: BaseModel) -> R:
     """Return the record that a model from a request or a response holds. Raises `InvalidInput`."""
     try:
-        found: R = _adapter(record).validate_python(model.model_dump(exclude_unset=True))
+        value: R = _adapter(record).validate_python(model.model_dump(exclude_unset=True))
     except ValueError as error:
         raise InvalidInput({record.__name__: str(error)}) from None
-    return found
+    return value
 
 
 def encode(record: Any) -> Any:
@@ -120,20 +120,22 @@ def _adapter(record: Any) -> TypeAdapter[Any]:
     return ADAPTERS[record]
 
 
-def _derive(record: type[Any], name: str, *, given: bool) -> type[BaseModel]:
-    if found := MODELS.get((record, given)):
-        return found
+def _derive(record: type[Any], name: str, *, is_input: bool) -> type[BaseModel]:
+    if derived := MODELS.get((record, is_input)):
+        return derived
     hints, docs = get_type_hints(record, include_extras=True), _docstrings(record)
-    made: dict[str, Any] = {}
+    model_fields: dict[str, Any] = {}
     for field in fields(record):
-        kind = _map_type(hints[field.name], given=given)
+        kind = _map_type(hints[field.name], is_input=is_input)
         if hints[field.name] == Instant and field.name in NEVER:
             kind = OptionalTimestamp
-        default = _default(field) if given else ...
-        made[field.name] = (kind, ModelField(default, description=docs.get(field.name)))
-    config = ConfigDict(from_attributes=True, extra='forbid' if given else 'ignore')
-    model: type[BaseModel] = create_model(name, __config__=config, __doc__=inspect.getdoc(record), **made)
-    return MODELS.setdefault((record, given), model)
+        default = _default(field) if is_input else ...
+        model_fields[field.name] = (kind, ModelField(default, description=docs.get(field.name)))
+    config = ConfigDict(from_attributes=True, extra='forbid' if is_input else 'ignore')
+    model: type[BaseModel] = create_model(
+        name, __config__=config, __doc__=inspect.getdoc(record), **model_fields
+    )
+    return MODELS.setdefault((record, is_input), model)
 
 
 def _default(field: Field[Any]) -> Any:
@@ -142,27 +144,29 @@ def _default(field: Field[Any]) -> Any:
     return ... if field.default_factory is MISSING else field.default_factory()
 
 
-def _map_type(kind: Any, *, given: bool) -> Any:
+def _map_type(kind: Any, *, is_input: bool) -> Any:
     """A type with records replaced by their models and moments by RFC 3339."""
     if kind == Instant:
         return MOMENT
     if isinstance(kind, type) and is_dataclass(kind):
-        return input_model(kind) if given else wire(kind)
+        return input_model(kind) if is_input else wire(kind)
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (None, Literal) or not inner:
         return kind
-    made = tuple(one if one is ... else _map_type(one, given=given) for one in inner)
+    arguments = tuple(
+        argument if argument is ... else _map_type(argument, is_input=is_input) for argument in inner
+    )
     if origin in (Union, UnionType):
-        return Union[made]  # noqa: UP007  (of a tuple)
-    return CONTAINERS.get(origin, origin)[made]
+        return Union[arguments]  # noqa: UP007  (of a tuple)
+    return CONTAINERS.get(origin, origin)[arguments]
 
 
 def _docstrings(record: type[Any]) -> dict[str, str]:
     """Return the docstrings of a dataclass's fields, by name."""
     body = cast(ast.ClassDef, ast.parse(textwrap.dedent(inspect.getsource(record))).body[0]).body
-    found: dict[str, str] = {}
+    docstrings: dict[str, str] = {}
     for node, following in pairwise(body):
         match node, following:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                found[name] = ' '.join(text.split())
-    return found
+                docstrings[name] = ' '.join(text.split())
+    return docstrings

@@ -158,7 +158,9 @@ class HttpConductor:
             'replay': replay or '',
             'paused': paused,
             'private': private,
-            'breakpoints': [asdict(one) if isinstance(one, Breakpoint) else dict(one) for one in breakpoints],
+            'breakpoints': [
+                asdict(item) if isinstance(item, Breakpoint) else dict(item) for item in breakpoints
+            ],
             'instructions': dict(instructions or {}),
             'tools': {role: list(names) for role, names in (tools or {}).items()},
             'effort': dict(effort or {}),
@@ -259,14 +261,14 @@ class HttpConductor:
         key: str = '',
     ) -> tuple[Breakpoint, ...]:
         """Replace a run's breakpoints."""
-        body = {'breakpoints': [asdict(one) for one in breakpoints]}
-        found = await self._ask.steer(f'runs/{run}/breakpoints', body, method='PUT', seen=seen, key=key)
-        return tuple(decode(Breakpoint, one) for one in found)
+        body = {'breakpoints': [asdict(item) for item in breakpoints]}
+        stored = await self._ask.steer(f'runs/{run}/breakpoints', body, method='PUT', seen=seen, key=key)
+        return tuple(decode(Breakpoint, item) for item in stored)
 
     async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
         """Evaluate a breakpoint's condition at the run's current step."""
-        found = await self._ask.do(f'runs/{run}/probe', {'condition': condition})
-        return None if found is None else decode(ConditionResult, found)
+        result = await self._ask.do(f'runs/{run}/probe', {'condition': condition})
+        return None if result is None else decode(ConditionResult, result)
 
     async def fork(  # noqa: PLR0913  (all but the first two have defaults)
         self,
@@ -292,7 +294,7 @@ class HttpConductor:
         budget: Budget | None = None,
     ) -> list[RunId]:
         """Fork several variants at once."""
-        chosen = [{'name': name, 'overrides': dump(one)} for name, one in variations.items()]
+        chosen = [{'name': name, 'overrides': dump(overrides)} for name, overrides in variations.items()]
         body = {'at': at, 'variants': chosen, 'paused': paused, 'budget': budget and asdict(budget)}
         return [RunId(info['id']) for info in await self._ask.create(f'runs/{run}/variants', body)]
 
@@ -327,7 +329,7 @@ class HttpConductor:
 
     async def family(self, run: RunId) -> list[RunId]:
         """Return a run with its ancestors and all their forks, parents first."""
-        return [RunId(one) for one in await self._ask.get(f'runs/{run}/family')]
+        return [RunId(run_id) for run_id in await self._ask.get(f'runs/{run}/family')]
 
     async def mark_winner(self, run: RunId) -> None:
         """Mark a run as the best of its variants."""
@@ -366,8 +368,8 @@ class HttpConductor:
 
     async def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
         """Return the chart that a run of the pattern would have."""
-        given = json.dumps(parameters) if parameters else ''
-        return await self._ask.one(Shape, f'patterns/{pattern}/shape', parameters=given)
+        text = json.dumps(parameters) if parameters else ''
+        return await self._ask.one(Shape, f'patterns/{pattern}/shape', parameters=text)
 
     async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
         """Change title, tags, note, star or pin."""
@@ -399,16 +401,16 @@ class HttpConductor:
 
     async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
         """Return the disk usage of runs."""
-        wanted, found = [info.id for info in infos], dict[RunId, DiskUsage]()
-        for first in range(0, len(wanted), MAX_RUNS_PER_REQUEST):
-            use = await self._ask.one(StorageUse, 'storage', run=wanted[first : first + MAX_RUNS_PER_REQUEST])
-            found |= use.runs
-        return found
+        ids, usages = [info.id for info in infos], dict[RunId, DiskUsage]()
+        for first in range(0, len(ids), MAX_RUNS_PER_REQUEST):
+            usage = await self._ask.one(StorageUse, 'storage', run=ids[first : first + MAX_RUNS_PER_REQUEST])
+            usages |= usage.runs
+        return usages
 
     async def preview_cleanup(self, policy: Retention | None = None) -> list[ExpiredRun]:
         """List the runs that the policy would remove now."""
         answer = await self._ask.ask('POST', 'retention/preview', safe=True, json=policy and asdict(policy))
-        return [decode(ExpiredRun, one) for one in answer.json()]
+        return [decode(ExpiredRun, item) for item in answer.json()]
 
     async def clean_up(self, policy: Retention | None = None) -> CleanupResult:
         """Apply the policy."""
@@ -448,7 +450,7 @@ class HttpConductor:
 
         headers = {'Content-Type': 'application/octet-stream'}
         async with self._ask.stream('POST', 'imports', content=body(), headers=headers) as answer:
-            return [decode(Imported, one) for one in json.loads(await answer.aread())]
+            return [decode(Imported, item) for item in json.loads(await answer.aread())]
 
 
 def _start_options(title: str, paused: bool, budget: Budget | None) -> dict[str, Any]:
@@ -459,9 +461,9 @@ def _tree(members: Sequence[FamilyMember]) -> LineageNode:
     """Rebuild the tree from members in the order of `LineageNode.members`, last first, without recursion."""
     open_: dict[int, list[LineageNode]] = {}
     node: LineageNode | None = None
-    for one in reversed(members):
-        children = tuple(reversed(open_.pop(one.depth + 1, [])))
-        node = LineageNode(info=one.info, kind=one.kind, group=one.group, children=children)
-        open_.setdefault(one.depth, []).append(node)
+    for member in reversed(members):
+        children = tuple(reversed(open_.pop(member.depth + 1, [])))
+        node = LineageNode(info=member.info, kind=member.kind, group=member.group, children=children)
+        open_.setdefault(member.depth, []).append(node)
     assert node is not None  # A family has at least its run.
     return node

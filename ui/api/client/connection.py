@@ -158,8 +158,8 @@ def error_of(answer: httpx.Response) -> EngineError:
         kind, detail = problem['type'].rpartition(':')[2], str(problem['detail'])
     except (ValueError, KeyError, TypeError, AttributeError):
         return EngineError(f'the server answered {answer.status_code} {answer.reason_phrase}')
-    made = CLASSES.get(kind, EngineError)
-    error = made.__new__(made)
+    error_class = CLASSES.get(kind, EngineError)
+    error = error_class.__new__(error_class)
     vars(error).update(problem.get('about') or {})
     if isinstance(error, InvalidInput):
         error.problems = {item['field']: item['detail'] for item in problem.get('errors', ())}

@@ -33,46 +33,46 @@ class RemoteJournal:
     async def family(self, run: RunId) -> list[RunInfo]:
         """Return the run, its ancestors, and all their forks, oldest first."""
         members = await self._ask.many(FamilyMember, f'runs/{run}/lineage')
-        return sorted((one.info for one in members), key=lambda info: (info.created, info.id))
+        return sorted((member.info for member in members), key=lambda info: (info.created, info.id))
 
     async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
         """Return the latest snapshot at or before a step."""
-        found = await self._ask.get(f'runs/{run}/snapshot', at=at)
-        return None if found is None else decode(Snapshot, found)
+        snapshot = await self._ask.get(f'runs/{run}/snapshot', at=at)
+        return None if snapshot is None else decode(Snapshot, snapshot)
 
     async def transitions(
         self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[Transition]:
         """Return the steps in the given range."""
-        found: list[Transition] = []
+        steps: list[Transition] = []
         cursor: str | None = ''
-        while cursor is not None and (limit is None or len(found) < limit):
-            size = MAX_LIMIT if limit is None else min(MAX_LIMIT, limit - len(found))
+        while cursor is not None and (limit is None or len(steps) < limit):
+            size = MAX_LIMIT if limit is None else min(MAX_LIMIT, limit - len(steps))
             page = await self._ask.get(
                 f'runs/{run}/steps', after=after, until=until, limit=size, cursor=cursor
             )
-            found += [decode(Transition, step) for step in page['items']]
+            steps += [decode(Transition, step) for step in page['items']]
             cursor = page['next']
-        return found
+        return steps
 
     async def runs(self, query: RunQuery) -> RunPage:
         """Return summaries of the matching runs, newest first."""
-        found: list[RunInfo] = []
+        infos: list[RunInfo] = []
         total = 0
         async for page in self.pages(query):
             total = page['total']
-            found += [decode(RunInfo, item) for item in page['items']]
-            if len(found) >= query.offset + query.limit:
+            infos += [decode(RunInfo, item) for item in page['items']]
+            if len(infos) >= query.offset + query.limit:
                 break
-        return RunPage(runs=tuple(found[query.offset : query.offset + query.limit]), total=total)
+        return RunPage(runs=tuple(infos[query.offset : query.offset + query.limit]), total=total)
 
     async def pages(self, query: RunQuery) -> AsyncIterator[dict[str, Any]]:
         """Yield all pages of a list, from the first."""
         cursor: str | None = ''
         size = max(1, min(MAX_LIMIT, query.offset + query.limit))
-        asked = {**query_of(query), 'place': query.place, 'limit': size}
+        filters = {**query_of(query), 'place': query.place, 'limit': size}
         while cursor is not None:
-            page = await self._ask.get('runs', cursor=cursor, **asked)
+            page = await self._ask.get('runs', cursor=cursor, **filters)
             yield page
             cursor = page['next']
 

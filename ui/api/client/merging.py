@@ -24,25 +24,27 @@ class RemoteMerging:
         """Return what can be merged from a run, and into which branches."""
         return await self._ask.one(Mergeable, f'runs/{run}/merging')
 
-    async def changes(self, found: Mergeable, agent: str) -> list[FileChange]:
+    async def changes(self, mergeable: Mergeable, agent: str) -> list[FileChange]:
         """Return an agent's changes to its project."""
-        if agent not in found.folders:
-            names = ', '.join(sorted(found.folders)) or 'none'
+        if agent not in mergeable.folders:
+            names = ', '.join(sorted(mergeable.folders)) or 'none'
             raise InvalidInput({'agent': f'name whose work to take; there is work of: {names}'})
-        changes = await self._files.diff(found.run.id, *found.folders[agent])
+        changes = await self._files.diff(mergeable.run.id, *mergeable.folders[agent])
         return [change for change in changes if is_own_work(change)]
 
-    async def compose(self, found: Mergeable, picks: Sequence[Pick]) -> Mergeable:
+    async def compose(self, mergeable: Mergeable, picks: Sequence[Pick]) -> Mergeable:
         """Compose a result from several agents' files, or from some of their changes."""
-        return decode(Mergeable, await self._do(found, 'compose', {'picks': [dump(one) for one in picks]}))
+        return decode(
+            Mergeable, await self._do(mergeable, 'compose', {'picks': [dump(pick) for pick in picks]})
+        )
 
-    async def test(self, found: Mergeable, agent: str) -> SuiteResult:
+    async def test(self, mergeable: Mergeable, agent: str) -> SuiteResult:
         """Run the run's tests on a copy of an agent's folder."""
-        return decode(SuiteResult, await self._do(found, 'test', _whose(found, agent)))
+        return decode(SuiteResult, await self._do(mergeable, 'test', _source_of(mergeable, agent)))
 
     async def preview(
         self,
-        found: Mergeable,
+        mergeable: Mergeable,
         agent: str = '',
         into: str = '',
         *,
@@ -50,12 +52,12 @@ class RemoteMerging:
         only: Sequence[str] = (),
     ) -> MergePreview:
         """Preview a merge; change nothing."""
-        body = {**_whose(found, agent), 'into': into, **_merge_options(resolutions, only)}
-        return decode(MergePreview, await self._do(found, 'preview', body))
+        body = {**_source_of(mergeable, agent), 'into': into, **_merge_options(resolutions, only)}
+        return decode(MergePreview, await self._do(mergeable, 'preview', body))
 
     async def merge(  # noqa: PLR0913  (all but two have defaults)
         self,
-        found: Mergeable,
+        mergeable: Mergeable,
         preview: MergePreview,
         agent: str = '',
         *,
@@ -65,25 +67,25 @@ class RemoteMerging:
     ) -> str:
         """Merge as previewed, in one commit on the branch; return its id."""
         place = {'into': preview.branch, 'onto': preview.onto, 'message': message}
-        body = {**_whose(found, agent), **place, **_merge_options(resolutions, only)}
-        return str((await self._do(found, 'merge', body))['commit'])
+        body = {**_source_of(mergeable, agent), **place, **_merge_options(resolutions, only)}
+        return str((await self._do(mergeable, 'merge', body))['commit'])
 
     async def send_back(self, run: RunId, agent: str, text: str) -> RunId:
         """Fork a run from an agent's last turn, with a message to it."""
-        made = await self._ask.create(f'runs/{run}/merging/send-back', {'agent': agent, 'text': text})
-        return RunId(made['id'])
+        response = await self._ask.create(f'runs/{run}/merging/send-back', {'agent': agent, 'text': text})
+        return RunId(response['id'])
 
-    async def _do(self, found: Mergeable, action: str, body: Mapping[str, Any]) -> Any:
-        return await self._ask.do(f'runs/{found.run.id}/merging/{action}', body)
+    async def _do(self, mergeable: Mergeable, action: str, body: Mapping[str, Any]) -> Any:
+        return await self._ask.do(f'runs/{mergeable.run.id}/merging/{action}', body)
 
 
-def _whose(found: Mergeable, agent: str) -> dict[str, Any]:
+def _source_of(mergeable: Mergeable, agent: str) -> dict[str, Any]:
     """Name the agent whose work to use; a composed result is identified only by its snapshots."""
-    name = agent or found.best
-    composed = {'result': list(found.folders[name])} if name == COMPOSED_AGENT else {}
+    name = agent or mergeable.best
+    composed = {'result': list(mergeable.folders[name])} if name == COMPOSED_AGENT else {}
     return {'agent': name, **composed}
 
 
 def _merge_options(resolutions: Mapping[str, Resolution] | None, only: Sequence[str]) -> dict[str, Any]:
-    given = {path: dump(one) for path, one in (resolutions or {}).items()}
-    return {'resolutions': given, 'only': list(only)}
+    choices = {path: dump(resolution) for path, resolution in (resolutions or {}).items()}
+    return {'resolutions': choices, 'only': list(only)}

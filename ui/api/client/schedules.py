@@ -31,10 +31,10 @@ class HttpSchedules:
         """Return one schedule."""
         return await self._ask.one(Schedule, f'schedules/{quote(schedule, safe="")}')
 
-    async def add(self, given: Schedule) -> Schedule:
+    async def add(self, schedule: Schedule) -> Schedule:
         """Add a schedule, starting now."""
-        body = {name: dump(getattr(given, name)) for name in RECORDS}
-        body |= {'name': given.name, 'paused': given.paused, 'note': given.note}
+        body = {name: dump(getattr(schedule, name)) for name in RECORDS}
+        body |= {'name': schedule.name, 'paused': schedule.paused, 'note': schedule.note}
         return decode(Schedule, await self._ask.create('schedules', body))
 
     async def change(self, schedule: str, **values: Any) -> Schedule:
@@ -55,7 +55,7 @@ class HttpSchedules:
         """Start a run for each scheduled time in a span that has none yet."""
         body = {'since': to_rfc3339(since), 'until': to_rfc3339(until)}
         path = f'schedules/{quote(schedule, safe="")}/backfill'
-        return [decode(Tick, one) for one in await self._ask.do(path, body)]
+        return [decode(Tick, tick) for tick in await self._ask.do(path, body)]
 
     async def log(self, schedule: str, limit: int = 50) -> Sequence[Tick]:
         """List what happened each time a schedule was due, latest first."""

@@ -43,10 +43,10 @@ class Question:
             }
         return {'type': 'object', 'properties': fields, 'required': ['answer']}
 
-    async def answer(self, conductor: Conductor, given: ElicitResult) -> None:
+    async def answer(self, conductor: Conductor, result: ElicitResult) -> None:
         """Send the chosen event; do nothing if none was chosen or the run has moved on."""
-        content = given.content or {}
-        if given.action != 'accept' or content.get('answer') not in self.choices:
+        content = result.content or {}
+        if result.action != 'accept' or content.get('answer') not in self.choices:
             return
         event, at = self.choices[str(content['answer'])]
         reason = content.get('reason') if event == 'deny' else None
@@ -58,11 +58,13 @@ class Question:
 async def question_of(conductor: Conductor, info: RunInfo) -> Question | None:
     """Return a waiting run's question; None if every event that it accepts needs data."""
     accepted = await conductor.accepts(info.id)
-    found = [one for one in accepted if not one.takes or one.event in ANSWERS]
-    if not found:
+    events = [event for event in accepted if not event.takes or event.event in ANSWERS]
+    if not events:
         return None
-    alike = len({one.at for one in found}) == 1
-    choices = {one.event if alike else f'{one.event} {one.at}': (one.event, one.at) for one in found}
-    calls = dict.fromkeys(call for one in found for call in one.calls)
+    alike = len({event.at for event in events}) == 1
+    choices = {
+        event.event if alike else f'{event.event} {event.at}': (event.event, event.at) for event in events
+    }
+    calls = dict.fromkeys(call for event in events for call in event.calls)
     message = '\n'.join([f'Run {info.id} ({info.title}) waits: {info.waiting}', *calls])
     return Question(info.id, info.seq, message, choices)

@@ -41,36 +41,36 @@ TEMPLATES: Final = (
 
 async def list_resources(conductor: Conductor) -> list[Resource]:
     """List the newest runs with their artifacts."""
-    found = []
+    resources = []
     for info in (await conductor.runs(RunQuery(limit=MAX_LISTED))).runs:
         base = RUN.format(run=info.id)
         about = f'{info.pattern}, {info.status}'
-        found.append(
+        resources.append(
             Resource(
                 uri=base, name=info.id, title=info.title, description=about, mime_type='application/json'
             )
         )
         if info.status.ended:
             view = await conductor.view(info.id)
-            found += [
+            resources += [
                 Resource(uri=f'{base}/artifacts/{quote(agent, safe="")}/{quote(name, safe="")}', name=name)
                 for agent, name, _ in _artifacts(view)
             ]
-    return found
+    return resources
 
 
 async def read_resource(conductor: Conductor, uri: str) -> TextResourceContents:
     """Return the content of a resource. Raises `EngineError` if there is none."""
-    found = re.fullmatch(r'hemicycle://runs/([\w-]+)(?:/(transcript)|/artifacts/([^/]+)/([^/]+))?', uri)
-    if not found:
+    match = re.fullmatch(r'hemicycle://runs/([\w-]+)(?:/(transcript)|/artifacts/([^/]+)/([^/]+))?', uri)
+    if not match:
         raise EngineError(f'there is no resource {uri!r}')
-    run = RunId(found[1])
-    if found[2]:
+    run = RunId(match[1])
+    if match[2]:
         return TextResourceContents(
             uri=uri, mime_type='text/markdown', text=_transcript(await conductor.view(run))
         )
-    if found[3]:
-        text = await _artifact(conductor, run, unquote(found[3]), unquote(found[4]))
+    if match[3]:
+        text = await _artifact(conductor, run, unquote(match[3]), unquote(match[4]))
         return TextResourceContents(uri=uri, mime_type='text/plain', text=text)
     text = json.dumps(await describe(conductor, run), ensure_ascii=False)
     return TextResourceContents(uri=uri, mime_type='application/json', text=text)
@@ -78,16 +78,16 @@ async def read_resource(conductor: Conductor, uri: str) -> TextResourceContents:
 
 def _artifacts(view: View) -> Iterator[tuple[str, str, Any]]:
     for agent, state in view.agents.items():
-        for name, made in (state.get('artifacts') or {}).items():
-            yield agent, name, made
+        for name, artifact in (state.get('artifacts') or {}).items():
+            yield agent, name, artifact
 
 
 async def _artifact(conductor: Conductor, run: RunId, agent: str, name: str) -> str:
-    for path, known, made in _artifacts(await conductor.view(run)):
-        if (path, known) == (agent, name):
-            if made.get('kept'):
-                return (await conductor.workspaces.content(run, made['kept'])).decode(errors='replace')
-            value = made['value']
+    for path, artifact_name, artifact in _artifacts(await conductor.view(run)):
+        if (path, artifact_name) == (agent, name):
+            if artifact.get('kept'):
+                return (await conductor.workspaces.content(run, artifact['kept'])).decode(errors='replace')
+            value = artifact['value']
             return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     raise EngineError(f'run {run} has no artifact {name!r} of {agent!r}')
 

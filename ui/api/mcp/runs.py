@@ -60,20 +60,20 @@ async def describe(conductor: Conductor, run: RunId) -> dict[str, Any]:
     elif info.status is Status.WAITING:
         content |= {
             'waits_for': info.waiting,
-            'accepts': [encode(one) for one in await conductor.accepts(run)],
+            'accepts': [encode(event) for event in await conductor.accepts(run)],
         }
     else:
         content['next'] = 'It is still running: call get_run to wait for it again.'
     return content
 
 
-def as_result(made: dict[str, Any]) -> CallToolResult:
+def as_result(content: dict[str, Any]) -> CallToolResult:
     """Return what a tool has made, as structured content and as text."""
-    text = json.dumps(made, ensure_ascii=False)
+    text = json.dumps(content, ensure_ascii=False)
     return CallToolResult(
         content=[TextContent(type='text', text=text)],
-        structured_content=made,
-        is_error=made.get('status') == 'failed',
+        structured_content=content,
+        is_error=content.get('status') == 'failed',
     )
 
 

@@ -39,33 +39,33 @@ Context = ServerRequestContext[Any, Any]
 def build_mcp(conductor: Callable[[], Conductor]) -> Server[Any]:
     """Build the MCP server; `conductor` returns the conductor to work with."""
 
-    async def tools(context: Context, asked: PaginatedRequestParams | None) -> ListToolsResult:
+    async def tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=all_tools(conductor().catalog))
 
-    async def use(context: Context, asked: CallToolRequestParams) -> HandlerResult:
+    async def call_tool(context: Context, params: CallToolRequestParams) -> HandlerResult:
         async def report(progress: float, total: float | None, message: str | None) -> None:
             with suppress(Exception):  # The client has disconnected, or wants no progress.
                 await context.session.report_progress(progress, total, message)
 
-        given = asked.arguments or {}
+        arguments = params.arguments or {}
         try:
-            if task := await tasks.begin_modern(context, asked.name, given):
+            if task := await tasks.begin_modern(context, params.name, arguments):
                 return task
-            return as_result(await call(conductor(), asked.name, given, report))
+            return as_result(await call(conductor(), params.name, arguments, report))
         except EngineError as error:
             return CallToolResult(content=[TextContent(type='text', text=str(error))], is_error=True)
 
-    async def resources(context: Context, asked: PaginatedRequestParams | None) -> ListResourcesResult:
+    async def resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=await list_resources(conductor()))
 
     async def templates(
-        context: Context, asked: PaginatedRequestParams | None
+        context: Context, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult(resource_templates=list(TEMPLATES))
 
-    async def read(context: Context, asked: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         try:
-            return ReadResourceResult(contents=[await read_resource(conductor(), str(asked.uri))])
+            return ReadResourceResult(contents=[await read_resource(conductor(), str(params.uri))])
         except EngineError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
 
@@ -76,7 +76,7 @@ def build_mcp(conductor: Callable[[], Conductor]) -> Server[Any]:
         title='Hemicycle',
         instructions=INSTRUCTIONS,
         on_list_tools=tools,
-        on_call_tool=use,  # type: ignore[arg-type]  # a result may be of an extension
+        on_call_tool=call_tool,  # type: ignore[arg-type]  # a result may be of an extension
         on_list_resources=resources,
         on_list_resource_templates=templates,
         on_read_resource=read,

@@ -61,10 +61,12 @@ class TaskServer(Server[Any]):
         self, *args: Any, protocol_version: str | None = None, **more: Any
     ) -> ServerCapabilities:
         """Return the capabilities for a client of this protocol version."""
-        found = super().get_capabilities(*args, protocol_version=protocol_version, **more)
+        capabilities = super().get_capabilities(*args, protocol_version=protocol_version, **more)
         if protocol_version in MODERN_PROTOCOL_VERSIONS:
-            return found.model_copy(update={'extensions': {EXTENSION: {}}})
-        return ServerCapabilities.model_validate({**found.model_dump(by_alias=True), 'tasks': CAPABILITIES})
+            return capabilities.model_copy(update={'extensions': {EXTENSION: {}}})
+        return ServerCapabilities.model_validate(
+            {**capabilities.model_dump(by_alias=True), 'tasks': CAPABILITIES}
+        )
 
 
 class Tasks:
@@ -85,38 +87,38 @@ class Tasks:
     async def begin(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Middleware: in the version with tasks, a call that asks for one starts a run and returns."""
         params = ctx.params or {}
-        asked = params.get('task')
-        if ctx.method != 'tools/call' or ctx.protocol_version != WITH_TASKS or asked is None:
+        task = params.get('task')
+        if ctx.method != 'tools/call' or ctx.protocol_version != WITH_TASKS or task is None:
             return await call_next(ctx)
-        name, given = params.get('name'), params.get('arguments') or {}
-        if not isinstance(asked, dict) or not isinstance(name, str) or not isinstance(given, dict):
+        name, arguments = params.get('name'), params.get('arguments') or {}
+        if not isinstance(task, dict) or not isinstance(name, str) or not isinstance(arguments, dict):
             return await call_next(ctx)  # It reports what is wrong.
         if not starts_run(self._conductor().catalog, name):
             raise MCPError(METHOD_NOT_FOUND, f'{name} answers at once: call it without a task')
         try:
-            info = await self._start(name, given)
+            info = await self._start(name, arguments)
         except EngineError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
         hint = f'Run {info.id} has started and runs on its own.'
         return {'task': _task(info), '_meta': {IMMEDIATE_RESPONSE: hint}}
 
     async def begin_modern(
-        self, context: Context, name: str, given: Mapping[str, Any]
+        self, context: Context, name: str, arguments: Mapping[str, Any]
     ) -> dict[str, Any] | None:
         """Return the task for a call from a client with the extension; None for other calls."""
         if not _has_extension(context) or not starts_run(self._conductor().catalog, name):
             return None
-        return {'resultType': 'task', **_modern(await self._start(name, given))}
+        return {'resultType': 'task', **_modern(await self._start(name, arguments))}
 
-    async def get(self, context: Context, asked: GetTaskRequestParams) -> dict[str, Any]:
+    async def get(self, context: Context, params: GetTaskRequestParams) -> dict[str, Any]:
         """Return the state of a task."""
-        info = await self._info(asked.task_id)
+        info = await self._info(params.task_id)
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return _task(info)
         task = _modern(info)
         if task['status'] == 'completed':
-            made = as_result(await describe(self._conductor(), info.id))
-            task['result'] = made.model_dump(by_alias=True, mode='json', exclude_none=True)
+            result = as_result(await describe(self._conductor(), info.id))
+            task['result'] = result.model_dump(by_alias=True, mode='json', exclude_none=True)
         elif task['status'] == 'input_required':
             question = await self._question(context, info)
             if question:
@@ -125,9 +127,9 @@ class Tasks:
                 task['status'] = 'working'  # A person answers elsewhere: on the page, or with a tool.
         return task
 
-    async def result(self, context: Context, asked: GetTaskRequestParams) -> CallToolResult:
+    async def result(self, context: Context, params: GetTaskRequestParams) -> CallToolResult:
         """Return a task's result once it has ended; until then, put its questions to the client."""
-        conductor, info = self._conductor(), await self._info(asked.task_id)
+        conductor, info = self._conductor(), await self._info(params.task_id)
         answered = 0
         while not info.status.ended:
             if info.status is Status.WAITING and info.seq > answered:
@@ -136,25 +138,25 @@ class Tasks:
             else:
                 await _wait_for_step(conductor, info, context.session.report_progress)
             info = await conductor.info(info.id)
-        made = as_result(await describe(conductor, info.id))
-        return made.model_copy(update={'meta': {RELATED: {'taskId': info.id}}})
+        result = as_result(await describe(conductor, info.id))
+        return result.model_copy(update={'meta': {RELATED: {'taskId': info.id}}})
 
-    async def list(self, context: Context, asked: PaginatedRequestParams) -> dict[str, Any]:
+    async def list(self, context: Context, params: PaginatedRequestParams) -> dict[str, Any]:
         """List the tasks: all runs, newest first."""
         try:
-            beyond = read_cursor(tuple[float, float, str], asked.cursor or '')
+            beyond = read_cursor(tuple[float, float, str], params.cursor or '')
         except EngineError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
-        found = (await self._conductor().runs(RunQuery(beyond=beyond, limit=MAX_LISTED + 1))).runs
-        page: dict[str, Any] = {'tasks': [_task(info) for info in found[:MAX_LISTED]]}
-        if len(found) > MAX_LISTED:
-            last = found[MAX_LISTED - 1]
+        infos = (await self._conductor().runs(RunQuery(beyond=beyond, limit=MAX_LISTED + 1))).runs
+        page: dict[str, Any] = {'tasks': [_task(info) for info in infos[:MAX_LISTED]]}
+        if len(infos) > MAX_LISTED:
+            last = infos[MAX_LISTED - 1]
             page['nextCursor'] = write_cursor([last.deleted, last.created, last.id])
         return page
 
-    async def cancel(self, context: Context, asked: CancelTaskRequestParams) -> dict[str, Any]:
+    async def cancel(self, context: Context, params: CancelTaskRequestParams) -> dict[str, Any]:
         """Cancel a task. If it has ended, this is an error in the older protocol versions."""
-        info = await self._info(asked.task_id)
+        info = await self._info(params.task_id)
         try:
             await self._conductor().cancel(info.id, 'cancelled by a chat agent')
         except EngineError as error:
@@ -162,18 +164,18 @@ class Tasks:
                 raise MCPError(INVALID_PARAMS, str(error)) from None
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return {}
-        return _task(await self._info(asked.task_id))
+        return _task(await self._info(params.task_id))
 
-    async def update(self, context: Context, asked: UpdateTaskParams) -> dict[str, Any]:
+    async def update(self, context: Context, params: UpdateTaskParams) -> dict[str, Any]:
         """Accept the answer to a task's question; ignore answers to older questions."""
-        info = await self._info(asked.task_id)
+        info = await self._info(params.task_id)
         question = await self._question(context, info)
-        if question and (answer := asked.input_responses.get(question.key)):
+        if question and (answer := params.input_responses.get(question.key)):
             await question.answer(self._conductor(), answer)
         return {}
 
-    async def _start(self, name: str, given: Mapping[str, Any]) -> RunInfo:
-        run, _ = await begin_run(self._conductor(), name, given)
+    async def _start(self, name: str, arguments: Mapping[str, Any]) -> RunInfo:
+        run, _ = await begin_run(self._conductor(), name, arguments)
         return await self._conductor().info(run)
 
     async def _info(self, task: str) -> RunInfo:

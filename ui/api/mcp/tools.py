@@ -97,35 +97,37 @@ class SteeringTool:
     reads: bool = False
 
 
-async def _get(conductor: Conductor, asked: GetRun, report: ReportProgress) -> dict[str, Any]:
-    return await wait_for(conductor, RunId(asked.run), asked.wait_seconds, report)
+async def _get(conductor: Conductor, arguments: GetRun, report: ReportProgress) -> dict[str, Any]:
+    return await wait_for(conductor, RunId(arguments.run), arguments.wait_seconds, report)
 
 
-async def _list(conductor: Conductor, asked: ListRuns, report: ReportProgress) -> dict[str, Any]:
-    page = await conductor.runs(RunQuery(text=asked.text, pattern=asked.pattern, limit=asked.limit))
+async def _list(conductor: Conductor, arguments: ListRuns, report: ReportProgress) -> dict[str, Any]:
+    page = await conductor.runs(
+        RunQuery(text=arguments.text, pattern=arguments.pattern, limit=arguments.limit)
+    )
     return {'runs': [encode(info) for info in page.runs], 'total': page.total}
 
 
-async def _answer(conductor: Conductor, asked: Answer, report: ReportProgress) -> dict[str, Any]:
-    run = RunId(asked.run)
-    await conductor.send(run, asked.event, at=asked.at, data=asked.data, seen=asked.seen)
+async def _answer(conductor: Conductor, arguments: Answer, report: ReportProgress) -> dict[str, Any]:
+    run = RunId(arguments.run)
+    await conductor.send(run, arguments.event, at=arguments.at, data=arguments.data, seen=arguments.seen)
     return await describe(conductor, run)
 
 
-async def _approve(conductor: Conductor, asked: Approve, report: ReportProgress) -> dict[str, Any]:
-    data = {'always': True} if asked.always else {}
-    await conductor.send(RunId(asked.run), 'approve', at=asked.at, data=data)
-    return await describe(conductor, RunId(asked.run))
+async def _approve(conductor: Conductor, arguments: Approve, report: ReportProgress) -> dict[str, Any]:
+    data = {'always': True} if arguments.always else {}
+    await conductor.send(RunId(arguments.run), 'approve', at=arguments.at, data=data)
+    return await describe(conductor, RunId(arguments.run))
 
 
-async def _deny(conductor: Conductor, asked: Deny, report: ReportProgress) -> dict[str, Any]:
-    await conductor.send(RunId(asked.run), 'deny', at=asked.at, data={'reason': asked.reason})
-    return await describe(conductor, RunId(asked.run))
+async def _deny(conductor: Conductor, arguments: Deny, report: ReportProgress) -> dict[str, Any]:
+    await conductor.send(RunId(arguments.run), 'deny', at=arguments.at, data={'reason': arguments.reason})
+    return await describe(conductor, RunId(arguments.run))
 
 
-async def _cancel(conductor: Conductor, asked: Cancel, report: ReportProgress) -> dict[str, Any]:
-    await conductor.cancel(RunId(asked.run), asked.reason)
-    return await describe(conductor, RunId(asked.run))
+async def _cancel(conductor: Conductor, arguments: Cancel, report: ReportProgress) -> dict[str, Any]:
+    await conductor.cancel(RunId(arguments.run), arguments.reason)
+    return await describe(conductor, RunId(arguments.run))
 
 
 STEERING: Mapping[str, SteeringTool] = {
@@ -141,7 +143,7 @@ STEERING: Mapping[str, SteeringTool] = {
 def all_tools(catalog: Catalog) -> list[Tool]:
     """List the tools that a client is offered."""
     patterns = [_of_pattern(catalog.patterns[name]) for name in sorted(catalog.patterns)]
-    steering = [_of_arguments(name, made.arguments, reads=made.reads) for name, made in STEERING.items()]
+    steering = [_of_arguments(name, tool.arguments, reads=tool.reads) for name, tool in STEERING.items()]
     return [*patterns, _of_arguments(FORK, Fork), *steering]
 
 
@@ -151,24 +153,26 @@ def starts_run(catalog: Catalog, name: str) -> bool:
 
 
 async def call(
-    conductor: Conductor, name: str, given: Mapping[str, Any], report: ReportProgress
+    conductor: Conductor, name: str, arguments: Mapping[str, Any], report: ReportProgress
 ) -> dict[str, Any]:
     """Call a tool. Raises `EngineError` if there is no such tool or its arguments are invalid."""
     if name in STEERING:
-        made = STEERING[name]
-        return await made.work(conductor, _check(made.arguments, given), report)
-    run, seconds = await begin_run(conductor, name, given)
+        tool = STEERING[name]
+        return await tool.work(conductor, _check(tool.arguments, arguments), report)
+    run, seconds = await begin_run(conductor, name, arguments)
     return await wait_for(conductor, run, seconds, report)
 
 
-async def begin_run(conductor: Conductor, name: str, given: Mapping[str, Any]) -> tuple[RunId, float]:
+async def begin_run(conductor: Conductor, name: str, arguments: Mapping[str, Any]) -> tuple[RunId, float]:
     """Start a pattern or a fork; return the run and the seconds to wait for it. Raises `EngineError`."""
     if name == FORK:
-        asked = _check(Fork, given)
-        variation = ForkOverrides(instructions=asked.instructions, models=asked.models)
-        forked = await conductor.fork(RunId(asked.run), asked.at, title=asked.title, variation=variation)
-        return forked, asked.wait_seconds
-    parameters = dict(given)
+        options = _check(Fork, arguments)
+        variation = ForkOverrides(instructions=options.instructions, models=options.models)
+        forked = await conductor.fork(
+            RunId(options.run), options.at, title=options.title, variation=variation
+        )
+        return forked, options.wait_seconds
+    parameters = dict(arguments)
     try:
         seconds = float(parameters.pop(WAIT, DEFAULT_WAIT))
     except (TypeError, ValueError):
@@ -176,12 +180,12 @@ async def begin_run(conductor: Conductor, name: str, given: Mapping[str, Any]) -
     return (await conductor.start(name, parameters)).id, seconds
 
 
-def _check(arguments: type[A], given: Mapping[str, Any]) -> A:
+def _check(arguments: type[A], values: Mapping[str, Any]) -> A:
     try:
-        return arguments.model_validate(given)
+        return arguments.model_validate(values)
     except ValidationError as error:
-        found = {'.'.join(map(str, item['loc'])): item['msg'] for item in error.errors()}
-        raise InvalidInput(found) from None
+        problems = {'.'.join(map(str, item['loc'])): item['msg'] for item in error.errors()}
+        raise InvalidInput(problems) from None
 
 
 def _of_pattern(pattern: type[Pattern]) -> Tool:

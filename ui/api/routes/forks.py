@@ -79,17 +79,17 @@ class FamilyMember:
 
 
 @router.post('/forks', status_code=201, response_model=wire(RunInfo), responses=CREATES)
-async def fork(conductor: Engine, once: IdempotentDep, run: Run, wanted: NewFork) -> Response:
+async def fork(conductor: Engine, once: IdempotentDep, run: Run, body: NewFork) -> Response:
     """Start a new run from a step of another, which stays unchanged."""
 
     async def begin(new: RunId) -> object:
-        variation = wanted.overrides and to_record(ForkOverrides, wanted.overrides)
+        variation = body.overrides and to_record(ForkOverrides, body.overrides)
         return await conductor.fork(
             RunId(run),
-            wanted.at,
-            title=wanted.title,
-            paused=wanted.paused,
-            budget=wanted.limits(),
+            body.at,
+            title=body.title,
+            paused=body.paused,
+            budget=body.limits(),
             variation=variation,
             new=new,
         )
@@ -98,19 +98,22 @@ async def fork(conductor: Engine, once: IdempotentDep, run: Run, wanted: NewFork
 
 
 @router.post('/variants', status_code=201, response_model=list_of(RunInfo), responses=CREATES)
-async def fork_all(conductor: Engine, once: IdempotentDep, run: Run, wanted: NewVariants) -> Response:
+async def fork_all(conductor: Engine, once: IdempotentDep, run: Run, body: NewVariants) -> Response:
     """Fork several variants at once; if one is invalid, none is started."""
 
     async def make(first: RunId) -> Response:
-        made = await conductor.fork_all(
+        runs = await conductor.fork_all(
             RunId(run),
-            wanted.at,
-            {one.name: to_record(ForkOverrides, one.overrides) for one in wanted.variants},
-            paused=wanted.paused,
-            budget=wanted.budget and to_record(Budget, wanted.budget),
-            new=[_following(first, number) for number in range(len({one.name for one in wanted.variants}))],
+            body.at,
+            {variant.name: to_record(ForkOverrides, variant.overrides) for variant in body.variants},
+            paused=body.paused,
+            budget=body.budget and to_record(Budget, body.budget),
+            new=[
+                _following(first, number)
+                for number in range(len({variant.name for variant in body.variants}))
+            ],
         )
-        infos = [encode(await conductor.info(new)) for new in made]
+        infos = [encode(await conductor.info(new)) for new in runs]
         return Response(json.dumps(infos), 201, media_type='application/json')
 
     return await once(make)
@@ -118,13 +121,13 @@ async def fork_all(conductor: Engine, once: IdempotentDep, run: Run, wanted: New
 
 @router.post('/rerun', status_code=201, response_model=wire(RunInfo), responses=CREATES)
 async def rerun(
-    conductor: Engine, once: IdempotentDep, run: Run, wanted: StartOptions = StartOptions()
+    conductor: Engine, once: IdempotentDep, run: Run, body: StartOptions = StartOptions()
 ) -> Response:
     """Start a new run with the same input and options."""
 
     async def begin(new: RunId) -> object:
         return await conductor.rerun(
-            RunId(run), title=wanted.title, paused=wanted.paused, budget=wanted.limits(), new=new
+            RunId(run), title=body.title, paused=body.paused, budget=body.limits(), new=new
         )
 
     return await start_once(conductor, once, begin)
@@ -132,13 +135,13 @@ async def rerun(
 
 @router.post('/retry', status_code=201, response_model=wire(RunInfo), responses=CREATES)
 async def retry(
-    conductor: Engine, once: IdempotentDep, run: Run, wanted: StartOptions = StartOptions()
+    conductor: Engine, once: IdempotentDep, run: Run, body: StartOptions = StartOptions()
 ) -> Response:
     """Fork a failed or cancelled run from just before it ended, to try again."""
 
     async def begin(new: RunId) -> object:
         return await conductor.retry(
-            RunId(run), title=wanted.title, paused=wanted.paused, budget=wanted.limits(), new=new
+            RunId(run), title=body.title, paused=body.paused, budget=body.limits(), new=new
         )
 
     return await start_once(conductor, once, begin)
@@ -151,10 +154,10 @@ async def retry_at(conductor: Engine, run: Run) -> dict[str, int]:
 
 
 @router.post('/forecast', response_model=wire(CostEstimate), responses=problems(404, 409, 413, 415))
-async def forecast(conductor: Engine, run: Run, wanted: ForecastRequest) -> CostEstimate:
+async def forecast(conductor: Engine, run: Run, body: ForecastRequest) -> CostEstimate:
     """Estimate what a fork would use, without starting it."""
-    variation = wanted.overrides and to_record(ForkOverrides, wanted.overrides)
-    return await conductor.forecast(RunId(run), wanted.at, variation)
+    variation = body.overrides and to_record(ForkOverrides, body.overrides)
+    return await conductor.forecast(RunId(run), body.at, variation)
 
 
 @router.get('/lineage', response_model=list_of(FamilyMember), responses=problems(404))
@@ -162,8 +165,8 @@ async def lineage(conductor: Engine, run: Run) -> list[FamilyMember]:
     """List a run with its ancestors and all their forks, each after its parent."""
     tree = await conductor.lineage(RunId(run))
     return [
-        FamilyMember(depth=depth, kind=one.kind, group=one.group, winner=one.winner, info=one.info)
-        for depth, one in tree.members()
+        FamilyMember(depth=depth, kind=info.kind, group=info.group, winner=info.winner, info=info.info)
+        for depth, info in tree.members()
     ]
 
 

@@ -88,9 +88,9 @@ async def get_question(web: BackendDep, ask: AskId) -> InboxItem:
     response_model=wire(RunInfo),
     responses=problems(404, 409, 412, 413, 415),
 )
-async def answer_question(web: BackendDep, who: CallerDep, ask: AskId, given: AnswerInput) -> RunInfo:
+async def answer_question(web: BackendDep, who: CallerDep, ask: AskId, body: AnswerInput) -> RunInfo:
     """Answer a question, if it is still open and has not changed since it was shown."""
-    return await web.services.inbox.answer(ask, given.event, given.data, digest=given.digest, by=who.name)
+    return await web.services.inbox.answer(ask, body.event, body.data, digest=body.digest, by=who.name)
 
 
 @router.put(
@@ -99,17 +99,17 @@ async def answer_question(web: BackendDep, who: CallerDep, ask: AskId, given: An
     response_model=wire(InboxItem),
     responses=problems(404, 409, 413, 415),
 )
-async def assign_question(web: BackendDep, who: CallerDep, ask: AskId, given: Assigned) -> InboxItem:
+async def assign_question(web: BackendDep, who: CallerDep, ask: AskId, body: Assigned) -> InboxItem:
     """Assign a question to a person, and notify them."""
-    return await web.services.assign(ask, given.assignee, by=who.name)
+    return await web.services.assign(ask, body.assignee, by=who.name)
 
 
 @router.put(
     '/inbox/{ask}/snooze', tags=INBOX, response_model=wire(InboxItem), responses=problems(404, 409, 413, 415)
 )
-async def snooze_question(web: BackendDep, ask: AskId, given: Snoozed) -> InboxItem:
+async def snooze_question(web: BackendDep, ask: AskId, body: Snoozed) -> InboxItem:
     """Leave a question out of the list until a given time."""
-    until = parse_timestamp('until', given.until) if given.until else 0.0
+    until = parse_timestamp('until', body.until) if body.until else 0.0
     return await web.services.inbox.snooze(ask, until)
 
 
@@ -117,7 +117,10 @@ async def snooze_question(web: BackendDep, ask: AskId, given: Snoozed) -> InboxI
 async def list_destinations(web: BackendDep) -> list[Destination]:
     """List where notifications are sent; secrets are left out."""
     web()
-    return [replace(one, secret='') for one in await web.services.notifications.destinations.list()]
+    return [
+        replace(destination, secret='')
+        for destination in await web.services.notifications.destinations.list()
+    ]
 
 
 @router.post(
@@ -127,14 +130,14 @@ async def list_destinations(web: BackendDep) -> list[Destination]:
     response_model=wire(Destination),
     responses=problems(413, 415),
 )
-async def add_destination(web: BackendDep, once: IdempotentDep, given: DestinationInput) -> Response:
+async def add_destination(web: BackendDep, once: IdempotentDep, body: DestinationInput) -> Response:
     """Add a destination; only this response shows its secret."""
     web()
     destinations = web.services.notifications.destinations
-    values = given.model_dump(exclude_unset=True)
+    values = body.model_dump(exclude_unset=True)
     if not values.get('events'):
         values.pop('events', None)
-    values = {'name': '', 'channel': given.channel, 'address': '', **values}
+    values = {'name': '', 'channel': body.channel, 'address': '', **values}
 
     async def add(new: RunId) -> Destination:
         return await destinations.add(parse_destination({**values, 'id': new}))
@@ -149,10 +152,10 @@ async def add_destination(web: BackendDep, once: IdempotentDep, given: Destinati
     responses=problems(404, 409, 413, 415),
 )
 async def change_destination(
-    web: BackendDep, destination: DestinationId, given: DestinationInput
+    web: BackendDep, destination: DestinationId, body: DestinationInput
 ) -> Destination:
     """Change a destination; fields that are left out stay as they are."""
-    values = given.model_dump(exclude_unset=True)
+    values = body.model_dump(exclude_unset=True)
     if 'events' in values:
         values['events'] = tuple(values['events'])
     return replace(await web.services.notifications.destinations.change(destination, **values), secret='')

@@ -60,27 +60,27 @@ class NewRun(RequestBody):
 
 
 @router.post('', status_code=201, response_model=wire(RunInfo), responses=problems(404, 409, 413, 415))
-async def start(conductor: Engine, once: IdempotentDep, asked_for: NewRun) -> Response:
+async def start(conductor: Engine, once: IdempotentDep, body: NewRun) -> Response:
     """Start a run. It is journaled, and continues even if this connection is lost."""
 
     async def begin(run: RunId) -> object:
         return await conductor.start(
-            asked_for.pattern,
-            asked_for.parameters,
-            title=asked_for.title,
-            tags=asked_for.tags,
-            models=asked_for.models,
-            seed=asked_for.seed,
-            budget=asked_for.budget and to_record(Budget, asked_for.budget),
-            approvals=asked_for.approvals,
-            record=asked_for.record,
-            replay=RunId(asked_for.replay) if asked_for.replay else None,
-            paused=asked_for.paused,
-            private=asked_for.private,
-            breakpoints=[to_record(Breakpoint, item) for item in asked_for.breakpoints],
-            instructions=asked_for.instructions,
-            tools=asked_for.tools,
-            effort=asked_for.effort,
+            body.pattern,
+            body.parameters,
+            title=body.title,
+            tags=body.tags,
+            models=body.models,
+            seed=body.seed,
+            budget=body.budget and to_record(Budget, body.budget),
+            approvals=body.approvals,
+            record=body.record,
+            replay=RunId(body.replay) if body.replay else None,
+            paused=body.paused,
+            private=body.private,
+            breakpoints=[to_record(Breakpoint, item) for item in body.breakpoints],
+            instructions=body.instructions,
+            tools=body.tools,
+            effort=body.effort,
             run=run,
         )
 
@@ -96,8 +96,8 @@ async def start_once(
         with suppress(JournalConflict):  # This server died after it had started the run.
             await begin(run)
         info = await conductor.info(run)
-        made = respond_created(encode_text(info), PLACE.format(run=run))
-        made.headers['ETag'] = etag(info)
-        return made
+        response = respond_created(encode_text(info), PLACE.format(run=run))
+        response.headers['ETag'] = etag(info)
+        return response
 
     return await once(make, location=PLACE)

@@ -59,8 +59,8 @@ class StorageUse:
 @router.patch('/runs/{run}', tags=NOTES, response_model=wire(RunInfo), responses=problems(404, 413, 415))
 async def annotate(conductor: Engine, run: Run, changes: Annotations) -> RunInfo:
     """Change title, tags, note, star or pin of a run."""
-    given: Any = changes.model_dump(exclude_unset=True)
-    return await conductor.annotate(RunId(run), **given)
+    values: Any = changes.model_dump(exclude_unset=True)
+    return await conductor.annotate(RunId(run), **values)
 
 
 @router.get('/runs/{run}/notes', tags=NOTES, response_model=list_of(Note), responses=problems(404))
@@ -161,8 +161,8 @@ async def disk_usage(
 ) -> StorageUse:
     """Show how much disk space runs use."""
     if run:
-        infos = [await conductor.info(RunId(one)) for one in run]
+        infos = [await conductor.info(RunId(run_id)) for run_id in run]
     else:
         infos = [info async for info in conductor.iter_runs()]
-    found = await conductor.disk_usage(infos)
-    return StorageUse(runs=found, total=sum(used.total for used in found.values()))
+    usages = await conductor.disk_usage(infos)
+    return StorageUse(runs=usages, total=sum(used.total for used in usages.values()))

@@ -82,64 +82,68 @@ async def mergeable(conductor: Engine, run: Run) -> Mergeable:
 
 
 @router.post('/compose', response_model=wire(Mergeable), responses=REFUSES)
-async def compose(conductor: Engine, run: Run, wanted: Composed) -> Mergeable:
+async def compose(conductor: Engine, run: Run, body: Composed) -> Mergeable:
     """Compose a result from several agents' files or changes."""
-    found = await conductor.merging.mergeable(RunId(run))
-    return await _refusing(conductor.merging.compose(found, [to_record(Pick, one) for one in wanted.picks]))
+    mergeable_work = await conductor.merging.mergeable(RunId(run))
+    return await _refusing(
+        conductor.merging.compose(mergeable_work, [to_record(Pick, pick) for pick in body.picks])
+    )
 
 
 @router.post('/test', response_model=wire(SuiteResult), responses=REFUSES)
-async def test_work(conductor: Engine, run: Run, wanted: WorkSource) -> SuiteResult:
+async def test_work(conductor: Engine, run: Run, body: WorkSource) -> SuiteResult:
     """Run the run's tests on a copy of an agent's work."""
-    found = await _find(conductor, run, wanted)
-    return await _refusing(conductor.merging.test(found, wanted.agent or found.best))
+    mergeable_work = await _find(conductor, run, body)
+    return await _refusing(conductor.merging.test(mergeable_work, body.agent or mergeable_work.best))
 
 
 @router.post('/preview', response_model=wire(MergePreview), responses=REFUSES)
-async def preview_merge(conductor: Engine, run: Run, wanted: PreviewRequest) -> MergePreview:
+async def preview_merge(conductor: Engine, run: Run, body: PreviewRequest) -> MergePreview:
     """Preview a merge: its files, conflicts and patch."""
-    return await _preview(conductor, await _find(conductor, run, wanted), wanted)
+    return await _preview(conductor, await _find(conductor, run, body), body)
 
 
 @router.post('/merge', responses=REFUSES)
-async def merge(conductor: Engine, run: Run, wanted: MergeRequest) -> dict[str, str]:
+async def merge(conductor: Engine, run: Run, body: MergeRequest) -> dict[str, str]:
     """Merge as previewed, in one commit on the branch; returns its id."""
-    found = await _find(conductor, run, wanted)
+    mergeable_work = await _find(conductor, run, body)
     previewed = MergePreview(  # only the branch and its previewed commit are needed
-        branch=wanted.into, onto=wanted.onto, is_new=False, checked_out='', paths=(), conflicts=(), patch=''
+        branch=body.into, onto=body.onto, is_new=False, checked_out='', paths=(), conflicts=(), patch=''
     )
-    made = conductor.merging.merge(
-        found, previewed, wanted.agent, message=wanted.message, **_merge_options(wanted)
+    merged = conductor.merging.merge(
+        mergeable_work, previewed, body.agent, message=body.message, **_merge_options(body)
     )
-    return {'commit': await _refusing(made)}
+    return {'commit': await _refusing(merged)}
 
 
 @router.post('/send-back', status_code=201, response_model=wire(RunInfo), responses=REFUSES)
-async def send_back(conductor: Engine, once: IdempotentDep, run: Run, wanted: SentBack) -> Response:
+async def send_back(conductor: Engine, once: IdempotentDep, run: Run, body: SentBack) -> Response:
     """Fork a run from an agent's last turn, with a message that asks for more work."""
 
     async def begin(new: RunId) -> object:
-        return await conductor.merging.send_back(RunId(run), wanted.agent, wanted.text, new=new)
+        return await conductor.merging.send_back(RunId(run), body.agent, body.text, new=new)
 
     return await start_once(conductor, once, begin)
 
 
-async def _find(conductor: Conductor, run: str, wanted: WorkSource) -> Mergeable:
-    found = await conductor.merging.mergeable(RunId(run))
-    if wanted.result is None:
-        return found
-    return replace(found, folders={**found.folders, COMPOSED_AGENT: wanted.result}, best=COMPOSED_AGENT)
-
-
-async def _preview(conductor: Conductor, found: Mergeable, wanted: PreviewRequest) -> MergePreview:
-    return await _refusing(
-        conductor.merging.preview(found, wanted.agent, wanted.into, **_merge_options(wanted))
+async def _find(conductor: Conductor, run: str, source: WorkSource) -> Mergeable:
+    mergeable_work = await conductor.merging.mergeable(RunId(run))
+    if source.result is None:
+        return mergeable_work
+    return replace(
+        mergeable_work, folders={**mergeable_work.folders, COMPOSED_AGENT: source.result}, best=COMPOSED_AGENT
     )
 
 
-def _merge_options(wanted: PreviewRequest) -> dict[str, Any]:
-    given = {path: to_record(Resolution, one) for path, one in wanted.resolutions.items()}
-    return {'resolutions': given, 'only': wanted.only}
+async def _preview(conductor: Conductor, mergeable_work: Mergeable, options: PreviewRequest) -> MergePreview:
+    return await _refusing(
+        conductor.merging.preview(mergeable_work, options.agent, options.into, **_merge_options(options))
+    )
+
+
+def _merge_options(options: PreviewRequest) -> dict[str, Any]:
+    choices = {path: to_record(Resolution, resolution) for path, resolution in options.resolutions.items()}
+    return {'resolutions': choices, 'only': options.only}
 
 
 async def _refusing(work: Awaitable[T]) -> T:

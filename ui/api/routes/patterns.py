@@ -64,9 +64,9 @@ async def drawing(shape: Shape, format: DiagramFormat, *, folded: bool) -> Respo
 
 def _shape(conductor: Conductor, pattern: str, parameters: str) -> Shape:
     try:
-        given = json.loads(parameters or '{}')
+        values = json.loads(parameters or '{}')
     except (ValueError, RecursionError) as error:
         raise InvalidInput({'parameters': f'must be a JSON object: {error}'}) from None
-    if not isinstance(given, dict):
+    if not isinstance(values, dict):
         raise InvalidInput({'parameters': 'must be a JSON object'})
-    return conductor.draw(pattern, given)
+    return conductor.draw(pattern, values)

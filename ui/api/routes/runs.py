@@ -83,13 +83,13 @@ async def list_runs(
 ) -> Page[RunInfo]:
     """List runs, newest first."""
     beyond = read_cursor(RunOrderKey, cursor)
-    found = await conductor.runs(replace(query, place=place, beyond=beyond, limit=limit + 1))
-    items, more = found.runs[:limit], len(found.runs) > limit
+    page = await conductor.runs(replace(query, place=place, beyond=beyond, limit=limit + 1))
+    items, more = page.runs[:limit], len(page.runs) > limit
     last = items[-1] if more else None
     return Page(
         items=list(items),
         next=write_cursor([last.deleted, last.created, last.id]) if last else None,
-        total=found.total,
+        total=page.total,
     )
 
 
@@ -211,8 +211,8 @@ async def list_steps(
 @router.get('/{run}/snapshot', response_model=wire(Snapshot) | None, responses=problems(404))
 async def get_snapshot(conductor: Engine, run: Run, at: Step = 0) -> Snapshot | None:
     """Show the latest snapshot at or before a step, from which to fold; null if there is none."""
-    found = await conductor.snapshot(RunId(run), at)
-    return await asyncio.to_thread(complete_snapshot, found) if found else None
+    snapshot = await conductor.snapshot(RunId(run), at)
+    return await asyncio.to_thread(complete_snapshot, snapshot) if snapshot else None
 
 
 @router.get('/{run}/turns/{seq}', responses=problems(404))

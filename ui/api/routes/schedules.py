@@ -94,15 +94,13 @@ async def list_schedules(web: BackendDep) -> list[Schedule]:
 @router.post(
     '/schedules', tags=TAGS, status_code=201, response_model=wire(Schedule), responses=problems(413, 415)
 )
-async def add_schedule(
-    web: BackendDep, once: IdempotentDep, who: CallerDep, given: ScheduleInput
-) -> Response:
+async def add_schedule(web: BackendDep, once: IdempotentDep, who: CallerDep, body: ScheduleInput) -> Response:
     """Add a schedule, starting now."""
     web()
     schedules = web.services.schedules
 
     async def add(new: RunId) -> Schedule:
-        return await schedules.add(Schedule(**_values(given), id=new, author=who.name))
+        return await schedules.add(Schedule(**_values(body), id=new, author=who.name))
 
     return await once.store(add, schedules.get, location=SCHEDULE)
 
@@ -119,9 +117,9 @@ async def get_schedule(web: BackendDep, schedule: ScheduleId) -> Schedule:
     response_model=wire(Schedule),
     responses=problems(404, 409, 413, 415),
 )
-async def change_schedule(web: BackendDep, schedule: ScheduleId, given: ScheduleChanges) -> Schedule:
+async def change_schedule(web: BackendDep, schedule: ScheduleId, body: ScheduleChanges) -> Schedule:
     """Change, pause or resume a schedule; missed times are skipped."""
-    return await web.services.schedules.change(schedule, **_values(given))
+    return await web.services.schedules.change(schedule, **_values(body))
 
 
 @router.delete('/schedules/{schedule}', tags=TAGS, status_code=204, responses=problems(404, 409))
@@ -163,16 +161,16 @@ async def list_schedule_ticks(web: BackendDep, schedule: ScheduleId, limit: MaxT
 async def list_triggers(web: BackendDep) -> list[Trigger]:
     """List triggers; secrets are left out."""
     web()
-    return [replace(one, secret='') for one in await web.services.triggers.list()]
+    return [replace(trigger, secret='') for trigger in await web.services.triggers.list()]
 
 
 @router.post(
     '/triggers', tags=TAGS, status_code=201, response_model=wire(Trigger), responses=problems(413, 415)
 )
-async def add_trigger(web: BackendDep, once: IdempotentDep, who: CallerDep, given: TriggerInput) -> Response:
+async def add_trigger(web: BackendDep, once: IdempotentDep, who: CallerDep, body: TriggerInput) -> Response:
     """Add a trigger; only this response shows its secret."""
     web()
-    triggers, values = web.services.triggers, {'kind': given.kind, **_values(given)}
+    triggers, values = web.services.triggers, {'kind': body.kind, **_values(body)}
 
     async def add(new: RunId) -> Trigger:
         return await triggers.add(Trigger(**values, id=new, author=who.name))
@@ -183,9 +181,9 @@ async def add_trigger(web: BackendDep, once: IdempotentDep, who: CallerDep, give
 @router.patch(
     '/triggers/{trigger}', tags=TAGS, response_model=wire(Trigger), responses=problems(404, 409, 413, 415)
 )
-async def change_trigger(web: BackendDep, trigger: TriggerId, given: TriggerChanges) -> Trigger:
+async def change_trigger(web: BackendDep, trigger: TriggerId, body: TriggerChanges) -> Trigger:
     """Change, pause or resume a trigger."""
-    return replace(await web.services.triggers.change(trigger, **_values(given)), secret='')
+    return replace(await web.services.triggers.change(trigger, **_values(body)), secret='')
 
 
 @router.delete('/triggers/{trigger}', tags=TAGS, status_code=204, responses=problems(404, 409))
@@ -218,12 +216,12 @@ async def receive_webhook(web: BackendDep, trigger: TriggerId, request: Request)
 RECORDS: dict[str, Any] = {'action': Action, 'spec': ScheduleSpec, 'policy': SchedulePolicy}
 
 
-def _values(given: BaseModel) -> dict[str, Any]:
+def _values(body: BaseModel) -> dict[str, Any]:
     """Return the fields that were given, with records in place of models."""
-    found = {name: getattr(given, name) for name in given.model_fields_set}
+    values = {name: getattr(body, name) for name in body.model_fields_set}
     for name, record in RECORDS.items():
-        if isinstance(found.get(name), BaseModel):
-            found[name] = to_record(record, found[name])
+        if isinstance(values.get(name), BaseModel):
+            values[name] = to_record(record, values[name])
         else:
-            found.pop(name, None)
-    return found
+            values.pop(name, None)
+    return values

@@ -157,12 +157,12 @@ async def get_tool(conductor: Engine, name: Name) -> ToolInfo:
     '/tools/{name}/try', tags=TOOLS, response_model=wire(ToolTrial), responses=problems(404, 413, 415)
 )
 async def try_tool(
-    conductor: Engine, web: BackendDep, who: CallerDep, name: Name, given: Arguments
+    conductor: Engine, web: BackendDep, who: CallerDep, name: Name, body: Arguments
 ) -> ToolTrial:
     """Call a tool in a scratch folder, sandboxed as for agents; errors are returned as results."""
     _tool(conductor, name)
     try:
-        return await web.scratch(who.name).use(name, given.arguments)
+        return await web.scratch(who.name).use(name, body.arguments)
     except ToolError as error:
         return ToolTrial(text=str(error), ok=False, seconds=0.0)
 

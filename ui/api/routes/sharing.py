@@ -43,16 +43,16 @@ class ExportRequest(RequestBody):
 async def export_run(conductor: Engine, run: Run, form: Annotated[FormatName, Path()]) -> Response:
     """Export a run: an offline page, a bundle (with its fork tree), a transcript, or a regression test."""
     info = await conductor.info(RunId(run))
-    made = stream_export(conductor, info.id, form)
-    return await complete_download(made, FORMATS[form].media, file_name(info, form))
+    content = stream_export(conductor, info.id, form)
+    return await complete_download(content, FORMATS[form].media, file_name(info, form))
 
 
 @router.post('/exports', response_class=Response, responses=problems(404, 409, 413, 415) | EXPORTED)
-async def export_bundle(conductor: Engine, wanted: ExportRequest) -> Response:
+async def export_bundle(conductor: Engine, body: ExportRequest) -> Response:
     """Export several runs as one bundle."""
-    made = conductor.export_bundle(to_run_ids(wanted.runs), compressed=wanted.compressed)
-    end = 'jsonl.gz' if wanted.compressed else 'jsonl'
-    return await complete_download(made, FORMATS['bundle'].media, f'hemicycle.{end}')
+    content = conductor.export_bundle(to_run_ids(body.runs), compressed=body.compressed)
+    end = 'jsonl.gz' if body.compressed else 'jsonl'
+    return await complete_download(content, FORMATS['bundle'].media, f'hemicycle.{end}')
 
 
 @router.post(

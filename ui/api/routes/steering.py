@@ -135,10 +135,10 @@ async def resume(
 
 @router.post('/step', **ANSWERS)
 async def step(
-    conductor: Engine, run: Run, conditions: Steering, response: Response, wanted: StepRequest = StepRequest()
+    conductor: Engine, run: Run, conditions: Steering, response: Response, body: StepRequest = StepRequest()
 ) -> RunInfo:
     """Continue a paused run for one step."""
-    await conductor.step(RunId(run), wanted.how, wanted.at, **conditions)
+    await conductor.step(RunId(run), body.how, body.at, **conditions)
     return await _summarize(conductor, run, response)
 
 
@@ -162,21 +162,21 @@ async def extend(
 
 @router.post('/approve', **ANSWERS)
 async def approve(
-    conductor: Engine, run: Run, conditions: Steering, response: Response, given: Approval = Approval()
+    conductor: Engine, run: Run, conditions: Steering, response: Response, body: Approval = Approval()
 ) -> RunInfo:
     """Approve the tool calls that are waiting."""
-    data = given.model_dump(include={'always', 'arguments'}, exclude_defaults=True)
-    await conductor.send(RunId(run), 'approve', at=given.at, data=data, **conditions)
+    data = body.model_dump(include={'always', 'arguments'}, exclude_defaults=True)
+    await conductor.send(RunId(run), 'approve', at=body.at, data=data, **conditions)
     return await _summarize(conductor, run, response)
 
 
 @router.post('/deny', **ANSWERS)
 async def deny(
-    conductor: Engine, run: Run, conditions: Steering, response: Response, given: Denial = Denial()
+    conductor: Engine, run: Run, conditions: Steering, response: Response, body: Denial = Denial()
 ) -> RunInfo:
     """Deny the tool calls that are waiting; the agent continues without them."""
-    data = given.model_dump(include={'reason'}, exclude_defaults=True)
-    await conductor.send(RunId(run), 'deny', at=given.at, data=data, **conditions)
+    data = body.model_dump(include={'reason'}, exclude_defaults=True)
+    await conductor.send(RunId(run), 'deny', at=body.at, data=data, **conditions)
     return await _summarize(conductor, run, response)
 
 
@@ -199,9 +199,9 @@ async def hand_back(
 
 
 @router.post('/edit', **ANSWERS)
-async def edit(conductor: Engine, run: Run, conditions: Steering, response: Response, given: Edit) -> RunInfo:
+async def edit(conductor: Engine, run: Run, conditions: Steering, response: Response, body: Edit) -> RunInfo:
     """Change the memory or the agents of a paused run."""
-    changes = [item.model_dump() for item in given.changes]
+    changes = [item.model_dump() for item in body.changes]
     await conductor.send(RunId(run), 'edit', data={'changes': changes}, **conditions)
     return await _summarize(conductor, run, response)
 
@@ -214,17 +214,17 @@ async def list_breakpoints(conductor: Engine, run: Run) -> tuple[Breakpoint, ...
 
 @router.put('/breakpoints', response_model=list_of(Breakpoint), responses=STEERS)
 async def set_breakpoints(
-    conductor: Engine, run: Run, conditions: Steering, given: Breakpoints
+    conductor: Engine, run: Run, conditions: Steering, body: Breakpoints
 ) -> tuple[Breakpoint, ...]:
     """Replace the breakpoints of a run."""
-    wanted = [to_record(Breakpoint, item) for item in given.breakpoints]
-    return await conductor.set_breakpoints(RunId(run), wanted, **conditions)
+    breakpoints = [to_record(Breakpoint, item) for item in body.breakpoints]
+    return await conductor.set_breakpoints(RunId(run), breakpoints, **conditions)
 
 
 @router.post('/probe', response_model=wire(ConditionResult) | None, responses=problems(404, 409, 413, 415))
-async def probe(conductor: Engine, run: Run, given: Condition) -> ConditionResult | None:
+async def probe(conductor: Engine, run: Run, body: Condition) -> ConditionResult | None:
     """Evaluate a breakpoint's condition at the current step; null before the first."""
-    return await conductor.probe(RunId(run), given.condition)
+    return await conductor.probe(RunId(run), body.condition)
 
 
 async def _summarize(conductor: Conductor, run: str, response: Response) -> RunInfo:

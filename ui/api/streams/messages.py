@@ -47,9 +47,9 @@ class _Texts:
         self._kept: OrderedDict[int, tuple[Transition, str]] = OrderedDict()
 
     def of(self, step: Transition) -> str:
-        known = self._kept.get(id(step))
-        if known and known[0] is step:
-            return known[1]
+        cached = self._kept.get(id(step))
+        if cached and cached[0] is step:
+            return cached[1]
         text = encode_text(step)
         self._kept[id(step)] = (step, text)
         if len(self._kept) > MAX_CACHED_TEXTS:
@@ -86,18 +86,18 @@ async def list_messages(
 ) -> AsyncIterator[StreamMessage]:
     """Yield the newest runs, then every change; with `waiting`, only runs that wait for a person."""
     status = (Status.WAITING,) if waiting else ()
-    known: dict[RunId, RunInfo] = {}
+    previous: dict[RunId, RunInfo] = {}
     with conductor.feed.listen() as bell:
         while not conductor.feed.closed:
             bell.clear()
             page = await conductor.runs(RunQuery(status=status, limit=MAX_LISTED))
-            found = {info.id: info for info in page.runs}
-            for run in known.keys() - found.keys():
+            current = {info.id: info for info in page.runs}
+            for run in previous.keys() - current.keys():
                 yield StreamMessage('gone', json.dumps({'run': run}))
             for info in sorted(page.runs, key=lambda info: info.updated):
-                if known.get(info.id) != info and (known or info.updated > since):
+                if previous.get(info.id) != info and (previous or info.updated > since):
                     yield StreamMessage('run', encode_text(info), repr(info.updated))
-            known = found
+            previous = current
             try:
                 await asyncio.wait_for(bell.wait(), CHECK_SECONDS)
             except TimeoutError:

@@ -124,37 +124,43 @@ class _Session:
     async def _handle_command(self, text: str) -> None:
         id: Any = None
         try:
-            asked = COMMANDS.validate_json(text)
-            id = asked.id
-            await self._do(asked)
+            command = COMMANDS.validate_json(text)
+            id = command.id
+            await self._do(command)
         except ValidationError as error:
-            detail = '; '.join(f'{".".join(map(str, one["loc"]))}: {one["msg"]}' for one in error.errors())
-            found = Problem(
+            detail = '; '.join(f'{".".join(map(str, item["loc"]))}: {item["msg"]}' for item in error.errors())
+            problem = Problem(
                 type='urn:hemicycle:invalid-input', title='Unprocessable Entity', status=422, detail=detail
             )
-            await self._answer('problem', id, found.model_dump())
+            await self._answer('problem', id, problem.model_dump())
         except EngineError as error:
             await self._answer('problem', id, json.loads(bytes(problem_of(error).body)))
         else:
             await self._answer('done', id)
 
-    async def _do(self, asked: SocketCommand) -> None:
-        match asked:
+    async def _do(self, command: SocketCommand) -> None:
+        match command:
             case Subscribe(run=''):
                 await self._open(LIST, list_messages(self._conductor))
             case Subscribe():
-                info = await self._conductor.info(RunId(asked.run))
-                await self._conductor.transitions(info.id, after=asked.after, limit=1)
-                await self._open(info.id, run_messages(self._conductor, info.id, min(asked.after, info.seq)))
+                info = await self._conductor.info(RunId(command.run))
+                await self._conductor.transitions(info.id, after=command.after, limit=1)
+                await self._open(
+                    info.id, run_messages(self._conductor, info.id, min(command.after, info.seq))
+                )
             case Unsubscribe():
-                await self._end(asked.run)
+                await self._end(command.run)
             case SendEvent():
-                run = RunId(asked.run)
-                await self._conductor.send(run, asked.name, at=asked.at, data=asked.data, **asked.conditions)
+                run = RunId(command.run)
+                await self._conductor.send(
+                    run, command.name, at=command.at, data=command.data, **command.conditions
+                )
             case TakeStep():
-                await self._conductor.step(RunId(asked.run), asked.how, asked.at, **asked.conditions)
+                await self._conductor.step(RunId(command.run), command.how, command.at, **command.conditions)
             case Control():
-                await self._conductor.send(RunId(asked.run), asked.do, at=asked.at, **asked.conditions)
+                await self._conductor.send(
+                    RunId(command.run), command.do, at=command.at, **command.conditions
+                )
 
     async def _open(self, key: str, messages: AsyncIterator[StreamMessage]) -> None:
         await self._end(key)

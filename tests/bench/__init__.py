@@ -1,1 +1,1 @@
-"""Benchmarks: `python -m tests.bench` prints each limit of time and space, and whether it holds."""
+"""Benchmarks: `python -m tests.bench` prints times and sizes, and whether each target is met."""

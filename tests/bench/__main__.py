@@ -84,7 +84,7 @@ def event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def main() -> int:
-    """The command; returns 1 if a limit does not hold or something could not be measured."""
+    """The command; returns 1 if a target is not met or something could not be measured."""
     parser = argparse.ArgumentParser(prog='python -m tests.bench', description=__doc__)
     parser.add_argument('--fast', action='store_true', help='small sizes, to see that it runs; no verdict')
     parser.add_argument('--only', action='append', choices=TOPICS, help='this topic; may be repeated')
@@ -112,9 +112,9 @@ def main() -> int:
         README.write_text(
             replace_table(README.read_text('utf-8'), rows, f'Measured on {day}: {note(found)}.'), 'utf-8'
         )
-    failed = [row.name for row in rows if row.holds is False and not options.fast]
+    failed = [row.name for row in rows if row.met is False and not options.fast]
     if failed:
-        print(f'\nOver the bar: {"; ".join(failed)}')
+        print(f'\nOver the target: {"; ".join(failed)}')
     if broken:
         print(f'\nNot measured, since it broke: {", ".join(broken)}')
     return 1 if failed or broken else 0

@@ -28,7 +28,7 @@ from tests.bench.work import texts
 from tests.processes.acp.conductor import BY_ODD, ODD, conductor_with, odd
 
 ONE, MANY, FLAT, AHEAD = 5.0, 3.0, 1.15, 1.0
-"""The bars, as multiples of a bare insert with its commit (one run, many); of an early step; of a peer."""
+"""The targets, as multiples of a bare insert with its commit (one run, many); of an early step; of a peer."""
 LONG, LONGEST = 5.0, 150.0
 """Seconds: a peer whose round took longer than `LONG` is not measured again on the same work; one that would
 take longer than `LONGEST` at its previous pace is left out."""
@@ -162,19 +162,19 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                     base=walls(base),
                     against='bare insert',
                     ratio=ratio(taken, base[: len(taken)]),
-                    bar=(ONE if runs == 1 else MANY) if name == 'Hemicycle' else None,
+                    target=(ONE if runs == 1 else MANY) if name == 'Hemicycle' else None,
                     details={'cpu': cpus(taken), 'base_cpu': cpus(base), 'rounds': len(taken)},
                 )
             if pace:
                 ours, best = laps['Hemicycle'], min(pace, key=lambda name: pace[name])
                 yield Row(
-                    name=f'activity, {work}, beside the fastest peer',
+                    name=f'activity, {work}, vs. the fastest peer',
                     value=walls(ours),
                     unit='µs',
                     base=walls(laps[best]),
                     against=best,
                     ratio=ratio(ours[: len(laps[best])], laps[best]),
-                    bar=AHEAD,
+                    target=AHEAD,
                 )
         raw.close()
     async for row in _flatness(folder / 'long.db', 300 if fast else 10_000, fast=fast):
@@ -203,7 +203,7 @@ async def _flatness(database: Path, long: int, *, fast: bool) -> AsyncIterator[R
                     laps.append(watch.lap)
     finally:
         Loop.gate = None
-    yield compare(f"an activity's step {long:,}", old, young, against=f'step {SHORT}', bar=FLAT)
+    yield compare(f"an activity's step {long:,}", old, young, against=f'step {SHORT}', target=FLAT)
 
 
 class Talk(Pattern):
@@ -255,7 +255,7 @@ async def conversation(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                 with Stopwatch(count / 2) as watch:  # Two messages a turn.
                     await gate.go_on(RunId(f'{seed}'), until)
                 laps.append(watch.lap)
-    yield compare(f"an agent's turn after {long} messages", old, young, against=f'after {short}', bar=FLAT)
+    yield compare(f"an agent's turn after {long} messages", old, young, against=f'after {short}', target=FLAT)
 
 
 class Bare:
@@ -290,12 +290,14 @@ async def agents(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                 outcome = await here.result(run)
             assert str(outcome.answer).endswith(f'piece {count - 1} '), outcome.error
             ours.append(watch.lap)
-    yield compare('a turn over ACP, a piece', ours, base, against='bare client', bar=1.3, rounds=len(ours))
+    yield compare(
+        'a turn over ACP, per chunk', ours, base, against='bare client', target=1.3, rounds=len(ours)
+    )
     yield Row(
-        name='a turn over ACP, processor time a piece',
+        name='a turn over ACP, CPU time per chunk',
         value=cpus(ours),
         unit='µs',
         base=cpus(base),
         against='bare client',
-        bar=2.0,
+        target=2.0,
     )

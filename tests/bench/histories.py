@@ -21,7 +21,7 @@ from tests.bench.timing import Lap, Stopwatch, compare, percentile
 from tests.bench.work import SIZE, texts, working
 
 ROOM, FLAT, SEEK, FOLD, PAGE = 1.5, 1.15, 50.0, 300.0, 1_000.0
-"""The bars: times the payload; times the cost of a step of a short run; milliseconds, the last for the
+"""The targets: times the payload; times the cost of a step of a short run; milliseconds, the last for the
 page of the longest run."""
 SHORT, LONG, LONGEST = 100, 10_000, 100_000
 
@@ -63,12 +63,12 @@ def _room(database: Path, pattern: str, steps: int) -> Row:
     ).fetchone()
     connection.close()
     return Row(
-        name=f'disk a step, {pattern} memory' + (f', {steps:,} steps' if steps > LONG else ''),
+        name=f'disk per step, {pattern} memory' + (f', {steps:,} steps' if steps > LONG else ''),
         value=database.stat().st_size / steps,
         unit='B',
         base=SIZE,
         against='payload',
-        bar=ROOM,
+        target=ROOM,
         details={'bodies': bodies / steps, 'snapshots': snapshots / steps, 'snapshot_count': count},
     )
 
@@ -87,7 +87,7 @@ async def _flatness(conductor: Conductor, run: RunId, pattern: str, long: int, *
                     await conductor.send(one, 'go', data={'text': text})
             laps.append(watch.lap)
     return compare(
-        f'step {long:,}, {pattern} memory', after_long, after_short, against=f'step {SHORT}', bar=FLAT
+        f'step {long:,}, {pattern} memory', after_long, after_short, against=f'step {SHORT}', target=FLAT
     )
 
 
@@ -101,7 +101,7 @@ async def _page(database: Path, run: RunId, pattern: str, steps: int) -> Row:
             await probe.page.wait_for_timeout(2_000)
             spent = await time_opening(probe, f'{url}/runs/{run}', steps)
     name = f'run of {steps:,} steps, {pattern} memory: opening its page'
-    return Row(name=name, value=spent, unit='ms', bar=PAGE)
+    return Row(name=name, value=spent, unit='ms', target=PAGE)
 
 
 async def _opening(conductor: Conductor, run: RunId, pattern: str, long: int, *, fast: bool) -> list[Row]:
@@ -128,14 +128,14 @@ async def _opening(conductor: Conductor, run: RunId, pattern: str, long: int, *,
             name=f'fold of {what}',
             value=median(folds),
             unit='ms',
-            bar=FOLD if long <= LONG else None,
+            target=FOLD if long <= LONG else None,
             details={'microseconds_a_step': median(folds) / long * 1e3},
         ),
         Row(
-            name=f'seek in {what}, worst of {len(steps)}',
+            name=f'seek in {what}, max of {len(steps)}',
             value=max(seeks),
             unit='ms',
-            bar=SEEK,
+            target=SEEK,
             details={'median': median(seeks), 'p95': percentile(seeks, 0.95)},
         ),
         Row(name=f'seek in {what}, median', value=median(seeks), unit='ms'),

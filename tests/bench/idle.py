@@ -45,7 +45,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         done = await asyncio.to_thread(subprocess.run, command, cwd=ROOT, check=True, capture_output=True)
         found = json.loads(done.stdout)
         yield Row(
-            name=f'memory an idle run, {count:,} of them',
+            name=f'memory per idle run, of {count:,}',
             value=found['resident'] / count,
             unit='B',
             base=found['data'] / count,

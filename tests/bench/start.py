@@ -20,7 +20,7 @@ from tests.tree import ROOT
 
 COMMAND = str(Path(sys.executable).with_name('hemicycle'))
 HELP, PAGE, RECOVERED = 300.0, 1_500.0, 2_000.0
-"""The bars, in milliseconds."""
+"""The targets, in milliseconds."""
 TASK = 'Should a small team adopt event sourcing for its order system?'
 
 
@@ -32,20 +32,20 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         name='hemicycle --help',
         value=median(helped) * 1e3,
         unit='ms',
-        bar=HELP,
+        target=HELP,
     )
     yield Row(
         name='hemicycle serve to first page',
         value=median(_time_serving(folder, tries)) * 1e3,
         unit='ms',
-        bar=PAGE,
+        target=PAGE,
     )
     runs = 3 if fast else 30
     yield Row(
         name=f'hemicycle serve to the next step of {runs} runs',
         value=median([await _time_recovery(folder / f'{number}.db', runs) for number in range(tries)]) * 1e3,
         unit='ms',
-        bar=RECOVERED,
+        target=RECOVERED,
     )
 
 

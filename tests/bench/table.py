@@ -1,4 +1,4 @@
-"""Rows of the table: what was measured, the baseline, the limit, and whether it holds."""
+"""Rows of the table: what was measured, the baseline, the target, and whether it is met."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 SECTION = re.compile(r'(?<=<!-- bench -->\n).*?(?=<!-- /bench -->)', re.DOTALL)
 """The table in README.md."""
-HEAD = ('benchmark', 'measured', 'against', 'ratio', 'bar', 'holds')
+HEAD = ('benchmark', 'measured', 'against', 'ratio', 'target', 'met')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Row:
     base: float | None = None
     """What it is compared with, in the same unit; the ratio is theirs."""
     against: str = ''
-    bar: float | None = None
+    target: float | None = None
     """The maximum of the ratio, or of the value if there is no base; None is for information only."""
     ratio: float | None = None
     """The median of the rounds' ratios, where it is not simply value over base."""
@@ -38,18 +38,24 @@ class Row:
         return self.ratio if self.ratio is not None else self.value / self.base if self.base else None
 
     @property
-    def holds(self) -> bool | None:
-        """Whether the limit holds; None without one."""
+    def met(self) -> bool | None:
+        """Whether the target is met; None without one."""
         measured = self.quotient if self.quotient is not None else self.value
-        return None if self.bar is None else measured <= self.bar
+        return None if self.target is None else measured <= self.target
 
     def cells(self, *, verdict: bool) -> tuple[str, ...]:
         """As texts, in the order of `HEAD`."""
         against = f'{self.against} {format_value(self.base, self.unit)}' if self.base else self.against
-        bar = '' if self.bar is None else f'{self.bar:g}×' if self.base else format_value(self.bar, self.unit)
+        target = (
+            ''
+            if self.target is None
+            else f'{self.target:g}×'
+            if self.base
+            else format_value(self.target, self.unit)
+        )
         ratio = '' if self.quotient is None else f'{self.quotient:.2f}×'
-        holds = '' if self.holds is None or not verdict else 'yes' if self.holds else 'NO'
-        return (self.name, format_value(self.value, self.unit), against.strip(), ratio, bar, holds)
+        met = '' if self.met is None or not verdict else 'yes' if self.met else 'NO'
+        return (self.name, format_value(self.value, self.unit), against.strip(), ratio, target, met)
 
     def record(self) -> dict[str, object]:
         """For the JSON file."""
@@ -60,8 +66,8 @@ class Row:
             'base': self.base,
             'against': self.against,
             'ratio': self.quotient,
-            'bar': self.bar,
-            'holds': self.holds,
+            'target': self.target,
+            'met': self.met,
             'details': self.details,
         }
 
@@ -90,11 +96,11 @@ def markdown(rows: Sequence[Row], *, verdict: bool) -> str:
 
 def replace_table(readme: str, rows: Sequence[Row], line: str) -> str:
     """Put this table in place of the README's own, collapsed since it is long."""
-    over = [row.name for row in rows if row.holds is False]
-    bars = sum(row.bar is not None for row in rows)
-    held = f'{bars - len(over)} of {bars} bars hold'
+    over = [row.name for row in rows if row.met is False]
+    targets = sum(row.target is not None for row in rows)
+    summary = f'{targets - len(over)} of {targets} targets met'
     table = (
-        f'{line}\n\n<details>\n<summary>{held}</summary>\n\n{markdown(rows, verdict=True)}\n\n</details>\n'
+        f'{line}\n\n<details>\n<summary>{summary}</summary>\n\n{markdown(rows, verdict=True)}\n\n</details>\n'
     )
     return SECTION.sub(lambda _: table, readme, count=1)
 

@@ -56,7 +56,7 @@ def compare(
     base: Sequence[Lap],
     *,
     against: str,
-    bar: float | None = None,
+    target: float | None = None,
     **details: float,
 ) -> Row:
     """A row of the table: the time per piece on either side."""
@@ -68,7 +68,7 @@ def compare(
         base=walls(base),
         against=against,
         ratio=ratio(ours, base),
-        bar=bar,
+        target=target,
         details=times | details,
     )
 

@@ -21,8 +21,8 @@ from tests.bench.timing import Stopwatch, cpus, percentile, walls
 
 TASK = {'task': 'Should a small team adopt event sourcing for its order system?'}
 STILL, LAG, START = 20.0, 50.0, 2_000.0
-"""The bars: milliseconds that the loop may be blocked, at worst and at p99; microseconds of processor time to
-start a run."""
+"""The targets: milliseconds that the loop may be blocked, max and p99; microseconds of CPU time to start a
+run."""
 
 
 LOOKS = 50
@@ -85,7 +85,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             steps = sum([(await conductor.info(run)).seq for run in found])
             what = f'pipeline, {runs:,} at once'
             yield Row(
-                name=f'{what}: processor time a transition',
+                name=f'{what}: CPU time per transition',
                 value=(alone or watch).lap.cpu / steps,
                 unit='µs',
                 details={
@@ -94,16 +94,18 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                     'memory_a_run': (ticker.largest - ticker.before) / runs,
                 },
             )
-            yield Row(name=f'{what}: runs a second', value=runs / watch.lap.wall * 1e6, unit='runs')
-            for name, lag, bar in (
-                ('at worst', max(ticker.lags), STILL),
-                ('of it at work, at worst', max(ticker.work), None),
+            yield Row(name=f'{what}: runs per second', value=runs / watch.lap.wall * 1e6, unit='runs')
+            for name, lag, target in (
+                ('max', max(ticker.lags), STILL),
+                ('of which busy, max', max(ticker.work), None),
                 ('p99', percentile(ticker.lags, 0.99), LAG),
             ):
-                yield Row(name=f'{what}: the loop stood still, {name}', value=lag * 1e3, unit='ms', bar=bar)
+                yield Row(
+                    name=f'{what}: event loop blocked, {name}', value=lag * 1e3, unit='ms', target=target
+                )
             if runs >= 100:
                 size = (ticker.largest - ticker.before) / runs / 1024
-                yield Row(name=f'{what}: memory a run', value=size, unit='KiB')
+                yield Row(name=f'{what}: memory per run', value=size, unit='KiB')
 
 
 async def _whole(conductor: Conductor, runs: int) -> list[RunId]:
@@ -130,9 +132,9 @@ async def _starting(database: Path, *, count: int, rounds: int) -> Row:
     finally:
         Loop.gate = None
     return Row(
-        name='start of a run, processor time',
+        name='CPU time to start a run',
         value=cpus(laps),
         unit='µs',
-        bar=START,
+        target=START,
         details={'wall': walls(laps)},
     )

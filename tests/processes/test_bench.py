@@ -38,9 +38,9 @@ def test_the_benchmark_prints_every_row(
     printed = capsys.readouterr().out
     for row in found['rows']:
         assert row['name'] in printed and row['value'] >= 0
-    bars = [row['name'] for row in found['rows'] if row['bar'] is not None]
+    targets = [row['name'] for row in found['rows'] if row['target'] is not None]
     # Only `make bench` installs the peers.
-    assert len([name for name in bars if 'peer' not in name]) == 23
+    assert len([name for name in targets if 'peer' not in name]) == 23
 
 
 def test_an_unknown_topic_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,11 +50,11 @@ def test_an_unknown_topic_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         main()
 
 
-def test_a_row_says_whether_its_bar_holds() -> None:
-    fast = Row(name='a', value=10, unit='µs', base=2, against='bare', bar=8)
-    slow = Row(name='b', value=120, unit='ms', bar=50)
-    assert (fast.quotient, fast.holds, slow.holds) == (5, True, False)
-    assert Row(name='c', value=1, unit='B').holds is None
+def test_a_row_says_whether_its_target_is_met() -> None:
+    fast = Row(name='a', value=10, unit='µs', base=2, against='bare', target=8)
+    slow = Row(name='b', value=120, unit='ms', target=50)
+    assert (fast.quotient, fast.met, slow.met) == (5, True, False)
+    assert Row(name='c', value=1, unit='B').met is None
     assert fast.cells(verdict=True) == ('a', '10.0 µs', 'bare 2.00 µs', '5.00×', '8×', 'yes')
     assert slow.cells(verdict=False)[-1] == ''
     assert text([fast, slow], verdict=True).splitlines()[2].endswith('NO')

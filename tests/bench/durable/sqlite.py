@@ -15,24 +15,24 @@ from tests.bench.timing import Lap, Stopwatch, compare
 from tests.bench.work import texts, working
 
 ONE, MANY = 8.0, 5.0
-"""The bars, as multiples of a bare insert with its commit."""
+"""The targets, as multiples of a bare insert with its commit."""
 
 
 async def one_run(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     """One run that waits for each step to be stored before it takes the next, on both settings."""
     for synchronous in ('normal', 'full'):
-        bar = ONE if synchronous == 'normal' else None
-        yield await _row(folder, synchronous, runs=1, bar=bar, fast=fast)  # type: ignore[arg-type]
+        target = ONE if synchronous == 'normal' else None
+        yield await _row(folder, synchronous, runs=1, target=target, fast=fast)  # type: ignore[arg-type]
 
 
 async def many_runs(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     """Many runs, each of which waits for its own steps only."""
     for runs in (2, 20) if fast else (100, 1_000):
-        yield await _row(folder, 'normal', runs=runs, bar=MANY if runs >= 1_000 else None, fast=fast)
+        yield await _row(folder, 'normal', runs=runs, target=MANY if runs >= 1_000 else None, fast=fast)
 
 
 async def _row(
-    folder: Path, synchronous: Literal['normal', 'full'], *, runs: int, bar: float | None, fast: bool
+    folder: Path, synchronous: Literal['normal', 'full'], *, runs: int, target: float | None, fast: bool
 ) -> Row:
     rounds = 2 if fast else 7
     each = 20 if fast else max(4, 500 // runs)
@@ -62,7 +62,7 @@ async def _row(
         ours,
         base,
         against='bare insert',
-        bar=bar,
+        target=target,
         row_bytes=sum(len(row[-1]) for row in rows) / len(rows),
     )
 

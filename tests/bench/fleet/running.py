@@ -96,9 +96,9 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             )
         if first:
             for kind in ('workers', 'PostgreSQL', 'Temporal'):
-                yield Row(name=f'processor time a run, {kind}', value=first.each(kind), unit='ms')
-            yield Row(name="Temporal's actions a run", value=first.actions, unit='actions')
-            yield Row(name='database a run', value=first.bytes / number / 1024, unit='KiB')
+                yield Row(name=f'CPU time per run, {kind}', value=first.each(kind), unit='ms')
+            yield Row(name='Temporal actions per run', value=first.actions, unit='actions')
+            yield Row(name='database per run', value=first.bytes / number / 1024, unit='KiB')
 
 
 @contextmanager

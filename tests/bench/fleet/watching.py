@@ -22,7 +22,7 @@ from tests.bench.timing import percentile
 from tests.crash.fleet.processes import Fleet, launch, until
 
 DOM, COMMAND = 150.0, 100.0
-"""The bars, in milliseconds."""
+"""The targets, in milliseconds."""
 PAUSE = 0.1
 """Seconds between the steps of the run that is watched."""
 
@@ -45,7 +45,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         name="step from a worker to another process's page, p95",
         value=percentile(seen, 0.95),
         unit='ms',
-        bar=DOM,
+        target=DOM,
         details={'steps': len(seen), 'worst': max(seen)},
     )
     yield Row(name='command to a run in a worker, median', value=median(sent), unit='ms')
@@ -53,7 +53,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         name='command to a run in a worker, p95',
         value=percentile(sent, 0.95),
         unit='ms',
-        bar=COMMAND,
+        target=COMMAND,
         details={
             'commands': len(sent),
             'worst': max(sent),

@@ -42,7 +42,11 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             details={'p95': _p95(ours) * 1e3, 'bare p95': _p95(base) * 1e3},
         )
         yield Row(
-            name='launches a second, 8 at a time', value=at_once, unit='/s', base=many, against='bare insert'
+            name='launches per second, 8 at a time',
+            value=at_once,
+            unit='/s',
+            base=many,
+            against='bare insert',
         )
         streams = 20 if fast else STREAMS
         alone = await _time_unwatched(url)

@@ -17,7 +17,7 @@ from tests.bench.processes import free_port, server
 from tests.bench.table import Row
 
 OPENING, POSITION, FORKING = 500.0, 1_000.0 / 60, 1_000.0
-"""The bars, in milliseconds: to the first step that is seen, a position of the slider, a fork."""
+"""The targets, in milliseconds: to the first step that is seen, a position of the slider, a fork."""
 STEP = "document.querySelector('.step-number')?.textContent === 'Step {}'"
 SEEN = """() => {
   const seen = window.seen = new Set(), count = document.querySelector(".player-count");
@@ -77,17 +77,17 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         at = steps * 9 // 10
         forks = [(await asyncio.to_thread(_fetch, f'{url}/bench/fork?at={at}'))['ms'] for _ in range(3)]
     name = f'run of {steps:,} steps'
-    yield Row(name=f'{name}: opening, first page', value=first, unit='ms', bar=OPENING)
-    yield Row(name=f'{name}: opening again', value=again, unit='ms', bar=OPENING)
-    yield Row(name=f'{name}: opening again', value=again, unit='ms', base=base, against=f'{short[1]} steps')
+    yield Row(name=f'{name}: opening, cold', value=first, unit='ms', target=OPENING)
+    yield Row(name=f'{name}: opening, warm', value=again, unit='ms', target=OPENING)
+    yield Row(name=f'{name}: opening, warm', value=again, unit='ms', base=base, against=f'{short[1]} steps')
     yield Row(
-        name=f'{name}: a position of the slider, drawn over all of it',
+        name=f'{name}: a slider position, rendered over the whole run',
         value=spent / max(positions, 1),
         unit='ms',
-        bar=POSITION,
+        target=POSITION,
         details={'positions': positions, 'milliseconds': spent},
     )
-    yield Row(name=f'{name}: fork at step {at:,}', value=median(forks), unit='ms', bar=FORKING)
+    yield Row(name=f'{name}: fork at step {at:,}', value=median(forks), unit='ms', target=FORKING)
 
 
 async def time_opening(probe: Probe, address: str, steps: int) -> float:

@@ -17,7 +17,7 @@ from tests.bench.table import Row
 from tests.bench.timing import percentile
 
 DOM, LATE, BLOCKED = 50.0, 100.0, 20.0
-"""The bars, in milliseconds: for a step, at the median and at p95; for how long the loop is blocked."""
+"""The targets, in milliseconds: for a step, at the median and at p95; for how long the loop is blocked."""
 
 WATCH = """() => {
   const seen = window.seen = { steps: [], pieces: [] }, last = {};
@@ -53,26 +53,26 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         name='step from journal to DOM, 4 panes, median',
         value=median(steps),
         unit='ms',
-        bar=DOM,
+        target=DOM,
         details={'steps': len(steps), 'p95': percentile(steps, 0.95), 'worst': max(steps)},
     )
     yield Row(
-        name='step from journal to DOM, 4 panes, p95', value=percentile(steps, 0.95), unit='ms', bar=LATE
+        name='step from journal to DOM, 4 panes, p95', value=percentile(steps, 0.95), unit='ms', target=LATE
     )
     yield Row(
-        name='piece from model to DOM, 200 a second, median',
+        name='chunk from model to DOM, 200 per second, median',
         value=median(pieces),
         unit='ms',
         details={'pieces': len(pieces), 'p95': percentile(pieces, 0.95)},
     )
     yield Row(
-        name='event loop blocked meanwhile, longest',
+        name='event loop blocked meanwhile, max',
         value=max(busy),
         unit='ms',
-        bar=BLOCKED,
+        target=BLOCKED,
         details={'late': max(late), 'late_p99': percentile(late, 0.99), 'busy_p99': percentile(busy, 0.99)},
     )
-    yield Row(name='event loop late meanwhile, longest', value=max(late), unit='ms')
+    yield Row(name='event loop late meanwhile, max', value=max(late), unit='ms')
     yield Row(name="server's CPU meanwhile", value=share * 100, unit='%')
 
 

@@ -12,7 +12,7 @@ from tests.bench.table import Row
 from tests.browser.server import Server
 
 PAINT = 1_000.0
-"""The bar, in milliseconds."""
+"""The target, in milliseconds."""
 LARGEST = """() => new Promise((done) => new PerformanceObserver((list) =>
   done(list.getEntries().at(-1).startTime)).observe({ type: 'largest-contentful-paint', buffered: true }))"""
 
@@ -35,7 +35,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                     name=f'{name}: largest contentful paint',
                     value=median(paints),
                     unit='ms',
-                    bar=PAINT,
+                    target=PAINT,
                     details={'worst': max(paints)},
                 )
     finally:

@@ -17,7 +17,7 @@ from tests.bench.table import Row
 from tests.bench.timing import percentile
 
 DELAY, LONG, SHARE = 150.0, 50.0, 50.0
-"""The bars: milliseconds, milliseconds, percent of a core."""
+"""The targets: milliseconds, milliseconds, percent of a core."""
 SETTLING = 2_000
 """Milliseconds before the watch begins."""
 
@@ -38,12 +38,12 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     seconds = 3.0 if fast else 20.0
     ours = await _watch(['tests.bench.servers.live', str(folder)], [str(len(SIX))], folder, seconds)
     bare = await _watch(['tests.bench.servers.bare'], [], folder, seconds)
-    rate = f'six panes, {PACE * len(SIX)} pieces a second'
+    rate = f'six panes, {PACE * len(SIX)} chunks per second'
     yield Row(
-        name=f'{rate}: piece from model to DOM, median',
+        name=f'{rate}: chunk from model to DOM, median',
         value=median(ours.delays),
         unit='ms',
-        bar=DELAY,
+        target=DELAY,
         details={'pieces': len(ours.delays), 'bare': median(bare.delays)},
     )
     yield Row(
@@ -52,8 +52,8 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         unit='ms',
         details={'bare': percentile(bare.delays, 0.95)},
     )
-    yield Row(name=f'{rate}: longest task in Chromium', value=ours.longest, unit='ms', bar=LONG)
-    yield Row(name=f"{rate}: server's CPU", value=ours.server, unit='%', bar=SHARE)
+    yield Row(name=f'{rate}: longest task in Chromium', value=ours.longest, unit='ms', target=LONG)
+    yield Row(name=f"{rate}: server's CPU", value=ours.server, unit='%', target=SHARE)
     yield Row(
         name=f"{rate}: server's CPU",
         value=ours.server,

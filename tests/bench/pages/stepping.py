@@ -13,7 +13,7 @@ from tests.bench.timing import percentile
 from tests.browser.server import Server
 
 STEP, FRAME = 100.0, 1_000 / 60
-"""The bars, in milliseconds: from a key to the inspector; the work of one move."""
+"""The targets, in milliseconds: from a key to the inspector; the work of one move."""
 MOVES = 30
 KEYS = """async (count) => {
   const inspector = document.querySelector('.inspector'), found = [];
@@ -74,7 +74,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                 name='a step by key, to the inspector',
                 value=median(steps),
                 unit='ms',
-                bar=STEP,
+                target=STEP,
                 details={'p95': percentile(steps, 0.95), 'worst': max(steps)},
             )
             for name, selector in (('slider', '.rail'), ('diagram', '.diagram')):
@@ -82,13 +82,13 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                 before = await probe.measure_cpu()
                 landed = await probe.page.evaluate(DRAG, [selector, MOVES])
                 spent = (await probe.measure_cpu() - before) * 1e3
-                work = f'{name} dragged: work of the page for a move'
-                yield Row(name=work, value=spent / MOVES, unit='ms', bar=FRAME)
+                work = f'{name} dragged: page work per move'
+                yield Row(name=work, value=spent / MOVES, unit='ms', target=FRAME)
                 yield Row(
-                    name=f'{name} dragged: moves of {MOVES} not shown by the next frame',
+                    name=f'{name} dragged: of {MOVES} moves, not shown by the next frame',
                     value=MOVES - landed,
                     unit='',
-                    bar=0,
+                    target=0,
                 )
     finally:
         server.stop()

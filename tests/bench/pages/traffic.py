@@ -17,7 +17,7 @@ from tests.bench.timing import Lap, Stopwatch, ratio, walls
 from tests.support.harness import FakeModel, catalog, pipeline_reply
 
 SUM, AGAIN = 3.0, 1.5
-"""The bars, as multiples: of a bare read of the summed rows; of the sum alone where nothing is new."""
+"""The targets, as multiples: of a bare read of the summed rows; of the sum alone where nothing is new."""
 
 
 async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
@@ -33,7 +33,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         steps = (await made.info(RunId('copy0'))).seq * runs
         assert found.runs == runs
         yield Row(
-            name=f'traffic of {runs:,} runs, first reading',
+            name=f'traffic of {runs:,} runs, cold read',
             value=first * 1e3,
             unit='ms',
             details={'microseconds_a_step': first / steps * 1e6, 'steps': steps},
@@ -54,16 +54,16 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             base=walls(bare) / 1e3,
             against='bare read of its rows',
             ratio=ratio(sums, bare),
-            bar=SUM,
+            target=SUM,
         )
         yield Row(
-            name=f'traffic of {runs:,} runs, looked at again',
+            name=f'traffic of {runs:,} runs, warm read',
             value=walls(looks) / 1e3,
             unit='ms',
             base=walls(sums) / 1e3,
             against='the sum',
             ratio=median(look.wall / one.wall for look, one in zip(looks, sums, strict=True)),
-            bar=AGAIN,
+            target=AGAIN,
         )
 
 

@@ -15,7 +15,7 @@ from tests.bench.table import Row
 from tests.bench.timing import percentile
 
 DELAY = 100.0
-"""The bar, in milliseconds."""
+"""The target, in milliseconds."""
 SETTLING = 4_000
 """Milliseconds before the watch begins."""
 
@@ -39,12 +39,12 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             seen, said = await probe.page.evaluate('window.seen'), fetch_bench(url)
         memory = resident(process.pid)
     delays = piece_delays(TWELVE, said['said'], seen['pieces'])
-    rate = f'{len(TWELVE)} agents in {len(TWELVE)} panes, {PACE * len(TWELVE)} pieces a second'
+    rate = f'{len(TWELVE)} agents in {len(TWELVE)} panes, {PACE * len(TWELVE)} chunks per second'
     yield Row(
-        name=f'{rate}: piece from agent to DOM, median',
+        name=f'{rate}: chunk from agent to DOM, median',
         value=median(delays),
         unit='ms',
-        bar=DELAY,
+        target=DELAY,
         details={'pieces': len(delays), 'p95': percentile(delays, 0.95)},
     )
     yield Row(name=f"{rate}: server's CPU", value=spent / now * 100, unit='%')

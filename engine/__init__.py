@@ -2,9 +2,9 @@
 
 from engine.agents.chart import agent
 from engine.agents.spec import Role
-from engine.catalog import Catalog
 from engine.clock import SimulatedClock
 from engine.conductor import Conductor, RunHandle, RunResult
+from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
 from engine.patterns.pipeline.orchestrator import AgentOrchestrator
 from engine.patterns.pipeline.stage import stage

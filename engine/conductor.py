@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from engine.catalog import Catalog
 from engine.clock import Clock, RealClock
+from engine.configuration.catalog import Catalog
 from engine.errors import InvalidInput, UnknownPattern
 from engine.history.bundle.importer import Imported
 from engine.history.bundle.redaction import Redaction

@@ -29,10 +29,7 @@ EngineError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from engine.records.usage import Usage
+from typing import Any, Literal
 
 
 class EngineError(Exception):
@@ -242,8 +239,9 @@ class ModelError(EngineError):
         status: the HTTP status, or that reported by an error in a stream; 0 if there was none.
         code: the provider's own error code, or ''.
         request_id: the id to quote to the provider's support, or ''.
-        usage: what the attempt used, if the provider reported it before failing.
-        spent: what all attempts up to this failure used, by model; {} if there were none.
+        usage: the attempt's `Usage`, if the provider reported it before failing. (Not typed here: records
+            import errors.)
+        spent: the `Usage` of all attempts up to this failure, by model; {} if there were none.
         shown: whether part of the answer had been shown.
         attempts: how many attempts the endpoint allows per call, if configured.
         patience: the longest wait in seconds its endpoint may ask for, if configured.
@@ -259,12 +257,12 @@ class ModelError(EngineError):
         status: int = 0,
         code: str = '',
         request_id: str = '',
-        usage: Usage | None = None,
+        usage: Any = None,
     ) -> None:
         self.problem, self.shown = problem, False
         self.attempts: int | None = None
         self.patience: float | None = None
-        self.spent: dict[str, Usage] = {}
+        self.spent: dict[str, Any] = {}
         self.kind, self.retryable, self.retry_after = kind, retryable, retry_after
         self.status, self.code, self.request_id, self.usage = status, code, request_id, usage
         super().__init__(problem)

@@ -1,4 +1,4 @@
-"""The configuration: read from a TOML file, the environment and the keyring; and edited in place."""
+"""The configuration, from a TOML file, the environment and the keyring; and the catalog made with it."""
 
 from engine.configuration.loading import (
     ConfigFile,

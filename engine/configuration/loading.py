@@ -15,7 +15,7 @@ from engine.acp.known_agents import AgentSection, ExternalAgent
 from engine.errors import EngineError
 from engine.journal.retention_policy import Retention
 from engine.models.effort import EFFORT_SYNTAX, is_effort
-from engine.models.http.endpoint import (
+from engine.models.endpoint import (
     Bounds,
     CacheMode,
     DialectName,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.catalog import Catalog
+from engine.configuration.catalog import Catalog
 from engine.errors import UnknownPattern
 from engine.records import Shape, StatedReport, View
 

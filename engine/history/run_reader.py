@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.catalog import Catalog
+from engine.configuration.catalog import Catalog
 from engine.errors import InvalidInput, UnknownPattern, UnknownStep
 from engine.history.accepted_events import AcceptedEvent, accepted_events
 from engine.history.audit import audit
+from engine.history.chart_walk import audit_walk
 from engine.history.comparison import Comparison, RunStats, compare, count_run
 from engine.history.path_statistics import Progress, refresh_paths
-from engine.history.traces.walk import audit_walk
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import Fold
 from engine.journal.protocol import Journal

@@ -1,8 +1,8 @@
 """Models: providers behind HTTP endpoints, and the scripted model, the default, which needs no key."""
 
 from engine.models.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
+from engine.models.endpoint import Endpoint
 from engine.models.http.call_hooks import CallTiming
-from engine.models.http.endpoint import Endpoint
 from engine.models.http.endpoint_settings import endpoints_file
 from engine.models.protocol import SCRIPTED, Waiting, candidate_models
 from engine.models.registry import (

@@ -16,7 +16,7 @@ from engine.records.message import Message
 if TYPE_CHECKING:
     import httpx
 
-    from engine.models.http.endpoint import Endpoint
+    from engine.models.endpoint import Endpoint
 
 
 SCRIPTED = 'scripted'

@@ -14,8 +14,8 @@ import httpx
 
 from engine.clock import Clock
 from engine.errors import ModelError
+from engine.models.endpoint import Endpoint
 from engine.models.http.call_hooks import CallCounts, CallHooks
-from engine.models.http.endpoint import Endpoint
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.endpoint_settings import EndpointSettings
 from engine.models.http.known_providers import KNOWN_PROVIDERS

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, replace
 from typing import Any
 
-from engine.catalog import Catalog
+from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, JournalError, RunElsewhere, WorkspaceError
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
 from engine.acp import AGENT_PREFIX
-from engine.catalog import Catalog
+from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
 from engine.journal.projection import Fold, RunProjection
 from engine.models.effort import EFFORT_SYNTAX, is_effort, role_effort

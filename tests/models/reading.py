@@ -11,8 +11,8 @@ import httpx
 
 from engine.agents.message_accumulator import MessageAccumulator
 from engine.errors import ModelError
+from engine.models.endpoint import Endpoint
 from engine.models.http.client import call
-from engine.models.http.endpoint import Endpoint
 from engine.models.protocol import CallStarted, Completed, ModelEvent, ModelRequest, Timeouts, ToolSpec
 from engine.records.message import Message, Reasoning, ToolResult
 

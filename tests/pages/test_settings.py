@@ -7,7 +7,7 @@ import pytest
 from engine.acp import ExternalAgents
 from engine.acp.known_agents import ExternalAgent
 from engine.configuration import ConfigFile
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSettings, EndpointSource
 from engine.models.registry import ModelRegistry
 from engine.records import Fault

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from engine.catalog import Catalog
+from engine.configuration.catalog import Catalog
 from engine.records.jsonable import map_texts
 
 HIDDEN = '[hidden]'

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.errors import BundleError
 from engine.history.bundle.validation import MAX_EDGES, MAX_STATES
+from engine.history.chart_walk import ChartWalk
 from engine.history.traces import attributes as names
 from engine.history.traces.agent_states import (
     DONE,
@@ -24,7 +25,6 @@ from engine.history.traces.agent_states import (
 from engine.history.traces.kinds import model_name, workflow_name
 from engine.history.traces.planned_steps import PlannedStep, StepPlanner
 from engine.history.traces.tree import Trace, Visit
-from engine.history.traces.walk import ChartWalk
 from engine.records import (
     Change,
     Edge,

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 from engine.models.protocol import Waiting
 
 

@@ -15,6 +15,7 @@ import httpx
 import orjson
 
 from engine.errors import ModelError
+from engine.models.endpoint import Endpoint
 from engine.models.http.content_coding import CODING_HEADERS, bound_body
 from engine.models.http.deadline import Deadline
 from engine.models.http.dialects.anthropic import ANTHROPIC
@@ -30,7 +31,6 @@ from engine.models.http.dialects.gemini import GEMINI
 from engine.models.http.dialects.openai import OPENAI
 from engine.models.http.dialects.responses import RESPONSE_DELETED, RESPONSES
 from engine.models.http.dialects.structured_output import AnswerUnwrapper
-from engine.models.http.endpoint import Endpoint
 from engine.models.http.sse_reader import SseReader, lost_connection
 from engine.models.protocol import ModelEvent, ModelRequest, Timeouts
 from engine.records.jsonable import clip, unwrap_error

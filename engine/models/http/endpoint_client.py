@@ -12,10 +12,10 @@ import httpx
 
 from engine.clock import Clock, RealClock
 from engine.errors import ModelError
+from engine.models.endpoint import Endpoint
 from engine.models.http.call_hooks import CallCounts, CallHooks, CallTiming
 from engine.models.http.call_limiter import CallLimiter
 from engine.models.http.client import DIALECTS, call, list_models
-from engine.models.http.endpoint import Endpoint
 from engine.models.http.prices import Prices
 from engine.models.http.tls import tls_context
 from engine.models.protocol import Completed, ModelEvent, ModelRequest, Waiting

@@ -10,7 +10,7 @@ from typing import Literal
 
 import platformdirs
 
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 from engine.models.http.prices import Prices
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 from engine.records import Usage
 
 MILLION = 1_000_000

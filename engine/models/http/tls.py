@@ -9,7 +9,7 @@ from functools import lru_cache
 import httpx
 
 from engine.errors import ModelError
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 
 
 def tls_context(endpoint: Endpoint) -> ssl.SSLContext:

@@ -14,7 +14,7 @@ import httpx
 import orjson
 
 from engine.errors import EngineError
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 
 TLS = ('ca', 'certificate', 'certificate_key', 'certificate_password')
 """Fields of an endpoint that are needed only to connect to it, which a replay does not do."""

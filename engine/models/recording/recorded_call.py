@@ -10,7 +10,7 @@ from functools import partial
 import httpx
 
 from engine.errors import ModelError
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 from engine.models.protocol import ModelEvent, ModelRequest
 from engine.models.recording.cassette import Cassette, CassetteMiss
 from engine.models.recording.exchange import label_call

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import httpx
 
+from engine.models.endpoint import Endpoint
 from engine.models.http import client
-from engine.models.http.endpoint import Endpoint
 from engine.models.http.fake_server import fake_transport
 from engine.models.protocol import (
     SCRIPTED,

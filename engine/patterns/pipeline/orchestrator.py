@@ -12,7 +12,7 @@ from engine.patterns.pipeline.stage import status_of
 from engine.patterns.pipeline.task_state import TaskState, TaskStatus
 
 if TYPE_CHECKING:
-    from engine.catalog import Catalog
+    from engine.configuration.catalog import Catalog
 
 ENDED = frozenset({TaskStatus.COMPLETE, TaskStatus.FAILED})
 

@@ -22,7 +22,7 @@ from engine.runtime.activity import Activity
 from engine.statechart.pattern import Pattern
 
 if TYPE_CHECKING:
-    from engine.catalog import Catalog
+    from engine.configuration.catalog import Catalog
 
 T = TypeVar('T')
 State = TypeVar('State', bound=TaskState)
@@ -66,7 +66,7 @@ class HostRun:
 
     def catalog(self, wanted: Iterable[str]) -> Catalog:
         """Return the models and tools for a nested run; `wanted` holds model names, or lists like `a,b`."""
-        from engine.catalog import Catalog
+        from engine.configuration.catalog import Catalog
 
         services = self.activity.services
         names = {*services.models, *(name.strip() for names in wanted for name in names.split(','))}
@@ -114,8 +114,10 @@ async def run_single(
         catalog: models and tools; by default those of the host run, or the engine's own.
         models: model name per role; other roles use those of the host run.
     """
-    from engine.catalog import Catalog  # The conductor imports the whole runtime, which patterns do not need.
     from engine.conductor import Conductor
+    from engine.configuration.catalog import (
+        Catalog,  # The conductor imports the whole runtime, which patterns do not need.
+    )
 
     host = None if catalog is not None else _host.get()
     given = {**(host.activity.run.models if host else {}), **(models or {})}

@@ -29,7 +29,7 @@ from engine.statechart.pattern import Pattern
 from engine.statechart.shape_builder import listify
 
 if TYPE_CHECKING:
-    from engine.catalog import Catalog
+    from engine.configuration.catalog import Catalog
 
 
 BUILT_IN = frozenset(TaskStatus)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.catalog import Catalog
 from engine.conductor import Conductor
+from engine.configuration.catalog import Catalog
 from engine.errors import EngineError
 from engine.models import endpoints_file
 from engine.patterns.supervisor.collaboration import CollaborationResult, CollaborationState, order_tasks

@@ -25,7 +25,7 @@ from engine.errors import ToolError
 from engine.models.secret_filter import secret_filter
 from engine.tools.mcp.config import McpServer
 from engine.tools.mcp.token_file import TokenFile
-from engine.tools.sources.web import is_public, resolve
+from engine.tools.web import is_public, resolve
 
 PATH = '/callback'
 PAGE = b'<!doctype html><title>Hemicycle</title><p>%s You can close this page.'

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from engine.models.endpoint import Endpoint
 from engine.models.http.client import DIALECTS
-from engine.models.http.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSettings
 from engine.models.http.known_providers import KNOWN_PROVIDERS
 from engine.models.http.prices import Price, Prices

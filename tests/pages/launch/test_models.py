@@ -7,7 +7,7 @@ from engine.acp import ExternalAgents
 from engine.acp.known_agents import ExternalAgent
 from engine.configuration import Configuration
 from engine.models import ModelRegistry
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSource
 from tests.support.harness import FakeModel
 from tests.support.pages.clicks import click

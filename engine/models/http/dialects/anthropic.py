@@ -9,6 +9,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
     Decoder,
     Dialect,
@@ -28,7 +29,6 @@ from engine.models.http.dialects.reasoning import (
 )
 from engine.models.http.dialects.structured_output import AnswerPlan, decode_arguments, plan_answer
 from engine.models.http.dialects.vision import Sight
-from engine.models.http.endpoint import Endpoint
 from engine.models.protocol import (
     ArgumentPiece,
     CallStarted,

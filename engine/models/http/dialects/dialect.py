@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 import orjson
 
 from engine.errors import ModelError
-from engine.models.http.endpoint import DialectName, Endpoint
+from engine.models.endpoint import DialectName, Endpoint
 from engine.models.protocol import Completed, ModelEvent, ModelRequest
 from engine.records import Usage
 from engine.records.jsonable import clip

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from engine.errors import ModelError
+from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
     Decoder,
     Dialect,
@@ -25,7 +26,6 @@ from engine.models.http.dialects.error_mapping import error_of_payload
 from engine.models.http.dialects.reasoning import google_problem, google_thinking
 from engine.models.http.dialects.structured_output import decode_arguments, plan_answer
 from engine.models.http.dialects.vision import Sight
-from engine.models.http.endpoint import Endpoint
 from engine.models.protocol import (
     ArgumentPiece,
     CallStarted,

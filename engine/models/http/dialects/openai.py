@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
     Decoder,
     Dialect,
@@ -32,7 +33,6 @@ from engine.models.http.dialects.structured_output import (
 )
 from engine.models.http.dialects.tool_call_assembler import ToolCallAssembler
 from engine.models.http.dialects.vision import Sight, data_url
-from engine.models.http.endpoint import Endpoint
 from engine.models.protocol import (
     ModelEvent,
     ModelRequest,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
     Decoder,
     Dialect,
@@ -33,7 +34,6 @@ from engine.models.http.dialects.structured_output import (
     strict_tool_schema,
 )
 from engine.models.http.dialects.vision import Sight, data_url
-from engine.models.http.endpoint import Endpoint
 from engine.models.protocol import (
     ArgumentPiece,
     CallStarted,

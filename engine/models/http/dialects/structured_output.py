@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engine.models.endpoint import Bounds, Endpoint
 from engine.models.http.dialects.dialect import as_mapping
-from engine.models.http.endpoint import Bounds, Endpoint
 from engine.models.protocol import (
     ArgumentPiece,
     CallStarted,

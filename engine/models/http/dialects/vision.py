@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 from engine.models.protocol import ModelRequest
 from engine.records.message import Image, Message
 

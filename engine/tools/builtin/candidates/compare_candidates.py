@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from engine.errors import ToolError
-from engine.tools.candidates import candidate_versions
+from engine.tools.builtin.candidates.versions import candidate_versions
 from engine.tools.protocol import ToolContext, tool
 from engine.workspace.confined_dir import split_path
 from engine.workspace.diff import diff_snapshots, is_own_work

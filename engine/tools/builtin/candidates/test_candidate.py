@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from engine.errors import ToolError
-from engine.tools.candidates import candidate_versions
+from engine.tools.builtin.candidates.versions import candidate_versions
 from engine.tools.protocol import ToolContext, tool
 from engine.workspace.sandbox.test_run import run_test_suite, select_tests
 

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.errors import ToolError
 from engine.tools.artifacts import ToolOutput
+from engine.tools.builtin.podcast.transcript import format_time, parse_time
 from engine.tools.builtin.podcast.transcript_processor import transcript_of
 from engine.tools.protocol import ToolContext, tool
-from engine.tools.sources.transcript import format_time, parse_time
 
 FILE = 'chapters.json'
 VERSION = '1.2.0'

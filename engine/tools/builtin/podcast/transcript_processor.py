@@ -11,8 +11,8 @@ from pydantic import Field
 
 from engine.errors import ToolError
 from engine.tools.artifacts import ToolOutput
+from engine.tools.builtin.podcast import transcript
 from engine.tools.protocol import ToolContext, tool
-from engine.tools.sources import transcript
 
 FILE = 'transcript.txt'
 """A file in the agent's folder, in any supported format."""

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from engine.errors import ToolError
 from engine.tools.artifacts import ToolOutput
+from engine.tools.builtin.project.staleness import StalenessCheck
 from engine.tools.protocol import ToolContext, tool
-from engine.tools.staleness import StalenessCheck
 from engine.workspace.sandbox.limits import Limits
 
 PERSON = {

@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from engine.tools.artifacts import ToolOutput
+from engine.tools.builtin.project.staleness import StalenessCheck
 from engine.tools.protocol import ToolContext, tool
-from engine.tools.staleness import StalenessCheck
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.test_setup import dependency_mounts
 

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from engine.errors import ToolError
+from engine.tools import web
 from engine.tools.artifacts import ToolOutput
 from engine.tools.protocol import ToolContext, tool
-from engine.tools.sources import web
 
 MAX_EVENTS = 100
 FILE = 'calendar.ics'

@@ -6,8 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from engine.tools import web
+from engine.tools.builtin.research import page
 from engine.tools.protocol import ToolContext, tool
-from engine.tools.sources import page, web
 
 
 @tool(category='web', seconds=web.SECONDS + 10, most_text=40_000)

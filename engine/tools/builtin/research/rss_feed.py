@@ -11,9 +11,10 @@ from pydantic import Field
 
 from engine.errors import ToolError
 from engine.records.jsonable import clip
+from engine.tools import web
 from engine.tools.artifacts import ToolOutput
+from engine.tools.builtin.research import page
 from engine.tools.protocol import ToolContext, tool
-from engine.tools.sources import page, web
 
 MAX_SUMMARY = 400
 

@@ -10,8 +10,8 @@ from pydantic import Field
 from engine.errors import ToolError
 from engine.tools.artifacts import ToolOutput
 from engine.tools.builtin.writing.assemble_content import content_of
+from engine.tools.builtin.writing.notion import ADDRESS, Notion
 from engine.tools.protocol import ToolContext, tool
-from engine.tools.sources.notion import ADDRESS, Notion
 
 TOKEN, DATABASE, ELSEWHERE = 'NOTION_TOKEN', 'NOTION_DATABASE_ID', 'HEMICYCLE_NOTION_URL'
 

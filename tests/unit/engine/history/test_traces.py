@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from engine import Conductor, Status
 from engine.errors import BundleError, Diverged, UnknownPattern
+from engine.history.chart_walk import audit_walk
 from engine.history.traces import attributes as names
-from engine.history.traces.walk import audit_walk
 from engine.journal import MemoryJournal
 from engine.records import RunId, RunInfo
 from storage import open_journal

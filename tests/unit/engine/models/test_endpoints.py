@@ -15,10 +15,10 @@ import httpx
 import pytest
 
 from engine import Conductor
-from engine.catalog import Catalog
 from engine.configuration import Configuration, load_configuration
+from engine.configuration.catalog import Catalog
 from engine.errors import EngineError
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 from engine.models.registry import ModelRegistry
 from tests import tree
 from tests.models.speech import OpenAISpeech

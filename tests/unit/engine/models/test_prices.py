@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 from engine.models.http.prices import Price, Prices
 from engine.records import Usage
 

@@ -14,7 +14,7 @@ from engine import Catalog, Conductor, InvalidInput, Memory, Status, Transition
 from engine.agents.chart import agent
 from engine.configuration import Configuration
 from engine.journal import MemoryJournal
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 from engine.models.recording.exchange import read_exchanges
 from engine.models.registry import ModelRegistry
 from engine.records import RunId

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from engine import Catalog, Conductor
-from engine.models.http.endpoint import Endpoint
+from engine.models.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSettings
 from engine.models.registry import ModelRegistry
 from engine.models.secret_filter import SecretFilter

@@ -13,8 +13,9 @@ import pytest
 
 from engine import ToolContext
 from engine.errors import ToolError
+from engine.tools import web
+from engine.tools.builtin.research import page
 from engine.tools.builtin.research.fetch_page import fetch_page
-from engine.tools.sources import page, web
 from tests.models.server import Answer, listening
 
 PRIVATE = [

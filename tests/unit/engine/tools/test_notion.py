@@ -11,7 +11,7 @@ from engine import ToolContext
 from engine.errors import ToolError
 from engine.tools import ToolRegistry
 from engine.tools.builtin.writing.blog_notion import blog_notion
-from engine.tools.sources.notion_blocks import blocks_of
+from engine.tools.builtin.writing.notion import blocks_of
 from tests.support.servers.http_server import json_answer, local
 
 MARKDOWN = """# Title

@@ -16,11 +16,11 @@ from engine.errors import ToolError
 from engine.models.scripted.library import FOLDER
 from engine.records import RunId
 from engine.tools import Tool, ToolOutput
+from engine.tools.builtin.podcast import transcript as transcripts
 from engine.tools.builtin.podcast.chapter_markers import chapter_markers
 from engine.tools.builtin.podcast.show_notes import show_notes
 from engine.tools.builtin.podcast.social_clips import social_clips
 from engine.tools.builtin.podcast.transcript_processor import transcript_processor
-from engine.tools.sources import transcript as transcripts
 from engine.workspace import Workspaces
 
 SRT = """1

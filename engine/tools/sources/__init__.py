@@ -1,1 +1,0 @@
-"""External sources that tools read and write: pages, feeds, transcripts, Notion."""

@@ -152,7 +152,7 @@ class LiveRuns:
         check_condition(condition, type(live.state.pattern).Memory.model_fields)
         last = live.info.seq
         steps = await self.journal.transitions(run, after=max(0, last - MAX_PROBED_STEPS), until=last)
-        return probe_condition(condition, steps, live.chart.shape, live.projection, live.state)
+        return probe_condition(condition, steps, live.projection, live.state)
 
     def chart_of(self, info: RunInfo) -> Chart:
         """Return a run's chart as this process's code builds it. Raises `UnknownPattern`, `InvalidInput`."""

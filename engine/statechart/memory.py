@@ -98,6 +98,10 @@ class Memory(BaseModel):
             raise MemoryMisuse(f'{self._at}/{name} cannot be deleted: set it to its default')
         super().__delattr__(name)
 
+    def positions_differ(self) -> bool | None:
+        """Whether the agents' latest positions differ, for breakpoints; None if they have taken none."""
+        return None
+
     def detached_copy(self) -> Self:
         """Return a copy independent of any run: writes to it affect nothing else."""
         return type(self).model_validate(to_jsonable_python(self))

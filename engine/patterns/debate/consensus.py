@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from engine.patterns.debate.records import Consensus, DebateMemory, Position, Utterance
+from engine.patterns.debate.records import Consensus, DebateMemory, Position, Utterance, are_alike
 
 MIN_REVIEWERS = 2
 """Reviewers needed for consensus, unless only one was asked."""
@@ -42,14 +42,11 @@ def is_agreed(memory: DebateMemory, reviewers: Sequence[str]) -> bool:
     present = [reviewer for reviewer in reviewers if reviewer not in memory.debate.absent]
     if not are_enough(len(present), reviewers) or set(words) != set(present):
         return False
-    positions = [utterance.position for utterance in words.values()]
-    if any(position is None or position.verdict == 'UNDECIDED' for position in positions):
+    positions = [utterance.position for utterance in words.values() if utterance.position]
+    if len(positions) < len(words) or any(position.verdict == 'UNDECIDED' for position in positions):
         return False
-    verdicts = {position.verdict for position in positions if position}
-    bests = {position.best for position in positions if position and position.best}
     last = memory.current_utterances()[-1].position
-    same = len(verdicts) == 1 and (len(bests) <= 1 or verdicts == {'REVISE_ALL'})
-    return same and last is not None and (last.agrees or len(reviewers) == 1)
+    return are_alike(positions) and last is not None and (last.agrees or len(reviewers) == 1)
 
 
 def build_consensus(memory: DebateMemory, reviewers: Sequence[str]) -> Consensus:

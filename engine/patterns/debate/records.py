@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import takewhile
 from operator import not_
 from typing import Literal
 
@@ -61,6 +63,14 @@ class Position(FrozenModel):
     comments: tuple[LineComment, ...] = Field(
         default=(), exclude_if=not_, description='Comments on single lines, for the coders'
     )
+
+
+def are_alike(positions: Iterable[Position]) -> bool:
+    """Whether positions have one verdict and, unless all are to be revised, name no different candidates."""
+    taken = list(positions)
+    verdicts = {position.verdict for position in taken}
+    bests = {position.best for position in taken if position.best}
+    return len(verdicts) <= 1 and (len(bests) <= 1 or verdicts == {'REVISE_ALL'})
 
 
 class Utterance(FrozenModel):
@@ -139,6 +149,19 @@ class DebateMemory(Memory):
     def names(self) -> tuple[str, ...]:
         """Names that a position may use: the candidates still in play."""
         return ()
+
+    def positions_differ(self) -> bool | None:
+        """Whether the reviewers' latest positions in the current or most recent debate differ."""
+        if not self.transcript:
+            return None
+        debate = takewhile(
+            lambda utterance: utterance.debate == self.transcript[-1].debate, reversed(self.transcript)
+        )
+        positions: dict[str, Position] = {}
+        for utterance in debate:
+            if utterance.position and not utterance.synthesized:
+                positions.setdefault(utterance.speaker, utterance.position)
+        return not are_alike(positions.values())
 
     def current_utterances(self) -> list[Utterance]:
         """Utterances in the current debate."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.records.shape import Shape
 from engine.records.state_path import parent_of
 from engine.runtime.debugger.condition_values import is_number, reach
 
@@ -23,16 +22,13 @@ class ConditionContext:
 
     Args:
         step: the step.
-        shape: the run's chart.
         projection: the run's derived state at the end of the step's turn.
         state: the run's data at that time.
         place: the state whose visits `loops` counts; '' is the outermost one entered.
     """
 
-    def __init__(
-        self, step: Transition, shape: Shape, projection: RunProjection, state: RunState, place: str = ''
-    ) -> None:
-        self.step, self.shape, self.projection, self.state, self.place = step, shape, projection, state, place
+    def __init__(self, step: Transition, projection: RunProjection, state: RunState, place: str = '') -> None:
+        self.step, self.projection, self.state, self.place = step, projection, state, place
 
     def value(self, name: str) -> Any:
         """Return the name's value; None if there is none."""
@@ -92,21 +88,8 @@ class ConditionContext:
 
     @property
     def disagree(self) -> bool | None:
-        """Whether the latest positions in the current or most recent debate differ."""
-        field = self.shape.field('debate')
-        value = reach(self.value('memory'), field) if field else None
-        if not value or not isinstance(value, list | tuple):
-            return None
-        last, positions = reach(value[-1], 'debate'), dict[str, Any]()
-        for item in reversed(value):
-            if reach(item, 'debate') != last:
-                break
-            if reach(item, 'position') is not None and not reach(item, 'synthesized'):
-                positions.setdefault(str(reach(item, 'speaker')), reach(item, 'position'))
-        verdicts = {reach(position, 'verdict') for position in positions.values()}
-        # If everyone wants all revised, it does not matter which is best.
-        bests = {reach(position, 'best') for position in positions.values()} - {'', None}
-        return len(verdicts) > 1 or (len(bests) > 1 and verdicts != {'REVISE_ALL'})
+        """Whether the agents' latest positions differ."""
+        return self.state.memory.positions_differ()
 
 
 READERS: Mapping[str, Callable[[ConditionContext], Any]] = {

@@ -86,9 +86,7 @@ class Debugger:
             place = _place(item, step)
             if place is None:
                 continue
-            moment = ConditionContext(
-                step, self._shape, self._projection, self._state(), item.enter or item.leave
-            )
+            moment = ConditionContext(step, self._projection, self._state(), item.enter or item.leave)
             if condition is None or condition.holds(moment):
                 return step, place
         return None
@@ -101,7 +99,7 @@ class Debugger:
         fresh = [step for step in steps if step.event.name in ('breakpoints', 'recover')]
         if not (seen or fresh):
             return None
-        moment = ConditionContext(last, self._shape, self._projection, self._state())
+        moment = ConditionContext(last, self._projection, self._state())
         if not parse_condition(item.when).holds(moment):
             self._held.discard(key)
             return None

@@ -9,7 +9,6 @@ from typing import Any
 from engine.journal.projection import RunProjection
 from engine.records import Transition
 from engine.records.jsonable import to_jsonable
-from engine.records.shape import Shape
 from engine.runtime.debugger.condition import parse_condition
 from engine.runtime.debugger.condition_context import ConditionContext
 from engine.runtime.debugger.condition_values import EvaluationError, reach
@@ -34,14 +33,13 @@ class ConditionResult:
 
 
 def probe_condition(
-    text: str, steps: Sequence[Transition], shape: Shape, projection: RunProjection, state: RunState
+    text: str, steps: Sequence[Transition], projection: RunProjection, state: RunState
 ) -> ConditionResult | None:
     """Return a condition's present result; None if there is no step yet that conditions apply to.
 
     Args:
         text: the condition.
         steps: the newest steps, in order.
-        shape: the run's chart.
         projection: the derived state after all steps.
         state: the run's data now.
 
@@ -52,7 +50,7 @@ def probe_condition(
     step = next((step for step in reversed(steps) if step.raised or step.event.name not in UNSEEN), None)
     if step is None:
         return None
-    moment = ConditionContext(step, shape, projection, state)
+    moment = ConditionContext(step, projection, state)
     values = {name: to_jsonable(moment.value(name)) for name in sorted(condition.names - WHOLE)}
     values |= {f'memory.{name}': to_jsonable(reach(state.memory, name)) for name in condition.fields}
     try:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from engine.errors import InvalidInput
+from engine.errors import InvalidInput, UnknownPattern
 from engine.history.forks.fork_records import ForkOverrides
 from engine.history.forks.forks import Forks
 from engine.history.run_reader import RunReader
 from engine.records import Change, Message, RunId, RunInfo, escape_token, parent_of
+from engine.statechart.deliverables import Deliverables
+from engine.statechart.pattern import Pattern
 from engine.workspace.diff import FileChange, is_own_work
 from engine.workspace.git.merge import GitMerge, MergePreview, Resolution, Work
 from engine.workspace.git.repository import Repository
@@ -70,30 +71,26 @@ class RunMerging:
     async def mergeable(self, run: RunId) -> Mergeable:
         """Return a run's mergeable work and the branches it can go into. Raises `UnknownRun`."""
         info = await self._reader.journal.info(run)
-        project = str(info.parameters.get('project') or '')
         folders, base = await self._folders(run)
-        view = await self._reader.view(run)
-        newest = {name: (summary, versions) for name, summary, versions in _candidates(view.memory)}
-        if newest:
+        made = await self._deliverables(info)
+        if made.works:
             folders = {
-                name: (folders[name][0], str(versions[-1]['snapshot']) if versions else folders[name][1])
-                for name, (_, versions) in newest.items()
+                name: (folders[name][0], work.snapshot or folders[name][1])
+                for name, work in made.works.items()
                 if name in folders
             }
-        choices = view.memory.get('choices') or ()
-        chosen = str(choices[-1].get('candidate', '')) if choices else str(view.memory.get('winner') or '')
-        best = chosen if chosen in folders else next(iter(folders), '') if len(folders) == 1 else ''
-        repository, problem = await self._repository(project)
+        best = made.best if made.best in folders else next(iter(folders), '') if len(folders) == 1 else ''
+        repository, problem = await self._repository(made.project)
         return Mergeable(
             run=info,
-            project=project,
+            project=made.project,
             problem=problem or ('' if folders else 'its agents have changed no files'),
             folders=folders,
             best=best,
             base=base,
             branches=tuple(await repository.branches()) if repository else (),
-            said={name: summary for name, (summary, _) in newest.items()},
-            tests={name: _counts(versions[-1]) for name, (_, versions) in newest.items() if versions},
+            said={name: work.summary for name, work in made.works.items()},
+            tests={name: work.tests for name, work in made.works.items() if work.tests},
         )
 
     async def changes(self, found: Mergeable, agent: str) -> list[FileChange]:
@@ -150,14 +147,12 @@ class RunMerging:
     async def test(self, found: Mergeable, agent: str) -> SuiteResult:
         """Run the run's test command, or pytest, on a copy of an agent's folder. Raises `ToolError`."""
         _, snapshot = self._snapshots(found, agent)
-        given = found.run.parameters
+        made = await self._deliverables(found.run)
         copy = self._workspaces.of(found.run.id, f'tests of {agent}')
         await copy.restore(snapshot)
-        if tests := str(given.get('tests') or ''):
-            await copy_project(tests, copy)
-        command = str(given.get('command') or given.get('test_command') or '')
-        seconds = float(given.get('test_seconds') or 120)
-        return await run_test_suite(copy, self._sandbox, command=command, seconds=seconds)
+        if made.tests:
+            await copy_project(made.tests, copy)
+        return await run_test_suite(copy, self._sandbox, command=made.command, seconds=made.seconds)
 
     async def send_back(self, run: RunId, agent: str, text: str, *, new: RunId | None = None) -> RunId:
         """Fork a run from an agent's last turn, with `text` as the agent's next message.
@@ -239,6 +234,15 @@ class RunMerging:
         )
         return GitMerge(repository, work), branch
 
+    async def _deliverables(self, run: RunInfo) -> Deliverables:
+        """Return what a run has made, as its pattern describes it, or any pattern if that one is gone."""
+        try:
+            pattern = self._reader.catalog.pattern(run.pattern)
+        except UnknownPattern:
+            pattern = Pattern
+        view = await self._reader.view(run.id)
+        return pattern.deliverables(run.parameters, view.memory)
+
     def _snapshots(self, found: Mergeable, agent: str) -> tuple[str, str]:
         if agent not in found.folders:
             names = ', '.join(sorted(found.folders)) or 'none'
@@ -272,23 +276,6 @@ class RunMerging:
                     given = 'results' not in data and 'message' not in data and 'evidence' not in data
                     found[folder] = (str(snapshot) if given else '', str(snapshot))
         return found, base
-
-
-def _candidates(
-    memory: Mapping[str, Any],
-) -> Iterator[tuple[str, str, Sequence[Mapping[str, Any]]]]:
-    """Yield the candidates in a contest's memory: name, own summary, versions."""
-    candidates = memory.get('candidates')
-    for name, one in candidates.items() if isinstance(candidates, Mapping) else ():
-        versions = one.get('versions') or ()
-        yield name, str((versions[-1] if versions else one).get('said') or ''), versions
-
-
-def _counts(version: Mapping[str, Any]) -> str:
-    """Return the results of a version's required tests, such as `40 passed, 2 failed`."""
-    suite = version['evidence']['required']
-    told = (f'{suite[name]} {name}' for name in ('passed', 'failed', 'errors', 'skipped') if suite[name])
-    return ', '.join(told) or str(suite['problem'] or 'none ran')
 
 
 def merge_message(found: Mergeable, agent: str) -> str:

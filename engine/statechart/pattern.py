@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError, create_model
 from engine.errors import InvalidInput, PatternError
 from engine.records import Event, StatedReport, View
 from engine.statechart.definition import PatternDefinition
+from engine.statechart.deliverables import Deliverables
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.validation import validate_pattern
 from engine.workspace.project import missing_projects
@@ -147,6 +148,14 @@ class Pattern(PatternDefinition):
     def state_report(cls, view: View, written: str) -> StatedReport:
         """Return a run's report at the step of `view`; `written` is in memory, in the field of the report."""
         return StatedReport(text=written)
+
+    @classmethod
+    def deliverables(cls, parameters: Mapping[str, Any], memory: Mapping[str, Any]) -> Deliverables:
+        """Return the work that can be merged into a project, at any step of a run; by default, all folders.
+
+        Both are plain JSON that may have been written by an older version: `read_leniently` reads it.
+        """
+        return Deliverables.of(parameters)
 
     @property
     def task(self) -> str:

@@ -89,6 +89,13 @@ async def test_a_conflict_is_reported_and_resolved(conductor: Conductor, run: Ru
     assert (project / 'a.txt').read_text() == ONE
 
 
+async def test_a_run_can_be_merged_without_its_pattern(here: Conductor, run: RunId, project: Path):
+    before = await here.merging.mergeable(run)
+    del here.catalog.patterns['making']
+    assert await here.merging.mergeable(run) == before
+    assert (before.project, set(before.folders)) == (str(project), {'one', 'two'})
+
+
 async def test_missing_things_are_reported(conductor: Conductor, run: RunId):
     with pytest.raises(UnknownRun):
         await conductor.merging.mergeable(RunId('nothing'))

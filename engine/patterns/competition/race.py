@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
@@ -13,7 +14,9 @@ from engine.patterns.competition.records import Candidate, ContestMemory
 from engine.patterns.form_fields import PROJECTS, FilesRule, Form, files_field, task_field
 from engine.records import Event
 from engine.runtime.activity import Activity
+from engine.statechart.deliverables import Deliverables
 from engine.statechart.edges import edge
+from engine.statechart.lenient_reading import read_leniently
 from engine.statechart.pattern import Pattern
 from engine.workspace.project import check_project
 
@@ -103,6 +106,12 @@ class Race(Pattern):
         assert isinstance(memory, ContestMemory)
         memory.candidates = {name: Candidate(coder=name) for name in self.racers}
         return memory
+
+    @classmethod
+    def deliverables(cls, parameters: Mapping[str, Any], memory: Mapping[str, Any]) -> Deliverables:
+        """The racers' newest versions; the result is the winner's."""
+        found = read_leniently(cls.Memory, memory)
+        return Deliverables.of(parameters, found.works(), found.winner)
 
     @property
     def racers(self) -> tuple[str, ...]:

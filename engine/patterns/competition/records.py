@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from engine.records.frozen import FrozenModel
+from engine.statechart.deliverables import AgentWork
 from engine.statechart.memory import Memory
 from engine.workspace.sandbox.junit import format_counts
 
@@ -121,6 +122,16 @@ class Candidate(Memory):
         return self.versions[-1] if self.versions else None
 
     @property
+    def work(self) -> AgentWork:
+        """Its work, as it can be merged."""
+        version = self.latest
+        if version is None:
+            return AgentWork(summary=self.said)
+        return AgentWork(
+            snapshot=version.snapshot, summary=version.said, tests=version.evidence.required.line
+        )
+
+    @property
     def in_play(self) -> bool:
         """Whether it may still be chosen."""
         return self.status == 'ready' and bool(self.versions)
@@ -155,6 +166,10 @@ class ContestMemory(Memory):
     candidates: dict[str, Candidate] = Field(default_factory=dict)
     caveat: str = ''
     """How the result falls short, or why there is none."""
+
+    def works(self) -> dict[str, AgentWork]:
+        """The work of each candidate, as it can be merged."""
+        return {name: candidate.work for name, candidate in self.candidates.items()}
 
     def in_play(self) -> tuple[str, ...]:
         """The candidates that may still be chosen."""

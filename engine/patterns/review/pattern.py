@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -31,7 +32,9 @@ from engine.patterns.review.parameters import INPUTS, ReviewParameters
 from engine.patterns.review.prompts import demands
 from engine.records import Event
 from engine.runtime.activity import Activity
+from engine.statechart.deliverables import Deliverables
 from engine.statechart.edges import edge
+from engine.statechart.lenient_reading import read_leniently
 from engine.statechart.pattern import Pattern
 
 PHASES = (
@@ -149,6 +152,14 @@ class ParallelReview(Pattern):
             'candidates': {name: kept for name, kept in versions.items() if kept},
             'command': self.parameters.command,
         }
+
+    @classmethod
+    def deliverables(cls, parameters: Mapping[str, Any], memory: Mapping[str, Any]) -> Deliverables:
+        """The coders' newest versions; the result is the one picked last."""
+        found = read_leniently(cls.Memory, memory)
+        return Deliverables.of(
+            parameters, found.works(), found.choices[-1].candidate if found.choices else ''
+        )
 
     @property
     def coders(self) -> tuple[str, ...]:

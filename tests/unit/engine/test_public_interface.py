@@ -48,7 +48,7 @@ PUBLIC = {
         'ACTOR CONDITION_NAMES ConditionResult Feed GuardExplanation GuardExplanations Item KeptTimer '
         'LiveRuns Run acting_as new_run_id parse_condition region_of'
     ),
-    'engine.statechart': ('edge_label mermaid'),
+    'engine.statechart': ('AgentWork Deliverables edge_label mermaid read_leniently'),
     'engine.tools': (
         'Question RemoteTool ServerHealth Tool ToolOutput ToolRegistry answer_model bullet '
         'missing_requirement'

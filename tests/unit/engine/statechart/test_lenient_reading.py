@@ -1,0 +1,50 @@
+"""Records in the memory of runs that another version wrote are read, whatever is missing or malformed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from engine.records.frozen import FrozenModel
+from engine.statechart import read_leniently
+
+
+class Part(FrozenModel):
+    name: str
+    kind: Literal['big', 'small']
+    size: float = 1.5
+
+
+class Whole(BaseModel):
+    title: str
+    count: int = 7
+    whole: bool = True
+    parts: tuple[Part, ...] = ()
+    best: Part | None = None
+    notes: dict[str, list[Annotated[str, Field(max_length=3)]]] = Field(default_factory=dict)
+
+
+def test_a_valid_record_is_read_as_usual() -> None:
+    values = {'title': 'a', 'parts': [{'name': 'b', 'kind': 'big'}], 'best': {'name': 'c', 'kind': 'small'}}
+    assert read_leniently(Whole, values) == Whole.model_validate(values)
+
+
+def test_missing_unknown_and_malformed_fields_do_not_matter() -> None:
+    old = {
+        'gone': 1, 'count': 'many', 'whole': None, 'best': 'b', 'notes': {'a': ['long text', 3], 'b': 4},
+        'parts': [{'name': 'b', 'kind': 'huge', 'size': 'x', 'gone': 2}, 5],
+    }  # fmt: skip
+    found = read_leniently(Whole, old)
+    assert (found.title, found.count, found.whole, found.best) == ('', 0, True, None)
+    assert found.notes == {'a': ['long text', '3'], 'b': []}
+    assert [(part.name, part.kind, part.size) for part in found.parts] == [('b', 'huge', 0), ('', '', 1.5)]
+
+
+@pytest.mark.parametrize('value', [None, 3, 'x', [], {}, [1], {'a': 1}])
+def test_anything_can_be_read(value: Any) -> None:
+    assert read_leniently(Whole, value).count == 7
+    assert all(part.size == 1.5 for part in read_leniently(list[Part], value))
+    assert read_leniently(list[dict[str, Any]], value) == ([{}] if value == [1] else [])
+    assert all(part.name == '' for part in read_leniently(dict[str, Part], value).values())

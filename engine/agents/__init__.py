@@ -3,7 +3,7 @@
 from engine.agents.criteria import Check, Criteria, Evidence
 from engine.agents.directory import AgentInfo, agents_of
 from engine.agents.spec import RoleAssignment
-from engine.agents.tool_trial import Scratch, ToolTrial
+from engine.agents.tool_trial import ToolPlayground, ToolTrial
 
 __all__ = [
     'AgentInfo',
@@ -11,7 +11,7 @@ __all__ = [
     'Criteria',
     'Evidence',
     'RoleAssignment',
-    'Scratch',
+    'ToolPlayground',
     'ToolTrial',
     'agents_of',
 ]

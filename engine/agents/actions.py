@@ -30,8 +30,8 @@ def record_reply(scope: CallbackContext, event: Event) -> None:
         agent.session = dict(event.data['session'])
     if 'plan' in event.data:
         agent.plan = tuple(PlanEntry.model_validate(item) for item in event.data['plan'])
-    if made := event.data.get('artifacts'):
-        _update_artifacts(agent, made)
+    if artifacts := event.data.get('artifacts'):
+        _update_artifacts(agent, artifacts)
     _count(agent, event)
 
 
@@ -57,19 +57,19 @@ def count_batch(agent: AgentState, event: Event) -> None:
     """Record the notes, artifacts and usage of a batch of tools."""
     if event.data['store'] != agent.store:
         agent.store = dict(event.data['store'])
-    if made := event.data.get('artifacts'):
-        _update_artifacts(agent, made)
+    if artifacts := event.data.get('artifacts'):
+        _update_artifacts(agent, artifacts)
     if usage := event.data.get('usage'):
         agent.input_tokens += int(usage.get('input', 0))
         agent.output_tokens += int(usage.get('output', 0))
     _count(agent, event)
 
 
-def _update_artifacts(agent: AgentState, made: Mapping[str, Any]) -> None:
-    for name in [name for name, item in made.items() if item is None and name in agent.artifacts]:
+def _update_artifacts(agent: AgentState, artifacts: Mapping[str, Any]) -> None:
+    for name in [name for name, item in artifacts.items() if item is None and name in agent.artifacts]:
         del agent.artifacts[name]
     completion.store_artifacts(
-        agent, {name: Artifact.model_validate(item) for name, item in made.items() if item}
+        agent, {name: Artifact.model_validate(item) for name, item in artifacts.items() if item}
     )
 
 

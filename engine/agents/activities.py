@@ -97,22 +97,22 @@ async def load_images(messages: Sequence[Message], workspace: Workspace) -> dict
     """Return the newest images in base64, by digest; those no longer stored are left out."""
     # Only tool results hold images, and each call scans the whole conversation.
     results = (message for message in messages if message.role == 'tool')
-    shown = [part.digest for message in results for part in message.parts if isinstance(part, Image)]
-    found: dict[str, str] = {}
-    for digest in list(dict.fromkeys(reversed(shown)))[:MAX_IMAGES]:
+    digests = [part.digest for message in results for part in message.parts if isinstance(part, Image)]
+    images: dict[str, str] = {}
+    for digest in list(dict.fromkeys(reversed(digests)))[:MAX_IMAGES]:
         try:
-            found[digest] = base64.b64encode(await workspace.load(digest)).decode()
+            images[digest] = base64.b64encode(await workspace.load(digest)).decode()
         except FilesUnavailable:
             raise  # It is stored, and will be available again.
         except WorkspaceError:
             continue
-    return found
+    return images
 
 
 def _text_problem(spec: AgentSpec, agent: AgentState, reply: ModelReply) -> str:
     """Return the problem with a text answer, or ''.
 
-    After tool results, a model may have nothing to add. A second empty answer is for the pattern to judge.
+    After tool results, a model may have nothing to add. The pattern decides about a second empty answer.
     """
     if spec.output:
         return ''  # Parsing its JSON finds the problem.
@@ -146,10 +146,10 @@ async def _run_tools(
 ) -> dict[str, Any] | PendingQuestion:
     agent = scope.state.agents[scope.path]
     began = activity.services.clock.now()
-    every = next(message.calls for message in reversed(agent.messages) if message.calls)
+    all_calls = next(message.calls for message in reversed(agent.messages) if message.calls)
     batch = agent.batch or OpenBatch()
-    known = {result.id: result for result in batch.results}
-    calls = [call for call in every if call.id not in known]
+    ended_results = {result.id: result for result in batch.results}
+    calls = [call for call in all_calls if call.id not in ended_results]
     store = dict(agent.store)
     tools = await _tools(spec, scope, activity)
     folder = spec.folder or scope.path
@@ -157,7 +157,7 @@ async def _run_tools(
     services = activity.services
     consumed = {name for call in calls if call.name in tools for name in tools[call.name].consumes}
     artifact_store = await load_artifacts(agent.artifacts, consumed, workspace)
-    asking = ToolModelClient(activity=activity, scope=scope, role=agent.role, task=scope.pattern.task)
+    model_client = ToolModelClient(activity=activity, scope=scope, role=agent.role, task=scope.pattern.task)
     facts = to_jsonable(dict(scope.pattern.facts(scope.state.memory)))
     images: list[Image] = []
     contexts = [
@@ -174,7 +174,7 @@ async def _run_tools(
             facts=facts,
             questions=[question for question in batch.questions if question.call == call.id],
         )
-        for call, ask in zip(calls, asking.of(agent, calls), strict=True)
+        for call, ask in zip(calls, model_client.ask_functions(agent, calls), strict=True)
     ]
     question: Question | None = None
     try:
@@ -189,13 +189,13 @@ async def _run_tools(
             if results:
                 text = f'{results[-1].text}\n{FOLDER_NOT_SAVED % error}'
                 results[-1] = replace(results[-1], text=text, ok=False)
-    result: dict[str, Any] = {'store': store, **asking.data}
+    result: dict[str, Any] = {'store': store, **model_client.data}
     if question:
         result |= {'finished': to_jsonable_python(results), 'question': question.model_dump(mode='json')}
     else:
-        known |= {ended.id: ended for ended in results} if known else {}
-        whole = [known[call.id] for call in every] if known else results
-        result['results'] = to_jsonable_python(whole)
+        ended_results |= {item.id: item for item in results} if ended_results else {}
+        all_results = [ended_results[call.id] for call in all_calls] if ended_results else results
+        result['results'] = to_jsonable_python(all_results)
         images = [*batch.images, *images]
     if images:
         result['images'] = to_jsonable_python(images)
@@ -210,8 +210,8 @@ async def _run_tools(
 
 def _find_external_agent(name: str, activity: Activity) -> AgentModel | None:
     """Return the external agent with that name; None if it is a model's."""
-    found: object = activity.services.models.get(name) if name.startswith(AGENT_PREFIX) else None
-    return found if isinstance(found, AgentModel) else None
+    model: object = activity.services.models.get(name) if name.startswith(AGENT_PREFIX) else None
+    return model if isinstance(model, AgentModel) else None
 
 
 async def find_calls_to_approve(
@@ -225,11 +225,11 @@ async def _tools(spec: AgentSpec, scope: CallbackContext, activity: Activity) ->
     """Return the agent's tools that are available; the run's memory may disable some of these."""
     name = scope.state.agents[scope.path].role
     role = spec.role_named(name)
-    own = [tool for tool in spec.tools if role is None or tool in role.tools]
-    own = activity.run.options.get('tools', {}).get(name, own)
-    known = ToolRegistry((await activity.services.toolset(own)).values())
-    found = await known.available(activity.services.sandbox)
-    return found.without(getattr(scope.state.memory, 'off', {}))
+    names = [tool for tool in spec.tools if role is None or tool in role.tools]
+    names = activity.run.options.get('tools', {}).get(name, names)
+    registry = ToolRegistry((await activity.services.toolset(names)).values())
+    available_tools = await registry.available(activity.services.sandbox)
+    return available_tools.without(getattr(scope.state.memory, 'off', {}))
 
 
 def _find_calls_to_approve(tools: ToolRegistry, message: Message, run: RunInfo) -> list[str]:

@@ -71,11 +71,11 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     if bool(several) != bool(cast):
         raise TypeError(f'agent {name!r}: several roles need a cast, and a cast needs several roles')
     who = role if isinstance(role, Role) else _plain(role if isinstance(role, str) and role else name)
-    own = tuple(dict.fromkeys(tool for one in several or (who,) for tool in one.tools))
+    role_tools = tuple(dict.fromkeys(tool for item in several or (who,) for tool in item.tools))
     spec = AgentSpec(
         role=who.name,
         instructions=who.instructions,
-        tools=own if tools is None else tools,
+        tools=role_tools if tools is None else tools,
         output=output,
         prompt=prompt or f'prompt_{name}',
         turns=until.turns if until else turns,
@@ -84,17 +84,17 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         roles=several,
         cast=cast,
     )
-    reply = [record_reply, partial(completion.store_final_text, spec)] if until else [record_reply]
-    answered = [*reply, then] if then else reply
-    asked = [record_reply, partial(completion.store_text_with_calls, spec)] if until else record_reply
-    given_up = partial(completion.give_up, spec) if until else give_up
-    results = [partial(completion.record_criteria, spec)] if until else []
-    spent = partial(out_of_turns, spec)
+    on_reply = [record_reply, partial(completion.store_final_text, spec)] if until else [record_reply]
+    on_answer = [*on_reply, then] if then else on_reply
+    on_calls = [record_reply, partial(completion.store_text_with_calls, spec)] if until else record_reply
+    on_give_up = partial(completion.give_up, spec) if until else give_up
+    on_results = [partial(completion.record_criteria, spec)] if until else []
+    no_turns_left = partial(out_of_turns, spec)
     complete = completion.criteria_guards(spec) if until else None
     unfinished = [
-        edge('done', 'thinking', 'thinking', partial(completion.may_remind, spec), [calls_tools, spent],
-             after=[*reply, partial(completion.remind, spec)]),
-        edge('done', 'thinking', 'failed', unless=calls_tools, after=[*reply, given_up]),
+        edge('done', 'thinking', 'thinking', partial(completion.may_remind, spec),
+             [calls_tools, no_turns_left], after=[*on_reply, partial(completion.remind, spec)]),
+        edge('done', 'thinking', 'failed', unless=calls_tools, after=[*on_reply, on_give_up]),
     ] if until else []  # fmt: skip
     return {
         'name': name,
@@ -110,14 +110,14 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
             *FINAL_STATES,
         ],
         'transitions': [
-            edge('done', 'thinking', 'done', complete, [calls_tools, is_unfit], after=answered),
+            edge('done', 'thinking', 'done', complete, [calls_tools, is_unfit], after=on_answer),
             edge('done', 'thinking', 'thinking', [is_unfit, may_repair], after=[record_reply, ask_again]),
             edge('done', 'thinking', 'failed', is_unfit, after=[record_reply, give_up]),
             *unfinished,
-            edge('done', 'thinking', 'failed', spent, after=[*reply, given_up]),
-            edge('done', 'thinking', 'approving', needs_approval, after=asked),
-            edge('done', 'thinking', 'using_tools', after=asked),
-            edge('done', 'using_tools', 'thinking', after=[record_results, *results]),
+            edge('done', 'thinking', 'failed', no_turns_left, after=[*on_reply, on_give_up]),
+            edge('done', 'thinking', 'approving', needs_approval, after=on_calls),
+            edge('done', 'thinking', 'using_tools', after=on_calls),
+            edge('done', 'using_tools', 'thinking', after=[record_results, *on_results]),
             edge('asked', 'using_tools', 'asking', after=store_question),
             edge(ANSWER, 'asking', 'using_tools', after=store_answer),
             edge('approve', 'approving', 'using_tools', names_calls, after=apply_permission),
@@ -161,8 +161,8 @@ def names_calls(scope: CallbackContext, event: Event) -> bool:
     edited = event.data.get('arguments') or {}
     if edited and _agent(scope).model.startswith(AGENT_PREFIX):
         return False  # The call of an external agent can only be allowed or denied as it is.
-    known = {call.id for call in _agent(scope).messages[-1].calls}
-    return isinstance(edited, Mapping) and known.issuperset(edited)
+    call_ids = {call.id for call in _agent(scope).messages[-1].calls}
+    return isinstance(edited, Mapping) and call_ids.issuperset(edited)
 
 
 def apply_permission(scope: CallbackContext, event: Event) -> None:
@@ -208,8 +208,8 @@ def ask_again(scope: CallbackContext, event: Event) -> None:
     """Ask for another answer, with the problem of this one."""
     agent = _agent(scope)
     agent.repairs += 1
-    wanted = event.data.get('again', 'Answer again, as JSON that fits.')
-    agent.messages.append(Message.of('user', f'Your answer does not fit: {event.data["unfit"]}\n{wanted}'))
+    request = event.data.get('again', 'Answer again, as JSON that fits.')
+    agent.messages.append(Message.of('user', f'Your answer does not fit: {event.data["unfit"]}\n{request}'))
     scope.state.deliver_notices(scope.path)
 
 

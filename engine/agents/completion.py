@@ -33,9 +33,9 @@ def may_remind(spec: AgentSpec, scope: CallbackContext, event: Event) -> bool:
 def store_final_text(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     """Store the agent's text as the artifact made from its final text."""
     agent = scope.state.agents[scope.path]
-    found = _text_artifact(spec, scope, event)
-    if found is not None:
-        store_artifacts(agent, found)
+    artifact = _text_artifact(spec, scope, event)
+    if artifact is not None:
+        store_artifacts(agent, artifact)
     record_criteria(spec, scope, event)
 
 
@@ -49,11 +49,13 @@ def record_criteria(spec: AgentSpec, scope: CallbackContext, event: Event) -> No
     """Record which criteria are met."""
     assert spec.until is not None
     agent = scope.state.agents[scope.path]
-    judged = _evaluate_criteria(spec, scope, event)
-    left = max(0, spec.turns - agent.turns)
-    turns = Criterion(name='turns_left', holds=left > 0, missing='' if left else 'it has had all its turns')
-    if (*judged, turns) != agent.criteria:
-        agent.criteria = (*judged, turns)
+    criteria = _evaluate_criteria(spec, scope, event)
+    turns_left = max(0, spec.turns - agent.turns)
+    has_turns = Criterion(
+        name='turns_left', holds=turns_left > 0, missing='' if turns_left else 'it has had all its turns'
+    )
+    if (*criteria, has_turns) != agent.criteria:
+        agent.criteria = (*criteria, has_turns)
 
 
 def remind(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
@@ -81,19 +83,19 @@ def list_missing(agent: AgentState) -> list[str]:
     return [item.missing for item in agent.criteria if not item.holds and item.name != 'turns_left']
 
 
-def store_artifacts(agent: AgentState, found: Mapping[str, Artifact]) -> None:
+def store_artifacts(agent: AgentState, artifacts: Mapping[str, Artifact]) -> None:
     """Store artifacts in an agent's state."""
-    if found and not agent.artifacts:  # The journal omits this field in states without artifacts.
-        agent.artifacts = dict(found)
+    if artifacts and not agent.artifacts:  # The journal omits this field in states without artifacts.
+        agent.artifacts = dict(artifacts)
         return
-    for name, item in found.items():
+    for name, item in artifacts.items():
         agent.artifacts[name] = item
 
 
 def _guard(spec: AgentSpec, check: Check) -> Callable[[CallbackContext, Event], bool]:
     def passes(scope: CallbackContext, event: Event) -> bool:
-        judged = _evaluate_criteria(spec, scope, event)
-        return any(item.name == check.name and (item.holds or not item.missing) for item in judged)
+        criteria = _evaluate_criteria(spec, scope, event)
+        return any(item.name == check.name and (item.holds or not item.missing) for item in criteria)
 
     passes.__name__ = check.name
     passes.__doc__ = f'The criterion “{check.name.replace("_", " ")}” is met, or is not needed.'
@@ -103,17 +105,17 @@ def _guard(spec: AgentSpec, check: Check) -> Callable[[CallbackContext, Event], 
 def _evaluate_criteria(spec: AgentSpec, scope: CallbackContext, event: Event) -> tuple[Criterion, ...]:
     """Return for each criterion whether it is met, and what is missing: nothing if it is not needed."""
     assert spec.until is not None
-    seen = _evidence(spec, scope, event)
-    held = {check.name: bool(check.holds(seen)) for check in spec.until.all}
+    evidence = _evidence(spec, scope, event)
+    results = {check.name: bool(check.holds(evidence)) for check in spec.until.all}
     signal = spec.until.signal_name
-    others = [holds for name, holds in held.items() if name != signal]
-    either = _rule(spec, scope) == 'either'
-    enough = either and ((bool(signal) and held[signal]) or (bool(others) and all(others)))
+    others = [holds for name, holds in results.items() if name != signal]
+    is_either = _rule(spec, scope) == 'either'
+    enough = is_either and ((bool(signal) and results[signal]) or (bool(others) and all(others)))
     return tuple(
         Criterion(
             name=check.name,
-            holds=held[check.name],
-            missing='' if held[check.name] or enough else check.missing,
+            holds=results[check.name],
+            missing='' if results[check.name] or enough else check.missing,
         )
         for check in spec.until.all
     )
@@ -128,8 +130,8 @@ def _rule(spec: AgentSpec, scope: CallbackContext) -> str:
 def _stores_text_with_calls(spec: AgentSpec, scope: CallbackContext) -> bool:
     """Whether text alongside tool calls counts as content: if it is required, and not just a summary."""
     until = spec.until
-    wanted = until is not None and until.words in until.artifacts
-    return wanted and getattr(scope.state.memory, 'revision', 2) > 1
+    is_required = until is not None and until.words in until.artifacts
+    return is_required and getattr(scope.state.memory, 'revision', 2) > 1
 
 
 def _evidence(spec: AgentSpec, scope: CallbackContext, event: Event) -> Evidence:
@@ -137,14 +139,16 @@ def _evidence(spec: AgentSpec, scope: CallbackContext, event: Event) -> Evidence
     reply = event.data.get('message') or {'parts': ()}
     text = ''.join(part['text'] for part in reply['parts'] if part['kind'] == 'text')
     agent = scope.state.agents[scope.path]
-    artifacts = {name: found.value for name, found in agent.artifacts.items()}
+    artifacts = {name: artifact.value for name, artifact in agent.artifacts.items()}
     if 'message' in event.data:  # Artifacts that prove an external agent's work.
-        for name, found in (event.data.get('artifacts') or {}).items():
+        for name, artifact in (event.data.get('artifacts') or {}).items():
             artifacts.pop(name, None)
-            if found is not None:
-                artifacts[name] = found['value']
+            if artifact is not None:
+                artifacts[name] = artifact['value']
     words = _text_artifact(spec, scope, event) or {}
-    return Evidence(artifacts=artifacts | {name: found.value for name, found in words.items()}, text=text)
+    return Evidence(
+        artifacts=artifacts | {name: artifact.value for name, artifact in words.items()}, text=text
+    )
 
 
 def _text_artifact(spec: AgentSpec, scope: CallbackContext, event: Event) -> dict[str, Artifact] | None:
@@ -156,10 +160,10 @@ def _text_artifact(spec: AgentSpec, scope: CallbackContext, event: Event) -> dic
     if calls and not _stores_text_with_calls(spec, scope):
         return None
     value: Any = event.data.get('output')
-    known = scope.state.agents[scope.path].artifacts.get(until.words)
+    previous = scope.state.agents[scope.path].artifacts.get(until.words)
     if value is None:
         value = strip_signal(until.signal, str(event.data.get('text', '')))
         # A closing remark is not a new version of a page written earlier.
-        if not value or (known and (known.by or len(value) < known.size / 2)):
+        if not value or (previous and (previous.by or len(value) < previous.size / 2)):
             return None
     return {until.words: Artifact(value=value, size=len(as_text(value)))}

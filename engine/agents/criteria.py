@@ -69,7 +69,7 @@ class Criteria:
         signal = Check(
             name=self.signal_name,
             missing=f'a last line that is {self.signal} and nothing else',
-            holds=lambda seen: has_signal(self.signal, seen.text),
+            holds=lambda evidence: has_signal(self.signal, evidence.text),
         )
         return (*exist, *self.checks, *([signal] if self.signal else []))
 
@@ -86,22 +86,22 @@ def strip_signal(signal: str, text: str) -> str:
     return '\n'.join(line for line, fenced in _lines(text) if fenced or not _is_signal(signal, line)).strip()
 
 
-def _has(name: str, seen: Evidence) -> bool:
-    return name in seen.artifacts
+def _has(name: str, evidence: Evidence) -> bool:
+    return name in evidence.artifacts
 
 
 def _lines(text: str) -> list[tuple[str, bool]]:
     """Return the lines, each with whether it belongs to a code block."""
-    found: list[tuple[str, bool]] = []
+    lines: list[tuple[str, bool]] = []
     open_with = ''
     for line in text.split('\n'):
         fence = FENCE.match(line)
-        found.append((line, bool(open_with or fence)))
+        lines.append((line, bool(open_with or fence)))
         if fence and not open_with:
             open_with = fence[1]
         elif fence and fence[1] == open_with:
             open_with = ''
-    return found
+    return lines
 
 
 def _is_signal(signal: str, line: str) -> bool:

@@ -65,7 +65,7 @@ async def follow_agent(
     """
     agent, began = scope.state.agents[scope.path], activity.services.clock.now()
     await _refuse_replay(activity, played)
-    asked = 0
+    prompt_length = 0
     try:
         session, resumed = await _session(spec, scope, activity, played)
         if session.is_in_turn:
@@ -76,7 +76,7 @@ async def follow_agent(
                 if resumed is False
                 else _next_prompt(spec, agent, session, resumed)
             )
-            asked = len(text)
+            prompt_length = len(text)
             session.prompt(text)
             if activity.attempt > 1 or agent.messages[-1].role == 'tool':
                 session.usage.restart()
@@ -86,7 +86,7 @@ async def follow_agent(
         activity.stream('', 'reset')
         ended = activity.services.sessions.end(activity.run.id, scope.path)
         if isinstance(error, ModelError):
-            error.spent = _estimate_lost(played, asked) if asked else {}
+            error.spent = _estimate_lost(played, prompt_length) if prompt_length else {}
         if ended:
             await asyncio.shield(ended)
         raise
@@ -96,7 +96,7 @@ async def follow_agent(
         'text': message.text,
         'external': True,
         'session': {'run': activity.run.id, 'id': session.id, 'loads': session.can_resume},
-        **_usage(reply, message, asked, played, session),
+        **_usage(reply, message, prompt_length, played, session),
         'approval': sorted({part.kind for part in reply.parts if isinstance(part, Call) and part.is_waiting}),
     }
     if reply.plan is not None:
@@ -143,7 +143,7 @@ async def await_results(
                 await asyncio.shield(ended)
             # The next turn resumes the session or begins a new one.
             results = [(f'{CUT_OFF}{error}', False) for _ in calls]
-    kept = [
+    tool_results = [
         ToolResult(id=call.id, name=call.name, text=await truncate(text, MAX_TEXT, workspace), ok=ok)
         for call, (text, ok) in zip(calls, results, strict=True)
     ]
@@ -151,8 +151,10 @@ async def await_results(
     try:
         result['snapshots'] = {spec.folder or scope.path: await workspace.snapshot()}
     except WorkspaceOverLimit as error:
-        kept[-1] = replace(kept[-1], text=f'{kept[-1].text}\nIts folder could not be saved: {error}')
-    result['results'] = to_jsonable_python(kept)
+        tool_results[-1] = replace(
+            tool_results[-1], text=f'{tool_results[-1].text}\nIts folder could not be saved: {error}'
+        )
+    result['results'] = to_jsonable_python(tool_results)
     if spec.until:
         result['seconds'] = round(activity.services.clock.now() - began, 3)
     return result
@@ -243,16 +245,16 @@ def _first_prompt(spec: AgentSpec, agent: AgentState, session: AgentSession) -> 
 def _next_prompt(spec: AgentSpec, agent: AgentState, session: AgentSession, resumed: bool | None) -> str:
     """Return the prompt that continues a session: the messages the agent has not seen yet."""
     if resumed is None:
-        fresh = [
+        unseen = [
             message.text for message in agent.messages[session.sent_messages :] if message.role == 'user'
         ]
     else:
-        fresh = []
+        unseen = []
         for message in reversed(agent.messages):
             if message.role != 'user':
                 break
-            fresh.insert(0, message.text)
-    return '\n\n'.join([*(fresh or [CONTINUE]), *_form_instruction(spec)])
+            unseen.insert(0, message.text)
+    return '\n\n'.join([*(unseen or [CONTINUE]), *_form_instruction(spec)])
 
 
 def _form_instruction(spec: AgentSpec) -> list[str]:
@@ -293,10 +295,12 @@ def _message(reply: Reply, activity: Activity, session: AgentSession) -> Message
 
 
 def _usage(
-    reply: Reply, message: Message, asked: int, played: AgentModel, session: AgentSession
+    reply: Reply, message: Message, prompt_length: int, played: AgentModel, session: AgentSession
 ) -> dict[str, Any]:
     """Return usage as journaled: reported by the agent at the end of a turn, otherwise estimated."""
-    used, settles = session.usage.count(asked, message_length(message), reply.usage, ended=reply.ended)
+    used, settles = session.usage.count(
+        prompt_length, message_length(message), reply.usage, ended=reply.ended
+    )
     data: dict[str, Any] = {
         'model': f'{AGENT_PREFIX}{played.agent.name}',
         'source': 'simulated' if played.simulated else 'live',
@@ -306,15 +310,15 @@ def _usage(
         unknown = reply.ended and reply.dollars is None
         used = replace(used, unpriced=1) if unknown else replace(used, dollars=reply.dollars or 0.0)
         data['cost'] = used.cost
-        more = {'settles': True} if settles else {}
-        return {**data, 'usage': {**usage_to_dict(used), 'dollars': used.dollars, **more}}
+        settles_field = {'settles': True} if settles else {}
+        return {**data, 'usage': {**usage_to_dict(used), 'dollars': used.dollars, **settles_field}}
     return {**data, 'usage': usage_to_dict(used)}
 
 
-def _estimate_lost(played: AgentModel, asked: int) -> dict[str, Usage]:
+def _estimate_lost(played: AgentModel, prompt_length: int) -> dict[str, Usage]:
     """Return the minimum usage of a turn that broke off."""
     model, unpriced = f'{AGENT_PREFIX}{played.agent.name}', int(not played.simulated)
-    return {model: replace(estimate(asked, 0, calls=1), unpriced=unpriced)}
+    return {model: replace(estimate(prompt_length, 0, calls=1), unpriced=unpriced)}
 
 
 async def _finish_turn(

@@ -46,7 +46,7 @@ async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, acti
         ModelError: every model failed, or one failed in a way that should be retried.
     """
     failed: list[dict[str, Any]] = []
-    spent: dict[str, Usage] = {}
+    usage_by_model: dict[str, Usage] = {}
     recorded = await activity.recorded_call()
     for name, after in zip(names, (*names[1:], None), strict=True):
         model = (recorded and recorded.model(name)) or activity.services.model(name)
@@ -59,20 +59,22 @@ async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, acti
                 model, replace(request, model=name, carrier=recorded), accumulator, activity
             )
         except ModelError as error:
-            spent[name] = spent.get(name, Usage()) + _usage_of(model, request, accumulator, error)
+            usage_by_model[name] = usage_by_model.get(name, Usage()) + _usage_of(
+                model, request, accumulator, error
+            )
             if after is None or (activity.repeats(error) and not _is_down(model)):
-                error.spent = spent
+                error.spent = usage_by_model
                 raise
             if error.kind in UNREACHABLE and (mark_down := getattr(model, 'mark_down', None)):
                 mark_down()
             failed.append({'model': name, 'error': describe_error(error), 'kind': error.kind})
             continue
         used = _usage_of(model, request, accumulator)
-        spent[name] = spent.get(name, Usage()) + used
+        usage_by_model[name] = usage_by_model.get(name, Usage()) + used
         data = _reply_data(model, name, accumulator, used)
-        data['usage'] = usage_to_dict(reduce(add, spent.values()))
+        data['usage'] = usage_to_dict(reduce(add, usage_by_model.values()))
         if failed:
-            data |= {'failed': failed, 'spent': by_model(spent)}
+            data |= {'failed': failed, 'spent': by_model(usage_by_model)}
         return ModelReply(message=message, data=data)
     raise AssertionError('there is always a model')
 
@@ -90,7 +92,7 @@ async def _stream(
     model: Model, request: ModelRequest, accumulator: MessageAccumulator, activity: Activity
 ) -> Message:
     """Call one model and stream its text; if it fails, retract what was shown."""
-    shown, call = False, -1
+    has_shown_text, call = False, -1
     stream = model.stream(request)
     try:
         async for event in stream:
@@ -106,14 +108,14 @@ async def _stream(
             elif isinstance(event, ArgumentPiece) and event.index == call:
                 activity.stream(event.text, 'arguments')
             elif isinstance(event, TextPiece | ReasoningPiece):
-                shown = True
+                has_shown_text = True
                 activity.stream(event.text, 'text' if isinstance(event, TextPiece) else 'reasoning')
         return accumulator.message(f'call-{activity.since}')
     except BaseException as error:
         activity.stream('', 'reset')
         if isinstance(error, ModelError):
             error.usage = error.usage or accumulator.usage
-            error.shown = shown
+            error.shown = has_shown_text
         raise
     finally:
         if close := getattr(stream, 'aclose', None):

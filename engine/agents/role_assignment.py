@@ -27,18 +27,18 @@ def begin_visit(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
 
 def _visit(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     task = Message.of('user', _evaluate(spec.prompt, 'prompt', str, scope, event))
-    known = scope.state.agents.get(scope.path)
-    if known is not None:
-        if known.messages[-1].calls:
+    state = scope.state.agents.get(scope.path)
+    if state is not None:
+        if state.messages[-1].calls:
             # It was stopped before they ran, but providers expect a result for each call.
-            known.messages.append(cancelled_results(known, 'This was not run: the work was stopped.'))
-        known.messages.append(task)
-        known.visits += 1
-        known.turns = known.repairs = 0
-        if known.reminders:
-            known.reminders = 0
-        if known.problem:
-            known.problem = ''
+            state.messages.append(cancelled_results(state, 'This was not run: the work was stopped.'))
+        state.messages.append(task)
+        state.visits += 1
+        state.turns = state.repairs = 0
+        if state.reminders:
+            state.reminders = 0
+        if state.problem:
+            state.problem = ''
         return
     instructions = scope.pattern.instructed.get(spec.role, spec.instructions)
     scope.state.agents[scope.path] = AgentState(
@@ -56,21 +56,21 @@ def cancelled_results(agent: AgentState, text: str) -> Message:
 
 
 def _assign_role(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
-    part = _evaluate(spec.cast, 'cast', RoleAssignment, scope, event)
-    role = spec.role_named(part.role)
+    assignment = _evaluate(spec.cast, 'cast', RoleAssignment, scope, event)
+    role = spec.role_named(assignment.role)
     if role is None:
         known_roles = ', '.join(role.name for role in spec.roles)
-        problem = f'there is no role {part.role!r} to play; available: {known_roles}'
+        problem = f'there is no role {assignment.role!r} to play; available: {known_roles}'
         raise PatternError(scope.pattern.name, problem, where=f'state {scope.path!r}')
-    before = scope.state.agents.get(scope.path)
+    previous = scope.state.agents.get(scope.path)
     task = Message.of('user', _evaluate(spec.prompt, 'prompt', str, scope, event))
     instructions = scope.pattern.instructed.get(role.name, role.instructions)
     scope.state.agents[scope.path] = AgentState(
         role=role.name,
         instructions=instructions,
         messages=_first_messages(instructions, task),
-        visits=part.visit,
-        allowed=before.allowed if before else (),
+        visits=assignment.visit,
+        allowed=previous.allowed if previous else (),
     )
 
 
@@ -79,21 +79,21 @@ def _first_messages(instructions: str, task: Message) -> list[Message]:
 
 
 def _evaluate(
-    asked: str | Callable[..., T], what: str, kind: type[T], scope: CallbackContext, event: Event
+    callback: str | Callable[..., T], what: str, kind: type[T], scope: CallbackContext, event: Event
 ) -> T:
     """Call a method of the pattern, or a function, with memory and, if it requires it, the event."""
     pattern, memory = scope.pattern, scope.state.memory
-    name = asked if isinstance(asked, str) else f'{what} of {scope.path}'
+    name = callback if isinstance(callback, str) else f'{what} of {scope.path}'
     where = f'state {scope.path!r}'
     try:
         with scope.state.reading():
-            function = getattr(pattern, asked) if isinstance(asked, str) else asked
+            function = getattr(pattern, callback) if isinstance(callback, str) else callback
             answer = function(memory) if accepts_arguments(function, 1) else function(memory, event)
     except Exception as error:
         problem = f'{name!r} raised {type(error).__name__}: {error}'
         raise PatternError(pattern.name, problem, where=where) from error
     if not isinstance(answer, kind):
-        needed = 'a text' if kind is str else f'a {kind.__name__}'
+        needed = 'a string' if kind is str else f'a {kind.__name__}'
         problem = f'{name!r} must return {needed}, not {type(answer).__name__}'
         raise PatternError(pattern.name, problem, where=where)
     return answer

@@ -27,11 +27,11 @@ def parse_structured(record: type[BaseModel], text: str) -> dict[str, Any]:
 
 def parse_answer(record: type[BaseModel], text: str, *, was_repaired: bool) -> dict[str, Any]:
     """Parse an agent's answer; if it was asked again already, a record made `from_prose` accepts any text."""
-    found = parse_structured(record, text)
+    result = parse_structured(record, text)
     prose = getattr(record, 'from_prose', None)
-    if 'unfit' in found and prose and was_repaired and text.strip():
+    if 'unfit' in result and prose and was_repaired and text.strip():
         return {'output': prose(text.strip()).model_dump(mode='json')}
-    return found
+    return result
 
 
 def _json_in(text: str) -> Any:

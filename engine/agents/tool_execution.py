@@ -50,22 +50,22 @@ async def execute_tool_calls(
         pairs = list(group)
         for together in [[pair] for pair in pairs] if in_turn else [pairs]:
             open_questions = []
-            found = await asyncio.gather(*(run_call(call, context) for call, context in together))
-            for (call, context), one in zip(together, found, strict=True):
-                if isinstance(one, Question):
-                    open_questions.append(one)
+            outcomes = await asyncio.gather(*(run_call(call, context) for call, context in together))
+            for (call, context), outcome in zip(together, outcomes, strict=True):
+                if isinstance(outcome, Question):
+                    open_questions.append(outcome)
                     continue
-                results.append(one[0])
-                _keep(call, one[1], context)  # In the order of the calls, not of completion.
+                results.append(outcome[0])
+                _store_output(call, outcome[1], context)  # In the order of the calls, not of completion.
             if open_questions:  # The others ask again when their calls are repeated.
                 raise AnswerNeeded(open_questions[0], results)
     return results
 
 
-def _keep(call: ToolCall, made: ToolOutput, context: ToolContext) -> None:
+def _store_output(call: ToolCall, output: ToolOutput, context: ToolContext) -> None:
     """Store the artifacts and images of a call."""
-    context.artifact_store.apply(call.name, made)
-    context.images += [replace(image, call=call.id) for image in made.images]
+    context.artifact_store.apply(call.name, output)
+    context.images += [replace(image, call=call.id) for image in output.images]
 
 
 async def execute_tool_call(
@@ -76,14 +76,14 @@ async def execute_tool_call(
     Raises:
         AnswerNeeded: it cannot continue until a person has answered.
     """
-    found = tools.get(call.name)
+    tool = tools.get(call.name)
     try:
-        if found is None and call.name in (off := getattr(tools, 'off', {})):
+        if tool is None and call.name in (off := getattr(tools, 'off', {})):
             raise ToolError(f'{call.name} cannot be used here: {off[call.name]}')
-        if found is None:
+        if tool is None:
             raise ToolError(f'there is no tool {call.name!r}; available: {", ".join(tools) or "none"}')
-        made = await found.invoke(call.arguments, context)
-        return ToolResult(id=call.id, name=call.name, text=made.text, ok=made.ok), made
+        output = await tool.invoke(call.arguments, context)
+        return ToolResult(id=call.id, name=call.name, text=output.text, ok=output.ok), output
     except AnswerNeeded:
         raise
     except ToolError as error:

@@ -47,12 +47,12 @@ async def ask_with_repair(
         reply = await call(tuple(messages))
         if output is None:
             return reply.text.strip()
-        found = parse_structured(output, reply.text)
-        if 'output' in found:
-            return output.model_validate(found['output'])
-        again = f'Your answer does not fit: {found["unfit"]}\nAnswer again with JSON that fits the schema.'
-        messages += [reply, Message.of('user', again)]
-    raise ToolError(f'the model gave {tool} no valid answer: {found["unfit"]}')
+        answer = parse_structured(output, reply.text)
+        if 'output' in answer:
+            return output.model_validate(answer['output'])
+        request = f'Your answer does not fit: {answer["unfit"]}\nAnswer again with JSON that fits the schema.'
+        messages += [reply, Message.of('user', request)]
+    raise ToolError(f'the model gave {tool} no valid answer: {answer["unfit"]}')
 
 
 @dataclass(kw_only=True)
@@ -67,27 +67,30 @@ class ToolModelClient:
     scope: CallbackContext
     role: str
     task: str
-    spent: dict[str, Usage] = field(default_factory=dict)
+    usage_by_model: dict[str, Usage] = field(default_factory=dict)
     """Usage, by model."""
     source: str = ''
     """Where the latest reply came from."""
 
-    def of(self, agent: AgentState, calls: Sequence[ToolCall]) -> list[Any]:
-        """Return the function with which each of these calls asks."""
-        known = [call.name for message in agent.messages for call in message.calls]
-        before = Counter(known) - Counter(call.name for call in calls)
-        asks = []
+    def ask_functions(self, agent: AgentState, calls: Sequence[ToolCall]) -> list[Any]:
+        """Return each call's function for asking the model."""
+        called_tools = [call.name for message in agent.messages for call in message.calls]
+        earlier_calls = Counter(called_tools) - Counter(call.name for call in calls)
+        functions = []
         for call in calls:
-            asks.append(partial(self._ask, call.name, before[call.name]))
-            before[call.name] += 1
-        return asks
+            functions.append(partial(self._ask, call.name, earlier_calls[call.name]))
+            earlier_calls[call.name] += 1
+        return functions
 
     @property
     def data(self) -> dict[str, Any]:
         """The data journaled with the batch; empty if no model was asked."""
-        if not self.spent:
+        if not self.usage_by_model:
             return {}
-        totals = {'usage': usage_to_dict(reduce(add, self.spent.values())), 'spent': by_model(self.spent)}
+        totals = {
+            'usage': usage_to_dict(reduce(add, self.usage_by_model.values())),
+            'spent': by_model(self.usage_by_model),
+        }
         return {**totals, 'source': self.source} if self.source else totals
 
     async def _ask(self, tool: str, turn: int, prompt: str, *, output: type[BaseModel] | None = None) -> Any:
@@ -118,8 +121,8 @@ class ToolModelClient:
                 ),
             )
             try:
-                quiet = replace(self.activity, stream=_discard, repeats=partial(RETRY.should_retry, number))
-                reply = await call_with_fallback(names, request, quiet)
+                muted = replace(self.activity, stream=_discard, repeats=partial(RETRY.should_retry, number))
+                reply = await call_with_fallback(names, request, muted)
             except ModelError as error:
                 self._count(error.spent)
                 if not RETRY.should_retry(number, error):
@@ -132,9 +135,9 @@ class ToolModelClient:
                 return reply
         raise AssertionError('the last attempt gives an answer, or raises')
 
-    def _count(self, spent: Mapping[str, Usage]) -> None:
-        for model, usage in spent.items():
-            self.spent[model] = self.spent.get(model, Usage()) + usage
+    def _count(self, usage_by_model: Mapping[str, Usage]) -> None:
+        for model, usage in usage_by_model.items():
+            self.usage_by_model[model] = self.usage_by_model.get(model, Usage()) + usage
 
 
 def _discard(text: str, kind: DeltaKind = 'text') -> None:

@@ -1,4 +1,4 @@
-"""Scratch: lets a person try out tools in a folder outside any run."""
+"""ToolPlayground: lets a person try out tools in a folder outside any run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from engine.workspace.workspace import Entry
 from engine.workspace.workspaces import Workspaces
 
 SCRATCH_RUN = RunId('scratch')
-MATERIAL = re.compile(r'<data>\n(.*?)\n</data>', re.S)
+DATA_BLOCK = re.compile(r'<data>\n(.*?)\n</data>', re.S)
 """The subject of a question, as marked by `as_data`."""
 MAX_TASK = 2_000
 """Maximum number of characters of a question that the scripted model gets as its task."""
@@ -57,27 +57,27 @@ class _TrialModel:
         return await ask_with_repair(self.tool, prompt, output, partial(self._call, output))
 
     async def _call(self, output: type[BaseModel] | None, messages: tuple[Message, ...]) -> Message:
-        asked = messages[-1].text
-        found_data = MATERIAL.search(asked)
-        task = (found_data[1] if found_data else asked).strip()[:MAX_TASK]
+        question = messages[-1].text
+        data = DATA_BLOCK.search(question)
+        task = (data[1] if data else question).strip()[:MAX_TASK]
         request = ModelRequest(
             model=self.name,
             messages=messages,
             schema=schema_of(output) if output else None,
             hints=Hints(role=f'you.{self.tool}', task=task),
         )
-        found = MessageAccumulator()
+        accumulator = MessageAccumulator()
         try:
             async for event in self.model.stream(request):
-                found.add(event)
-            message = found.message(uuid.uuid4().hex[:12])
+                accumulator.add(event)
+            message = accumulator.message(uuid.uuid4().hex[:12])
         except ModelError as error:
             raise ToolError(f'the model failed: {error}') from error
-        self.usage += found.usage or Usage(calls=1)
+        self.usage += accumulator.usage or Usage(calls=1)
         return message
 
 
-class Scratch:
+class ToolPlayground:
     """Runs tools as an agent would: sandboxed, within limits, with one folder and one set of notes.
 
     Args:
@@ -90,7 +90,7 @@ class Scratch:
         self._store: dict[str, str] = {}
         self._artifact_store = ArtifactStore()
 
-    async def use(self, tool: str, arguments: Mapping[str, Any], *, model: str = '') -> ToolTrial:
+    async def call(self, tool: str, arguments: Mapping[str, Any], *, model: str = '') -> ToolTrial:
         """Call a tool once; errors are results too. Cancelling kills it and its children.
 
         Args:
@@ -102,7 +102,7 @@ class Scratch:
         call = ToolCall(id=uuid.uuid4().hex[:12], name=tool, arguments=json.dumps(dict(arguments)))
         workspace = self._workspaces.of(SCRATCH_RUN, 'you')
         await workspace.make()
-        asked = _TrialModel(tool=tool, model=services.model(model), name=model) if model else None
+        trial_model = _TrialModel(tool=tool, model=services.model(model), name=model) if model else None
         context = ToolContext(
             key=f'{SCRATCH_RUN}:{call.id}',
             store=self._store,
@@ -111,24 +111,24 @@ class Scratch:
             private_addresses=services.private_addresses,
             artifact_store=self._artifact_store,
             now=clock.now(),
-            model=asked,
+            model=trial_model,
         )
         started = clock.now()
-        result, made = await execute_tool_call(services.tools, call, context)
-        self._artifact_store.apply(tool, made)
+        result, output = await execute_tool_call(services.tools, call, context)
+        self._artifact_store.apply(tool, output)
         return ToolTrial(
             text=result.text,
             ok=result.ok,
             seconds=max(0.0, clock.now() - started),
-            usage=asked.usage if asked else Usage(),
+            usage=trial_model.usage if trial_model else Usage(),
         )
 
     async def files(self) -> list[Entry]:
         """Return the files in the folder. Raises `WorkspaceError`."""
         return await self._workspaces.of(SCRATCH_RUN, 'you').entries()
 
-    async def empty(self) -> None:
-        """Delete the folder, the notes and the artifacts; the next call starts afresh."""
+    async def reset(self) -> None:
+        """Delete the folder, the notes and the artifacts; the next call starts with an empty folder."""
         self._store.clear()
         self._artifact_store = ArtifactStore()
         await self._workspaces.close()

@@ -225,8 +225,8 @@ async def test_a_viewer_may_not_try_tools(backend: Backend, access: Access) -> N
         try:
             if role is Role.VIEWER:
                 with pytest.raises(NotAllowed):
-                    backend.scratch('')
+                    backend.playground('')
             else:
-                assert backend.scratch('') is backend.scratch('other')
+                assert backend.playground('') is backend.playground('other')
         finally:
             IDENTITY.reset(before)

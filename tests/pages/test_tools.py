@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from pydantic import BaseModel, Field
 
-from engine.agents import Scratch
+from engine.agents import ToolPlayground
 from tests.support.pages.clicks import click, see
 from ui.components.forms.schemas import arguments
 from ui.components.widgets import Text
@@ -60,7 +60,7 @@ async def test_bad_arguments_are_reported_at_their_fields(pages):
 
 
 async def test_a_call_ends_with_its_page(pages, monkeypatch, endless):
-    monkeypatch.setattr(Scratch, 'use', endless)
+    monkeypatch.setattr(ToolPlayground, 'call', endless)
     await pages.open('/tools/list_files')
     click(pages, 'Run tool')
     await endless.ends_with(pages)

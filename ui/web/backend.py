@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from engine import Conductor
-from engine.agents import Scratch
+from engine.agents import ToolPlayground
 from engine.errors import SignedOut
 from ui.access.access import Access
 from ui.access.caller import ANYONE, IDENTITY, Caller, Identity, Role
@@ -27,7 +27,7 @@ class Backend:
         self._conductor: Conductor | None = None
         self.fleet: FleetView | None = None
         self._services: Services | None = None
-        self._scratches: dict[str, Scratch] = {}
+        self._playgrounds: dict[str, ToolPlayground] = {}
         self.presence = Presence()
 
     def open(
@@ -52,7 +52,7 @@ class Backend:
         """Release the runs and close the journal, if the conductor was ever opened; see `Conductor.close`."""
         if self._services is not None:
             await self._services.close()
-        await asyncio.gather(*(scratch.empty() for scratch in self._scratches.values()))
+        await asyncio.gather(*(playground.reset() for playground in self._playgrounds.values()))
         if self.access:
             await self.access.audit.close()
         if self._conductor is not None:
@@ -95,11 +95,11 @@ class Backend:
             return self.root_services
         return guard_services(self.root_services, _current_identity(), self.access.audit.write)
 
-    def scratch(self, person: str) -> Scratch:
+    def playground(self, person: str) -> ToolPlayground:
         """Return a person's folder for trying tools, kept while the server runs. Raises `NotAllowed`."""
         self.caller.require(Role.OPERATOR, 'try tools')
         key = f'account {self.caller.name}' if self.access else person
-        return self._scratches.setdefault(key, Scratch(self.root.services))
+        return self._playgrounds.setdefault(key, ToolPlayground(self.root.services))
 
 
 def _current_identity() -> Identity:

@@ -14,7 +14,7 @@ PUBLIC = {
         'InvalidInput Memory Pattern PatternError Retry Role RunHandle RunResult SimulatedClock Status '
         'TaskState ToolContext Transition agent run_collaborative_task stage tool'
     ),
-    'engine.agents': ('AgentInfo Check Criteria Evidence RoleAssignment Scratch ToolTrial agents_of'),
+    'engine.agents': ('AgentInfo Check Criteria Evidence RoleAssignment ToolPlayground ToolTrial agents_of'),
     'engine.history': (
         'AcceptedEvent COMPOSED_AGENT CleanupResult Comparison CostEstimate DiskUsage Divergence '
         'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode Mergeable OWN Pick Redaction '

@@ -162,7 +162,7 @@ async def try_tool(
     """Call a tool in a scratch folder, sandboxed as for agents; errors are returned as results."""
     _tool(conductor, name)
     try:
-        return await web.scratch(who.name).use(name, body.arguments)
+        return await web.playground(who.name).call(name, body.arguments)
     except ToolError as error:
         return ToolTrial(text=str(error), ok=False, seconds=0.0)
 

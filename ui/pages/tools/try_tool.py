@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import app, ui
 
 from engine import EngineError
-from engine.agents import Scratch, ToolTrial
+from engine.agents import ToolPlayground, ToolTrial
 from engine.models import SCRIPTED
 from engine.tools import Tool
 from ui.components.debounce import create_page_task
@@ -46,7 +46,7 @@ class TryTool:
     def __init__(self, backend: Backend, tool: Tool, off: str = '') -> None:
         """Draw the form; `off` is why the tool cannot be used here, or ''."""
         self._tool, self._task, self._registry = tool, None, backend().catalog.registry
-        self._scratch: Scratch = backend.scratch(str(app.storage.browser['id']))
+        self._playground: ToolPlayground = backend.playground(str(app.storage.browser['id']))
         with ui.element('div').classes('card try-form') as box:
             Text('h2', 'Try it')
             if off:
@@ -125,7 +125,7 @@ class TryTool:
             return
         self._show_busy(True)
         given = arguments.model_dump(mode='json', exclude_none=True)
-        call = self._scratch.use(self._tool.name, given, model=model)
+        call = self._playground.call(self._tool.name, given, model=model)
         self._task = create_page_task(self._result, call, f'try {self._tool.name}')
         await asyncio.wait({self._task})
         task, self._task = self._task, None
@@ -171,7 +171,7 @@ class TryTool:
 
     async def _list(self) -> None:
         try:
-            entries = [entry for entry in await self._scratch.files() if entry.kind != 'a folder']
+            entries = [entry for entry in await self._playground.files() if entry.kind != 'a folder']
         except EngineError as error:
             entries, trouble = [], str(error)
         else:
@@ -198,5 +198,5 @@ class TryTool:
             button('Empty folder', icon='delete', kind='quiet small').on('click', self._empty)
 
     async def _empty(self) -> None:
-        await self._scratch.empty()
+        await self._playground.reset()
         await self._list()

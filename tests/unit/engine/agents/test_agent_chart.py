@@ -326,7 +326,7 @@ async def test_a_second_visit_answers_the_calls_that_were_never_run() -> None:
             lambda memory: setattr(memory, 'text', 'x'),
             "'prompt of working' raised MemoryMisuse: .*only actions write",
         ),
-        (lambda memory: 7, "'prompt of working' must return a text, not int"),
+        (lambda memory: 7, "'prompt of working' must return a string, not int"),
         (lambda memory: memory.nothing, "'prompt of working' raised AttributeError"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from engine import Conductor, Pattern, Role, ToolContext
-from engine.agents import Scratch, agents_of
+from engine.agents import ToolPlayground, agents_of
 from engine.agents.chart import agent
 from engine.tools.builtin.writing.generate_outline import generate_outline
 from engine.tools.protocol import tool
@@ -22,38 +22,38 @@ async def conductor():
 
 
 @pytest.fixture
-async def scratch(conductor: Conductor):
-    scratch = Scratch(conductor.services)
-    yield scratch
-    await scratch.empty()
+async def playground(conductor: Conductor):
+    playground = ToolPlayground(conductor.services)
+    yield playground
+    await playground.reset()
 
 
-async def test_calls_share_one_folder_until_it_is_emptied(scratch: Scratch) -> None:
-    made = await scratch.use('write_file', {'path': 'a/b.txt', 'text': 'one\ntwo\n'})
+async def test_calls_share_one_folder_until_it_is_emptied(playground: ToolPlayground) -> None:
+    made = await playground.call('write_file', {'path': 'a/b.txt', 'text': 'one\ntwo\n'})
     assert made.ok and made.seconds >= 0 and '2 lines' in made.text
-    assert (await scratch.use('read_file', {'path': 'a/b.txt'})).text == 'one\ntwo\n'
-    assert [entry.path for entry in await scratch.files()] == ['a', 'a/b.txt']
-    await scratch.empty()
-    assert await scratch.files() == []
-    assert not (await scratch.use('read_file', {'path': 'a/b.txt'})).ok
+    assert (await playground.call('read_file', {'path': 'a/b.txt'})).text == 'one\ntwo\n'
+    assert [entry.path for entry in await playground.files()] == ['a', 'a/b.txt']
+    await playground.reset()
+    assert await playground.files() == []
+    assert not (await playground.call('read_file', {'path': 'a/b.txt'})).ok
 
 
-async def test_notes_persist_between_calls(scratch: Scratch) -> None:
-    await scratch.use('notes', {'action': 'write', 'title': 'a', 'text': 'b'})
-    assert (await scratch.use('notes', {'action': 'read', 'title': 'a'})).text == 'b'
-    await scratch.empty()
-    assert not (await scratch.use('notes', {'action': 'read', 'title': 'a'})).ok
+async def test_notes_persist_between_calls(playground: ToolPlayground) -> None:
+    await playground.call('notes', {'action': 'write', 'title': 'a', 'text': 'b'})
+    assert (await playground.call('notes', {'action': 'read', 'title': 'a'})).text == 'b'
+    await playground.reset()
+    assert not (await playground.call('notes', {'action': 'read', 'title': 'a'})).ok
 
 
-async def test_errors_are_results(scratch: Scratch) -> None:
-    refused = await scratch.use('calculator', {'expression': 'import os'})
+async def test_errors_are_results(playground: ToolPlayground) -> None:
+    refused = await playground.call('calculator', {'expression': 'import os'})
     assert not refused.ok and 'not an arithmetic expression' in refused.text
-    assert 'there is no tool' in (await scratch.use('nothing', {})).text
-    assert 'are invalid' in (await scratch.use('calculator', {'expression': 3})).text
+    assert 'there is no tool' in (await playground.call('nothing', {})).text
+    assert 'are invalid' in (await playground.call('calculator', {'expression': 3})).text
 
 
-async def test_no_run_is_touched(conductor: Conductor, scratch: Scratch) -> None:
-    await scratch.use('write_file', {'path': 'mine.txt', 'text': 'x'})
+async def test_no_run_is_touched(conductor: Conductor, playground: ToolPlayground) -> None:
+    await playground.call('write_file', {'path': 'mine.txt', 'text': 'x'})
     assert not list(conductor.workspaces.root.rglob('mine.txt'))
 
 
@@ -71,7 +71,7 @@ async def test_a_cancelled_call_ends() -> None:
         return ''
 
     async with Conductor(catalog=catalog(FakeModel(), tools=(endless,))) as conductor:
-        call = asyncio.create_task(Scratch(conductor.services).use('endless', {}))
+        call = asyncio.create_task(ToolPlayground(conductor.services).call('endless', {}))
         await begun.wait()
         call.cancel()
         await until(call.done)
@@ -116,10 +116,10 @@ async def test_a_tool_uses_the_named_model() -> None:
     section = {'title': 'One', 'points': ['p'], 'words': 100}
     model = FakeModel({'title': 'Bees', 'sections': [section]})
     async with Conductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
-        scratch = Scratch(conductor.services)
-        made = await scratch.use('generate_outline', {'topic': 'bees'}, model='scripted')
-        without = await scratch.use('generate_outline', {'topic': 'bees'})
-        await scratch.empty()
+        playground = ToolPlayground(conductor.services)
+        made = await playground.call('generate_outline', {'topic': 'bees'}, model='scripted')
+        without = await playground.call('generate_outline', {'topic': 'bees'})
+        await playground.reset()
     assert made.ok and '"title": "Bees"' in made.text and made.usage.total == 15
     assert not without.ok and 'no model to ask' in without.text
 
@@ -127,7 +127,7 @@ async def test_a_tool_uses_the_named_model() -> None:
 async def test_unusable_model_answers_are_reported() -> None:
     model = FakeModel('no outline')
     async with Conductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
-        scratch = Scratch(conductor.services)
-        made = await scratch.use('generate_outline', {'topic': 'bees'}, model='scripted')
-        await scratch.empty()
+        playground = ToolPlayground(conductor.services)
+        made = await playground.call('generate_outline', {'topic': 'bees'}, model='scripted')
+        await playground.reset()
     assert not made.ok and 'no valid answer' in made.text and made.usage.total == 30

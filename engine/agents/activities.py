@@ -51,10 +51,10 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
     agent = scope.state.agents[scope.path]
     began = activity.services.clock.now()
     names = candidate_models(activity.run.models, agent.role)
-    if played := _find_external_agent(names[0], activity):
+    if agent_model := _find_external_agent(names[0], activity):
         from engine.agents.external_agent import follow_agent  # with the protocol's library
 
-        return await follow_agent(spec, scope, activity, played)
+        return await follow_agent(spec, scope, activity, agent_model)
     tools = await _tools(spec, scope, activity)
     request = ModelRequest(
         model=names[0],
@@ -133,12 +133,12 @@ async def call_tools(
         its folder's snapshot, by the folder's name; and the `images` of the results, if any. If a server has
         a question for a person: the same with `question`, and the results so far in `finished`.
     """
-    played = _find_external_agent(scope.state.agents[scope.path].model, activity)
-    if played is None:
+    agent_model = _find_external_agent(scope.state.agents[scope.path].model, activity)
+    if agent_model is None:
         return await _run_tools(spec, scope, activity)
     from engine.agents.external_agent import await_results
 
-    return await await_results(spec, scope, activity, played)
+    return await await_results(spec, scope, activity, agent_model)
 
 
 async def _run_tools(

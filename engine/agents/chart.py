@@ -70,7 +70,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     several = () if isinstance(role, (Role, str)) else tuple(role)
     if bool(several) != bool(cast):
         raise TypeError(f'agent {name!r}: several roles need a cast, and a cast needs several roles')
-    who = role if isinstance(role, Role) else _plain(role if isinstance(role, str) and role else name)
+    who = role if isinstance(role, Role) else _bare_role(role if isinstance(role, str) and role else name)
     role_tools = tuple(dict.fromkeys(tool for item in several or (who,) for tool in item.tools))
     spec = AgentSpec(
         role=who.name,
@@ -127,7 +127,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     }
 
 
-def _plain(name: str) -> Role:
+def _bare_role(name: str) -> Role:
     return Role(name=name, title=name, instructions='')
 
 

@@ -36,5 +36,5 @@ def agents_of(pattern: type[Pattern]) -> tuple[AgentInfo, ...]:
         )
         for path, _, state in walk(pattern.sample().chart_states())
         if 'agent' in state
-        for role in state['agent'].cast_list
+        for role in state['agent'].possible_roles
     )

@@ -1,4 +1,4 @@
-"""The activities of an agent played by an external one: its text and calls, and their results."""
+"""The activities of a state that an external agent works in: its text and calls, and their results."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ STOPPED: Mapping[str, str] = {
 
 
 async def follow_agent(
-    spec: AgentSpec, scope: CallbackContext, activity: Activity, played: AgentModel
+    spec: AgentSpec, scope: CallbackContext, activity: Activity, agent_model: AgentModel
 ) -> dict[str, Any]:
     """Follow an external agent until it calls tools or ends its turn; begin a turn if it is in none.
 
@@ -64,10 +64,10 @@ async def follow_agent(
         ModelError: the agent failed.
     """
     agent, began = scope.state.agents[scope.path], activity.services.clock.now()
-    await _refuse_replay(activity, played)
+    await _refuse_replay(activity, agent_model)
     prompt_length = 0
     try:
-        session, resumed = await _session(spec, scope, activity, played)
+        session, resumed = await _session(spec, scope, activity, agent_model)
         if session.is_in_turn:
             session.deny()  # Calls still waiting were denied: allowed ones are settled by `await_results`.
         else:
@@ -86,7 +86,7 @@ async def follow_agent(
         activity.stream('', 'reset')
         ended = activity.services.sessions.end(activity.run.id, scope.path)
         if isinstance(error, ModelError):
-            error.spent = _estimate_lost(played, prompt_length) if prompt_length else {}
+            error.spent = _estimate_lost(agent_model, prompt_length) if prompt_length else {}
         if ended:
             await asyncio.shield(ended)
         raise
@@ -96,7 +96,7 @@ async def follow_agent(
         'text': message.text,
         'external': True,
         'session': {'run': activity.run.id, 'id': session.id, 'loads': session.can_resume},
-        **_usage(reply, message, prompt_length, played, session),
+        **_usage(reply, message, prompt_length, agent_model, session),
         'approval': sorted({part.kind for part in reply.parts if isinstance(part, Call) and part.is_waiting}),
     }
     if reply.plan is not None:
@@ -111,7 +111,7 @@ async def follow_agent(
 
 
 async def await_results(
-    spec: AgentSpec, scope: CallbackContext, activity: Activity, played: AgentModel
+    spec: AgentSpec, scope: CallbackContext, activity: Activity, agent_model: AgentModel
 ) -> dict[str, Any]:
     """Wait for the results of the tools that an external agent has called.
 
@@ -172,19 +172,19 @@ MAX_CRASHES = 3
 LOST = 'the agent was stopped before it was answered.'
 
 
-async def _refuse_replay(activity: Activity, played: AgentModel) -> None:
+async def _refuse_replay(activity: Activity, agent_model: AgentModel) -> None:
     """Raise `ModelError` if a recording is to answer: recordings have no turns of external agents."""
     recorded = await activity.recorded_call()
     if recorded is not None and recorded.cassette.mode == 'replay':
         raise ModelError(
-            f'a recording has no turns of {AGENT_PREFIX}{played.agent.name}: fork the run instead, and '
+            f'a recording has no turns of {AGENT_PREFIX}{agent_model.agent.name}: fork the run instead, and '
             'replay its journal',
             kind='bad request',
         )
 
 
 async def _session(
-    spec: AgentSpec, scope: CallbackContext, activity: Activity, played: AgentModel
+    spec: AgentSpec, scope: CallbackContext, activity: Activity, agent_model: AgentModel
 ) -> tuple[AgentSession, bool | None]:
     """Return the agent's session, and whether it resumes an earlier one; None for the live session."""
     live = activity.services.sessions.get(activity.run.id, scope.path)
@@ -194,12 +194,12 @@ async def _session(
     home = activity.services.workspaces.agent_home(run.id, scope.path)
     approvals = run.options.get('approvals', 'marked')
     session = AgentSession(
-        played.agent,
+        agent_model.agent,
         _workspace(spec, scope, activity),
         activity.services.sandbox,
         home=home,
         cookie=f'{run.id}/{scope.path}',
-        approvals=played.agent.approvals if approvals == 'marked' else approvals,
+        approvals=agent_model.agent.approvals if approvals == 'marked' else approvals,
     )
     # Registered first, so that leaving the state meanwhile ends it.
     activity.services.sessions.add(run.id, scope.path, session)
@@ -295,17 +295,17 @@ def _message(reply: Reply, activity: Activity, session: AgentSession) -> Message
 
 
 def _usage(
-    reply: Reply, message: Message, prompt_length: int, played: AgentModel, session: AgentSession
+    reply: Reply, message: Message, prompt_length: int, agent_model: AgentModel, session: AgentSession
 ) -> dict[str, Any]:
     """Return usage as journaled: reported by the agent at the end of a turn, otherwise estimated."""
     used, settles = session.usage.count(
         prompt_length, message_length(message), reply.usage, ended=reply.ended
     )
     data: dict[str, Any] = {
-        'model': f'{AGENT_PREFIX}{played.agent.name}',
-        'source': 'simulated' if played.simulated else 'live',
+        'model': f'{AGENT_PREFIX}{agent_model.agent.name}',
+        'source': 'simulated' if agent_model.simulated else 'live',
     }
-    if not played.simulated:
+    if not agent_model.simulated:
         # Cost reported later counts for a later reply; the cost of a turn without any is unknown.
         unknown = reply.ended and reply.dollars is None
         used = replace(used, unpriced=1) if unknown else replace(used, dollars=reply.dollars or 0.0)
@@ -315,9 +315,9 @@ def _usage(
     return {**data, 'usage': usage_to_dict(used)}
 
 
-def _estimate_lost(played: AgentModel, prompt_length: int) -> dict[str, Usage]:
+def _estimate_lost(agent_model: AgentModel, prompt_length: int) -> dict[str, Usage]:
     """Return the minimum usage of a turn that broke off."""
-    model, unpriced = f'{AGENT_PREFIX}{played.agent.name}', int(not played.simulated)
+    model, unpriced = f'{AGENT_PREFIX}{agent_model.agent.name}', int(not agent_model.simulated)
     return {model: replace(estimate(prompt_length, 0, calls=1), unpriced=unpriced)}
 
 

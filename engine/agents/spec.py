@@ -49,7 +49,7 @@ class AgentSpec:
     """When its work is complete; None means when it stops calling tools."""
 
     @property
-    def cast_list(self) -> tuple[Role, ...]:
+    def possible_roles(self) -> tuple[Role, ...]:
         """Every role it may play."""
         alone = Role(name=self.role, title=self.role, instructions=self.instructions, tools=self.tools)
         return self.roles or (alone,)

@@ -274,7 +274,7 @@ def unknown_names(
         tools: the tools given for each role.
     """
     agents = [state['agent'] for _, _, state in walk(workflow.chart_states()) if 'agent' in state]
-    roles = {role.name for spec in agents for role in spec.cast_list}
+    roles = {role.name for spec in agents for role in spec.possible_roles}
     problems = {
         f'{what}.{role}': f'there is no role {role!r}; available: {join_names(roles)}'
         for what, given in by_role.items()

@@ -35,7 +35,7 @@ def validate_overrides(variation: ForkOverrides, workflow: Pattern, services: Se
     """
     stated = {path: state for path, _, state in walk(workflow.chart_states())}
     agents = [state['agent'] for state in stated.values() if 'agent' in state]
-    roles = {role.name for spec in agents for role in spec.cast_list}
+    roles = {role.name for spec in agents for role in spec.possible_roles}
     by_role = {
         'instructions': variation.instructions,
         'models': variation.models,

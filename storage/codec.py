@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +18,7 @@ import zstandard
 
 from engine.errors import JournalDamaged, JournalError, StepDamaged
 from engine.records import Change, Edge, Event, GuardResult, RunId, Snapshot, StatePath, Transition
+from engine.records.jsonable import to_plain
 
 PLAIN, PACKED = 0, 1
 """Bit 0 of the form byte."""
@@ -184,10 +184,3 @@ def _decode(body: bytes) -> Any:
     form, text = body[0], memoryview(body)[1:]
     read = _thread.decompressor.decompress(text) if form & PACKED else text.tobytes()
     return json.loads(read) if form & STDLIB else orjson.loads(read)
-
-
-def to_plain(value: object) -> object:
-    """Convert mappings that JSON writers do not know, such as `MappingProxyType`."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f'{type(value).__name__} is not a JSON type')

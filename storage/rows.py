@@ -13,8 +13,8 @@ from sqlmodel import SQLModel
 
 from engine.errors import JournalDamaged
 from engine.records import PURGING, Budget, RunId, RunInfo, Shape, Status, Usage
+from engine.records.jsonable import to_plain
 from engine.records.shape import StoredShape
-from storage.codec import to_plain
 from storage.dialects import Labels
 from storage.tables import (
     EntryRow,

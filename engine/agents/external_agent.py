@@ -337,12 +337,11 @@ async def _finish_turn(
         repairs = scope.state.agents[scope.path].repairs
         result |= parse_answer(spec.output, message.text, was_repaired=repairs > 0)
     if spec.until and spec.until.proofs:
-        result |= await _run_proofs(spec, scope, activity, spec.until.proofs, workspace)
+        result |= await _run_proofs(scope, activity, spec.until.proofs, workspace)
     return result
 
 
 async def _run_proofs(
-    spec: AgentSpec,
     scope: CallbackContext,
     activity: Activity,
     names: Sequence[str],

@@ -22,6 +22,13 @@ def to_jsonable(value: Any) -> Any:
         return from_json(to_json(_whole(value), inf_nan_mode='null'))
 
 
+def to_plain(value: object) -> object:
+    """Convert mappings that JSON writers do not know, such as `MappingProxyType`."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f'{type(value).__name__} is not a JSON type')
+
+
 def describe_error(error: BaseException) -> str:
     """Return a short description of an error; never fails."""
     try:

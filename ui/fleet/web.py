@@ -117,7 +117,6 @@ class FleetRuns(LiveRuns):
         body = {'name': name, 'at': at, 'data': dict(data or {})}
         await self._run_where_driven(
             run,
-            name,
             remotely=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen, key=key),
             locally=lambda: super(FleetRuns, self).send(run, name, at=at, data=data, seen=seen, key=key),
         )
@@ -130,9 +129,7 @@ class FleetRuns(LiveRuns):
             return None if result is None else decode(ConditionResult, result)
 
         probe = super().probe
-        return await self._run_where_driven(
-            run, 'breakpoints', remotely=remotely, locally=lambda: probe(run, condition)
-        )
+        return await self._run_where_driven(run, remotely=remotely, locally=lambda: probe(run, condition))
 
     async def release(self, grace: asyncio.Future[Any] | None = None) -> None:
         """Stop the relays; no run is driven here."""
@@ -144,7 +141,6 @@ class FleetRuns(LiveRuns):
     async def _run_where_driven(
         self,
         run: RunId,
-        name: str,
         *,
         remotely: Callable[[Connection], Awaitable[R]],
         locally: Callable[[], Awaitable[R]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Annotated, Any, BinaryIO, Literal, TypeVar, cast
 
@@ -26,7 +26,7 @@ from engine.records import (
     StatePath,
     Transition,
 )
-from engine.records.jsonable import to_jsonable
+from engine.records.jsonable import to_jsonable, to_plain
 from engine.records.shape import StoredShape
 
 T = TypeVar('T')
@@ -172,19 +172,13 @@ def encode_line(value: Any) -> bytes:
 
 def _dump(value: Any) -> bytes:
     try:
-        return orjson.dumps(value, default=_plain)
+        return orjson.dumps(value, default=to_plain)
     except TypeError:  # The standard library accepts integers wider than 64 bits and lone surrogates.
         return json.dumps(_dump_fields(value), separators=(',', ':'), allow_nan=False).encode()
 
 
 def _dump_fields(value: Any) -> Any:
     return to_jsonable(TypeAdapter(type(value)).dump_python(value, mode='python'))
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f'{type(value).__name__} is not a JSON type')
 
 
 def decompress(file: BinaryIO) -> BinaryIO:

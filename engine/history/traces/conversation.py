@@ -90,17 +90,17 @@ class Conversation:
             replace(part, id=part.id or f'{chat.id}-{number}') if isinstance(part, ToolCall) else part
             for number, part in numbered
         )
-        return self._add_reply(Message(role='assistant', parts=parts), chat, usage_of(chat), batch)
+        return self._add_reply(Message(role='assistant', parts=parts), chat, usage_of(chat))
 
     def record_end(self, visit: Visit) -> tuple[dict[str, Any], list[Change]]:
         """Record the end of an agent without model calls in the trace; its own span holds the reply."""
         assert visit.span is not None
         reply = read_messages(visit.span).reply or Message.of('assistant', UNKNOWN)
         known = first_of(visit.span.attributes, names.TOKENS['input']) is not None
-        return self._add_reply(reply, visit.span, usage_of(visit.span) if known else None, ())
+        return self._add_reply(reply, visit.span, usage_of(visit.span) if known else None)
 
     def _add_reply(
-        self, message: Message, span: Span, usage: Usage | None, batch: Sequence[Span]
+        self, message: Message, span: Span, usage: Usage | None
     ) -> tuple[dict[str, Any], list[Change]]:
         agent, model = self._agent, model_name(span)
         self.last_text = message.text.strip() or self.last_text

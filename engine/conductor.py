@@ -37,6 +37,7 @@ from engine.runtime.run_factory import initial_state, new_run_info, unknown_name
 from engine.runtime.run_recordings import Recordings
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import Pattern
+from engine.workspace.project import missing_projects
 from engine.workspace.sandbox.sandbox import PRIVATE_ADDRESSES, Sandbox, env_flag
 from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.workspaces import Workspaces, default_root
@@ -284,8 +285,8 @@ class Conductor:
         given = {**(parameters or {}), **values}
         workflow = made(made.parse_recorded(like.parameters) if like and not given else made.parse(given))
         # The folders and keys it needs can only be checked on the machine that does the work.
-        if not like and self._live.works and (problems := workflow.start_problems()):
-            raise InvalidInput(dict(problems))
+        if not like and self._live.works and (problems := _start_problems(workflow)):
+            raise InvalidInput(problems)
         by_role = {
             'models': models or {},
             'effort': effort or {},
@@ -405,3 +406,8 @@ class RunHandle:
     async def cancel(self, reason: str = '') -> None:
         """Cancel the run; it cannot be resumed. Raises `EventRefused` if it has ended."""
         await self.conductor.cancel(self.id, reason)
+
+
+def _start_problems(workflow: Pattern) -> dict[str, str]:
+    projects = {name: getattr(workflow.parameters, name) for name in workflow.projects}
+    return {**missing_projects(projects), **workflow.start_problems()}

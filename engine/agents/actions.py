@@ -7,9 +7,8 @@ from typing import Any
 
 from engine.agents import completion
 from engine.records import Event
-from engine.records.artifact import Artifact
 from engine.records.message import Image, Message, ToolResult, message_of
-from engine.records.plan_step import PlanEntry
+from engine.records.plans_and_artifacts import Artifact, PlanEntry
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
 

@@ -21,12 +21,12 @@ from engine.models.protocol import Hints, ModelRequest, candidate_models, schema
 from engine.records import RunInfo
 from engine.records.jsonable import to_jsonable
 from engine.records.message import Image, Message
+from engine.records.question import OpenBatch, Question
 from engine.runtime.activity import Activity, PendingQuestion
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
 from engine.tools.artifacts import load_artifacts
 from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
-from engine.tools.question import OpenBatch, Question
 from engine.tools.registry import ToolRegistry
 from engine.workspace.workspace import Workspace
 

@@ -18,11 +18,11 @@ from engine.agents.role_assignment import begin_visit, cancelled_results
 from engine.agents.spec import AgentSpec, Role, RoleAssignment
 from engine.records import ANSWER, Event
 from engine.records.message import Message, ToolCall
+from engine.records.question import OpenBatch
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.edges import FINAL_STATES, edge
 from engine.statechart.retry import Retry
 from engine.statechart.run_state import AgentState
-from engine.tools.question import OpenBatch
 
 
 def agent(  # noqa: PLR0913  (all but the name have defaults)

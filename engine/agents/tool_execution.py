@@ -10,9 +10,9 @@ from itertools import groupby
 from engine.errors import ToolError
 from engine.records.jsonable import describe_error
 from engine.records.message import ToolCall, ToolResult
+from engine.records.question import Question
 from engine.tools.artifacts import ToolOutput
 from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
-from engine.tools.question import Question
 
 
 async def execute_tool_calls(

@@ -20,8 +20,8 @@ from engine.records import (
     message_of,
     within,
 )
+from engine.records.question import Answer, OpenBatch, Question
 from engine.statechart.pattern import Pattern
-from engine.tools.question import Answer, OpenBatch, Question
 
 OWN = CONTROL | ENDINGS | {EXHAUSTED, 'always'}
 """The engine's own events; all others come from outside."""

@@ -40,9 +40,9 @@ from engine.records.document import (
     deep_copy,
     long_lists,
 )
+from engine.records.events import DIGEST
 from engine.records.state_path import parent_of
 from engine.records.usage import SOURCES
-from engine.workspace.object_store import DIGEST
 
 MAX_KEYS = 100
 """Number of a run's latest event keys to remember: a sender without an answer retries soon."""

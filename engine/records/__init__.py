@@ -1,6 +1,5 @@
 """Records shared by all packages: frozen plain data that depends only on the engine's errors."""
 
-from engine.records.artifact import Artifact, Criterion
 from engine.records.breakpoint import Breakpoint
 from engine.records.budget import Budget, Gauge
 from engine.records.document import escape_token, resolve_pointer, split_pointer
@@ -25,7 +24,8 @@ from engine.records.fault import Fault
 from engine.records.jsonable import clip
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
-from engine.records.plan_step import PlanItem
+from engine.records.plans_and_artifacts import Artifact, Criterion, PlanItem
+from engine.records.question import Question, answer_model
 from engine.records.report import StatedReport
 from engine.records.run_info import (
     MAX_NOTE,
@@ -83,6 +83,7 @@ __all__ = [
     'PanelField',
     'PathStats',
     'PlanItem',
+    'Question',
     'RunId',
     'RunInfo',
     'RunOrder',
@@ -100,6 +101,7 @@ __all__ = [
     'Transition',
     'Usage',
     'View',
+    'answer_model',
     'clip',
     'escape_token',
     'is_active',

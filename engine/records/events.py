@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -36,9 +37,11 @@ ENDINGS = frozenset({'done', 'expired', 'failed', 'asked'})
 """How an activity ends; always addressed to the state that invoked it. `asked`: it cannot continue until a
 person has answered a question."""
 
-
 ANSWER = 'answer'
-"""The trigger that answers a question from a tool's server (`engine.tools.question`)."""
+"""The trigger that answers a question from a tool's server (`engine.records.question`)."""
+
+DIGEST = re.compile(r'[0-9a-f]{64}')
+"""The id of a snapshot of files, and of any stored object: the SHA-256 digest of its content."""
 
 
 @quick

@@ -16,7 +16,6 @@ from engine.statechart.definition import PatternDefinition
 from engine.statechart.deliverables import Deliverables
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.validation import validate_pattern
-from engine.workspace.project import missing_projects
 
 
 class Pattern(PatternDefinition):
@@ -125,8 +124,8 @@ class Pattern(PatternDefinition):
         return self.Memory.model_validate({name: getattr(self.parameters, name) for name in shared})
 
     def start_problems(self) -> Mapping[str, str]:
-        """Return why a new run cannot start here, by parameter; not called for recorded runs."""
-        return missing_projects({name: getattr(self.parameters, name) for name in self.projects})
+        """Return why else a new run cannot start here, by parameter; not called for recorded runs."""
+        return {}
 
     @classmethod
     def unavailable(cls) -> Mapping[str, str]:

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 from pydantic_core import to_jsonable_python
 
-from engine.records.artifact import Artifact, Criterion
 from engine.records.document import LONG
 from engine.records.events import Event
 from engine.records.message import Message
-from engine.records.plan_step import PlanEntry
+from engine.records.plans_and_artifacts import Artifact, Criterion, PlanEntry
+from engine.records.question import OpenBatch
 from engine.records.state_path import within
 from engine.statechart.memory import ChangeLog, Memory
 from engine.statechart.memory_copy import lazy_copy
-from engine.tools.question import OpenBatch
 
 if TYPE_CHECKING:
     from engine.statechart.pattern import Pattern

@@ -4,17 +4,14 @@ from engine.tools.artifacts import ToolOutput, bullet
 from engine.tools.mcp.config import ServerHealth
 from engine.tools.mcp.remote_tool import RemoteTool
 from engine.tools.protocol import Tool
-from engine.tools.question import Question, answer_model
 from engine.tools.registry import ToolRegistry, missing_requirement
 
 __all__ = [
-    'Question',
     'RemoteTool',
     'ServerHealth',
     'Tool',
     'ToolOutput',
     'ToolRegistry',
-    'answer_model',
     'bullet',
     'missing_requirement',
 ]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_jsonable_python
 
-from engine.records.artifact import Artifact
 from engine.records.message import Image
+from engine.records.plans_and_artifacts import Artifact
 
 if TYPE_CHECKING:
     from engine.workspace.workspace import Workspace

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from engine.errors import ToolError
 from engine.models.protocol import ToolSpec, schema_of
 from engine.records.message import Image, ToolResult
+from engine.records.question import Question
 from engine.tools.artifacts import ArtifactStore, ToolOutput
-from engine.tools.question import Question
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 

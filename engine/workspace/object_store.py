@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import secrets
 import shutil
 from pathlib import Path
 from typing import BinaryIO
 
 from engine.errors import WorkspaceError
+from engine.records.events import DIGEST
 
-DIGEST = re.compile(r'[0-9a-f]{64}')
 CHUNK = 1 << 20
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import WorkspaceError, WorkspaceOverLimit
+from engine.records.events import DIGEST
 from engine.workspace.confined_dir import (
     MAX_DEPTH,
     TEMP_PREFIX,
@@ -20,7 +21,7 @@ from engine.workspace.confined_dir import (
     status_of,
 )
 from engine.workspace.directories import remove
-from engine.workspace.object_store import DIGEST, ObjectStore
+from engine.workspace.object_store import ObjectStore
 
 MAX_FILES = 100_000
 MAX_BYTES = 2 << 30

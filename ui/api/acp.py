@@ -26,8 +26,18 @@ from acp import (
 
 from engine import Conductor, EngineError, InvalidInput, Status, Transition
 from engine.history import open_question, program_version
-from engine.records import ANSWER, Delta, RunId, StatePath, View, clip, message_of, parent_of, within
-from engine.tools import Question
+from engine.records import (
+    ANSWER,
+    Delta,
+    Question,
+    RunId,
+    StatePath,
+    View,
+    clip,
+    message_of,
+    parent_of,
+    within,
+)
 from ui.api.streamed_text import StreamedText
 from ui.formatting.parameters import main_parameter
 from ui.formatting.values import result_notes

@@ -35,9 +35,9 @@ from engine.history.bundle.staging import SNAPSHOT_PREFIX, ChunkedWriter, Staged
 from engine.history.bundle.validation import check_document, check_shape, check_step, check_trees
 from engine.journal.projection import Fold
 from engine.records import Event, StatePath, Transition
+from engine.records.events import DIGEST
 from engine.runtime.recorder import SNAPSHOT_STEPS, summary
 from engine.statechart.shape_builder import START
-from engine.workspace.object_store import DIGEST
 
 MAX_BYTES = 4 << 30
 """Maximum bytes of all lines together, uncompressed."""

@@ -10,8 +10,8 @@ from typing import Any
 from engine.history.audit import group_turns
 from engine.records import ANSWER, CONTROL, Event, StatePath, Transition
 from engine.records.document import split_pointer
+from engine.records.question import OpenBatch, Question
 from engine.records.state_path import parent_of
-from engine.tools.question import OpenBatch, Question
 
 Called = tuple[tuple[str, str], ...]
 """Tool calls, as pairs of name and arguments."""

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
+from engine.records.question import Question, answer_model
 from engine.tools.protocol import AnswerNeeded
-from engine.tools.question import Question, answer_model
 
 if TYPE_CHECKING:
     from mcp import types

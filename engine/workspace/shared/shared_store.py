@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import BinaryIO, ParamSpec, TypeVar
 
 from engine.errors import WorkspaceError
-from engine.workspace.object_store import DIGEST, ObjectStore
+from engine.records.events import DIGEST
+from engine.workspace.object_store import ObjectStore
 from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.snapshots import entries_of
 

@@ -39,20 +39,17 @@ PUBLIC = {
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '
         'Dwell ENDINGS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge GuardResult Instant '
-        'JournalOutage MAX_NOTE Message Note Origin Outcome PURGING PanelField PathStats PlanItem RULES RUN '
-        'RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending StatePath StateShape '
-        'StateTraffic StatedReport Status Traffic Transition Usage View clip escape_token is_active '
-        'message_of parent_of resolve_pointer split_pointer within'
+        'JournalOutage MAX_NOTE Message Note Origin Outcome PURGING PanelField PathStats PlanItem Question '
+        'RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending StatePath '
+        'StateShape StateTraffic StatedReport Status Traffic Transition Usage View answer_model clip '
+        'escape_token is_active message_of parent_of resolve_pointer split_pointer within'
     ),
     'engine.runtime': (
         'ACTOR CONDITION_NAMES ConditionResult Feed GuardExplanation GuardExplanations Item KeptTimer '
         'LiveRuns Run acting_as new_run_id parse_condition region_of'
     ),
     'engine.statechart': ('AgentWork Deliverables edge_label mermaid read_leniently'),
-    'engine.tools': (
-        'Question RemoteTool ServerHealth Tool ToolOutput ToolRegistry answer_model bullet '
-        'missing_requirement'
-    ),
+    'engine.tools': ('RemoteTool ServerHealth Tool ToolOutput ToolRegistry bullet missing_requirement'),
     'engine.workspace': (
         'CommandResult Conflict Entry FileChange FileVersion Hunk Limits MergePreview RemoteFile RemoteFiles '
         'Resolution Sandbox SuiteResult Workspace Workspaces apply_hunks close_folders format_patch '

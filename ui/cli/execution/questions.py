@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from pydantic import BaseModel
 
-from engine.tools import Question, answer_model
+from engine.records import Question, answer_model
 from ui.formatting.safe_text import one_line, strip_control
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from engine.history import OWN, open_question
-from engine.records import ANSWER, Instant, RunId, Shape, StatePath, View, message_of, parent_of
-from engine.tools import Question
+from engine.records import ANSWER, Instant, Question, RunId, Shape, StatePath, View, message_of, parent_of
 
 APPROVAL = 'approve'
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine.tools.question import answer_model
+from engine.records.question import answer_model
 
 
 @pytest.mark.parametrize(

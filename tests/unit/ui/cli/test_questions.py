@@ -3,7 +3,7 @@
 import pytest
 import typer
 
-from engine.tools import Question
+from engine.records import Question
 from ui.cli.execution.questions import ask_in_terminal, question_lines
 
 FIELDS = {

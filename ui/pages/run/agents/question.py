@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from engine import EngineError, InvalidInput
-from engine.tools import Question, answer_model
+from engine.records import Question, answer_model
 from ui.components.dialogs import notify_error
 from ui.components.forms.form import Form
 from ui.components.theme import button

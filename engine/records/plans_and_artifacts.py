@@ -1,12 +1,34 @@
-"""PlanItem: a plan as a tree of tasks, as screens show it next to the diagram."""
+"""An agent's work as journaled: artifacts, completion criteria, and plans."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from engine.records.frozen import FrozenModel
 
 StepState = Literal['pending', 'in progress', 'completed', 'failed', 'blocked']
+
+
+class Artifact(FrozenModel):
+    """One artifact, as journaled."""
+
+    value: Any
+    """A text or a JSON value; if it is too long, the beginning of its text."""
+    by: str = ''
+    """The tool that made it; '' for the agent's own words."""
+    size: int = 0
+    """Length in characters, of the text or of the JSON text."""
+    kept: str = ''
+    """If it is too long to journal: the id of the full value among the run's contents."""
+
+
+class Criterion(FrozenModel):
+    """Whether a completion criterion is met, as journaled."""
+
+    name: str
+    holds: bool
+    missing: str = ''
+    """What is missing, in words; '' if it is met."""
 
 
 class PlanItem(FrozenModel):

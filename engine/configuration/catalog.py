@@ -149,6 +149,13 @@ class Catalog:
             raise UnknownPattern(name, tuple(sorted(self.patterns)), faults)
         return self.patterns[name]
 
+    def find(self, name: str) -> type[Pattern] | None:
+        """Return the pattern with that name or alias, if it exists here."""
+        try:
+            return self.pattern(name)
+        except UnknownPattern:
+            return None
+
     def add(self, pattern: type[Pattern]) -> None:
         """Add a pattern. Raises `PatternError` if its name is in use."""
         known = self.patterns.get(pattern.name)

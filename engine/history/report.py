@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from engine.configuration.catalog import Catalog
-from engine.errors import UnknownPattern
 from engine.records import Shape, StatedReport, View
 
 
 def report_of(catalog: Catalog, shape: Shape, view: View) -> StatedReport:
     """Return a run's report at the step of `view`."""
     written = str(view.memory.get(shape.field('report')) or '')
-    try:
-        pattern = catalog.pattern(shape.pattern)
-    except UnknownPattern:
-        return StatedReport(text=written)
-    return pattern.state_report(view, written)
+    pattern = catalog.find(shape.pattern)
+    return pattern.state_report(view, written) if pattern else StatedReport(text=written)

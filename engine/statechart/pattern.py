@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -30,6 +30,10 @@ class Pattern(PatternDefinition):
         answer: the memory field with the result, or ''.
         caveat: the memory field that says in a few words how the result falls short ("2 of 5 tasks failed"),
             or ''. If it is empty, a completed run is a full success. For a failed run it is the reason.
+        winner: the memory field that names the agent whose folder holds the result, or ''. Not needed if only
+            one agent has a folder.
+        wait_texts: what its states wait for, as people read it, by the value of `waits`: `{'verdict': 'your
+            verdict'}`. Not needed if `waits` can be read as it is, as in `more time`.
         projects: the parameters that name a project or tests, which must exist when a run starts.
         inputs: for triggers sent by people, the record that validates their data and from which a form can be
             drawn. The event then carries the record, defaults included.
@@ -155,6 +159,11 @@ class Pattern(PatternDefinition):
         Both are plain JSON that may have been written by an older version: `read_leniently` reads it.
         """
         return Deliverables.of(parameters)
+
+    @classmethod
+    def tool_names(cls) -> Sequence[str]:
+        """Return the tools that its card shows inside its agents."""
+        return ()
 
     @property
     def task(self) -> str:

@@ -12,8 +12,8 @@ _SEEN_BY_ALL = """
     iter_runs lineage notes owner resting_step result retention retry_at runs sandbox save_test shape snapshot
     stranded traffic transitions turn_end view watch export_bundle
     feed.closed feed.listen services.private_addresses
-    catalog.configuration catalog.faults catalog.file catalog.models catalog.pattern catalog.patterns
-    catalog.redact catalog.tools
+    catalog.configuration catalog.faults catalog.file catalog.find catalog.models catalog.pattern
+    catalog.patterns catalog.redact catalog.tools
     catalog.registry.agent_names catalog.registry.cache_saving catalog.registry.endpoint_infos
     catalog.registry.endpoints catalog.registry.get catalog.registry.items catalog.registry.keys
     catalog.registry.unconfigured catalog.registry.values

@@ -77,6 +77,7 @@ class Race(Pattern):
     answer = 'outcome'
     projects = ('project', 'tests')
     caveat = 'caveat'
+    winner = 'winner'
     panels = {'candidates': 'candidates'}
 
     def states(self) -> list[Any]:

@@ -144,6 +144,11 @@ class DynamicAgent(Pattern, abstract=True):
         """The run's mode."""
         return getattr(self.parameters, 'mode', 'dynamic')
 
+    @classmethod
+    def tool_names(cls) -> Sequence[str]:
+        """Return the tools of its role."""
+        return cls.role.tools
+
     def panels(self) -> Mapping[str, str]:
         """Both modes' results side by side, if both were run."""
         return {'comparison': 'comparison'} if self.mode == 'compare' else {}

@@ -188,6 +188,13 @@ class CommentInput(Input):
     )
 
 
+WAIT_TEXTS = {
+    'choice': 'your choice',
+    'conflicts': 'your decision on conflicts',
+    'files': 'your choice of files',
+    'word': 'your statement',
+    'work': 'your changes',
+}
 INPUTS: dict[str, type[BaseModel]] = {
     'comment': CommentInput,
     **seats.INPUTS,

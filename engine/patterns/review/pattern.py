@@ -28,7 +28,7 @@ from engine.patterns.debate.consensus import are_enough
 from engine.patterns.debate.records import Consensus, LineComment, Phase
 from engine.patterns.review import chart, prompts
 from engine.patterns.review.memory import Choice, ReviewMemory
-from engine.patterns.review.parameters import INPUTS, ReviewParameters
+from engine.patterns.review.parameters import INPUTS, WAIT_TEXTS, ReviewParameters
 from engine.patterns.review.prompts import demands
 from engine.records import Event
 from engine.runtime.activity import Activity
@@ -60,6 +60,7 @@ class ParallelReview(Pattern):
     answer = 'outcome'
     projects = ('project', 'tests')
     caveat = 'caveat'
+    wait_texts = WAIT_TEXTS
     panels = {'debate': 'transcript', 'candidates': 'candidates'}
     inputs = INPUTS
 

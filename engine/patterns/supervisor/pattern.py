@@ -104,6 +104,7 @@ class Supervisor(Pattern):
     initial = 'planning'
     answer = 'final_output'
     caveat = 'caveat'
+    wait_texts = {'plan': 'your plan'}
     panels = {'plan': 'steps', 'messages': 'messages'}
 
     def states(self) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ class TimeBounded(Guards):
     answer = 'report'
     projects = ('project',)
     caveat = 'caveat'
+    wait_texts = {'plan': 'your plan', 'verdict': 'your verdict'}
     panels = {
         'plan': 'checklist',
         'messages': 'messages',

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from engine import Pattern
-from engine.patterns import DynamicAgent
 from engine.records import Shape, StateShape
 from ui.components.widgets import Text, set_attributes
 
@@ -59,8 +58,7 @@ def build_thumbnail(shape: Shape, tools: Iterable[str] = ()) -> list[Station]:
 
 def draw_thumbnail(made: type[Pattern], shape: Shape) -> None:
     """Draw it: boxes and arrows that wrap on a narrow card."""
-    tools = made.role.tools if issubclass(made, DynamicAgent) else ()
-    parts = build_thumbnail(shape, tools)
+    parts = build_thumbnail(shape, made.tool_names())
     with ui.element('div').classes('sketch').props('role="img"') as drawn:
         set_attributes(drawn, aria_label=f'{made.title}: {", then ".join(map(_label, parts))}')
         for number, part in enumerate(parts):

@@ -20,6 +20,7 @@ from ui.pages.runs.filters import FilterBar, Filters
 from ui.pages.runs.list_head import ListHead
 from ui.pages.runs.row import RowActions, RunMenu, RunRow
 from ui.pages.runs.selection import KEYS, BulkBar, Selection
+from ui.services.inbox import wait_texts
 from ui.web.backend import Backend
 from ui.web.routing import traffic_path
 
@@ -153,7 +154,9 @@ class RunList:
                 row = self._rows.get(info.id)
                 if row is None:
                     title = self._titles.get(info.pattern, info.pattern)
-                    row = self._rows[info.id] = RunRow(info, title, now, self._row_actions)
+                    row = self._rows[info.id] = RunRow(
+                        info, title, wait_texts(self._backend().catalog, info.pattern), now, self._row_actions
+                    )
                     row.element.move(target_index=place)
                 else:
                     row.show(info, now)

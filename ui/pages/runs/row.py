@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from nicegui import ui
@@ -17,7 +17,6 @@ from ui.formatting.steps import author_text, duration, origin_text
 from ui.formatting.values import ago, byte_size, compact, exact, status_class, status_text
 from ui.pages.runs.actions import COMPARE, DELETE, EDIT, REPLAY, RETRY, RUN_AGAIN, RunActions
 from ui.pages.shared.recording_picker import is_recorded
-from ui.services.inbox import wait_text
 from ui.web.backend import Backend
 from ui.web.permission import is_permitted
 
@@ -44,11 +43,20 @@ class RunRow:
         self,
         info: RunInfo,
         pattern: str,
+        wait_texts: Mapping[str, str],
         now: float,
         acts: RowActions,
     ) -> None:
-        """Draw the row; `pattern` is its pattern's title."""
-        self.info = info
+        """Draw the row.
+
+        Args:
+            info: the run.
+            pattern: its pattern's title.
+            wait_texts: what it may wait for, in words.
+            now: the time.
+            acts: what to do on clicks.
+        """
+        self.info, self._wait_texts = info, wait_texts
         self._tags: tuple[str, ...] | None = None
         with ui.element('div').classes('run').props('role="row"') as self.element:
             with _draw_cell():
@@ -114,7 +122,7 @@ class RunRow:
                 for kind, text in (part.split(':', 1) for part in facts):
                     whole = ', '.join(info.tags[TAGS:]) if kind == 'chip more' else text
                     Text('span', text, kind, title=whole)
-        problem = f'Needs {wait_text(info.waiting)}' if info.waiting else info.error
+        problem = f'Needs {self._wait_texts.get(info.waiting, info.waiting)}' if info.waiting else info.error
         if problem != self._problem.text:
             self._problem.classes(replace=_problem_class(info))
             set_attributes(self._problem, title=problem)

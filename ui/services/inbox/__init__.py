@@ -8,7 +8,7 @@ from ui.services.inbox.inbox import (
     UnknownQuestion,
     question_path,
 )
-from ui.services.inbox.questions import Ask, wait_text
+from ui.services.inbox.questions import Ask, wait_texts
 
 __all__ = [
     'Ask',
@@ -18,5 +18,5 @@ __all__ = [
     'QuestionClosed',
     'UnknownQuestion',
     'question_path',
-    'wait_text',
+    'wait_texts',
 ]

@@ -164,7 +164,7 @@ class Inbox:
             fold = await self._conductor.fold(run)
         except JournalDamaged:  # The run is reported elsewhere, and cannot be answered.
             return ()
-        return find_asks(fold.shape, fold.view)
+        return find_asks(self._conductor.catalog, fold.shape, fold.view)
 
     async def _find(self, ask: str) -> tuple[InboxItem, int]:
         """Return a question and the step at which it was found open."""
@@ -175,7 +175,7 @@ class Inbox:
             raise UnknownQuestion(ask) from None
         if not self._can_see(info):
             raise UnknownQuestion(ask)
-        for found in find_asks(fold.shape, fold.view):
+        for found in find_asks(self._conductor.catalog, fold.shape, fold.view):
             if found.id == ask:
                 return self._item(info, found, await self._conductor.journal.entry(KIND, ask)), fold.view.seq
         raise QuestionClosed(run, 'an answer', await self._describe_ending(ask, run, step))
@@ -185,7 +185,9 @@ class Inbox:
         if not 0 < step <= (await self._conductor.info(run)).seq:
             raise UnknownQuestion(ask)
         fold = await self._conductor.fold(run, step)
-        found = next((one for one in find_asks(fold.shape, fold.view) if one.id == ask), None)
+        found = next(
+            (one for one in find_asks(self._conductor.catalog, fold.shape, fold.view) if one.id == ask), None
+        )
         if found is None:
             raise UnknownQuestion(ask)
         entry = await self._conductor.journal.entry(KIND, ask)

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
+from engine import Catalog
 from engine.history import OWN, open_question
 from engine.records import ANSWER, Instant, Question, RunId, Shape, StatePath, View, message_of, parent_of
 
 APPROVAL = 'approve'
-
-
-WAITS = {
-    'approval': 'your approval',
-    'answer': 'your answer',
-    'choice': 'your choice',
-    'conflicts': 'your decision on conflicts',
-    'files': 'your choice of files',
-    'plan': 'your plan',
-    'verdict': 'your verdict',
-    'word': 'your statement',
-    'work': 'your changes',
-}
+OF_AGENTS = {'approval': 'your approval', 'answer': 'your answer'}
+"""What an agent of any pattern may wait for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +53,13 @@ class Ask:
     """The agent's last message."""
 
 
-def find_asks(shape: Shape, view: View) -> list[Ask]:
+def find_asks(catalog: Catalog, shape: Shape, view: View) -> list[Ask]:
     """Return a run's questions at the step of `view`, oldest first."""
     if view.status.ended:
         return []
     waits = {state.path: state.waits for state in shape.states if state.waits}
-    found = [_ask(shape, view, leaf, waits[leaf]) for leaf in view.active if leaf in waits]
+    texts = wait_texts(catalog, shape.pattern)
+    found = [_ask(shape, view, leaf, waits[leaf], texts) for leaf in view.active if leaf in waits]
     return sorted(found, key=lambda ask: (ask.since, ask.step, ask.at))
 
 
@@ -78,7 +69,7 @@ def run_and_step(ask: str) -> tuple[RunId, int]:
     return RunId(run), int(step)
 
 
-def _ask(shape: Shape, view: View, leaf: StatePath, kind: str) -> Ask:
+def _ask(shape: Shape, view: View, leaf: StatePath, kind: str, texts: Mapping[str, str]) -> Ask:
     step, since = view.entered.get(leaf, (view.seq, view.time))
     events = tuple(dict.fromkeys(_events(shape, view, leaf)))
     agent = view.agents.get(parent_of(leaf), {})
@@ -87,7 +78,7 @@ def _ask(shape: Shape, view: View, leaf: StatePath, kind: str) -> Ask:
     calls = tuple(PendingCall(id=call.id, name=call.name, arguments=call.arguments) for call in pending)
     question = open_question(view, leaf) if ANSWER in events else None
     who = str(agent.get('role') or parent_of(leaf) or leaf).replace('_', ' ').rpartition('.')[2]
-    text = _text(kind, who, calls, question)
+    text = _text(texts.get(kind, kind) or 'you', who, calls, question)
     contents = {
         'run': view.run,
         'at': leaf,
@@ -124,14 +115,15 @@ def _events(shape: Shape, view: View, leaf: StatePath) -> Iterator[str]:
         yield 'extend'
 
 
-def _text(kind: str, who: str, calls: tuple[PendingCall, ...], question: Question | None) -> str:
+def _text(wait: str, who: str, calls: tuple[PendingCall, ...], question: Question | None) -> str:
     if calls:
         return f'Allow {who} to use {", ".join(dict.fromkeys(call.name for call in calls))}?'
     if question:
         return f'{question.server} asks: {question.message}'
-    return f'{who.capitalize()}: waiting for {wait_text(kind)}'
+    return f'{who.capitalize()}: waiting for {wait}'
 
 
-def wait_text(kind: str) -> str:
-    """Return the input that a run waits for, such as *your verdict*; other patterns use their own words."""
-    return WAITS.get(kind, kind) or 'you'
+def wait_texts(catalog: Catalog, pattern: str) -> Mapping[str, str]:
+    """Return what runs of a pattern may wait for as people read it, such as *your verdict*, by its kind."""
+    made = catalog.find(pattern)
+    return {**OF_AGENTS, **(made.wait_texts if made else {})}

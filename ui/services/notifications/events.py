@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from engine import Status, Transition
+from engine import Catalog, Status, Transition
 from engine.journal import Fold
 from engine.records import Instant, StatePath
 from ui.services.inbox.questions import find_asks
@@ -28,20 +28,20 @@ class Notice:
     """Further details for programs."""
 
 
-def find_notices(fold: Fold, steps: Iterable[Transition]) -> Iterator[Notice]:
+def find_notices(catalog: Catalog, fold: Fold, steps: Iterable[Transition]) -> Iterator[Notice]:
     """Yield the notices for `steps`, which continue a fold; the fold is advanced."""
     waits = {state.path for state in fold.shape.states if state.waits}
     turn: list[Transition] = []
     for step in steps:
         if turn and not step.raised:
-            yield from _of_turn(fold, turn, waits)
+            yield from _of_turn(catalog, fold, turn, waits)
             turn = []
         turn.append(step)
     if turn:
-        yield from _of_turn(fold, turn, waits)
+        yield from _of_turn(catalog, fold, turn, waits)
 
 
-def _of_turn(fold: Fold, turn: list[Transition], waits: set[StatePath]) -> Iterator[Notice]:
+def _of_turn(catalog: Catalog, fold: Fold, turn: list[Transition], waits: set[StatePath]) -> Iterator[Notice]:
     """Yield the notices for one event and its consequences."""
     ended = fold.projection.status.ended
     fold.apply_all(turn)
@@ -52,7 +52,7 @@ def _of_turn(fold: Fold, turn: list[Transition], waits: set[StatePath]) -> Itera
             found.append(_notice('run.budget_warned', step, str(step.event.data.get('reason', '')), data))
     entered = {path for step in turn for path in step.entered} & waits
     if entered:
-        for ask in find_asks(fold.shape, fold.view):
+        for ask in find_asks(catalog, fold.shape, fold.view):
             if ask.at in entered and ask.step >= turn[0].seq:
                 asked = {'question': ask.id, 'digest': ask.digest, 'answers': list(ask.events)}
                 found.append(_notice('run.waiting', turn[-1], ask.text, asked))

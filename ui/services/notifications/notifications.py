@@ -195,7 +195,7 @@ class Notifications:
             steps = await journal.transitions(run, after=fold.projection.seq, until=info.seq, limit=PAGE)
             if not steps:
                 break
-            for notice in find_notices(fold, steps):
+            for notice in find_notices(self._conductor.catalog, fold, steps):
                 messages += self._messages(info, notice, wanted)
         if messages or info.status.ended:
             # In one transaction, so that no message is lost or duplicated.

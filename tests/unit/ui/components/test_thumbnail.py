@@ -41,6 +41,9 @@ def test_an_agent_is_shown_with_its_first_tools():
     working = build_thumbnail(CONDUCTOR.draw('blog'), tools)[1]
     assert working.inside == tuple(tools[:MAX_INSIDE])
     assert working.more == 2
+    assert (
+        CONDUCTOR.catalog.pattern('blog').tool_names() and not CONDUCTOR.catalog.pattern('race').tool_names()
+    )
 
 
 @pytest.mark.parametrize('pattern', list(CONDUCTOR.catalog.patterns))

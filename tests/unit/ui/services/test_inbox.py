@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, InvalidInput, Pattern, Status
+from engine import Catalog, Conductor, InvalidInput, Pattern, Status
 from engine.agents.chart import agent
 from engine.clock import SimulatedClock
 from engine.errors import JournalDamaged
@@ -15,7 +15,7 @@ from engine.journal import Fold
 from engine.records import RunId
 from tests.processes.mcp.test_questions import Hotel
 from tests.support.harness import FakeModel, calls, catalog, start_run, turns
-from ui.services.inbox import Inbox, InboxItem, QuestionClosed, UnknownQuestion
+from ui.services.inbox import Inbox, InboxItem, QuestionClosed, UnknownQuestion, wait_texts
 
 LATE = 'has ended the question'
 
@@ -188,3 +188,20 @@ async def test_a_question_of_an_mcp_server_is_answered(tmp_path: Path):
             await inbox.answer(ask.id, 'answer', {'content': {'name': 'A'}}, digest=ask.digest)
         await inbox.answer(ask.id, 'answer', {'content': {'name': 'Ada'}}, digest=ask.digest)
         assert (await conductor.result(run)).answer == 'booked'
+
+
+def test_a_pattern_states_in_words_what_its_runs_wait_for():
+    loaded = Catalog.load()
+    assert wait_texts(loaded, 'parallel-review')['files'] == 'your choice of files'
+    assert wait_texts(loaded, 'time-bounded')['verdict'] == 'your verdict'
+    assert wait_texts(loaded, 'gone') == {'approval': 'your approval', 'answer': 'your answer'}
+
+
+@pytest.mark.parametrize('name', Catalog.load().patterns)
+def test_every_one_word_that_a_built_in_pattern_waits_for_is_stated_in_words(name: str):
+    loaded = Catalog.load()
+    chosen = {'pick': 'person', 'merge': 'files', 'files_by': 'person', 'conflicts': 'person'}
+    fields = loaded.pattern(name).Parameters.model_fields
+    shape = Conductor(catalog=loaded).draw(name, {key: chosen[key] for key in chosen.keys() & fields.keys()})
+    kinds = {state.waits for state in shape.states if state.waits}
+    assert {kind for kind in kinds if ' ' not in kind} <= wait_texts(loaded, name).keys()

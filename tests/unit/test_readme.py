@@ -12,6 +12,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from engine import Catalog, Conductor, Pattern, Status
+from storage import Settings, open_journal
 from tests.tree import ROOT
 
 README = (ROOT / 'README.md').read_text('utf-8')
@@ -126,6 +127,16 @@ def test_a_webhook_is_verified_as_the_guide_shows(capsys):
     }  # fmt: skip
     exec(compile(block, 'inbox.md', 'exec'), {'secret': secret, 'body': body, 'headers': headers})
     assert capsys.readouterr().out == 'run.ended r1 http://here/runs/r1\n'
+
+
+async def test_a_journal_on_disk_is_opened_as_the_readme_shows(tmp_path):
+    (code,) = re.findall(r'`(Conductor\(await .*?)`, both from `hemicycle.storage`', README)
+    call = code.replace("'runs.db'", 'file').removeprefix('Conductor(await ').removesuffix(')')
+    names = {'open_journal': open_journal, 'Settings': Settings, 'file': tmp_path / 'runs.db'}
+    async with Conductor(await eval(call, names)) as conductor:
+        assert (await conductor.runs()).total == 0
+        assert await conductor.recover() == []
+    assert (tmp_path / 'runs.db').is_file()
 
 
 def test_no_example_is_left_untested():

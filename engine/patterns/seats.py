@@ -30,8 +30,8 @@ def build_seat(  # noqa: PLR0913  (its edges need them all)
     trigger: str,
     waits: str,
     answer: Action,
-    sit_down: Action,
-    stand_up: Action,
+    take_seat: Action,
+    hand_back: Action,
     conditions: Any = None,
 ) -> dict[str, Any]:
     """Add a seat for a person to an agent's state.
@@ -42,15 +42,15 @@ def build_seat(  # noqa: PLR0913  (its edges need them all)
         trigger: the event that carries a person's answer.
         waits: the input that the run waits for meanwhile.
         answer: the action for that event.
-        sit_down: the action that gives the seat to a person.
-        stand_up: the action that hands it back to the agent.
+        take_seat: the action that gives the seat to a person.
+        hand_back: the action that hands it back to the agent.
         conditions: the guards that an answer must satisfy.
     """
     mine, taken = partial(names_seat, seat), partial(is_taken, seat)
     edges = [
         edge('always', 'thinking', PERSON, taken),
-        edge('take_seat', 'thinking', PERSON, mine, after=sit_down),
-        edge('hand_back', PERSON, 'thinking', mine, after=stand_up),
+        edge('take_seat', 'thinking', PERSON, mine, after=take_seat),
+        edge('hand_back', PERSON, 'thinking', mine, after=hand_back),
         edge(trigger, PERSON, 'done', conditions, after=answer),
     ]
     return {
@@ -80,12 +80,12 @@ def is_held(scope: CallbackContext, event: Event) -> bool:
     return event.data.get('seat') in _memory(scope).seats
 
 
-def add_seat(memory: SeatMemory, seat: str) -> None:
+def take_seat(memory: SeatMemory, seat: str) -> None:
     """Note that a person has taken the seat."""
     memory.seats = tuple(dict.fromkeys((*memory.seats, seat)))
 
 
-def remove_seat(memory: SeatMemory, seat: str) -> None:
+def hand_back(memory: SeatMemory, seat: str) -> None:
     """Note that the agent has its seat back."""
     memory.seats = tuple(name for name in memory.seats if name != seat)
 

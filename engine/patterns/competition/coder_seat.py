@@ -63,7 +63,7 @@ def seat(me: str) -> tuple[list[Any], list[Any]]:
     ]
     edges = [
         ['always', 'working', seats.PERSON, partial(seats.is_taken, me)],
-        edge('hand_back', seats.PERSON, 'working', mine, after=seats.leave_seat),
+        edge('hand_back', seats.PERSON, 'working', mine, after=seats.hand_back),
         edge('hand_in', seats.PERSON, 'saving', mine, after=partial(take_work, me)),
         ['done', 'saving', 'testing'],
         edge('failed', 'saving', seats.PERSON, after=partial(keep_problem, me)),

@@ -72,7 +72,7 @@ def seat_edges(states: Sequence[str], names: tuple[str, ...]) -> list[dict[str, 
     sit = partial(seats.may_sit, names)
     return [
         *(edge('take_seat', state, None, sit, after=seats.take_seat) for state in states),
-        *(edge('hand_back', state, None, seats.may_rise, after=seats.leave_seat) for state in states),
+        *(edge('hand_back', state, None, seats.may_rise, after=seats.hand_back) for state in states),
     ]
 
 
@@ -102,7 +102,7 @@ def _turn(role: Role, config: DebateConfig) -> dict[str, Any]:
             ['always', 'called', seats.PERSON, taken],
             ['always', 'called', 'speaking', None, taken],
             edge('take_seat', 'speaking', seats.PERSON, mine, after=seats.take_seat),
-            edge('hand_back', seats.PERSON, 'speaking', mine, after=seats.leave_seat),
+            edge('hand_back', seats.PERSON, 'speaking', mine, after=seats.hand_back),
             edge(
                 'say',
                 seats.PERSON,

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, model_validator
 
+from engine.patterns import seats
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.records import Answer, DebateMemory, LineComment, Position, Verdict
 from engine.patterns.form_fields import Form, Input, LongText
-from engine.patterns.seats import add_seat, remove_seat
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
 
@@ -114,14 +114,14 @@ def may_rise(scope: CallbackContext, event: Event) -> bool:
 def take_seat(scope: CallbackContext, event: Event) -> None:
     """Give the seat to a person; a reviewer who had failed rejoins."""
     memory, reviewer = debate_memory(scope), seat_named(event)
-    add_seat(memory, reviewer)
+    seats.take_seat(memory, reviewer)
     if reviewer in memory.debate.absent:
         del memory.debate.absent[reviewer]
 
 
-def leave_seat(scope: CallbackContext, event: Event) -> None:
+def hand_back(scope: CallbackContext, event: Event) -> None:
     """Hand the seat back to the agent."""
-    remove_seat(debate_memory(scope), seat_named(event))
+    seats.hand_back(debate_memory(scope), seat_named(event))
 
 
 def is_word(reviewer: str, scope: CallbackContext, event: Event) -> bool:

@@ -57,7 +57,7 @@ def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
         ],
         'transitions': [
             ['always', 'reading', seats.PERSON, partial(is_taken, role.name)],
-            edge('hand_back', seats.PERSON, 'reading', mine, after=seats.leave_seat),
+            edge('hand_back', seats.PERSON, 'reading', mine, after=seats.hand_back),
             edge(
                 'say',
                 seats.PERSON,

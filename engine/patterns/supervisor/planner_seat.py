@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
+from engine.patterns import seats
 from engine.patterns.form_fields import Form, Input, LongText
-from engine.patterns.seats import add_seat, build_seat, record_answer, remove_seat
 from engine.patterns.supervisor.collaboration import CollaborationState, DelegatedTask, SupervisorPlan
 from engine.patterns.supervisor.roles import SUPERVISOR, parse_role
 from engine.records import Event
@@ -52,36 +52,36 @@ INPUTS: dict[str, type[BaseModel]] = {'take_seat': SeatInput, 'hand_back': SeatI
 
 def planner_seat(state: dict[str, Any]) -> dict[str, Any]:
     """Add a seat for a person to the planning agent's state."""
-    return build_seat(
+    return seats.build_seat(
         state,
         SUPERVISOR.name,
         trigger='plan',
         waits='plan',
         answer=take_plan,
-        sit_down=sit_down,
-        stand_up=stand_up,
+        take_seat=take_seat,
+        hand_back=hand_back,
         conditions='names_known_roles',
     )
 
 
-def sit_down(scope: CallbackContext, event: Event) -> None:
+def take_seat(scope: CallbackContext, event: Event) -> None:
     """Give the seat to a person."""
     memory = _memory(scope)
-    add_seat(memory, SUPERVISOR.name)
+    seats.take_seat(memory, SUPERVISOR.name)
     memory.note('person', 'team', 'seat', 'A person takes the seat of the supervisor.')
 
 
-def stand_up(scope: CallbackContext, event: Event) -> None:
+def hand_back(scope: CallbackContext, event: Event) -> None:
     """Hand the seat back to the agent."""
     memory = _memory(scope)
-    remove_seat(memory, SUPERVISOR.name)
+    seats.hand_back(memory, SUPERVISOR.name)
     memory.note('person', 'team', 'seat', 'The supervisor has its seat back.')
 
 
 def take_plan(scope: CallbackContext, event: Event) -> None:
     """Handle a person's plan as if it were the agent's."""
     plan = parse_plan(event.data)
-    record_answer(scope, plan.model_dump_json())
+    seats.record_answer(scope, plan.model_dump_json())
     given = {**event.data, 'output': plan.model_dump(mode='json')}
     scope.pattern.delegate(_memory(scope), replace(event, data=given))  # type: ignore[attr-defined]
 

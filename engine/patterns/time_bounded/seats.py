@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from engine.patterns import seats as generic
+from engine.patterns import seats
 from engine.patterns.form_fields import Form, Input, LongText
-from engine.patterns.seats import add_seat, is_free, is_held, record_answer, remove_seat
 from engine.patterns.time_bounded.memory.schemas import PlanDraft, PlannedStep
 from engine.patterns.time_bounded.memory.state import memory_of
 from engine.records import Event
@@ -61,7 +60,7 @@ INPUTS: dict[str, type[BaseModel]] = {
 
 
 def with_seat(
-    state: dict[str, Any], seat: str, store: generic.Action, output: type[BaseModel]
+    state: dict[str, Any], seat: str, store: seats.Action, output: type[BaseModel]
 ) -> dict[str, Any]:
     """Add a seat for a person to an agent's state.
 
@@ -72,47 +71,45 @@ def with_seat(
         output: the answer's record type.
     """
     trigger, waits = ('plan', 'plan') if seat == 'planner' else ('judge', 'verdict')
-    return generic.build_seat(
+    return seats.build_seat(
         state,
         seat,
         trigger=trigger,
         waits=waits,
         answer=partial(store_answer, store, output),
-        sit_down=sit_down,
-        stand_up=stand_up,
+        take_seat=take_seat,
+        hand_back=hand_back,
     )
 
 
 def seat_edges(source: str) -> list[dict[str, Any]]:
     """Return transitions that take or hand back a seat when it is not that agent's turn."""
     return [
-        edge('take_seat', source, None, is_free, after=sit_down),
-        edge('hand_back', source, None, is_held, after=stand_up),
+        edge('take_seat', source, None, seats.is_free, after=take_seat),
+        edge('hand_back', source, None, seats.is_held, after=hand_back),
     ]
 
 
-def sit_down(scope: CallbackContext, event: Event) -> None:
+def take_seat(scope: CallbackContext, event: Event) -> None:
     """Give the seat to a person, to whom an agent's answer timeout does not apply."""
     memory, seat = memory_of(scope), str(event.data['seat'])
-    add_seat(memory, seat)
+    seats.take_seat(memory, seat)
     if memory.current_agent == seat:
         memory.clock.call_ends = memory.clock.ends
     memory.log('person', f'A person takes the seat of the {seat}.', event)
 
 
-def stand_up(scope: CallbackContext, event: Event) -> None:
+def hand_back(scope: CallbackContext, event: Event) -> None:
     """Hand the seat back to the agent."""
     memory, seat = memory_of(scope), str(event.data['seat'])
-    remove_seat(memory, seat)
+    seats.hand_back(memory, seat)
     memory.log('person', f'The {seat} has its seat back.', event)
 
 
-def store_answer(
-    store: generic.Action, output: type[BaseModel], scope: CallbackContext, event: Event
-) -> None:
+def store_answer(store: seats.Action, output: type[BaseModel], scope: CallbackContext, event: Event) -> None:
     """Handle a person's answer as if it were the agent's."""
     answer = parse_plan(event.data) if output is PlanDraft else parse_verdict(event.data, output)
-    record_answer(scope, answer.model_dump_json())
+    seats.record_answer(scope, answer.model_dump_json())
     store(scope, replace(event, data={**event.data, 'output': answer.model_dump(mode='json')}))
 
 

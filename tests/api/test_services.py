@@ -2,23 +2,36 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
-from engine import Conductor
+from engine import Conductor, InvalidInput
 from tests.support.harness import FakeModel, catalog, start_run, until
 from tests.unit.ui.services.test_inbox import Pair, reply, wait_for_questions
 from tests.unit.ui.services.test_notifications import URL, Receiver
 from tests.unit.ui.services.test_schedules import sign
 from ui.api.client.connection import Connection
 from ui.api.client.schedules import HttpSchedules
-from ui.services.inbox import Inbox
-from ui.services.notifications import Notifications
+from ui.api.client.services import HttpServices
+from ui.services.guard import METHOD_ROLES
+from ui.services.inbox import Inbox, QuestionClosed
+from ui.services.notifications import Destination, Notifications, UnknownDestination
 from ui.services.notifications.destinations import Destinations
-from ui.services.schedules import Interval, Schedule, Schedules, ScheduleSpec, Trigger, Triggers
+from ui.services.schedules import (
+    Action,
+    Interval,
+    Schedule,
+    Schedules,
+    ScheduleSpec,
+    Trigger,
+    Triggers,
+    UnknownTrigger,
+)
 from ui.services.services import Services
 from ui.web.backend import Backend
 
@@ -62,6 +75,8 @@ INSIDE = {
     Inbox: {'clean_up'},
     Notifications: {
         'run',
+        'close',
+        'try_all',
         'process_new_steps',
         'adopt_overdue',
         'clean_up',
@@ -123,6 +138,79 @@ async def test_a_schedule_is_managed_over_http(conductor: Conductor, app: FastAP
     assert (await http.get(f'/schedules/{added.id}')).json()['type'] == 'urn:hemicycle:unknown-schedule'
     assert (await http.delete(place)).status_code == 204
     await ask.close()
+
+
+@pytest.fixture
+async def there(app: FastAPI) -> AsyncIterator[HttpServices]:
+    """The client of the services."""
+    ask = Connection('http://127.0.0.1:8080', transport=httpx.ASGITransport(app))
+    ask.http.base_url = httpx.URL('http://127.0.0.1:8080')
+    yield HttpServices(ask)
+    await ask.close()
+
+
+async def test_the_client_has_the_methods_of_the_services() -> None:
+    ask = Connection('http://127.0.0.1:8080')
+    there = HttpServices(ask)
+    for name, client in {
+        'inbox': there.inbox,
+        'notifications': there.notifications,
+        'destinations': there.notifications.destinations,
+        'schedules': there.schedules,
+        'triggers': there.triggers,
+    }.items():
+        lacking = {one for one in METHOD_ROLES[name] if not hasattr(client, one)}
+        assert lacking <= {'assign'}, name
+    assert there.assign
+    await ask.close()
+
+
+async def test_the_client_answers_assigns_and_snoozes(conductor: Conductor, there: HttpServices):
+    run = await start_run(conductor, 'pair', approvals='all')
+    inbox = Inbox(conductor)
+    await wait_for_questions(inbox, 2)
+    assert await there.inbox.list(run=run) == await inbox.list()
+    first, second = (await there.inbox.list()).items
+    assert (await there.assign(first.ask.id, 'ada')).assignee == 'ada'
+    assert [item.ask for item in (await there.inbox.list(assignee='ada')).items] == [first.ask]
+    assert (await there.inbox.snooze(first.ask.id, 4e9)).snoozed_until == 4e9
+    assert (await there.inbox.list()).snoozed == 1
+    assert (await there.inbox.snooze(first.ask.id, 0.0)).snoozed_until == 0.0
+    info = await there.inbox.answer(second.ask.id, 'approve', digest=second.ask.digest)
+    assert info.id == run
+    with pytest.raises(QuestionClosed, match='has ended the question'):
+        await there.inbox.find(second.ask.id)
+    with pytest.raises(InvalidInput, match='must be one of'):
+        await there.inbox.answer(first.ask.id, 'dance', digest=first.ask.digest)
+
+
+async def test_the_client_manages_destinations_and_messages(there: HttpServices):
+    destinations = there.notifications.destinations
+    given = Destination(name='Team', channel='webhook', address=URL, events=('run.failed',), tag='prod')
+    made = await destinations.add(given)
+    assert made.secret.startswith('whsec_') and (made.events, made.tag) == (('run.failed',), 'prod')
+    assert await destinations.get(made.id) == replace(made, secret='')
+    changed = await destinations.change(made.id, paused=True, events=['run.ended'])
+    assert changed.paused and changed.events == ('run.ended',)
+    message = await there.notifications.test(made.id)
+    assert [one.id for one in await there.notifications.log()] == [message.id]
+    assert (await there.notifications.resend(message.id)).id == message.id
+    await destinations.remove(made.id)
+    with pytest.raises(UnknownDestination):
+        await destinations.get(made.id)
+
+
+async def test_the_client_manages_triggers(there: HttpServices):
+    given = Trigger(name='A', kind='webhook', action=Action(pattern='pipeline'), mapping={'task': '/title'})
+    made = await there.triggers.add(given)
+    assert made.secret and made.mapping == {'task': '/title'}
+    assert await there.triggers.list() == [replace(made, secret='')]
+    assert (await there.triggers.change(made.id, paused=True, mapping={'task': '/name'})).paused
+    assert (await there.triggers.get(made.id)).mapping == {'task': '/name'}
+    assert await there.triggers.log(made.id) == []
+    await there.triggers.remove(made.id)
+    with pytest.raises(UnknownTrigger):
+        await there.triggers.get(made.id)
 
 
 async def test_a_trigger_fires_over_http(http: httpx.AsyncClient):

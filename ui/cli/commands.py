@@ -50,6 +50,11 @@ COMMANDS = {
         'execution.send:send',
         'Send an event to an unfinished run, and show the run until it ends or waits again.',
     ),
+    'inbox': Command(
+        'Run',
+        'services.inbox:inbox',
+        'List and answer the questions of all runs; assign and snooze them.',
+    ),
     'fork': Command(
         'Run',
         'execution.fork:fork',
@@ -201,7 +206,7 @@ COMMANDS = {
     ),
     'schedule': Command(
         'Operate',
-        'operation.schedule:schedule',
+        'services.schedule:schedule',
         'List, add, show, pause, resume, run, backfill or remove schedules. A server starts their runs.',
     ),
     'doctor': Command(

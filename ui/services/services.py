@@ -62,6 +62,7 @@ class Services:
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.notifications.close()
         await self._channels.close()
 
     async def assign(self, ask: str, assignee: str, by: str = '') -> InboxItem:

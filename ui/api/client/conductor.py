@@ -43,6 +43,7 @@ from ui.api.client.connection import Connection
 from ui.api.client.files import RemoteFiles
 from ui.api.client.journal import RemoteJournal, query_of
 from ui.api.client.merging import RemoteMerging
+from ui.api.client.services import HttpServices
 from ui.api.client.watching import watch_run
 from ui.api.routes.forks import FamilyMember
 from ui.api.routes.maintenance import StorageUse
@@ -85,6 +86,7 @@ class HttpConductor:
         self.url, self.catalog = self._ask.url, catalog or Catalog()
         self.workspaces = RemoteFiles(self._ask)
         self.merging = RemoteMerging(self._ask, self.workspaces)
+        self.server_services = HttpServices(self._ask)
         self.owner = ''
         self.stranded: dict[RunId, str] = {}
         self.retention = Retention()

@@ -19,6 +19,7 @@ DELAYS = (5.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 
 MAX_CONCURRENT = 16
 """Maximum number of messages sent concurrently."""
 MAX_ATTEMPTS_KEPT = 20
+POLL_SECONDS = 0.02
 RETRY_SECONDS = 1.0
 """Seconds before the journal is retried after a failure."""
 
@@ -75,6 +76,11 @@ class Dispatcher:
         """Wait until nothing is left to send."""
         while self._tasks:
             await asyncio.wait(self._tasks.values())
+
+    async def try_all(self) -> None:
+        """Wait until each message has been tried: it is sent, or waits for its next attempt."""
+        while busy := [task for lane, task in self._tasks.items() if lane not in self._sleeping]:
+            await asyncio.wait(busy, timeout=POLL_SECONDS)
 
     async def close(self) -> None:
         """Stop; unsent messages stay in the outbox."""

@@ -110,6 +110,14 @@ class Notifications:
         if made:
             self._dispatcher.add(await self._outbox.add(made))
 
+    async def try_all(self) -> None:
+        """Wait until each message made here is sent, or waits for its next attempt by a server."""
+        await self._dispatcher.try_all()
+
+    async def close(self) -> None:
+        """Stop sending; the next server sends any unsent messages."""
+        await self._dispatcher.close()
+
     async def run(self) -> None:
         """Follow the journal and send messages until cancelled."""
         try:
@@ -129,7 +137,7 @@ class Notifications:
                     except TimeoutError:
                         continue
         finally:
-            await self._dispatcher.close()
+            await self.close()
 
     async def process_new_steps(self) -> int:
         """Read new steps, store and send the messages for them; return the number of messages."""

@@ -19,6 +19,8 @@ from ui.services.services import Services
 
 FOR_SERVER = {
     'run',
+    'close',
+    'try_all',
     'adopt_overdue',
     'retention_filter',
     'handle',

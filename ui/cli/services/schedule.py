@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, cast, get_args
@@ -13,13 +12,12 @@ from zoneinfo import ZoneInfo
 import typer
 
 from engine import InvalidInput
-from engine.errors import JournalUnavailable
 from ui.cli.inputs import parse_data, parse_time
 from ui.cli.options import AsJson, Database, Patterns
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
-from ui.cli.remote import RETRY_SECONDS, server_at_work, token_header
-from ui.cli.session import load_catalog, open_conductor, settings_of, storage_of
+from ui.cli.services.opening import find_named, open_services
+from ui.cli.session import settings_of, storage_of
 from ui.formatting.safe_text import strip_control
 from ui.services.schedules import (
     Action,
@@ -31,7 +29,6 @@ from ui.services.schedules import (
     ScheduleSpec,
     Tick,
 )
-from ui.settings import Settings, Storage
 
 if TYPE_CHECKING:
     from ui.api.client.schedules import HttpSchedules
@@ -113,7 +110,8 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
         raise InvalidInput({'SCHEDULE': f'name the schedule to {operation}'})
 
     async def work() -> Sequence[Schedule | Tick]:
-        async with _open(storage, settings, operation) as schedules:
+        async with open_services(storage, settings, starts_runs=operation in BY_SERVER) as services:
+            schedules = services.schedules
             if operation is Operation.ADD:
                 given = Schedule(
                     name=name,
@@ -133,7 +131,7 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
                 return [await schedules.add(given)]
             if operation is Operation.LIST:
                 return await schedules.list()
-            found = await _find(schedules, name)
+            found = find_named(await schedules.list(), name, 'schedule').id
             if operation is Operation.BACKFILL:
                 return await schedules.backfill(found, _moment('--since', since), _moment('--until', until))
             return await _do(schedules, operation, found, note)
@@ -154,40 +152,6 @@ async def _do(
             await schedules.remove(found)
             return []
     return [await schedules.get(found), *await schedules.log(found, 10)]
-
-
-@asynccontextmanager
-async def _open(
-    storage: Storage, settings: Settings, operation: Operation
-) -> AsyncIterator[Schedules | HttpSchedules]:
-    """Open the schedules of the server that is named or serves the database, or those in the database."""
-    if url := server_at_work(storage, settings):
-        from ui.api.client.connection import Connection
-        from ui.api.client.schedules import HttpSchedules
-
-        ask = Connection(url, patience=RETRY_SECONDS, headers=token_header())
-        try:
-            yield HttpSchedules(ask)
-        finally:
-            await ask.close()
-        return
-    if operation in BY_SERVER:
-        raise JournalUnavailable('no server serves this database: start `hemicycle serve`, then try again')
-    async with open_conductor(storage, settings, load_catalog(settings)) as conductor:
-        yield Schedules(conductor)
-
-
-async def _find(schedules: Schedules | HttpSchedules, name: str) -> str:
-    """Return the id of a schedule, by its name or id. Raises `InvalidInput`."""
-    known = await schedules.list()
-    found = [one.id for one in known if name in (one.id, one.name)]
-    if len(found) == 1:
-        return found[0]
-    names = ', '.join(one.name for one in known) or 'none'
-    raise InvalidInput(
-        {'SCHEDULE': f'{len(found)} schedules are called {name!r}: give the id' if found else
-         f'there is no schedule {name!r}; available: {names}'}
-    )  # fmt: skip
 
 
 def _moment(option: str, text: str) -> float:

@@ -1,0 +1,182 @@
+"""HttpServices: the inbox, the notifications, the schedules and the triggers of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from engine.records import RunInfo
+from ui.api.client.connection import Connection
+from ui.api.client.schedules import HttpSchedules
+from ui.api.wire import decode, dump, to_rfc3339
+from ui.services.inbox import InboxItem, InboxPage
+from ui.services.notifications import Destination, Message, UnknownDestination
+from ui.services.schedules import Tick, Trigger, UnknownTrigger
+
+MADE_BY_SERVER = ('id', 'created', 'problem', 'author')
+"""Fields that only the server sets."""
+
+
+class HttpServices:
+    """The methods of `Services`, for those of a server. All of them raise `EngineError`.
+
+    Args:
+        ask: the connection to the server.
+    """
+
+    def __init__(self, ask: Connection) -> None:
+        self._ask = ask
+        self.inbox, self.notifications = HttpInbox(ask), HttpNotifications(ask)
+        self.schedules, self.triggers = HttpSchedules(ask), HttpTriggers(ask)
+
+    async def assign(self, ask: str, assignee: str, by: str = '') -> InboxItem:
+        """Assign a question to a person and notify them; the server knows `by`."""
+        return decode(InboxItem, await _put(self._ask, f'{_question(ask)}/assignee', {'assignee': assignee}))
+
+
+class HttpInbox:
+    """The methods of `Inbox`.
+
+    Args:
+        ask: the connection to the server.
+    """
+
+    def __init__(self, ask: Connection) -> None:
+        self._ask = ask
+
+    async def list(self, *, assignee: str = '', run: str = '', snoozed: bool = False) -> InboxPage:
+        """Return all open questions, oldest first."""
+        return await self._ask.one(InboxPage, 'inbox', assignee=assignee, run=run, snoozed=snoozed)
+
+    async def find(self, ask: str) -> InboxItem:
+        """Return an open question."""
+        return await self._ask.one(InboxItem, _question(ask))
+
+    async def answer(
+        self, ask: str, event: str, data: Mapping[str, Any] | None = None, *, digest: str, by: str = ''
+    ) -> RunInfo:
+        """Answer a question, unless it has changed since it was shown; the server knows `by`."""
+        body = {'event': event, 'digest': digest, 'data': dict(data or {})}
+        return decode(RunInfo, await self._ask.do(f'{_question(ask)}/answer', body))
+
+    async def snooze(self, ask: str, until: float) -> InboxItem:
+        """Snooze a question until a time; 0 ends the snooze."""
+        body = {'until': to_rfc3339(until) if until else ''}
+        return decode(InboxItem, await _put(self._ask, f'{_question(ask)}/snooze', body))
+
+
+class HttpNotifications:
+    """The methods of `Notifications`.
+
+    Args:
+        ask: the connection to the server.
+    """
+
+    def __init__(self, ask: Connection) -> None:
+        self._ask, self.destinations = ask, HttpDestinations(ask)
+
+    async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[Message]:
+        """Return messages, latest first."""
+        return await self._ask.many(Message, 'messages', state=state, run=run, limit=limit)
+
+    async def resend(self, message: str) -> Message:
+        """Send a message again, with the same id."""
+        return decode(Message, await self._ask.do(f'messages/{quote(message, safe="")}/resend', None))
+
+    async def test(self, destination: str) -> Message:
+        """Send an empty test message."""
+        return decode(Message, await self._ask.do(f'destinations/{quote(destination, safe="")}/test', None))
+
+
+class HttpDestinations:
+    """The methods of `Destinations`; secrets are left out, except of one that was just added.
+
+    Args:
+        ask: the connection to the server.
+    """
+
+    def __init__(self, ask: Connection) -> None:
+        self._ask = ask
+
+    async def list(self) -> list[Destination]:
+        """Return all destinations, by name."""
+        return await self._ask.many(Destination, 'destinations')
+
+    async def get(self, destination: str) -> Destination:
+        """Return one destination."""
+        for one in await self.list():
+            if one.id == destination:
+                return one
+        raise UnknownDestination(destination)
+
+    async def add(self, given: Destination) -> Destination:
+        """Add a destination."""
+        return decode(Destination, await self._ask.create('destinations', _given(dump(given))))
+
+    async def change(self, destination: str, **values: Any) -> Destination:
+        """Change some fields of a destination."""
+        return decode(Destination, await self._ask.do(_destination(destination), values, method='PATCH'))
+
+    async def remove(self, destination: str) -> None:
+        """Remove a destination."""
+        await self._ask.ask('DELETE', _destination(destination), safe=True)
+
+
+class HttpTriggers:
+    """The methods of `Triggers`; secrets are left out, except of one that was just added.
+
+    Args:
+        ask: the connection to the server.
+    """
+
+    def __init__(self, ask: Connection) -> None:
+        self._ask = ask
+
+    async def list(self) -> list[Trigger]:
+        """Return all triggers, by name."""
+        return await self._ask.many(Trigger, 'triggers')
+
+    async def get(self, trigger: str) -> Trigger:
+        """Return one trigger."""
+        for one in await self.list():
+            if one.id == trigger:
+                return one
+        raise UnknownTrigger(trigger)
+
+    async def add(self, given: Trigger) -> Trigger:
+        """Add a trigger."""
+        return decode(Trigger, await self._ask.create('triggers', _given(dump(given))))
+
+    async def change(self, trigger: str, **values: Any) -> Trigger:
+        """Change some fields of a trigger."""
+        body = {name: dump(value) if name == 'action' else value for name, value in values.items()}
+        return decode(Trigger, await self._ask.do(_trigger(trigger), body, method='PATCH'))
+
+    async def remove(self, trigger: str) -> None:
+        """Remove a trigger; its runs stay."""
+        await self._ask.ask('DELETE', _trigger(trigger), safe=True)
+
+    async def log(self, trigger: str, limit: int = 50) -> Sequence[Tick]:
+        """Return the ticks that fired it, latest first."""
+        return await self._ask.many(Tick, f'{_trigger(trigger)}/ticks', limit=limit)
+
+
+async def _put(ask: Connection, path: str, body: Mapping[str, Any]) -> Any:
+    return (await ask.ask('PUT', path, safe=True, json=body)).json()
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in MADE_BY_SERVER}
+
+
+def _question(ask: str) -> str:
+    return f'inbox/{quote(ask, safe="")}'
+
+
+def _destination(destination: str) -> str:
+    return f'destinations/{quote(destination, safe="")}'
+
+
+def _trigger(trigger: str) -> str:
+    return f'triggers/{quote(trigger, safe="")}'

@@ -1,0 +1,1 @@
+"""Commands for the services around runs: inbox, notifications, schedules and triggers."""

@@ -1,0 +1,270 @@
+"""hemicycle inbox: the questions of all runs: list, show, answer, assign and snooze them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from engine import InvalidInput
+from engine.records import ANSWER, RunId
+from ui.cli.execution.follow import follow
+from ui.cli.execution.prompt import prompt_for
+from ui.cli.execution.questions import ask_in_terminal, question_lines
+from ui.cli.execution.run import Quietly, reporter_for
+from ui.cli.exit_codes import CODES, ExitCode
+from ui.cli.inputs import parse_data, parse_time
+from ui.cli.options import AsJson, Database, Durability, Pace, Patterns
+from ui.cli.output.reporters import print_json
+from ui.cli.output.step_text import format_time
+from ui.cli.remote import with_server_option
+from ui.cli.services.opening import group, open_services, services_of
+from ui.cli.session import claim, load_catalog, settings_of, storage_of
+from ui.formatting.safe_text import one_line, strip_control
+from ui.services.inbox import InboxItem
+
+if TYPE_CHECKING:
+    from ui.cli.services.opening import AnyServices
+
+EPILOG = f"""Examples:
+
+```
+hemicycle inbox list
+hemicycle inbox list --assignee ada --json
+hemicycle inbox show 3f9
+hemicycle inbox answer 3f9 approve
+hemicycle inbox answer 3f9 deny --set reason="not on a Friday"
+hemicycle inbox assign 3f9 ada
+hemicycle inbox snooze 3f9 --hours 4
+```
+
+{CODES}"""
+HOUR = 3_600.0
+inbox = group('List and answer the questions of all runs; assign and snooze them.', EPILOG)
+QuestionName = Annotated[
+    str,
+    typer.Argument(
+        metavar='QUESTION',
+        help="The question's id, a unique prefix of it (such as its run's id), or `last`.",
+        show_default=False,
+    ),
+]
+
+
+@inbox.command('list')
+@with_server_option
+def list_questions(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    assignee: Annotated[
+        str, typer.Option(metavar='PERSON', help='Only those assigned to this person.', show_default=False)
+    ] = '',
+    run: Annotated[
+        str, typer.Option(metavar='RUN', help='Only those of this run, by its id.', show_default=False)
+    ] = '',
+    snoozed: Annotated[bool, typer.Option('--snoozed', help='Include snoozed ones.')] = False,
+    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """List the open questions of all runs, oldest first."""
+
+    async def work() -> None:
+        async with open_services(storage_of(context), settings_of(database, patterns=patterns)) as services:
+            page = await services.inbox.list(assignee=assignee, run=run, snoozed=snoozed)
+        for item in page.items:
+            _print(item, as_json)
+        if not page.items and not as_json:
+            typer.echo('no question is open')
+        if page.snoozed and not as_json:
+            typer.echo(f'{page.snoozed} more snoozed: --snoozed lists them')
+
+    asyncio.run(work())
+
+
+@inbox.command('show')
+@with_server_option
+def show(
+    context: typer.Context,
+    question: QuestionName = 'last',
+    patterns: Patterns = [],  # noqa: B006
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """Show a question: what is asked, what the agent said, and how to answer."""
+
+    async def work() -> InboxItem:
+        async with open_services(storage_of(context), settings_of(database, patterns=patterns)) as services:
+            return await _find(services, question)
+
+    _print(asyncio.run(work()), as_json, whole=True)
+
+
+@inbox.command('answer')
+@with_server_option
+def answer(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    question: QuestionName,
+    event: Annotated[
+        str, typer.Argument(metavar='EVENT', help="One of the question's events.", show_default=False)
+    ],
+    sets: Annotated[
+        list[str],
+        typer.Option(
+            '--set',
+            metavar='NAME=VALUE',
+            help='A value of the event, as text or JSON. Repeatable.',
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    digest: Annotated[
+        str,
+        typer.Option(
+            metavar='DIGEST',
+            help='Refuse if the question has changed since it had this digest, as `--json` shows it.',
+            show_default=False,
+        ),
+    ] = '',
+    patterns: Patterns = [],  # noqa: B006
+    pace: Pace = None,
+    quiet: Quietly = False,
+    as_json: AsJson = False,
+    database: Database = '',
+    synchronous: Durability = 'normal',
+) -> None:
+    """Answer a question, and show its run until it ends or waits again.
+
+    A question counts once: if somebody else has answered it, the error says when and how. `extend` takes
+    `seconds`; a question of an MCP server takes `answer`, and in a terminal you are asked for each value.
+    """
+    settings = settings_of(database, synchronous, patterns)
+    storage, catalog, data = storage_of(context), load_catalog(settings, pace), _numbers(parse_data(sets))
+
+    async def work() -> ExitCode:
+        async with open_services(storage, settings) as services:
+            item = await _find(services, question)
+        ask = item.ask
+        if event not in ask.events:
+            known = ', '.join(ask.events)
+            raise InvalidInput({'EVENT': f'must be one of {known}, not {event!r}'})
+        given = data
+        if event == ANSWER and ask.question and not data and sys.stdin.isatty():
+            given = await asyncio.to_thread(ask_in_terminal, ask.question)
+        async with claim(storage, settings, catalog, ask.run, what=event, paused=False) as conductor:
+            reporter, after = reporter_for(as_json, quiet), (await conductor.info(ask.run)).seq
+            services = services_of(conductor)
+
+            async def begin() -> RunId:
+                await services.inbox.answer(ask.id, event, given, digest=digest or ask.digest)
+                return ask.run
+
+            return await follow(conductor, begin(), reporter, after=after, ask=prompt_for(reporter))
+
+    raise typer.Exit(asyncio.run(work()))
+
+
+@inbox.command('assign')
+@with_server_option
+def assign(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    question: QuestionName,
+    person: Annotated[
+        str, typer.Argument(metavar='PERSON', help='Who is to answer it.', show_default=False)
+    ] = '',
+    off: Annotated[bool, typer.Option('--off', help='Assign it to nobody.')] = False,
+    patterns: Patterns = [],  # noqa: B006
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """Assign a question to a person, and notify them."""
+    if off == bool(person.strip()):
+        raise InvalidInput({'PERSON': 'name who is to answer, or give --off'})
+
+    async def work() -> InboxItem:
+        async with open_services(storage_of(context), settings_of(database, patterns=patterns)) as services:
+            found = await _find(services, question)
+            return await services.assign(found.ask.id, person)
+
+    _print(asyncio.run(work()), as_json)
+
+
+@inbox.command('snooze')
+@with_server_option
+def snooze(  # noqa: PLR0913  (its arguments are the command's)
+    context: typer.Context,
+    question: QuestionName,
+    hours: Annotated[float, typer.Option(min=0, help='For how long.')] = 1,
+    until: Annotated[
+        str, typer.Option(metavar='MOMENT', help='Until when, instead.', show_default=False)
+    ] = '',
+    off: Annotated[bool, typer.Option('--off', help='List it again now.')] = False,
+    patterns: Patterns = [],  # noqa: B006
+    as_json: AsJson = False,
+    database: Database = '',
+) -> None:
+    """Leave a question out of the list for a while."""
+    moment = parse_time('--until', until, example='2026-03-01T09:00') if until else time.time() + hours * HOUR
+
+    async def work() -> InboxItem:
+        async with open_services(storage_of(context), settings_of(database, patterns=patterns)) as services:
+            found = await _find(services, question)
+            return await services.inbox.snooze(found.ask.id, 0.0 if off else moment)
+
+    _print(asyncio.run(work()), as_json)
+
+
+async def _find(services: AnyServices, name: str) -> InboxItem:
+    """Return an open question by its id, a prefix of it, or `last`.
+
+    Raises:
+        InvalidInput: none is open, or several match.
+        QuestionClosed: it has been answered.
+    """
+    known = (await services.inbox.list(snoozed=True)).items
+    found = [item for item in known if item.ask.id == name] or [
+        item for item in known if name and item.ask.id.startswith(name)
+    ]
+    if name == 'last':
+        found = list(known[-1:])
+    if len(found) == 1:
+        return found[0]
+    if not found and name.count('.') > 1:
+        return await services.inbox.find(name)
+    listed = ', '.join(item.ask.id for item in found or known) or 'none'
+    problem = f'{len(found)} begin with {name!r}' if found else f'there is no open question {name!r}'
+    raise InvalidInput({'QUESTION': f'{problem}; open: {listed}'})
+
+
+def _numbers(data: dict[str, Any]) -> dict[str, Any]:
+    """Return an event's data, with the seconds of an `extend` as a number."""
+    try:
+        return {name: float(one) if name == 'seconds' else one for name, one in data.items()}
+    except ValueError:
+        raise InvalidInput({'seconds': f'must be a number of seconds, not {data["seconds"]!r}'}) from None
+
+
+def _print(item: InboxItem, as_json: bool, *, whole: bool = False) -> None:
+    if as_json:
+        from ui.api.wire import encode
+
+        print_json(**encode(item))
+        return
+    ask = item.ask
+    facts = [
+        f'step {ask.step}',
+        f'since {format_time(ask.since)}',
+        f'answers: {", ".join(ask.events)}',
+        f'assigned to {item.assignee}' if item.assignee else '',
+        f'snoozed until {format_time(item.snoozed_until)}' if item.snoozed_until > time.time() else '',
+    ]
+    typer.echo(strip_control(f'{ask.id}  {one_line(item.title, 100)}: {one_line(ask.text, 300)}'))
+    typer.echo(strip_control(f'    {" · ".join(filter(None, facts))}'))
+    for call in ask.calls:
+        typer.echo(f'    {one_line(f"{call.name} {call.arguments}", 10_000 if whole else 200)}')
+    if whole and ask.question:
+        for line in question_lines(ask.question):
+            typer.echo(f'    {line}')
+    if whole and ask.said:
+        typer.echo(strip_control(ask.said))

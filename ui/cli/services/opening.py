@@ -1,0 +1,101 @@
+"""Opens the services around runs for a command, and finds one of their records by its name or id."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import typer
+
+from engine import Conductor, InvalidInput
+from engine.errors import JournalUnavailable
+from ui.cli.remote import server_at_work
+from ui.cli.session import load_catalog, open_conductor
+from ui.services.services import Services
+from ui.settings import Settings, Storage
+
+if TYPE_CHECKING:
+    from ui.api.client.services import HttpServices
+
+    AnyServices = Services | HttpServices
+
+
+class Named(Protocol):
+    """A record with an id and a name."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+URL = 'HEMICYCLE_URL'
+"""The variable with the public address of the server, for links in notifications."""
+N = TypeVar('N', bound=Named)
+
+
+def group(help: str, epilog: str) -> typer.Typer:
+    """Return a command that consists of several."""
+    options: dict[str, Any] = {
+        'no_args_is_help': True,
+        'add_completion': False,
+        'rich_markup_mode': 'markdown',
+    }
+    return typer.Typer(help=help, epilog=epilog, **options)
+
+
+@asynccontextmanager
+async def open_services(
+    storage: Storage, settings: Settings, *, starts_runs: bool = False
+) -> AsyncIterator[AnyServices]:
+    """Open the services of the server that is named or serves the database, or those in the database.
+
+    Notifications to send are sent before this ends.
+
+    Args:
+        storage: the storage of the database.
+        settings: name the database.
+        starts_runs: whether runs are started, which a server has to continue.
+
+    Raises:
+        JournalUnavailable: no server serves the database, and runs are started.
+    """
+    if starts_runs and not server_at_work(storage, settings):
+        raise JournalUnavailable('no server serves this database: start `hemicycle serve`, then try again')
+    async with open_conductor(storage, settings, load_catalog(settings)) as conductor:
+        services = services_of(conductor)
+        try:
+            yield services
+        finally:
+            if isinstance(services, Services):
+                await services.notifications.try_all()
+                await services.close()
+
+
+def services_of(conductor: Conductor) -> AnyServices:
+    """Return the services around a conductor, of this process or of a server."""
+    from ui.api.client import HttpConductor
+
+    known: object = conductor  # `connect` says that it is a `Conductor`
+    if isinstance(known, HttpConductor):
+        return known.server_services
+    return Services(conductor, url=os.environ.get(URL, ''))
+
+
+def find_named(known: Sequence[N], name: str, what: str) -> N:
+    """Return the record of this name or id. Raises `InvalidInput`; `what` is its kind, such as `schedule`."""
+    found = [one for one in known if name in (one.id, one.name)]
+    if len(found) == 1:
+        return found[0]
+    names = ', '.join(one.name for one in known) or 'none'
+    problem = (
+        f'{len(found)} {what}s are called {name!r}: give the id'
+        if found
+        else f'there is no {what} {name!r}; available: {names}'
+    )
+    raise InvalidInput({what.upper(): problem})

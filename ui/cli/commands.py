@@ -243,11 +243,13 @@ COMMANDS = {
     ),
     'patterns': Command(
         'Inspect',
-        'patterns:patterns',
+        'catalog.patterns:patterns',
         'List patterns with their parameters, and files that could not be loaded.',
     ),
     'diagram': Command(
-        'Inspect', 'diagram:diagram', 'Draw the chart of a pattern with these parameters, without running it.'
+        'Inspect',
+        'catalog.diagram:diagram',
+        'Draw the chart of a pattern with these parameters, without running it.',
     ),
 }
 """By name, in the order of the help."""

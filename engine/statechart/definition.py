@@ -25,7 +25,6 @@ class PatternDefinition:
     initial: ClassVar[str] = ''
     answer: ClassVar[str] = ''
     caveat: ClassVar[str] = ''
-    winner: ClassVar[str] = ''
     wait_texts: ClassVar[Mapping[str, str]] = MappingProxyType({})
     projects: ClassVar[tuple[str, ...]] = ()
     inputs: ClassVar[Mapping[str, type[BaseModel]]] = {}

@@ -30,8 +30,6 @@ class Pattern(PatternDefinition):
         answer: the memory field with the result, or ''.
         caveat: the memory field that says in a few words how the result falls short ("2 of 5 tasks failed"),
             or ''. If it is empty, a completed run is a full success. For a failed run it is the reason.
-        winner: the memory field that names the agent whose folder holds the result, or ''. Not needed if only
-            one agent has a folder.
         wait_texts: what its states wait for, as people read it, by the value of `waits`: `{'verdict': 'your
             verdict'}`. Not needed if `waits` can be read as it is, as in `more time`.
         projects: the parameters that name a project or tests, which must exist when a run starts.

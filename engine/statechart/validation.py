@@ -69,7 +69,7 @@ def validate_pattern(pattern: PatternDefinition) -> None:
 
 def _display_fields(pattern: PatternDefinition) -> Iterator[tuple[str, str]]:
     """Yield the declarations for display, each with the memory field it names."""
-    yield from ((name, getattr(pattern, name)) for name in ('answer', 'caveat', 'winner'))
+    yield from (('answer', pattern.answer), ('caveat', pattern.caveat))
     for shown in panel_fields(pattern):
         yield '.'.join(filter(None, ('panels', shown.panel, shown.part))), shown.field
 

@@ -321,8 +321,10 @@ class EditorAgent:
 
     async def _offer(self, session: EditorSession, run: RunId, view: View) -> None:
         """Write the run's changes to the editor's folder, if the editor supports it and a person agrees."""
-        folder = result_folder(view, self._conductor.catalog.pattern(session.pattern).winner)
-        if not self._writes or not folder or 'project' not in (await self._conductor.info(run)).parameters:
+        parameters = (await self._conductor.info(run)).parameters
+        made = self._conductor.catalog.pattern(session.pattern)
+        folder = result_folder(view, made.deliverables(parameters, view.memory).best)
+        if not self._writes or not folder or 'project' not in parameters:
             return
         changed = [change async for change in self._changed_files(run, view.files[folder])]
         if not changed:
@@ -379,12 +381,11 @@ def _protocol_errors() -> Iterator[None]:
         raise RequestError.invalid_params({'details': str(error)}) from None
 
 
-def result_folder(view: View, winner: str) -> str:
-    """Return the agent whose folder holds the result: the only one, or memory's `winner`; '' if none."""
+def result_folder(view: View, best: str) -> str:
+    """Return the agent whose folder holds the result: the only one, or the best as picked; '' if none."""
     if len(view.files) == 1:
         return next(iter(view.files))
-    picked = view.memory.get(winner) or ''
-    return str(picked) if picked in view.files else ''
+    return best if best in view.files else ''
 
 
 def _plan(view: View, name: str) -> list[tuple[str, str]]:

@@ -77,7 +77,6 @@ class Race(Pattern):
     answer = 'outcome'
     projects = ('project', 'tests')
     caveat = 'caveat'
-    winner = 'winner'
     panels = {'candidates': 'candidates'}
 
     def states(self) -> list[Any]:

@@ -68,10 +68,10 @@ class Access:
 
     def guard(self, conductor: Conductor, identity: Identity) -> Conductor:
         """Return the conductor, restricted to what this identity may do."""
-        made = self._guards.get(identity)
-        if made is None:
-            made = self._guards[identity] = guard_conductor(conductor, identity, self.audit.write)
-        return made
+        guarded = self._guards.get(identity)
+        if guarded is None:
+            guarded = self._guards[identity] = guard_conductor(conductor, identity, self.audit.write)
+        return guarded
 
     def now(self) -> float:
         """Return the time by the server's clock, in seconds since 1970."""
@@ -152,14 +152,14 @@ class Access:
 
     async def _identity(self, kind: str, secret: str) -> AuthenticatedIdentity:
         key = (kind, digest(secret))
-        found = self._known.get(key)
-        if found is None:
-            found = AuthenticatedIdentity(self, *key, await self.resolve(*key), self._clock)
-            self._known[key] = found
+        identity = self._known.get(key)
+        if identity is None:
+            identity = AuthenticatedIdentity(self, *key, await self.resolve(*key), self._clock)
+            self._known[key] = identity
             if len(self._known) > MAX_CACHED:
                 self._known.popitem(last=False)
-        await found.check()
-        return found
+        await identity.check()
+        return identity
 
     async def _count_attempt(self, name: str, address: str) -> Entry:
         """Count an attempt before it is made, so concurrent ones count too. Raises `_TooManyAttempts`."""
@@ -184,8 +184,8 @@ class Access:
     def _is_unlogged(self, which: tuple[str, str]) -> bool:
         """Whether a limit was not noted recently, so that repeated guessing cannot fill the audit log."""
         now = self._clock.now()
-        known = self._logged_limits.get(which)
-        if known is not None and now - known < ATTEMPT_WINDOW:
+        logged_at = self._logged_limits.get(which)
+        if logged_at is not None and now - logged_at < ATTEMPT_WINDOW:
             return False
         self._logged_limits[which] = now
         self._logged_limits.move_to_end(which)
@@ -219,9 +219,9 @@ class AuthenticatedIdentity:
 def network_of(address: str) -> str:
     """Return what counts as one address: for IPv6 the network, since a household has 2**64 addresses."""
     try:
-        known = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return address[:100]
-    if known.version == 6:
-        return str(ipaddress.ip_network(f'{known}/64', strict=False))
-    return str(known)
+    if parsed.version == 6:
+        return str(ipaddress.ip_network(f'{parsed}/64', strict=False))
+    return str(parsed)

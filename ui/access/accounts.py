@@ -87,8 +87,8 @@ class Accounts:
 
     async def all(self) -> list[Account]:
         """Return all accounts, by name."""
-        found = await self._journal.entries(EntryQuery(kind=ACCOUNT))
-        return sorted(map(_account, found), key=lambda account: account.name.lower())
+        entries = await self._journal.entries(EntryQuery(kind=ACCOUNT))
+        return sorted(map(_account, entries), key=lambda account: account.name.lower())
 
     async def find(self, name: str) -> Account | None:
         """Return an account by its name, ignoring case."""
@@ -159,15 +159,15 @@ class Accounts:
                 continue
             now = self._clock.now()
             body = {'name': free, 'created': now, 'password': '', 'issuer': issuer}
-            made = Entry(kind=ACCOUNT, key=free.lower(), state=role, rank=now, body=body)
+            entry = Entry(kind=ACCOUNT, key=free.lower(), state=role, rank=now, body=body)
             link = Entry(kind=LINK, key=f'{issuer} {subject}', about=free.lower(), rank=now)
             try:
-                await self._journal.write_entries([made, link])
+                await self._journal.write_entries([entry, link])
             except EntryChanged:
-                if found := await self.find_by_subject(issuer, subject):
-                    return found
+                if account := await self.find_by_subject(issuer, subject):
+                    return account
                 continue
-            return _account(made)
+            return _account(entry)
         raise InvalidInput({'name': f'no name like {plain!r} is free'})
 
     async def password_hash(self, name: str) -> str:
@@ -178,8 +178,8 @@ class Accounts:
     async def rehash(self, name: str, password: str) -> None:
         """Store the hash of a password, with the current parameters."""
         entry = await self._account(name)
-        kept = await self.passwords.hash(password)
-        await self._journal.write_entries([replace(entry, body={**entry.body, 'password': kept})])
+        hashed = await self.passwords.hash(password)
+        await self._journal.write_entries([replace(entry, body={**entry.body, 'password': hashed})])
 
     async def tokens(self, name: str = '') -> list[Token]:
         """Return the tokens of an account, or all, newest first."""
@@ -226,9 +226,9 @@ class Accounts:
 
     async def sessions(self, name: str) -> list[Session]:
         """Return the sessions of an account, latest first."""
-        found = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
+        entries = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
         now = self._clock.now()
-        open = [_session(entry) for entry in found if entry.rank > now]
+        open = [_session(entry) for entry in entries if entry.rank > now]
         return sorted(open, key=lambda session: -session.seen)
 
     async def begin_session(self, name: str, via: str, address: str, agent: str) -> str:
@@ -251,8 +251,8 @@ class Accounts:
 
     async def end_sessions(self, name: str, keep: str = '') -> None:
         """End all sessions of an account, except the one with the id `keep`."""
-        found = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
-        ending = [entry for entry in found if not keep or entry.key[:16] != keep]
+        entries = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
+        ending = [entry for entry in entries if not keep or entry.key[:16] != keep]
         await self._journal.write_entries([], ending)
         self.changes += 1
 
@@ -269,11 +269,11 @@ class Accounts:
 
     async def entry(self, kind: str, key: str) -> Entry | None:
         """Return the entry of a session or token by the hash of its secret, unless it has expired."""
-        found = await self._journal.entry(kind, key)
-        if found is None:
+        entry = await self._journal.entry(kind, key)
+        if entry is None:
             return None
-        until = found.rank if kind == SESSION else found.body['expires']
-        return found if not until or until > self._clock.now() else None
+        until = entry.rank if kind == SESSION else entry.body['expires']
+        return entry if not until or until > self._clock.now() else None
 
     async def _account(self, name: str) -> Entry:
         entry = await self._journal.entry(ACCOUNT, name.lower())

@@ -118,21 +118,21 @@ class AuditLog:
 
     async def lines(self, query: AuditQuery) -> list[AuditLine]:
         """Return the matching lines, newest first."""
-        found, until, seen = list[AuditLine](), query.until, set[str]()
+        lines, until, seen = list[AuditLine](), query.until, set[str]()
         while True:
-            asked = EntryQuery(kind=KIND, state=query.who, until=until, newest=True, limit=PAGE)
-            page = await self._journal.entries(asked)
+            page_query = EntryQuery(kind=KIND, state=query.who, until=until, newest=True, limit=PAGE)
+            page = await self._journal.entries(page_query)
             fresh = [entry for entry in page if entry.key not in seen]
             for entry in fresh:
                 if query.since is not None and entry.rank < query.since:
-                    return found
+                    return lines
                 line = _line_of(entry)
                 if _matches(line, query):
-                    found.append(line)
-                    if len(found) >= query.limit:
-                        return found
+                    lines.append(line)
+                    if len(lines) >= query.limit:
+                        return lines
             if len(page) < PAGE or not fresh:
-                return found
+                return lines
             until, seen = page[-1].rank, {entry.key for entry in page}
 
 

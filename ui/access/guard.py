@@ -157,16 +157,16 @@ class Guarded:
         runs = _run_ids(find_runs(*args, **options))
         try:
             with acting_as(caller.name):
-                made = await method(*args, **options)
+                result = await method(*args, **options)
         except Exception as error:
             await self._record(
                 caller, path, runs=runs, details=_named_arguments(method, args, options), refused=str(error)
             )
             raise
-        new = getattr(made, 'id', made)
+        new = getattr(result, 'id', result)
         runs = runs or ([RunId(new)] if isinstance(new, str) else [])
         await self._record(caller, path, runs=runs, details=_named_arguments(method, args, options))
-        return made
+        return result
 
     # Methods that return only what the caller may see.
 
@@ -187,8 +187,8 @@ class Guarded:
 
     async def _family(self, run: RunId) -> list[RunId]:
         caller = await self._authorize('family', [run])
-        found = [await self._root.info(one) for one in await self._root.family(run)]
-        return [info.id for info in found if caller.can_see(info)]
+        infos = [await self._root.info(member) for member in await self._root.family(run)]
+        return [info.id for info in infos if caller.can_see(info)]
 
     async def _lineage(self, run: RunId) -> Any:
         caller = await self._authorize('lineage', [run])
@@ -200,10 +200,10 @@ class Guarded:
             caller, info = await self._authorize('annotate', [run]), await self._root.info(run)
             if caller.role is not Role.ADMIN and info.author != caller.name:
                 raise NotAllowed(f'only {info.author or "an administrator"} may change who can see this run')
-        made: RunInfo = await self._guard('annotate', self._root.annotate)(run, **changes)
+        annotated: RunInfo = await self._guard('annotate', self._root.annotate)(run, **changes)
         if 'private' in changes:
             Guarded._visibility_changes += 1
-        return made
+        return annotated
 
     def _handle(self, run: RunId) -> RunHandle:
         return RunHandle(run, cast(Conductor, self))
@@ -240,10 +240,10 @@ def run_finder(path: str, method: Callable[..., Any]) -> Callable[..., list[RunI
     def find_runs(*args: Any, **options: Any) -> list[RunId | RunInfo]:
         if not naming:
             return []
-        given = signature.bind(*args, **options).arguments
+        arguments = signature.bind(*args, **options).arguments
         runs: list[RunId | RunInfo] = []
-        for one in naming:
-            value = given.get(one)
+        for parameter in naming:
+            value = arguments.get(parameter)
             if isinstance(value, (str, RunInfo)):
                 runs.append(value if isinstance(value, RunInfo) else RunId(value))
             elif value is not None:
@@ -259,8 +259,8 @@ def _signature(method: Callable[..., Any]) -> inspect.Signature:
 
 @functools.cache
 def _inspect(function: Callable[..., Any], *, bound: bool) -> inspect.Signature:
-    found = inspect.signature(function)
-    return found.replace(parameters=list(found.parameters.values())[1:]) if bound else found
+    signature = inspect.signature(function)
+    return signature.replace(parameters=list(signature.parameters.values())[1:]) if bound else signature
 
 
 def _run_ids(runs: Iterable[RunId | RunInfo]) -> list[RunId]:
@@ -276,10 +276,10 @@ LOGGED_PARAMETERS: Final = frozenset(
 def _named_arguments(
     method: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    given = _signature(method).bind(*args, **options).arguments
-    given |= given.pop('changes', {})
+    arguments = _signature(method).bind(*args, **options).arguments
+    arguments |= arguments.pop('changes', {})
     return {
         name: value if isinstance(value, (bool, int, float)) else str(getattr(value, 'name', value))[:200]
-        for name, value in given.items()
+        for name, value in arguments.items()
         if name in LOGGED_PARAMETERS and value not in (None, '')
     }

@@ -71,20 +71,20 @@ class RequireLogin:
             return
         IDENTITY.set(identity)
         scope.setdefault('state', {})['identity'] = identity
-        if scope['type'] == 'http' and scope['method'] == 'GET' and (found := DOWNLOAD_PATHS.fullmatch(path)):
-            send = _log_download(send, access, identity, found)
+        if scope['type'] == 'http' and scope['method'] == 'GET' and (match := DOWNLOAD_PATHS.fullmatch(path)):
+            send = _log_download(send, access, identity, match)
         await self._app(scope, receive, send)
 
 
-def _log_download(send: Send, access: Access, identity: AuthenticatedIdentity, found: re.Match[str]) -> Send:
+def _log_download(send: Send, access: Access, identity: AuthenticatedIdentity, match: re.Match[str]) -> Send:
     """Write a line of the audit log, for a download or its refusal, before the response begins."""
-    details = {'what': found['what'], 'form': found['form'] or ''}
+    details = {'what': match['what'], 'form': match['form'] or ''}
 
     async def send_logged(message: Message) -> None:
         if message['type'] == 'http.response.start':
             status = message['status']
             refused = f'answered {status}' if status >= 400 else ''
-            runs = [RunId(found['run'])]
+            runs = [RunId(match['run'])]
             await access.audit.write(identity.known, 'download', runs=runs, details=details, refused=refused)
         await send(message)
 
@@ -113,15 +113,15 @@ async def identify(access: Access, headers: Headers, *, secure: bool = False) ->
 
 def session_secret(headers: Headers, *, secure: bool = False) -> str:
     """Return the secret in the session cookie, or ''."""
-    found: SimpleCookie = SimpleCookie()
+    cookies: SimpleCookie = SimpleCookie()
     try:
-        found.load(headers.get('cookie', ''))
+        cookies.load(headers.get('cookie', ''))
     except CookieError:
         return ''
     # Over TLS, only the name that no other host can set: other hosts of the domain can set the plain one.
     for name in (f'__Host-{COOKIE}', *(() if secure else (COOKIE,))):
-        if name in found:
-            return found[name].value
+        if name in cookies:
+            return cookies[name].value
     return ''
 
 
@@ -170,8 +170,8 @@ async def _reject_anonymous(scope: Scope, receive: Receive, send: Send, headers:
     )
     if asks_for_page:
         query = scope.get('query_string', b'').decode('latin-1')
-        wanted = scope['path'] + (f'?{query}' if query else '')
-        suffix = '' if wanted == '/' else f'?next={quote(wanted, safe="")}'
+        target = scope['path'] + (f'?{query}' if query else '')
+        suffix = '' if target == '/' else f'?next={quote(target, safe="")}'
         response: Response = RedirectResponse(f'{LOGIN}{suffix}', 303, headers={'Cache-Control': 'no-store'})
         await response(scope, receive, send)
         return

@@ -77,10 +77,10 @@ class Login:
     def _render(
         self, request: Request, problem: str = '', name: str = '', status: int = 200, later: int = 0
     ) -> Response:
-        wanted = local_path(request.query_params.get('next', ''))
+        target = local_path(request.query_params.get('next', ''))
         message = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ''
         form = PASSWORD.format(
-            next=escape(wanted),
+            next=escape(target),
             name=escape(name),
             focus_name='' if name else ' autofocus',
             focus_password=' autofocus' if name else '',
@@ -89,7 +89,7 @@ class Login:
         if self._provider:
             link = (
                 '<p class="or">or</p>'
-                f'<a class="btn" href="/login/provider?next={quote(wanted, safe="")}">'
+                f'<a class="btn" href="/login/provider?next={quote(target, safe="")}">'
                 f'Log in with {escape(self._provider.name)}</a>'
             )
         headers = HEADERS | ({'Retry-After': str(later)} if later else {})
@@ -135,9 +135,9 @@ class Login:
         access = self._access()
         if access is None or self._provider is None:
             return PlainTextResponse('there is no identity provider', 404)
-        wanted = local_path(request.query_params.get('next', ''))
+        target = local_path(request.query_params.get('next', ''))
         try:
-            url, state = await self._provider.begin(_callback(request), wanted)
+            url, state = await self._provider.begin(_callback(request), target)
         except EngineError as error:
             return self._render(request, str(error), status=502)
         answer = RedirectResponse(url, 303, headers={'Cache-Control': 'no-store'})
@@ -158,35 +158,35 @@ class Login:
         if access is None or self._provider is None:
             return PlainTextResponse('there is no identity provider', 404)
         try:
-            account, wanted = await self._provider.finish(
+            account, target = await self._provider.finish(
                 access, _callback(request), request.cookies.get(STATE_COOKIE, ''), dict(request.query_params)
             )
         except EngineError as error:
             return self._render(request, str(error), status=401)
         secret = await access.begin(account, self._provider.name, **_client_info(request))
-        answer = self._redirect_logged_in(request, secret, local_path(wanted))
+        answer = self._redirect_logged_in(request, secret, local_path(target))
         answer.delete_cookie(STATE_COOKIE, path='/login/')
         return answer
 
-    def _redirect_logged_in(self, request: Request, secret: str, wanted: str) -> Response:
-        answer = RedirectResponse(wanted, 303, headers={'Cache-Control': 'no-store'})
+    def _redirect_logged_in(self, request: Request, secret: str, target: str) -> Response:
+        answer = RedirectResponse(target, 303, headers={'Cache-Control': 'no-store'})
         # The browser's `Origin` is reliable even if the proxy does not report TLS.
         secure = is_secure(request.scope) or request.headers.get('origin', '').startswith('https://')
         set_cookie(answer, secret, secure=secure, seconds=int(MAX_SESSION_SECONDS))
         return answer
 
     def _file(self, path: str) -> Callable[[Request], Response]:
-        kept = {'Cache-Control': 'public, max-age=3600'}
-        return lambda request: FileResponse(self._assets / path, headers=kept)
+        headers = {'Cache-Control': 'public, max-age=3600'}
+        return lambda request: FileResponse(self._assets / path, headers=headers)
 
 
-def local_path(wanted: str) -> str:
+def local_path(target: str) -> str:
     """Return the address to redirect to if it is on this server; '/' for any other."""
-    parts = urlsplit(wanted.replace('\\', '/'))
-    harmless = wanted.startswith('/') and not wanted.startswith(('//', '/\\')) and wanted.isprintable()
+    parts = urlsplit(target.replace('\\', '/'))
+    harmless = target.startswith('/') and not target.startswith(('//', '/\\')) and target.isprintable()
     if not harmless or parts.scheme or parts.netloc or parts.path in ('/login', '/logout'):
         return '/'
-    return wanted
+    return target
 
 
 def _client_info(request: Request) -> dict[str, str]:

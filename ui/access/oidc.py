@@ -64,7 +64,7 @@ class ProviderSettings:
         if not setting('CLIENT_ID'):
             raise InvalidInput({'HEMICYCLE_OIDC_CLIENT_ID': 'is missing'})
         mapped = {}
-        for pair in filter(None, (one.strip() for one in setting('ROLES').split(','))):
+        for pair in filter(None, (part.strip() for part in setting('ROLES').split(','))):
             value, _, role = pair.rpartition('=')
             mapped[value.strip()] = _role('ROLES', role)
         first = setting('ROLE') or 'viewer'
@@ -108,7 +108,7 @@ class Provider:
         signed = {'digest_method': hashlib.sha256}
         self._cookies = URLSafeTimedSerializer(secrets.token_bytes(32), signer_kwargs=signed)
 
-    async def begin(self, callback: str, wanted: str) -> tuple[str, str]:
+    async def begin(self, callback: str, target: str) -> tuple[str, str]:
         """Begin a login; return the address for the browser, and a cookie. Raises `LoginRefused`."""
         metadata = await self.discover()
         nonce, verifier = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
@@ -116,8 +116,8 @@ class Provider:
             url, state = client.create_authorization_url(
                 metadata['authorization_endpoint'], nonce=nonce, code_verifier=verifier
             )
-        wanted = wanted if len(wanted) <= MAX_TARGET else ''
-        pending = _PendingLogin(state, nonce, verifier, wanted)
+        target = target if len(target) <= MAX_TARGET else ''
+        pending = _PendingLogin(state, nonce, verifier, target)
         return url, str(self._cookies.dumps(asdict(pending)))
 
     async def finish(
@@ -183,26 +183,30 @@ class Provider:
                 claims.get('preferred_username') or claims.get('email') or claims.get('name') or subject
             )
             account = await access.accounts.add_linked(issuer, subject, name, first)
-            made = Caller(account.name, account.role, self.name)
-            await access.audit.write(made, 'account.add', details={'name': account.name, 'role': str(first)})
+            caller = Caller(account.name, account.role, self.name)
+            await access.audit.write(
+                caller, 'account.add', details={'name': account.name, 'role': str(first)}
+            )
         elif self.settings.roles and role is None:  # they had one before
             raise LoginRefused(f'{self.name} no longer gives you a role here. Ask an administrator.')
         elif role and role is not account.role:
             await access.accounts.set_role(account.name, role)
-            made = Caller(account.name, role, self.name)
-            await access.audit.write(made, 'account.role', details={'name': account.name, 'role': str(role)})
+            caller = Caller(account.name, role, self.name)
+            await access.audit.write(
+                caller, 'account.role', details={'name': account.name, 'role': str(role)}
+            )
         return await access.accounts.find_by_subject(issuer, subject) or account
 
     def _map_role(self, claims: Mapping[str, Any]) -> Role | None:
         """If roles are mapped, return the highest that the claims give, or else that of a first login."""
         if not self.settings.roles:
             return None
-        given = claims.get(self.settings.claim, ())
+        claim = claims.get(self.settings.claim, ())
         values = (
-            [given] if isinstance(given, str) else list(given) if isinstance(given, (list, tuple)) else []
+            [claim] if isinstance(claim, str) else list(claim) if isinstance(claim, (list, tuple)) else []
         )
-        found = [self.settings.roles[str(value)] for value in values if str(value) in self.settings.roles]
-        return max(found, key=list(Role).index) if found else self.settings.role
+        roles = [self.settings.roles[str(value)] for value in values if str(value) in self.settings.roles]
+        return max(roles, key=list(Role).index) if roles else self.settings.role
 
     async def discover(self) -> dict[str, Any]:
         """Return its configuration. Raises `LoginRefused` if it cannot be reached or has another issuer."""
@@ -222,10 +226,10 @@ class Provider:
         async with httpx.AsyncClient(timeout=TIMEOUT, transport=self._transport) as client:
             answer = await client.get(url, headers=headers)
             answer.raise_for_status()
-            found = json.loads(answer.content)
-        if not isinstance(found, dict):
+            document = json.loads(answer.content)
+        if not isinstance(document, dict):
             raise ValueError('not an object')
-        return found
+        return document
 
     def _client(self, callback: str) -> AsyncOAuth2Client:
         from authlib.integrations.httpx_client import AsyncOAuth2Client

@@ -99,7 +99,7 @@ class ImportDialog:
                 with disk_errors():
                     await event.file.save(path)
                 with await asyncio.to_thread(path.open, 'rb') as file:
-                    found = await self._backend().import_bundle(
+                    imported = await self._backend().import_bundle(
                         file, progress=lambda at: read.__setitem__(0, at)
                     )
         except EngineError as error:
@@ -107,10 +107,10 @@ class ImportDialog:
         else:
             if not self._found.is_deleted:
                 with self._found, notice('info', 'check_circle'):
-                    for one in found:
+                    for item in imported:
                         with ui.element('p'):
-                            Text('span', f'{import_message(one)} ')
-                            text_link(f'/runs/{one.run}', 'Open')
+                            Text('span', f'{import_message(item)} ')
+                            text_link(f'/runs/{item.run}', 'Open')
             if self.on_done:
                 await self.on_done()
         finally:

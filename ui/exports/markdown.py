@@ -51,15 +51,15 @@ async def write_transcript(
 
 def _redact(record: T, redaction: Redaction) -> T:
     """Return a record with all secrets removed from its texts, including those in its mappings."""
-    held = {item.name: getattr(record, item.name) for item in fields(record)}
+    values = {item.name: getattr(record, item.name) for item in fields(record)}
     texts = {
         name: value
-        for name, value in held.items()
+        for name, value in values.items()
         if isinstance(value, str | Mapping) and name in TEXT_FIELDS
     }
     hidden = {name: redaction.redact_value(value) for name, value in texts.items()}
-    if 'tags' in held:
-        hidden['tags'] = tuple(map(redaction.redact_text, held['tags']))
+    if 'tags' in values:
+        hidden['tags'] = tuple(map(redaction.redact_text, values['tags']))
     return replace(record, **hidden)
 
 

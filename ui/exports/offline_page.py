@@ -125,8 +125,8 @@ def _script() -> str:
     viewer = (ASSETS / 'viewers' / 'json_tree.js').read_text('utf-8')
     tree = viewer.replace('export default', 'const tree =')
     markdown = f'const lexMarkdown = (() => {{\n{marked}\nreturn {lexer[1]};\n}})();'
-    made = '\n'.join([markdown, tree, _part('board.js'), _part('page.js')])
-    return made.replace('</script', r'<\/script').replace('<!--', r'<\x21--')
+    scripts = '\n'.join([markdown, tree, _part('board.js'), _part('page.js')])
+    return scripts.replace('</script', r'<\/script').replace('<!--', r'<\x21--')
 
 
 @cache

@@ -20,8 +20,8 @@ def serve_exports(backend: Backend) -> None:
     async def export(run: str, form: FormatName) -> Response:
         try:
             info = await backend().info(RunId(run))
-            made = stream_export(backend(), info.id, form)
-            return await complete_download(made, FORMATS[form].media, file_name(info, form))
+            content = stream_export(backend(), info.id, form)
+            return await complete_download(content, FORMATS[form].media, file_name(info, form))
         except EngineError as error:
             status = (
                 404 if isinstance(error, UnknownRun) else 500 if isinstance(error, JournalDamaged) else 409

@@ -72,12 +72,14 @@ async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
 class _Reader:
     """Reads the steps once, in order."""
 
-    def __init__(self, info: RunInfo, shape: Shape, notes: Sequence[Note], known: GuardExplanations) -> None:
+    def __init__(
+        self, info: RunInfo, shape: Shape, notes: Sequence[Note], explanations: GuardExplanations
+    ) -> None:
         self._notes: dict[int, list[Note]] = {}
         for note in notes:
             self._notes.setdefault(note.seq, []).append(note)
         self.fold, self.steps = Fold(info.id, shape), list[dict[str, Any]]()
-        self._shape, self._known, self._text = shape, known, 0
+        self._shape, self._known, self._text = shape, explanations, 0
         self._visits: dict[str, list[int]] = {}
         self._state: dict[str, Any] = {}
 
@@ -142,18 +144,18 @@ class _Reader:
         return fresh
 
 
-def _way(way: EdgeOutcome, known: GuardExplanations) -> dict[str, Any]:
+def _way(way: EdgeOutcome, explanations: GuardExplanations) -> dict[str, Any]:
     return {
         'to': path_text(way.edge.dest) or 'itself',
         'taken': way.taken,
         'reason': way.reason,
-        'guards': [[_answer(guard, known), guard.value is guard.wanted] for guard in way.guards],
+        'guards': [[_answer(guard, explanations), guard.value is guard.wanted] for guard in way.guards],
     }
 
 
-def _answer(guard: GuardResult, known: GuardExplanations) -> str:
-    asked = guard_question(guard.name, known.says(guard.source, guard.dest, guard.name))
-    return f'{asked} {guard_answer(wanted=guard.wanted, value=guard.value)}'
+def _answer(guard: GuardResult, explanations: GuardExplanations) -> str:
+    question = guard_question(guard.name, explanations.says(guard.source, guard.dest, guard.name))
+    return f'{question} {guard_answer(expected=guard.wanted, value=guard.value)}'
 
 
 def _drop_empty(**fields: Any) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def _length(value: Any) -> int:
 
 async def _files(conductor: Conductor, info: RunInfo, snapshots: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return each agent's files at the end, with the beginning of their text."""
-    found = []
+    turns = []
     for agent, snapshot in snapshots.items():
         try:
             files = await conductor.workspaces.files(info.id, snapshot)
@@ -181,8 +183,8 @@ async def _files(conductor: Conductor, info: RunInfo, snapshots: Mapping[str, st
         except EngineError as error:
             rows = [[str(error), 0, '']]
             files = []
-        found.append({'agent': path_text(agent), 'files': rows, 'more': max(0, len(files) - MAX_FILES)})
-    return found
+        turns.append({'agent': path_text(agent), 'files': rows, 'more': max(0, len(files) - MAX_FILES)})
+    return turns
 
 
 async def _text(conductor: Conductor, run: RunId, digest: str) -> str:

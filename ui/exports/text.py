@@ -32,12 +32,12 @@ def export_note(now: float, redacted: int) -> str:
     )
 
 
-def import_message(found: Imported) -> str:
+def import_message(imported: Imported) -> str:
     """Return a sentence about what happened to one imported run."""
     what = {
-        'new': f'Run {found.run} imported',
-        'renamed': f'Run {found.run} imported under a new id: {found.origin} exists already',
-        'known': f'Run {found.run} exists already with the same history',
-    }[found.outcome]
-    ended = '; it is unfinished, and can be viewed and forked' if found.closed else ''
-    return f'{what}{ended}: {found.title}'
+        'new': f'Run {imported.run} imported',
+        'renamed': f'Run {imported.run} imported under a new id: {imported.origin} exists already',
+        'known': f'Run {imported.run} exists already with the same history',
+    }[imported.outcome]
+    ended = '; it is unfinished, and can be viewed and forked' if imported.closed else ''
+    return f'{what}{ended}: {imported.title}'

@@ -104,7 +104,7 @@ class Driver:
         if live is not None and not (live.lost or live.detached.is_set()):
             return live
         try:
-            taken = await self._runs.take_over(run, [_timer(one) for one in timers])
+            taken = await self._runs.take_over(run, [_timer(timer) for timer in timers])
         except JournalUnavailable as error:
             raise ApplicationError(str(error), next_retry_delay=RETRY_DELAY) from error
         except Exception as error:
@@ -126,8 +126,8 @@ class Driver:
             rested = (rested or clock.now()) if live.is_resting else 0.0
             if rested and clock.now() - rested >= LINGER_SECONDS:
                 until = live.deadline
-                kept = await self._runs.release_run(live)
-                return ReleaseReason(why='rests', until=until, timers=[asdict(timer) for timer in kept])
+                timers = await self._runs.release_run(live)
+                return ReleaseReason(why='rests', until=until, timers=[asdict(timer) for timer in timers])
         if live.projection.status.ended:
             return ReleaseReason(why='ended')
         raise ApplicationError(live.lost or 'the run was released', next_retry_delay=timedelta(seconds=0.2))
@@ -143,5 +143,5 @@ class Driver:
         return [asdict(timer) for timer in await self._runs.release_run(live)]
 
 
-def _timer(kept: dict[str, Any]) -> KeptTimer:
-    return KeptTimer(**{**kept, 'path': StatePath(kept['path'])})
+def _timer(fields: dict[str, Any]) -> KeptTimer:
+    return KeptTimer(**{**fields, 'path': StatePath(fields['path'])})

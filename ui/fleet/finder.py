@@ -49,16 +49,16 @@ class Finder:
             return PlacementResult(version='', reason='no worker can be reached')
         if placement.label and not any(placement.label in worker.labels for worker in there):
             return PlacementResult(version='', reason=f'no worker has the label “{placement.label}”')
-        known: dict[str, WorkerInfo] = {}
+        by_version: dict[str, WorkerInfo] = {}
         for worker in there:
             if placement.pattern in worker.patterns and _accepts_label(worker, placement.label):
-                known.setdefault(worker.patterns[placement.pattern], worker)
-        if not known:
+                by_version.setdefault(worker.patterns[placement.pattern], worker)
+        if not by_version:
             return PlacementResult(version='', reason=f'no worker knows the pattern “{placement.pattern}”')
-        if placement.version in known:
+        if placement.version in by_version:
             return PlacementResult(version=placement.version)
         problems = []
-        for version, worker in known.items():
+        for version, worker in by_version.items():
             if not (problem := await self._problem(worker, placement.run)):
                 return PlacementResult(version=version)
             problems.append(f'{worker.name}: {problem}')
@@ -78,14 +78,14 @@ class Finder:
     async def _ask(self, owner: str) -> WorkerInfo:
         url = address_of(owner)
         try:
-            found = await self._connect(url).one(WorkerInfo, 'worker')
+            worker = await self._connect(url).one(WorkerInfo, 'worker')
         except EngineError as error:
             return WorkerInfo(name=name_of(owner), url=url, problem=str(error))
-        if found.name != name_of(owner):
+        if worker.name != name_of(owner):
             return WorkerInfo(
                 name=name_of(owner), url=url, problem='it has ended; another one has its address'
             )
-        return found
+        return worker
 
 
 def _accepts_label(worker: WorkerInfo, label: str) -> bool:

@@ -36,8 +36,8 @@ def label_of(tags: tuple[str, ...]) -> str:
 
 def priority_of(tags: tuple[str, ...]) -> int:
     """Return the priority in a run's tags: from 1, the highest, to `LOWEST`."""
-    asked = next((tag.removeprefix(PRIORITY_TAG) for tag in tags if tag.startswith(PRIORITY_TAG)), '')
-    return int(asked) if asked in map(str, range(1, LOWEST + 1)) else NORMAL
+    priority = next((tag.removeprefix(PRIORITY_TAG) for tag in tags if tag.startswith(PRIORITY_TAG)), '')
+    return int(priority) if priority in map(str, range(1, LOWEST + 1)) else NORMAL
 
 
 def queue_name(pattern: str, version: str, label: str) -> str:

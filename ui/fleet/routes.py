@@ -51,10 +51,10 @@ def worker_routes(describe: Callable[[], WorkerInfo], start_draining: Callable[[
         return describe()
 
     @router.post('/fits', response_model=wire(Fit), responses=problems(404))
-    async def fits(conductor: Engine, asked: RunToTake) -> Fit:
+    async def fits(conductor: Engine, body: RunToTake) -> Fit:
         """Check whether this worker's version of a run's pattern can replay the run's history."""
         try:
-            info = await conductor.info(RunId(asked.run))
+            info = await conductor.info(RunId(body.run))
             if info.seq > info.parent_at or info.parent is None:
                 await conductor.audit(info.id)
         except EngineError as error:
@@ -81,8 +81,8 @@ class TokenOnly:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        shown = headers.get('authorization', '').encode()
-        if secrets.compare_digest(shown, self._expected):
+        authorization = headers.get('authorization', '').encode()
+        if secrets.compare_digest(authorization, self._expected):
             with acting_as(unquote(headers.get(ACTOR_HEADER, ''))):
                 await self._app(scope, receive, send)
         elif scope['type'] == 'websocket':

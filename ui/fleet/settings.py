@@ -60,9 +60,9 @@ class Connections:
     def __call__(self, url: str) -> Connection:
         """Return the connection to the worker at this URL."""
         if url not in self._known:
-            made = Connection(url, patience=0.0, headers=self._headers, timeout=TIMEOUT)
-            made.http.event_hooks = {'request': [_name_actor]}
-            self._known[url] = made
+            connection = Connection(url, patience=0.0, headers=self._headers, timeout=TIMEOUT)
+            connection.http.event_hooks = {'request': [_name_actor]}
+            self._known[url] = connection
         return self._known[url]
 
     async def close(self) -> None:

@@ -79,16 +79,16 @@ class Temporal:
     async def is_held(self, run: RunId) -> bool:
         """Whether a worker has taken the run and not yet released it. Raises `TemporalUnavailable`."""
         with map_errors():
-            found = await self._describe(run)
-        return found is not None and _has_started(found)
+            description = await self._describe(run)
+        return description is not None and _has_started(description)
 
     async def why_waiting(self, run: RunId) -> str:
         """Return why no worker has taken a run; '' if one has. Raises `TemporalUnavailable`."""
         with map_errors():
-            found = await self._describe(run)
-            if found is None:
+            description = await self._describe(run)
+            if description is None:
                 return UNPLACED
-            return '' if _has_started(found) else str(await found.memo_value(MEMO, '') or QUEUED)
+            return '' if _has_started(description) else str(await description.memo_value(MEMO, '') or QUEUED)
 
     async def _describe(self, run: RunId) -> WorkflowExecutionDescription | None:
         try:
@@ -101,26 +101,26 @@ class Temporal:
     async def placed_runs(self) -> AsyncIterator[PlacedRun]:
         """Yield all runs with an open workflow. Raises `TemporalUnavailable`."""
         with map_errors():
-            async for found in self.client.list_workflows(OPEN, rpc_timeout=TIMEOUT):
-                reason = await found.memo_value(MEMO, '')
-                yield PlacedRun(RunId(found.id.removeprefix(f'{WORKFLOW}-')), str(reason or ''))
+            async for execution in self.client.list_workflows(OPEN, rpc_timeout=TIMEOUT):
+                reason = await execution.memo_value(MEMO, '')
+                yield PlacedRun(RunId(execution.id.removeprefix(f'{WORKFLOW}-')), str(reason or ''))
 
     async def pollers(self) -> list[str]:
         """Return the names of workers seen within the last minutes. Raises `TemporalUnavailable`."""
-        asked = DescribeTaskQueueRequest(
+        request = DescribeTaskQueueRequest(
             namespace=self.client.namespace,
             task_queue=TaskQueue(name=CONTROL),
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
         )
         with map_errors():
-            found = await self.client.workflow_service.describe_task_queue(asked, timeout=TIMEOUT)
-        return sorted({poller.identity for poller in found.pollers})
+            response = await self.client.workflow_service.describe_task_queue(request, timeout=TIMEOUT)
+        return sorted({poller.identity for poller in response.pollers})
 
 
-def _has_started(found: WorkflowExecutionDescription) -> bool:
+def _has_started(description: WorkflowExecutionDescription) -> bool:
     """Whether a worker has taken the workflow's activity."""
     started = PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
-    return any(one.state == started for one in found.raw_description.pending_activities)
+    return any(activity.state == started for activity in description.raw_description.pending_activities)
 
 
 @contextlib.contextmanager

@@ -71,11 +71,13 @@ class FleetRuns(LiveRuns):
     ) -> list[RunId]:
         """Place unfinished runs that Temporal does not know; return their ids."""
         try:
-            known = {placed.run async for placed in self._temporal.placed_runs()}
+            placed_runs = {placed.run async for placed in self._temporal.placed_runs()}
         except TemporalUnavailable as error:
             log.warning('%s', error)
             return []
-        lost = [info for info in await self.journal.unfinished() if info.id not in known and where(info)]
+        lost = [
+            info for info in await self.journal.unfinished() if info.id not in placed_runs and where(info)
+        ]
         for info in lost:
             self._place(info)
         return [info.id for info in lost]
@@ -159,18 +161,19 @@ class FleetRuns(LiveRuns):
             info = await self.journal.info(run)
             if info.status.ended:
                 return await locally()  # Reports how it ended, or that this was already done.
-            held, worker = False, address_of(info.owner)
+            is_held, worker = False, address_of(info.owner)
             try:
                 if worker:
                     return await remotely(self._connect(worker))
             except (RunElsewhere, StaleOwner):
-                held = (await self.journal.info(run)).epoch != info.epoch  # Another worker has just taken it.
+                # Another worker may have just taken it.
+                is_held = (await self.journal.info(run)).epoch != info.epoch
             except ServerUnreachable as error:
-                problem, held = str(error), await self._may_be_held(run)
+                problem, is_held = str(error), await self._may_be_held(run)
                 outcome = MAYBE_DONE if error.sent else outcome
             except JournalUnavailable as error:  # The worker responds, and may have done it.
-                problem, held, outcome = str(error), True, MAYBE_DONE
-            if not held and await self._has_same_chart(info):
+                problem, is_held, outcome = str(error), True, MAYBE_DONE
+            if not is_held and await self._has_same_chart(info):
                 with contextlib.suppress(RunElsewhere, StaleOwner):
                     return await self._run_here(info, locally)
             if loop.time() > until:
@@ -224,7 +227,7 @@ class FleetRuns(LiveRuns):
             version = version_of(self.catalog.pattern(info.pattern))
         except UnknownPattern:
             version = 'unknown'
-        asked = Placement(
+        placement = Placement(
             run=info.id,
             pattern=info.pattern,
             version=version,
@@ -236,7 +239,7 @@ class FleetRuns(LiveRuns):
         while True:
             self._place_again.discard(info.id)
             try:
-                await self._temporal.place(asked)
+                await self._temporal.place(placement)
             except TemporalUnavailable as error:
                 log.warning('run %s waits to be placed: %s', info.id, error)
                 await asyncio.sleep(pause)

@@ -64,7 +64,7 @@ class LiveFleet:
 
     async def waiting(self) -> list[WaitingRun]:
         """Return the runs that could continue but that no worker drives."""
-        driven: set[RunId] = {one.run for worker in await self.workers() for one in worker.runs}
+        driven: set[RunId] = {driven_run.run for worker in await self.workers() for driven_run in worker.runs}
         reasons = {placed.run: placed.reason async for placed in self._temporal.placed_runs()}
         return [
             WaitingRun(info=info, reason=reasons.get(info.id, UNPLACED) or QUEUED)

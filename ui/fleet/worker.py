@@ -106,11 +106,11 @@ class FleetWorker:
         Raises:
             EngineError: the worker cannot start.
         """
-        made: list[WorkerRuns] = []
+        worker_runs: list[WorkerRuns] = []
 
         def make(**collaborators: Any) -> LiveRuns:
-            made.append(WorkerRuns(**collaborators))
-            return made[0]
+            worker_runs.append(WorkerRuns(**collaborators))
+            return worker_runs[0]
 
         connections = Connections(self._fleet)
         conductor = await self._open(self.owner, make)
@@ -120,7 +120,7 @@ class FleetWorker:
                 pattern.name: version_of(pattern)
                 for pattern in _served_patterns(conductor, self._options.only)
             }
-            self._driver = Driver(made[0], max_runs=self._options.at_once, grace=self._options.grace)
+            self._driver = Driver(worker_runs[0], max_runs=self._options.at_once, grace=self._options.grace)
             self._started = conductor.clock.now()
             with self._signals():
                 async with self._serve_api(conductor):

@@ -80,12 +80,12 @@ class RunWorkflow:
         """Wait until some worker can take the run."""
         while True:
             seen = self._wakes
-            found = await workflow.execute_activity(
+            result = await workflow.execute_activity(
                 FIND, placement, result_type=PlacementResult, start_to_close_timeout=timedelta(minutes=1)
             )
-            self._publish_reason(found.reason)
-            if found.version:
-                return replace(placement, version=found.version)
+            self._publish_reason(result.reason)
+            if result.version:
+                return replace(placement, version=result.version)
             await self._sleep(seen, RECHECK_SECONDS)
 
     async def _sleep(self, seen: int, seconds: float | None) -> None:

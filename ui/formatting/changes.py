@@ -55,8 +55,8 @@ def value_text(value: Any, name: str = '') -> str:
 
 def value_html(value: Any, name: str = '') -> str:
     """Return the same lines as HTML, each with its depth, so that wrapped text aligns with its line."""
-    found = value_text(value, name).split('\n')
-    lines = ((len(line) - len(line.lstrip()), escape(line.lstrip())) for line in found)
+    value_lines = value_text(value, name).split('\n')
+    lines = ((len(line) - len(line.lstrip()), escape(line.lstrip())) for line in value_lines)
     return ''.join(f'<div style="--depth: {min(depth, 12)}">{text}</div>' for depth, text in lines)
 
 
@@ -78,8 +78,8 @@ def _message(message: Mapping[str, Any]) -> str:
     for part in message['parts']:
         match part.get('kind'):
             case 'call':
-                given = call_line(str(part.get('arguments') or ''), 240)
-                parts.append(f'Calls {part.get("name")}' + (f' ({given})' if given else ''))
+                arguments = call_line(str(part.get('arguments') or ''), 240)
+                parts.append(f'Calls {part.get("name")}' + (f' ({arguments})' if arguments else ''))
             case 'result':
                 parts.append(f'{part.get("name")}: {_brief(part.get("text"))}')
             case 'text' | 'reasoning':
@@ -117,29 +117,29 @@ def _lines(value: Any, depth: int, name: str = '') -> list[str]:
         return ['none']
     if depth >= MAX_DEPTH:
         return [count(len(items), 'entry', 'entries')]
-    found = []
-    for key, given in items[:MAX_ENTRIES]:
-        item = _parse(given)
+    lines = []
+    for key, raw in items[:MAX_ENTRIES]:
+        item = _parse(raw)
         lead, mark = '  ' * depth, '' if key == '•' else ':'
         if isinstance(item, (Mapping, list, tuple)) and item:
             inner = [': '.join(_message(item).split('\n'))] if _is_message(item) else _lines(item, depth + 1)
             if not mark:  # the first line of an entry follows its bullet
-                found.append(f'{lead}{key} {inner.pop(0).strip()}')
+                lines.append(f'{lead}{key} {inner.pop(0).strip()}')
             elif depth + 1 >= MAX_DEPTH:  # it is counted
-                found.append(f'{lead}{key}: {inner.pop()}')
+                lines.append(f'{lead}{key}: {inner.pop()}')
             else:
-                found.append(f'{lead}{key}:')
-            found += inner
+                lines.append(f'{lead}{key}:')
+            lines += inner
         else:
-            found.append(f'{lead}{key}{mark} {describe_value(item, key)}')
-    return found + ([f'… and {len(items) - MAX_ENTRIES} more'] if len(items) > MAX_ENTRIES else [])
+            lines.append(f'{lead}{key}{mark} {describe_value(item, key)}')
+    return lines + ([f'… and {len(items) - MAX_ENTRIES} more'] if len(items) > MAX_ENTRIES else [])
 
 
 def _pair(value: Any) -> Any:
     """Return a name and its value on one line; any other entry of a list unchanged."""
     match value:
-        case [str() as name, bool() | int() | float() | None as held]:
-            return f'{name}: {describe_value(held, name)}'
+        case [str() as name, bool() | int() | float() | None as score]:
+            return f'{name}: {describe_value(score, name)}'
     return value
 
 

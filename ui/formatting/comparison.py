@@ -35,34 +35,36 @@ class Measure:
     """In words: how much more or less in B; '' if equal."""
 
 
-def verdict_sentence(found: Comparison) -> str:
+def verdict_sentence(comparison: Comparison) -> str:
     """Say whether the runs took the same path, in a sentence or two."""
-    divergence = found.divergence
+    divergence = comparison.divergence
     if divergence is not None:
-        return f'The runs diverge {_describe_place(divergence)}. {divergence_reason(found, divergence)}'
-    if found.a.info.id == found.b.info.id:
-        return f'The same run twice: {count(found.a.view.seq, "step")}, all identical.'
+        return f'The runs diverge {_describe_place(divergence)}. {divergence_reason(comparison, divergence)}'
+    if comparison.a.info.id == comparison.b.info.id:
+        return f'The same run twice: {count(comparison.a.view.seq, "step")}, all identical.'
     sentence = ''
-    if found.same_path:
-        same_length = found.a.view.seq == found.b.view.seq  # retries, say, may differ on the same path
-        steps = f', all {count(found.a.view.seq, "step")}' if same_length else ''
+    if comparison.same_path:
+        same_length = (
+            comparison.a.view.seq == comparison.b.view.seq
+        )  # retries, say, may differ on the same path
+        steps = f', all {count(comparison.a.view.seq, "step")}' if same_length else ''
         sentence = f'The runs took the same path{steps}.'
     else:
-        shared = sum(row.kind == 'same' for row in found.rows)
+        shared = sum(row.kind == 'same' for row in comparison.rows)
         sentence = (
-            f'So far the runs took the same path, {count(shared, "step")}.{_describe_unfinished(found)}'
+            f'So far the runs took the same path, {count(shared, "step")}.{_describe_unfinished(comparison)}'
         )
-    apart = sum(bool(row.facets) for row in found.rows)
+    apart = sum(bool(row.facets) for row in comparison.rows)
     return f'{sentence} In {count(apart, "step")}, output or tool calls differ.' if apart else sentence
 
 
-def divergence_reason(found: Comparison, divergence: Divergence) -> str:
+def divergence_reason(comparison: Comparison, divergence: Divergence) -> str:
     """Explain why they diverge, in a sentence."""
     a, b = divergence.a, divergence.b
     if a is None or b is None:
         step, side = (b, 'A') if a is None else (a, 'B')
         assert step is not None
-        tally = found.a if side == 'A' else found.b
+        tally = comparison.a if side == 'A' else comparison.b
         other = 'B' if side == 'A' else 'A'
         ended = tally.view.status.ended and not divergence.region
         was = f'is {_outcome(tally).lower()}' if ended else 'goes no further there'
@@ -71,14 +73,15 @@ def divergence_reason(found: Comparison, divergence: Divergence) -> str:
     match divergence.cause:
         case 'guard' if divergence.guards:
             # One that answered differently explains why others are no longer evaluated.
-            both = [one for one in divergence.guards if None not in (one.a, one.b)] or divergence.guards
-            reasons = [
-                f'{guard_question(one.name, one.says)} {_answer(one.a)} in A, {_answer(one.b).lower()} in B'
-                for one in both
-            ]
-            guards = list(dict.fromkeys(reasons))  # one guard may be on several edges
-            more = f' (and {len(guards) - 3} more)' if len(guards) > 3 else ''
-            return f'{". ".join(guards[:3])}{more}: {ways}.'
+            in_both = [guard for guard in divergence.guards if None not in (guard.a, guard.b)]
+            answers = (
+                f'{guard_question(guard.name, guard.says)} {_answer(guard.a)} in A,'
+                f' {_answer(guard.b).lower()} in B'
+                for guard in in_both or divergence.guards
+            )
+            reasons = list(dict.fromkeys(answers))  # one guard may be on several edges
+            more = f' (and {len(reasons) - 3} more)' if len(reasons) > 3 else ''
+            return f'{". ".join(reasons[:3])}{more}: {ways}.'
         case 'event':
             return f'A received “{_event(a)}”, B “{_event(b)}”: {ways}.'
     return f'{ways}.'
@@ -88,9 +91,9 @@ def _outcome(tally: RunStats) -> str:
     return status_text(tally.view.status, tally.view.error)
 
 
-def measures(found: Comparison) -> list[Measure]:
+def measures(comparison: Comparison) -> list[Measure]:
     """Return the measures of both runs, with their differences."""
-    a, b = found.a, found.b
+    a, b = comparison.a, comparison.b
     return [
         Measure(
             name='Outcome', a=_outcome(a), b=_outcome(b),
@@ -207,24 +210,25 @@ def _answer(value: bool | None) -> str:
     return {None: 'Not evaluated', True: 'Yes', False: 'No'}[value]
 
 
-def _describe_unfinished(found: Comparison) -> str:
-    going = [side for side, tally in (('A', found.a), ('B', found.b)) if not tally.view.status.ended]
-    cut = ' Only the first steps of these long runs were compared.' if any(found.beyond) else ''
+def _describe_unfinished(comparison: Comparison) -> str:
+    going = [
+        side for side, tally in (('A', comparison.a), ('B', comparison.b)) if not tally.view.status.ended
+    ]
+    cut = ' Only the first steps of these long runs were compared.' if any(comparison.beyond) else ''
     return f' {" and ".join(going)} {"are" if len(going) > 1 else "is"} still running.{cut}' if going else cut
 
 
-def comparison_notes(found: Comparison) -> list[str]:
+def comparison_notes(comparison: Comparison) -> list[str]:
     """Return further notes: how the runs are related, what was not compared."""
     notes = []
-    if found.shared:
-        notes.append(f'The first {count(found.shared, "step")} are shared: the fork inherited them.')
-    if found.a.info.pattern != found.b.info.pattern:
-        notes.append(
-            f'A is a {found.a.info.pattern}, B is a {found.b.info.pattern}: few steps can be matched.'
-        )
-    elif found.a.shape != found.b.shape:
+    if comparison.shared:
+        notes.append(f'The first {count(comparison.shared, "step")} are shared: the fork inherited them.')
+    patterns = comparison.a.info.pattern, comparison.b.info.pattern
+    if patterns[0] != patterns[1]:
+        notes.append(f'A is a {patterns[0]}, B is a {patterns[1]}: few steps can be matched.')
+    elif comparison.a.shape != comparison.b.shape:
         notes.append('The charts differ; the diagram merges both.')
-    for side, beyond in zip('AB', found.beyond, strict=True):
+    for side, beyond in zip('AB', comparison.beyond, strict=True):
         if beyond:
             notes.append(
                 f'The last {count(beyond, "step")} of {side} were not compared: the run is too long.'

@@ -103,17 +103,17 @@ def common_ancestor(leaves: Sequence[str]) -> str:
 
 def active_regions(shape: Shape, active: Sequence[StatePath]) -> dict[str, str]:
     """Return the regions that are active side by side, each with its current state."""
-    found: dict[str, list[str]] = {}
+    leaves_by_region: dict[str, list[str]] = {}
     for state in shape.states:
         parent = shape.state(state.parent)
         leaves = [str(leaf) for leaf in active if within(leaf, state.path)]
         if leaves and parent is not None and parent.kind == 'parallel':
-            found[state.path] = leaves
+            leaves_by_region[state.path] = leaves
     return {
         path: ', '.join(
             path_text(leaf.removeprefix(f'{path}.')) if leaf != path else 'at work' for leaf in leaves
         )
-        for path, leaves in found.items()
+        for path, leaves in leaves_by_region.items()
     }
 
 
@@ -145,12 +145,12 @@ def pause_scope(item: Breakpoint) -> str:
 
 def edge_labels(shape: Shape) -> dict[str, str]:
     """Return the names of a chart's edges, with their labels."""
-    found: dict[str, list[EdgeShape]] = {}
+    edges: dict[str, list[EdgeShape]] = {}
     for edge in shape.edges:
-        found.setdefault(edge_name(edge), []).append(edge)
+        edges.setdefault(edge_name(edge), []).append(edge)
     return {
         name: f'{edge_text(name)} ({", ".join(dict.fromkeys(edge.trigger for edge in several))})'
-        for name, several in found.items()
+        for name, several in edges.items()
     }
 
 

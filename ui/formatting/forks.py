@@ -20,24 +20,26 @@ BASES = {
 FREE = 'Free: no provider is called.'
 
 
-def turn_sentence(asked: int, end: int) -> str:
+def turn_sentence(step: int, end: int) -> str:
     """Name the steps that a fork keeps after the one requested: its immediate consequences."""
-    if end == asked + 1:
-        return f'Step {end} is an immediate consequence of step {asked} and is kept with it.'
-    return f'Steps {asked + 1} to {end} are immediate consequences of step {asked} and are kept with it.'
+    if end == step + 1:
+        return f'Step {end} is an immediate consequence of step {step} and is kept with it.'
+    return f'Steps {step + 1} to {end} are immediate consequences of step {step} and are kept with it.'
 
 
 def cost_sentence(forecasts: Sequence[CostEstimate]) -> tuple[bool, str]:
     """Return whether the forks are certain to cost nothing, and what they may use in total."""
     if not forecasts:
         return True, ''
-    if all(found.free for found in forecasts):
-        takes = _sum([found.seconds for found in forecasts])
+    if all(forecast.free for forecast in forecasts):
+        takes = _sum([forecast.seconds for forecast in forecasts])
         about = f'about {duration(takes)}' if takes and takes >= 1 else 'less than a second'
         return True, f'{FREE} It takes {about}.' if takes else FREE
-    paying = [found for found in forecasts if not found.free]
-    calls, tokens = _sum([found.calls for found in paying]), _sum([found.tokens for found in paying])
-    cost, seconds = _sum([found.dollars for found in paying]), _sum([found.seconds for found in paying])
+    paying = [forecast for forecast in forecasts if not forecast.free]
+    calls = _sum([forecast.calls for forecast in paying])
+    tokens = _sum([forecast.tokens for forecast in paying])
+    cost = _sum([forecast.dollars for forecast in paying])
+    seconds = _sum([forecast.seconds for forecast in paying])
     if calls is None or tokens is None:
         return False, 'Calls live models. The cost is unknown: no similar run has ended yet.'
     facts = [

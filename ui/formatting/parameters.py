@@ -54,8 +54,8 @@ def describe_pattern(pattern: type[Pattern]) -> PatternInfo:
 
 def describe_patterns(catalog: Catalog) -> PatternList:
     """Describe all patterns for callers."""
-    made = tuple(describe_pattern(catalog.patterns[name]) for name in sorted(catalog.patterns))
-    return PatternList(patterns=made, faults=tuple(catalog.faults))
+    described = tuple(describe_pattern(catalog.patterns[name]) for name in sorted(catalog.patterns))
+    return PatternList(patterns=described, faults=tuple(catalog.faults))
 
 
 def main_parameter(schema: Mapping[str, Any]) -> str:

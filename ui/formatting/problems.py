@@ -29,24 +29,24 @@ CHOICES = ('enum', 'literal_error')
 
 def problems(error: ValidationError) -> dict[str, str]:
     """Return the problems by field; those of the whole model are under ''."""
-    found: dict[str, str] = {}
+    problems: dict[str, str] = {}
     for item in error.errors(include_url=False):
         place = item['loc']
         problem = describe_problem(str(item['type']), item.get('ctx', {}), item.get('input'), item['msg'])
         if len(place) > 1:
             entry = place[1] + 1 if isinstance(place[1], int) else place[1]
             problem = f'Entry {entry}: {problem}'
-        found.setdefault(str(place[0]) if place else '', problem)
-    return found
+        problems.setdefault(str(place[0]) if place else '', problem)
+    return problems
 
 
-def describe_problem(kind: str, bounds: Mapping[str, Any], given: Any, message: str) -> str:
+def describe_problem(kind: str, bounds: Mapping[str, Any], value: Any, message: str) -> str:
     """Return one problem as a sentence that says what would be valid."""
-    size = len(given.strip()) if isinstance(given, str) else 0
+    size = len(value.strip()) if isinstance(value, str) else 0
     if kind == 'string_too_short' and not size:
         least = bounds['min_length']
         return f'Fill this in: at least {least} characters.' if least > 1 else SENTENCES['missing']
-    if given == '' and kind in CHOICES:
+    if value == '' and kind in CHOICES:
         return 'Choose one.'
     if kind in SENTENCES:
         whole = {name: _plain(bound) for name, bound in bounds.items()}

@@ -90,12 +90,12 @@ INSIDE = re.compile(r'(\bstepped out of |\bnothing is recorded of how )(.+?)(?= 
 def reason_text(reason: str) -> str:
     """Return the engine's reason why a run is paused or no longer replayed, with places made readable."""
 
-    def halt(found: re.Match[str]) -> str:
-        hit, verb, path, source, dest = found.groups()
+    def halt(match: re.Match[str]) -> str:
+        hit, verb, path, source, dest = match.groups()
         where = f'{DOING[verb]} {path_text(path)}' if verb else f'taking {edge_text(f"{source}>{dest}")}'
         return f'{hit}{where}'
 
-    return INSIDE.sub(lambda found: f'{found[1]}{path_text(found[2])}', HALT.sub(halt, reason))
+    return INSIDE.sub(lambda match: f'{match[1]}{path_text(match[2])}', HALT.sub(halt, reason))
 
 
 def active_text(paths: Sequence[str]) -> str:
@@ -141,12 +141,12 @@ def _candidate_outcomes(candidates: Sequence[EdgeShape], transition: Transition)
     chosen = {(edge.source, edge.dest) for edge in transition.edges}
     settled = False
     for edge in candidates:
-        asked = []
-        wanted = [*((name, True) for name in edge.conditions), *((name, False) for name in edge.unless)]
-        for name, want in wanted:
+        questions = []
+        conditions = [*((name, True) for name in edge.conditions), *((name, False) for name in edge.unless)]
+        for name, want in conditions:
             if left and (left[0].name, left[0].wanted, left[0].dest) == (name, want, edge.dest):
-                asked.append(left.pop(0))
-        failed = [guard for guard in asked if guard.value is not guard.wanted]
+                questions.append(left.pop(0))
+        failed = [guard for guard in questions if guard.value is not guard.wanted]
         taken = not settled and not failed and (edge.source, edge.dest) in chosen
         if taken:
             reason = 'taken'
@@ -156,22 +156,22 @@ def _candidate_outcomes(candidates: Sequence[EdgeShape], transition: Transition)
             which = 'an earlier' if settled else 'another'
             reason = f'not evaluated: {which} transition matched' if chosen else 'not taken'
         settled = settled or taken
-        yield EdgeOutcome(edge=edge, taken=taken, guards=tuple(asked), reason=reason)
+        yield EdgeOutcome(edge=edge, taken=taken, guards=tuple(questions), reason=reason)
 
 
 def guard_question(guard: str, says: str) -> str:
     """Return a guard as a question: the sentence that describes it, or its name."""
     first, dot, _ = says.partition('. ')
-    asked = (first if dot else says).strip().rstrip('.') or guard.replace('_', ' ').capitalize()
-    return f'{asked}?'
+    question = (first if dot else says).strip().rstrip('.') or guard.replace('_', ' ').capitalize()
+    return f'{question}?'
 
 
-def guard_answer(*, wanted: bool, value: bool | None) -> str:
+def guard_answer(*, expected: bool, value: bool | None) -> str:
     """Return the answer to a guard's question; if it blocks the edge, also the answer required."""
     if value is None:
         return 'Not evaluated.'
     answer = 'Yes' if value else 'No'
-    return f'{answer}.' if value is wanted else f'{answer} (must be {"yes" if wanted else "no"}).'
+    return f'{answer}.' if value is expected else f'{answer} (must be {"yes" if expected else "no"}).'
 
 
 def previous_values(document: Mapping[str, Any], changes: Iterable[Change]) -> list[Any]:
@@ -240,9 +240,9 @@ def _round(value: Any) -> Any:
         case float() if math.isfinite(value) and not value.is_integer():
             return float(f'{value:.6g}')
         case dict():
-            return {name: _round(held) for name, held in value.items()}
+            return {name: _round(item) for name, item in value.items()}
         case list() | tuple():
-            return [_round(held) for held in value]
+            return [_round(item) for item in value]
     return value
 
 
@@ -265,11 +265,11 @@ def brief_value(value: Any) -> str:
 
 def _format_entries(value: list[Any] | dict[str, Any]) -> str:
     """Return the entries of a flat list or mapping; '' for a nested one."""
-    held = value.values() if isinstance(value, dict) else value
-    if any(isinstance(one, (list, dict)) for one in held):
+    items = value.values() if isinstance(value, dict) else value
+    if any(isinstance(item, (list, dict)) for item in items):
         return ''
     if isinstance(value, dict):
-        return ', '.join(f'{name}: {brief_value(one)}' for name, one in value.items())
+        return ', '.join(f'{name}: {brief_value(item)}' for name, item in value.items())
     return ', '.join(map(brief_value, value))
 
 

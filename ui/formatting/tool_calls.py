@@ -78,7 +78,7 @@ def call_block(part: Mapping[str, Any], result: Mapping[str, Any] | None, calls:
     pairs, raw = argument_pairs(str(part['arguments']))
     text = str(result['text']) if result else ''
     cut = CUT.search(text)
-    known = calls.tools.get(part['name'])
+    tool = calls.tools.get(part['name'])
     return {
         'kind': 'tool',
         'title': part['name'],
@@ -88,7 +88,7 @@ def call_block(part: Mapping[str, Any], result: Mapping[str, Any] | None, calls:
         'arguments': pairs,
         'raw': raw,
         'text': text,
-        'tags': tool_tags(known),
+        'tags': tool_tags(tool),
         'cut': cut[1] if cut else '',
         'kept': f'{calls.content_url}/{cut[2]}?name={part["name"]}.txt'
         if cut and cut[2] and calls.content_url
@@ -108,13 +108,13 @@ def argument_pairs(text: str) -> tuple[list[tuple[str, Any]], str]:
 def call_line(arguments: str, limit: int = 300) -> str:
     """Return the arguments of a call on one line, even if they are cut off: `title: Plan · lines: 3`."""
     try:
-        given = from_json(arguments or '{}', allow_partial='trailing-strings')
+        parsed = from_json(arguments or '{}', allow_partial='trailing-strings')
     except ValueError:
-        given = arguments
-    if not isinstance(given, dict):
+        parsed = arguments
+    if not isinstance(parsed, dict):
         return short_json(arguments, limit)
     parts = (
-        f'{name.replace("_", " ")}: {clip(_argument_text(value), limit)}' for name, value in given.items()
+        f'{name.replace("_", " ")}: {clip(_argument_text(value), limit)}' for name, value in parsed.items()
     )
     return clip(' · '.join(parts), limit)
 
@@ -139,11 +139,11 @@ def result_line(result: Mapping[str, Any], limit: int = 300) -> str:
 
 def logged_call(text: str) -> str:
     """Return a call in an audit trail in readable form; any other text unchanged."""
-    found = LOGGED.fullmatch(text)
-    if found is None:
+    match = LOGGED.fullmatch(text)
+    if match is None:
         return text
-    given, came = call_line(_unquote(found[1])), _unquote(found[3])
-    return f'{given} → {came}' if found[2] == 'ok' else f'{given} → failed: {came}'
+    call, came = call_line(_unquote(match[1])), _unquote(match[3])
+    return f'{call} → {came}' if match[2] == 'ok' else f'{call} → failed: {came}'
 
 
 def _unquote(text: str) -> str:

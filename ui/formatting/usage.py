@@ -129,11 +129,11 @@ def usage_notes(view: View) -> list[str]:
     """Return caveats about the numbers."""
     usage = view.usage
     usages = [*([usage] if usage.calls else []), *view.models.values()]
-    found = []
+    notes = []
     if any(item.source == 'estimated' for item in usages):
-        found.append('≈ is an estimate: the provider reported no usage.')
+        notes.append('≈ is an estimate: the provider reported no usage.')
     if any(item.source == 'missing' for item in usages):
-        found.append('Some calls did not report token counts.')
+        notes.append('Some calls did not report token counts.')
     if any(item.unpriced for item in usages):
-        found.append('The price of some models is not known; set it in the configuration file.')
-    return found
+        notes.append('The price of some models is not known; set it in the configuration file.')
+    return notes

@@ -50,17 +50,17 @@ def is_simulated(view: View) -> bool:
     return 'simulated' in view.origins
 
 
-def count(number: int, one: str, many: str = '') -> str:
+def count(number: int, singular: str, plural: str = '') -> str:
     """Return a number of things: `1 step`, `12 steps`, `3.4k tokens`."""
-    return f'{compact(number)} {one if number == 1 else many or f"{one}s"}'
+    return f'{compact(number)} {singular if number == 1 else plural or f"{singular}s"}'
 
 
 def compact(number: int) -> str:
     """Return a number in a few characters: 950, 3.4k, 1.2M."""
     for limit, unit in ((1_000_000, 'M'), (1_000, 'k')):
         if number >= limit:
-            shown = number / limit
-            return f'{shown:.0f}{unit}' if shown >= 100 else f'{shown:.1f}'.removesuffix('.0') + unit
+            scaled = number / limit
+            return f'{scaled:.0f}{unit}' if scaled >= 100 else f'{scaled:.1f}'.removesuffix('.0') + unit
     return str(number)
 
 
@@ -135,8 +135,8 @@ def json_problem(error: Exception) -> str:
 def first_sentence(text: str) -> str:
     """Return the first sentence of a docstring, on one line."""
     paragraph = ' '.join(text.strip().split('\n\n')[0].split())
-    found = re.match(r'.+?[.!?](?=\s|$)', paragraph)
-    return found.group() if found else paragraph
+    match = re.match(r'.+?[.!?](?=\s|$)', paragraph)
+    return match.group() if match else paragraph
 
 
 def parse_tags(text: str) -> tuple[str, ...]:
@@ -151,11 +151,11 @@ def short_duration(seconds: float) -> str:
 
 def byte_size(number: int) -> str:
     """Return a number of bytes as people read it: 812 B, 3.4 MB."""
-    shown, units = float(number), ['B', 'kB', 'MB', 'GB', 'TB']
-    while shown >= 1_000 and len(units) > 1:
-        shown /= 1_000
+    amount, units = float(number), ['B', 'kB', 'MB', 'GB', 'TB']
+    while amount >= 1_000 and len(units) > 1:
+        amount /= 1_000
         del units[0]
-    return f'{shown:.0f} {units[0]}' if number < 1_000 or shown >= 100 else f'{shown:.1f} {units[0]}'
+    return f'{amount:.0f} {units[0]}' if number < 1_000 or amount >= 100 else f'{amount:.1f} {units[0]}'
 
 
 def parse_day(text: str) -> datetime | None:

@@ -20,16 +20,16 @@ def tokenize(text: str) -> list[str]:
 
 def diff_words(a: str, b: str) -> tuple[list[Piece], list[Piece]] | None:
     """Split both texts into shared and own pieces; None if they are too long to compare."""
-    one, other = tokenize(a), tokenize(b)
-    if max(len(one), len(other)) > MAX_WORDS:
+    tokens_a, tokens_b = tokenize(a), tokenize(b)
+    if max(len(tokens_a), len(tokens_b)) > MAX_WORDS:
         return None
-    found: tuple[list[Piece], list[Piece]] = ([], [])
-    for x, y in align(one, other):
+    pieces: tuple[list[Piece], list[Piece]] = ([], [])
+    for x, y in align(tokens_a, tokens_b):
         shared = x is not None and y is not None
-        for side, texts, place in ((found[0], one, x), (found[1], other, y)):
+        for side, texts, place in ((pieces[0], tokens_a, x), (pieces[1], tokens_b, y)):
             if place is not None:
                 _add(side, shared, texts[place])
-    return _smooth(found[0]), _smooth(found[1])
+    return _smooth(pieces[0]), _smooth(pieces[1])
 
 
 async def diff_words_async(a: str, b: str) -> tuple[list[Piece], list[Piece]] | None:
@@ -48,8 +48,8 @@ def _add(side: list[Piece], shared: bool, text: str) -> None:
 
 def _smooth(side: list[Piece]) -> list[Piece]:
     """Remove isolated blanks or punctuation between words that differ."""
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for place, (shared, text) in enumerate(side):
         island = shared and not re.search(r'\w', text) and 0 < place < len(side) - 1
-        _add(found, shared and not island, text)
-    return found
+        _add(pieces, shared and not island, text)
+    return pieces

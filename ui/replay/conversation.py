@@ -26,13 +26,13 @@ def agent_blocks(agent: Mapping[str, Any], calls: CallContext | None = None) -> 
         agent: the dump of an `AgentState`.
         calls: the context of tool calls.
     """
-    known = calls or CallContext()
+    context = calls or CallContext()
     messages = agent.get('messages', ())
     results = {part['id']: part for entry in messages for part in entry['parts'] if part['kind'] == 'result'}
     blocks: list[Block] = []
     for message in messages:
         for part in message['parts']:
-            block = _block(message['role'], part, results, known)
+            block = _block(message['role'], part, results, context)
             if block:
                 blocks.append(block)
     return blocks
@@ -87,7 +87,7 @@ def _plain(value: Any, name: str = '') -> str:
             return constant_text(value, name) or 'none'
         case dict():
             text = (
-                f'{key.replace("_", " ").capitalize()}: {_plain(held, key)}' for key, held in value.items()
+                f'{key.replace("_", " ").capitalize()}: {_plain(item, key)}' for key, item in value.items()
             )
             return ' · '.join(text) or 'none'
         case list():

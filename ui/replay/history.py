@@ -125,8 +125,8 @@ class History:
     def _replace_list(self, pointer: str, value: Any, here: Position) -> None:
         """Record a whole value: as many elements as before are taken to be the same."""
         if isinstance(value, list) or pointer in self.appended:
-            known, many = self.appended.setdefault(pointer, []), len(value) if isinstance(value, list) else 0
-            known[many:] = [here] * (many - len(known))
+            starts, many = self.appended.setdefault(pointer, []), len(value) if isinstance(value, list) else 0
+            starts[many:] = [here] * (many - len(starts))
 
     def _add_finished(self, step: Transition) -> None:
         for change in step.changes:
@@ -139,23 +139,25 @@ class History:
         if not isinstance(results, Sequence) or step.event.at not in self._since:
             return
         took = BatchTime(seconds=step.time - self._since[step.event.at], calls=len(results))
-        known = self.batch_times.setdefault(agent, {})
-        known |= {str(result['id']): took for result in results if isinstance(result, Mapping)}
+        times = self.batch_times.setdefault(agent, {})
+        times |= {str(result['id']): took for result in results if isinstance(result, Mapping)}
 
     def _add_versions(self, step: Transition) -> None:
-        found = step.event.data.get('snapshots') if step.event.name in ('done', 'asked') else None
-        for agent, snapshot in found.items() if isinstance(found, Mapping) else ():
-            known = self.versions.setdefault(str(agent), [])
-            if not known or known[-1].snapshot != snapshot:
-                given = not known and 'results' not in step.event.data
-                known.append(
-                    FolderVersion(seq=step.seq, number=len(known) + 1, snapshot=str(snapshot), given=given)
+        snapshots = step.event.data.get('snapshots') if step.event.name in ('done', 'asked') else None
+        for agent, snapshot in snapshots.items() if isinstance(snapshots, Mapping) else ():
+            versions = self.versions.setdefault(str(agent), [])
+            if not versions or versions[-1].snapshot != snapshot:
+                is_baseline = not versions and 'results' not in step.event.data
+                versions.append(
+                    FolderVersion(
+                        seq=step.seq, number=len(versions) + 1, snapshot=str(snapshot), given=is_baseline
+                    )
                 )
 
     def baseline(self, folder: str) -> str:
         """Return the snapshot that an agent started with; '' if its folder was empty."""
-        known = self.versions.get(folder, [])
-        return known[0].snapshot if known and known[0].given else ''
+        versions = self.versions.get(folder, [])
+        return versions[0].snapshot if versions and versions[0].given else ''
 
 
 def latest(entries_by_path: Mapping[str, Sequence[Indexed]], path: str, seq: int) -> Indexed | None:

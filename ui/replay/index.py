@@ -69,11 +69,11 @@ class Index:
 
     def changes_of(self, pointer: str) -> list[int]:
         """Return the steps that wrote to a place in the run's data, inside it, or around it."""
-        found: set[int] = set()
+        seqs: set[int] = set()
         for path, steps in self.changes.items():
             if path == pointer or _inside(path, pointer) or _inside(pointer, path):
-                found.update(steps)
-        return sorted(found)
+                seqs.update(steps)
+        return sorted(seqs)
 
 
 def _inside(path: str, outer: str) -> bool:

@@ -112,8 +112,8 @@ class Follower:
     def collect_updates(self) -> Updates | None:
         """Return what is new since the last call, if anything."""
         news = self._news
-        found = bool(news.steps or news.text or news.indexed or news.outage is not None)
-        if not found:
+        has_news = bool(news.steps or news.text or news.indexed or news.outage is not None)
+        if not has_news:
             return None
         self._news = Updates()
         return news

@@ -81,14 +81,14 @@ def marks_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> lis
         transition: the step.
         visits: the states entered before it, each with the steps that entered it.
     """
-    found = [_event_mark(transition), *_turns(transition, visits), _tools(transition)]
-    return [Mark(seq=transition.seq, kind=mark[0], text=mark[1]) for mark in found if mark]
+    candidates = [_event_mark(transition), *_turns(transition, visits), _tools(transition)]
+    return [Mark(seq=transition.seq, kind=mark[0], text=mark[1]) for mark in candidates if mark]
 
 
 def mark_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Mark | None:
     """Return the most severe of a step's marks that are drawn, if any."""
-    found = [mark for mark in marks_of(transition, visits) if mark.kind not in UNMARKED]
-    return min(found, key=lambda mark: list(KINDS).index(mark.kind), default=None)
+    drawn = [mark for mark in marks_of(transition, visits) if mark.kind not in UNMARKED]
+    return min(drawn, key=lambda mark: list(KINDS).index(mark.kind), default=None)
 
 
 def _event_mark(transition: Transition) -> tuple[Kind, str] | None:

@@ -83,10 +83,10 @@ class HistoryReader:
 
     def _nearest(self, segment: _Segment, seq: int) -> Fold:
         """Return the latest fold before step `seq`: the current one, or one from a snapshot."""
-        at = max(known for known in segment.known if known < seq)
-        shown = self._shown
-        if shown is not None and at <= shown.projection.seq < seq:
-            return shown
+        at = max(snapshot_seq for snapshot_seq in segment.known if snapshot_seq < seq)
+        current = self._shown
+        if current is not None and at <= current.projection.seq < seq:
+            return current
         return self._fold(segment.known[at])
 
     def _fold(self, snapshot: Snapshot | None) -> Fold:
@@ -101,9 +101,13 @@ class HistoryReader:
         return None
 
     async def _load_segment(self, seq: int) -> _Segment:
-        bases = [known for one in self._segments.values() for known in one.known.values()]
+        bases = [snapshot for segment in self._segments.values() for snapshot in segment.known.values()]
         bases.append(await self._conductor.snapshot(self._run, seq - 1))
-        base = max((one for one in bases if one and one.seq < seq), key=lambda one: one.seq, default=None)
+        base = max(
+            (snapshot for snapshot in bases if snapshot and snapshot.seq < seq),
+            key=lambda snapshot: snapshot.seq,
+            default=None,
+        )
         begin = base.seq if base else 0
         segment = _Segment(base, await self._read(begin, seq))
         self._segments[begin] = segment

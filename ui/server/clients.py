@@ -99,16 +99,16 @@ def _refusal(headers: Headers) -> str:
 
 def _is_page(scope: Scope) -> bool:
     """Whether the path is that of a page; NiceGUI wraps only page functions."""
-    asked = {**scope, 'method': 'GET'}
-    found = (route for route in app.routes if route.matches(asked)[0] is Match.FULL)
-    return any(hasattr(getattr(route, 'endpoint', None), '__wrapped__') for route in found)
+    get_scope = {**scope, 'method': 'GET'}
+    routes = (route for route in app.routes if route.matches(get_scope)[0] is Match.FULL)
+    return any(hasattr(getattr(route, 'endpoint', None), '__wrapped__') for route in routes)
 
 
 def drop_pages_without_browser() -> None:
     """Drop the oldest pages without a browser, beyond the limits for waiting and disconnected ones."""
-    kept = [c for c in Client.instances.values() if not c.has_socket_connection and c._response_built]
-    lost = [client for client in kept if client._delete_tasks]
-    waiting = [client for client in kept if not client._delete_tasks]
+    disconnected = [c for c in Client.instances.values() if not c.has_socket_connection and c._response_built]
+    lost = [client for client in disconnected if client._delete_tasks]
+    waiting = [client for client in disconnected if not client._delete_tasks]
     for client in lost[:-MAX_DISCONNECTED] + waiting[:-MAX_WAITING]:
         for task in client._delete_tasks.values():
             task.cancel()

@@ -50,24 +50,24 @@ class SafeHeaders:
         if scope['type'] != 'http':
             await self._app(scope, receive, send)
             return
-        held: Message | None = None
+        start: Message | None = None
         body, nonce = b'', ''
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal held, body, nonce
+            nonlocal start, body, nonce
             if message['type'] == 'http.response.start':
                 nonce = _add_headers(MutableHeaders(scope=message), https=scope['scheme'] == 'https')
-                held = message if nonce else None
-            if held is None:
+                start = message if nonce else None
+            if start is None:
                 await send(message)
             elif message['type'] == 'http.response.body':
                 body += message.get('body', b'')
                 if not message.get('more_body'):
                     whole = SCRIPT.sub(b'<script nonce="%s"' % nonce.encode(), body)
-                    headers = MutableHeaders(scope=held)
+                    headers = MutableHeaders(scope=start)
                     if 'content-length' in headers and scope['method'] != 'HEAD':
                         headers['Content-Length'] = str(len(whole))
-                    await send(held)
+                    await send(start)
                     await send({'type': 'http.response.body', 'body': whole})
 
         await self._app(scope, receive, send_with_headers)

@@ -76,8 +76,8 @@ def json_formatter() -> logging.Formatter:
 
 def _add_request(record: logging.LogRecord) -> bool:
     """Add the id of the request that caused the record; a run's tasks inherit that of its launch."""
-    if found := correlation_id.get():
-        record.request = found
+    if request_id := correlation_id.get():
+        record.request = request_id
     return True
 
 

@@ -79,15 +79,15 @@ def valid_origin(text: str, option: str = '--origin') -> str:
     Raises:
         CannotServe
     """
-    given = text.strip().rstrip('/')
+    origin = text.strip().rstrip('/')
     try:
-        parts = urlsplit(given)
+        parts = urlsplit(origin)
         is_origin = parts.scheme in ('http', 'https') and bool(parts.hostname) and parts.port != 0
     except ValueError:
         is_origin = False
-    if not is_origin or given.lower() != f'{parts.scheme}://{parts.netloc}'.lower() or '@' in given:
+    if not is_origin or origin.lower() != f'{parts.scheme}://{parts.netloc}'.lower() or '@' in origin:
         raise CannotServe(f'{option} must be a site such as https://tool.example:8443, not {text!r}')
-    return given.lower()
+    return origin.lower()
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -98,19 +98,19 @@ def listen(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ':' in host else socket.AF_INET
     for candidate in range(port, min(port + PORT_TRIES, 65_536)):
-        found = socket.socket(family, socket.SOCK_STREAM)
+        listener = socket.socket(family, socket.SOCK_STREAM)
         try:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             # Connections inherit it. The server gets a bare descriptor and does not know that it is TCP.
-            found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            found.bind((host, candidate))
-            found.listen(128)
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            listener.bind((host, candidate))
+            listener.listen(128)
         except OSError as error:
-            found.close()
+            listener.close()
             if error.errno != errno.EADDRINUSE:
                 raise CannotServe(f'port {candidate} of {host} cannot be used: {error.strerror}') from None
         else:
-            return found
+            return listener
     raise CannotServe(f'ports {port} to {port + PORT_TRIES - 1} are all in use: choose another with --port')
 
 
@@ -127,10 +127,10 @@ def session_secret(folder: Path) -> str:
         CannotServe: the given secret is too short.
         OSError
     """
-    if given := os.environ.get(SECRET, '').strip():
-        if len(given) < MIN_SECRET:
+    if secret := os.environ.get(SECRET, '').strip():
+        if len(secret) < MIN_SECRET:
             raise CannotServe(f'{SECRET} must have at least {MIN_SECRET} characters')
-        return given
+        return secret
     return secret_in_file(folder / 'secret')
 
 

@@ -44,5 +44,5 @@ async def reload_signed_out(backend: Backend) -> None:
 
 def identity_of(client: Client) -> Identity | None:
     """Return the identity of the person who loaded a page."""
-    found: Identity | None = client.request.scope.get('state', {}).get('identity')
-    return found
+    identity: Identity | None = client.request.scope.get('state', {}).get('identity')
+    return identity

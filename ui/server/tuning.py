@@ -60,14 +60,14 @@ def memoize_signature(check: Callable[[Callable[..., Any]], bool]) -> Callable[[
     NiceGUI inspects the signatures of three methods for every element it creates. Replacing its function is
     worth it: without it, a page of 2,000 elements takes 30 % longer (660 ms instead of 480 ms).
     """
-    known: WeakKeyDictionary[FunctionType, bool] = WeakKeyDictionary()
+    cache: WeakKeyDictionary[FunctionType, bool] = WeakKeyDictionary()
 
     def answer(func: Callable[..., Any]) -> bool:
         method = func.__func__ if isinstance(func, MethodType) else None
         if not isinstance(method, FunctionType):
             return check(func)
-        if method not in known:
-            known[method] = check(func)
-        return known[method]
+        if method not in cache:
+            cache[method] = check(func)
+        return cache[method]
 
     return answer

@@ -42,12 +42,12 @@ def share_limits(conductor: Conductor) -> None:
     limiters: dict[str, EndpointLimiter] = {}
 
     def limiter(endpoint: Endpoint) -> EndpointLimiter:
-        found = limiters.get(endpoint.name)
-        if found is None:
-            found = EndpointLimiter(conductor.journal, conductor.owner, conductor.clock, endpoint)
-            limiters[endpoint.name] = found
-        found.endpoint = endpoint  # Its limits may have been changed meanwhile.
-        return found
+        limiter = limiters.get(endpoint.name)
+        if limiter is None:
+            limiter = EndpointLimiter(conductor.journal, conductor.owner, conductor.clock, endpoint)
+            limiters[endpoint.name] = limiter
+        limiter.endpoint = endpoint  # Its limits may have been changed meanwhile.
+        return limiter
 
     conductor.catalog.registry.hooks.share = limiter
 
@@ -107,9 +107,9 @@ class SharedState:
         """The body of the entry."""
         return {
             'processes': {
-                name: [held.running, held.waiting, held.seen] for name, held in self.processes.items()
+                name: [state.running, state.waiting, state.seen] for name, state in self.processes.items()
             },
-            'started': {str(at): [found.calls, found.tokens] for at, found in self.started.items()},
+            'started': {str(at): [counts.calls, counts.tokens] for at, counts in self.started.items()},
             'until': self.until,
         }
 
@@ -117,15 +117,15 @@ class SharedState:
         """Return how long a process's next call has to wait and why; None if it may start."""
         if self.until > now:
             return Waiting(seconds=self.until - now, reason='it has asked for a pause')
-        others = [held for name, held in self.processes.items() if name != process]
+        others = [state for name, state in self.processes.items() if name != process]
         mine = self.processes[process].running
-        if sum(held.running for held in self.processes.values()) >= endpoint.at_once:
+        if sum(state.running for state in self.processes.values()) >= endpoint.at_once:
             return Waiting(reason=f'{endpoint.at_once} calls at a time, in all processes')
         # Fairness: processes with fewer running calls come first, so that none can starve the others.
-        if any(held.waiting and held.running < mine for held in others):
+        if any(other.waiting and other.running < mine for other in others):
             return Waiting(reason='calls of other processes come first')
-        calls = sum(found.calls for found in self.started.values())
-        used = sum(found.tokens for found in self.started.values())
+        calls = sum(counts.calls for counts in self.started.values())
+        used = sum(counts.tokens for counts in self.started.values())
         full, limit = '', ''
         if endpoint.requests_per_minute and calls >= endpoint.requests_per_minute:
             full, limit = 'requests', f'{endpoint.requests_per_minute:,}'

@@ -44,7 +44,7 @@ def guard_services(
     def can_see(info: RunInfo) -> bool:
         return identity.known.can_see(info)  # evaluated at every call, because pages keep the inbox
 
-    made, inbox = copy.copy(services), Inbox(services.conductor, can_see)
+    guarded, inbox = copy.copy(services), Inbox(services.conductor, can_see)
     parts: dict[str, Any] = {
         'inbox': inbox,
         'schedules': services.schedules,
@@ -52,11 +52,11 @@ def guard_services(
         'notifications': services.notifications,
     }
     for name, part in parts.items():
-        setattr(made, name, cast(Any, _Guarded(name, part, identity, record)))
+        setattr(guarded, name, cast(Any, _Guarded(name, part, identity, record)))
     inner = copy.copy(services)
     inner.inbox = inbox
-    cast(Any, made).assign = _Guarded('inbox', inbox, identity, record).guard('assign', inner.assign)
-    return made
+    cast(Any, guarded).assign = _Guarded('inbox', inbox, identity, record).guard('assign', inner.assign)
+    return guarded
 
 
 class _Guarded:
@@ -90,13 +90,13 @@ class _Guarded:
             try:
                 caller.require(role, path)
                 with acting_as(caller.name):
-                    made = await method(*args, **options)
+                    result = await method(*args, **options)
             except EngineError as error:
                 if is_noted:
                     await note(refused='role' if isinstance(error, NotAllowed) else str(error))
                 raise
             if is_noted:
                 await note()
-            return made
+            return result
 
         return do

@@ -230,12 +230,14 @@ class SpanBuilder:
 
 def as_messages(messages: Iterable[Mapping[str, Any]]) -> str:
     """Format messages by the conventions; texts are cut before encoding, so the result is valid JSON."""
-    made = [{'role': one['role'], 'parts': [_part(part) for part in one['parts']]} for one in messages]
-    for one in made:
-        if one['role'] == 'assistant':
-            called = any(part['type'] == 'tool_call' for part in one['parts'])
-            one['finish_reason'] = 'tool_call' if called else 'stop'
-    return json.dumps(made, ensure_ascii=False)
+    converted = [
+        {'role': message['role'], 'parts': [_part(part) for part in message['parts']]} for message in messages
+    ]
+    for message in converted:
+        if message['role'] == 'assistant':
+            called = any(part['type'] == 'tool_call' for part in message['parts'])
+            message['finish_reason'] = 'tool_call' if called else 'stop'
+    return json.dumps(converted, ensure_ascii=False)
 
 
 def _part(part: Mapping[str, Any]) -> dict[str, Any]:

@@ -94,7 +94,7 @@ async def zip_download(conductor: Conductor, run: RunId, snapshot: str, name: st
     )
 
 
-async def complete_download(made: AsyncIterator[bytes], media: str, name: str) -> Response:
+async def complete_download(content: AsyncIterator[bytes], media: str, name: str) -> Response:
     """Return a download that begins only once it is complete, so that errors get an error response.
 
     Raises:
@@ -102,7 +102,7 @@ async def complete_download(made: AsyncIterator[bytes], media: str, name: str) -
     """
     with disk_errors(), ExitStack() as closing:
         file: BinaryIO = closing.enter_context(await asyncio.to_thread(tempfile.TemporaryFile))
-        async for piece in made:
+        async for piece in content:
             await asyncio.to_thread(file.write, piece)
         size = file.tell()
         await asyncio.to_thread(file.seek, 0)

@@ -41,9 +41,9 @@ class Viewer:
     @property
     def others(self) -> list[Viewer]:
         """The other pages that show the run, sorted by name."""
-        found = self._presence.viewers.get(self._run, set())
+        viewers = self._presence.viewers.get(self._run, set())
         return sorted(
-            (other for other in found if other is not self), key=lambda other: (other.name, id(other))
+            (other for other in viewers if other is not self), key=lambda other: (other.name, id(other))
         )
 
     def _mark_others_outdated(self) -> None:

@@ -10,8 +10,8 @@ from nicegui import ui
 
 def with_query(path: str, **query: Any) -> str:
     """Return a path with a query; values that are '' or None are left out."""
-    given = {name: value for name, value in query.items() if value not in ('', None)}
-    return f'{path}?{urlencode(given)}' if given else path
+    values = {name: value for name, value in query.items() if value not in ('', None)}
+    return f'{path}?{urlencode(values)}' if values else path
 
 
 def compare_path(a: str, b: str, at: int | None = None) -> str:

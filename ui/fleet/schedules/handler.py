@@ -36,8 +36,8 @@ class ScheduleHandler:
             Whether a time waits for the previous run; `waiting` if the previous call returned True.
         """
         async with heartbeat():
-            found = await self._open_schedules()
-            return await found.handle(
+            schedules = await self._open_schedules()
+            return await schedules.handle(
                 schedule, moment, waiting=waiting, interrupted=activity.info().attempt > 1
             )
 

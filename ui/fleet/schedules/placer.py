@@ -62,25 +62,25 @@ class TemporalPlacer:
         Raises:
             TemporalUnavailable
         """
-        wanted = {_name(one): one for one in schedules if _has_whole_seconds(one.spec)}
+        by_name = {_name(schedule): schedule for schedule in schedules if _has_whole_seconds(schedule.spec)}
         now = asyncio.get_running_loop().time()
-        if wanted.keys() != self._placed or now > self._until:
+        if by_name.keys() != self._placed or now > self._until:
             self._placed = set()
-            await self._sync(wanted)
-            self._placed, self._until = set(wanted), now + RECHECK_SECONDS
-        return {one.id for one in wanted.values()}
+            await self._sync(by_name)
+            self._placed, self._until = set(by_name), now + RECHECK_SECONDS
+        return {schedule.id for schedule in by_name.values()}
 
-    async def _sync(self, wanted: dict[str, ours.Schedule]) -> None:
+    async def _sync(self, by_name: dict[str, ours.Schedule]) -> None:
         client = self._temporal.client
         with map_errors():
-            found = {one.id async for one in await client.list_schedules(rpc_timeout=TIMEOUT)}
-            there = {name for name in found if name.startswith(PREFIX)}
-            for name in wanted.keys() - there:
+            names = {listed.id async for listed in await client.list_schedules(rpc_timeout=TIMEOUT)}
+            there = {name for name in names if name.startswith(PREFIX)}
+            for name in by_name.keys() - there:
                 try:
-                    await client.create_schedule(name, temporal_schedule(wanted[name]), rpc_timeout=TIMEOUT)
+                    await client.create_schedule(name, temporal_schedule(by_name[name]), rpc_timeout=TIMEOUT)
                 except ScheduleAlreadyRunningError:
                     continue  # Another server has created it.
-            for name in there - wanted.keys():
+            for name in there - by_name.keys():
                 try:
                     await client.get_schedule_handle(name).delete(rpc_timeout=TIMEOUT)
                 except RPCError as error:
@@ -106,8 +106,10 @@ def temporal_schedule(schedule: ours.Schedule) -> Schedule:
         spec=ScheduleSpec(
             calendars=[calendar for text in spec.cron for calendar in _calendars(text)],
             intervals=[
-                ScheduleIntervalSpec(every=timedelta(seconds=one.every), offset=timedelta(seconds=one.offset))
-                for one in spec.intervals
+                ScheduleIntervalSpec(
+                    every=timedelta(seconds=interval.every), offset=timedelta(seconds=interval.offset)
+                )
+                for interval in spec.intervals
             ],
             start_at=_moment(spec.start),
             end_at=_moment(spec.end),
@@ -124,24 +126,24 @@ def _calendars(expression: str) -> Iterator[ScheduleCalendarSpec]:
     days, weekdays = _ranges(parsed.days, range(1, 32)), _ranges(parsed.weekdays, range(8))
     all_days, all_weekdays = _ranges(range(1, 32), ()), _ranges(range(7), ())
     both = [(days, weekdays)] if parsed.day_and else [(days, all_weekdays), (all_days, weekdays)]
-    for one, other in both:
+    for first, other in both:
         yield ScheduleCalendarSpec(
             second=_ranges(parsed.seconds, ()),
             minute=_ranges(parsed.minutes, ()),
             hour=_ranges(parsed.hours, ()),
-            day_of_month=one,
+            day_of_month=first,
             month=_ranges(parsed.months, ()),
             day_of_week=other,
             comment=expression,
         )
 
 
-def _ranges(items: Iterable[object], known: Sequence[int]) -> list[ScheduleRange]:
-    """Return the values of a field, or all that are `known` if one is a rule such as "the last"."""
-    found = list(items)
-    if known and any(item not in known for item in found):
-        found = list(known)
-    numbers = {int(item) % 7 if known == range(8) else int(item) for item in found}  # type: ignore[call-overload]
+def _ranges(items: Iterable[object], domain: Sequence[int]) -> list[ScheduleRange]:
+    """Return the values of a field, or all that are `domain` if one is a rule such as "the last"."""
+    values = list(items)
+    if domain and any(item not in domain for item in values):
+        values = list(domain)
+    numbers = {int(item) % 7 if domain == range(8) else int(item) for item in values}  # type: ignore[call-overload]
     return [ScheduleRange(number) for number in sorted(numbers)]
 
 
@@ -150,7 +152,7 @@ def _moment(seconds: float) -> datetime | None:
 
 
 def _has_whole_seconds(spec: ours.ScheduleSpec) -> bool:
-    return all(one.every % 1 == one.offset % 1 == 0 for one in spec.intervals)
+    return all(interval.every % 1 == interval.offset % 1 == 0 for interval in spec.intervals)
 
 
 def _name(schedule: ours.Schedule) -> str:

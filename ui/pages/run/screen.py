@@ -267,7 +267,7 @@ class Screen:
     async def _apply_updates(self) -> None:
         self._player.viewers.tick()
         news = self.follower.collect_updates()
-        self.follower.pace.record_refresh(found=news is not None)
+        self.follower.pace.record_refresh(has_news=news is not None)
         if self.follower.problem:
             self._error_banner.warn(self.follower.problem, can_control=self._may_control)
         if news is None:

@@ -48,7 +48,7 @@ class GuardReasons:
         if self._explanations is not None and self.step is not None:
             ground = self._explanations.of(edge.source, edge.dest, guard, self.before, self.step.event)
         asked = guard_question(guard, ground.says if ground else '')
-        Text('div', f'{asked} {guard_answer(wanted=wanted, value=value)}', f'guard {kind}', title=guard)
+        Text('div', f'{asked} {guard_answer(expected=wanted, value=value)}', f'guard {kind}', title=guard)
         if ground is not None and value is not None and ground.values:
             saw = (f'{name.replace("_", " ")} = {brief_value(value)}' for name, value in ground.values)
             Text('div', ' · '.join(saw), 'guard-saw mono')

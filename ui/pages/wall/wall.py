@@ -109,14 +109,15 @@ class Wall:
         self._update()
 
     def _update(self) -> None:
-        found = False
+        has_news = False
         with batch_updates():
             for run in list(self._runs.values()):
-                found |= run.show_news(MAX_PANES - sum(len(other.panes) for other in self._runs.values()))
+                has_news |= run.show_news(MAX_PANES - sum(len(other.panes) for other in self._runs.values()))
             more = any(run.count_missing() for run in self._runs.values()) and self._make_room()
         outdated = any(run.outdated for run in self._runs.values())
         self._pace.record_refresh(
-            found=found, within=BATCH_SECONDS if more else HEADER_INTERVAL if outdated else POLL_INTERVAL
+            has_news=has_news,
+            within=BATCH_SECONDS if more else HEADER_INTERVAL if outdated else POLL_INTERVAL,
         )
         if self._large is not None and self._large.root.is_deleted:
             self._enlarge(self._large)

@@ -74,20 +74,21 @@ class Inbox:
             snoozed: whether snoozed questions are listed, too.
         """
         decided = {entry.key: entry for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND))}
-        found, known = [], {}
+        items, asks_by_run = [], {}
         for info in await self._conductor.journal.unfinished():
             if not info.waiting or (run and info.id != run) or not self._can_see(info):
                 continue
             key = (info.id, info.seq)
-            asks = known[key] = self._known[key] if key in self._known else await self._find_asks(info.id)
-            found += [self._item(info, ask, decided.get(ask.id)) for ask in asks]
+            asks = self._known[key] if key in self._known else await self._find_asks(info.id)
+            asks_by_run[key] = asks
+            items += [self._item(info, ask, decided.get(ask.id)) for ask in asks]
         if not run:
-            self._known = known
-        found = [item for item in found if not assignee or item.assignee == assignee]
+            self._known = asks_by_run
+        items = [item for item in items if not assignee or item.assignee == assignee]
         now = self._conductor.clock.now()
-        shown = [item for item in found if snoozed or item.snoozed_until <= now]
-        shown.sort(key=lambda item: (item.ask.since, item.ask.id))
-        return InboxPage(items=tuple(shown), snoozed=len(found) - len(shown))
+        visible = [item for item in items if snoozed or item.snoozed_until <= now]
+        visible.sort(key=lambda item: (item.ask.since, item.ask.id))
+        return InboxPage(items=tuple(visible), snoozed=len(items) - len(visible))
 
     async def find(self, ask: str) -> InboxItem:
         """Return an open question.
@@ -117,17 +118,17 @@ class Inbox:
         """
         for _ in range(MAX_ATTEMPTS):
             item, seen = await self._find(ask)
-            found = item.ask
-            if digest != found.digest:
-                raise QuestionClosed(found.run, event, 'it has changed since it was shown: read it again')
-            if event not in found.events:
-                raise InvalidInput({'event': f'must be one of {", ".join(found.events)}, not {event!r}'})
+            question = item.ask
+            if digest != question.digest:
+                raise QuestionClosed(question.run, event, 'it has changed since it was shown: read it again')
+            if event not in question.events:
+                raise InvalidInput({'event': f'must be one of {", ".join(question.events)}, not {event!r}'})
             try:
-                await self._send(found, event, data or {}, seen)
+                await self._send(question, event, data or {}, seen)
             except StepPassed:
                 continue  # Perhaps another region took a step.
             await self._store_decision(ask, answered=event, by=by)
-            return await self._conductor.info(found.run)
+            return await self._conductor.info(question.run)
         raise QuestionClosed(run_and_step(ask)[0], event, 'the run is changing too quickly: try again')
 
     async def assign(self, ask: str, assignee: str) -> InboxItem:
@@ -175,9 +176,10 @@ class Inbox:
             raise UnknownQuestion(ask) from None
         if not self._can_see(info):
             raise UnknownQuestion(ask)
-        for found in find_asks(self._conductor.catalog, fold.shape, fold.view):
-            if found.id == ask:
-                return self._item(info, found, await self._conductor.journal.entry(KIND, ask)), fold.view.seq
+        for candidate in find_asks(self._conductor.catalog, fold.shape, fold.view):
+            if candidate.id == ask:
+                entry = await self._conductor.journal.entry(KIND, ask)
+                return self._item(info, candidate, entry), fold.view.seq
         raise QuestionClosed(run, 'an answer', await self._describe_ending(ask, run, step))
 
     async def _describe_ending(self, ask: str, run: RunId, step: int) -> str:
@@ -185,15 +187,14 @@ class Inbox:
         if not 0 < step <= (await self._conductor.info(run)).seq:
             raise UnknownQuestion(ask)
         fold = await self._conductor.fold(run, step)
-        found = next(
-            (one for one in find_asks(self._conductor.catalog, fold.shape, fold.view) if one.id == ask), None
-        )
-        if found is None:
+        asks = find_asks(self._conductor.catalog, fold.shape, fold.view)
+        match = next((candidate for candidate in asks if candidate.id == ask), None)
+        if match is None:
             raise UnknownQuestion(ask)
         entry = await self._conductor.journal.entry(KIND, ask)
         who = f' by {entry.body["by"]}' if entry and entry.body.get('by') else ''
         for later in await self._conductor.transitions(run, after=step):
-            if found.at in later.left or (later.event.name == 'cancel'):
+            if match.at in later.left or (later.event.name == 'cancel'):
                 return f'step {later.seq} has ended the question ({later.event.name}{who})'
         return 'the run has ended'
 
@@ -213,10 +214,10 @@ class Inbox:
         """Store a person's decision about a question."""
         while True:
             entry = await self._conductor.journal.entry(KIND, ask)
-            found = entry or Entry(kind=KIND, key=ask)
+            stored = entry or Entry(kind=KIND, key=ask)
             now = self._conductor.clock.now()
             try:
-                changed = replace(found, body={**found.body, **decided}, rank=now)
+                changed = replace(stored, body={**stored.body, **decided}, rank=now)
                 await self._conductor.journal.write_entries([changed])
             except EntryChanged:
                 continue

@@ -59,8 +59,8 @@ def find_asks(catalog: Catalog, shape: Shape, view: View) -> list[Ask]:
         return []
     waits = {state.path: state.waits for state in shape.states if state.waits}
     texts = wait_texts(catalog, shape.pattern)
-    found = [_ask(shape, view, leaf, waits[leaf], texts) for leaf in view.active if leaf in waits]
-    return sorted(found, key=lambda ask: (ask.since, ask.step, ask.at))
+    asks = [_ask(shape, view, leaf, waits[leaf], texts) for leaf in view.active if leaf in waits]
+    return sorted(asks, key=lambda ask: (ask.since, ask.step, ask.at))
 
 
 def run_and_step(ask: str) -> tuple[RunId, int]:

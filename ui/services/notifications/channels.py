@@ -168,8 +168,8 @@ class Channels:
         if self._mail is None:
             return Result(error='no SMTP server is configured: set HEMICYCLE_SMTP')
         mail = self._mail
-        made = mail_of(message, mail.sender, destination.address, now)
-        await aiosmtplib.send(made, **mail.connection)
+        mail_message = mail_of(message, mail.sender, destination.address, now)
+        await aiosmtplib.send(mail_message, **mail.connection)
         return Result(status=250)
 
 

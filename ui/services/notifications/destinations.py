@@ -89,36 +89,37 @@ class Destinations:
         """Return all destinations, sorted by name."""
         entries = await self._journal.entries(EntryQuery(kind=KIND))
         return sorted(
-            (_destination_of(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id)
+            (_destination_of(entry) for entry in entries),
+            key=lambda destination: (destination.name.lower(), destination.id),
         )
 
     async def get(self, destination: str) -> Destination:
         """Return a destination. Raises `UnknownDestination`."""
         return _destination_of(await self._entry(destination))
 
-    async def add(self, given: Destination) -> Destination:
+    async def add(self, destination: Destination) -> Destination:
         """Store a new destination; secret and time are set here. Raises `InvalidInput`, `EntryChanged`."""
-        made = replace(
-            given,
-            id=given.id or uuid.uuid4().hex[:12],
-            secret=(given.secret or new_signing_secret()) if given.channel == 'webhook' else '',
+        added = replace(
+            destination,
+            id=destination.id or uuid.uuid4().hex[:12],
+            secret=(destination.secret or new_signing_secret()) if destination.channel == 'webhook' else '',
             created=self._clock.now(),
             problem='',
         )
-        validate(made)
-        await self._journal.write_entries([Entry(kind=KIND, key=made.id, body=asdict(made))])
-        return made
+        validate(added)
+        await self._journal.write_entries([Entry(kind=KIND, key=added.id, body=asdict(added))])
+        return added
 
     async def change(self, destination: str, **values: Any) -> Destination:
         """Change some fields. Raises `UnknownDestination`, `InvalidInput`, `EntryChanged`."""
         entry = await self._entry(destination)
-        found = _destination_of(entry)
-        made = replace(found, **values)
-        if found.paused and not made.paused:
-            made = replace(made, problem='')
-        validate(made)
-        await self._journal.write_entries([replace(entry, body=asdict(made))])
-        return made
+        stored = _destination_of(entry)
+        changed = replace(stored, **values)
+        if stored.paused and not changed.paused:
+            changed = replace(changed, problem='')
+        validate(changed)
+        await self._journal.write_entries([replace(entry, body=asdict(changed))])
+        return changed
 
     async def remove(self, destination: str) -> None:
         """Remove a destination; unsent messages are never sent. Raises `UnknownDestination`."""
@@ -135,19 +136,21 @@ def _destination_of(entry: Entry) -> Destination:
     return STORED.validate_python(dict(entry.body))
 
 
-def validate(given: Destination) -> None:
+def validate(destination: Destination) -> None:
     """Raise `InvalidInput`, naming the field, for a destination that cannot work."""
     problems: dict[str, str] = {}
-    if not 0 < len(given.name.strip()) <= MAX_TEXT:
+    if not 0 < len(destination.name.strip()) <= MAX_TEXT:
         problems['name'] = f'must have 1 to {MAX_TEXT} characters'
-    if given.channel not in get_args(Channel):
-        problems['channel'] = f'must be one of {", ".join(get_args(Channel))}, not {given.channel!r}'
-    elif problem := address_problem(given.channel, given.address):
+    if destination.channel not in get_args(Channel):
+        problems['channel'] = f'must be one of {", ".join(get_args(Channel))}, not {destination.channel!r}'
+    elif problem := address_problem(destination.channel, destination.address):
         problems['address'] = problem
-    if not given.events or (unknown := [one for one in given.events if one not in EVENT_TYPES]):
-        wrong = f', not {unknown[0]!r}' if given.events else ''
+    if not destination.events or (
+        unknown := [name for name in destination.events if name not in EVENT_TYPES]
+    ):
+        wrong = f', not {unknown[0]!r}' if destination.events else ''
         problems['events'] = f'must be some of {", ".join(EVENT_TYPES)}{wrong}'
-    if problem := secret_problem(given.secret):
+    if problem := secret_problem(destination.secret):
         problems['secret'] = problem
     if problems:
         raise InvalidInput(problems)
@@ -181,5 +184,5 @@ def parse(values: Mapping[str, Any]) -> Destination:
     try:
         return STORED.validate_python(dict(values))
     except ValidationError as error:
-        found = {'.'.join(map(str, item['loc'])): item['msg'] for item in error.errors()}
-        raise InvalidInput(found) from None
+        problems = {'.'.join(map(str, item['loc'])): item['msg'] for item in error.errors()}
+        raise InvalidInput(problems) from None

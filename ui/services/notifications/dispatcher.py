@@ -55,8 +55,8 @@ class Dispatcher:
         """Also send these messages; one with a known id replaces the known one."""
         for message in messages:
             name = message.lane
-            others = [known for known in self._lanes.get(name, ()) if known.id != message.id]
-            self._lanes[name] = sorted([*others, message], key=lambda one: one.place)
+            others = [queued for queued in self._lanes.get(name, ()) if queued.id != message.id]
+            self._lanes[name] = sorted([*others, message], key=lambda queued: queued.place)
             if name in self._sleeping:  # The new message may be due before the one the lane waits for.
                 self._sleeping.discard(name)
                 self._tasks.pop(name).cancel()
@@ -105,7 +105,7 @@ class Dispatcher:
                 log.warning('a notification could not be stored: %s', error)
                 await self._clock.sleep(RETRY_SECONDS)
                 continue
-            rest = [one for one in self._lanes[lane] if one.id != message.id]
+            rest = [queued for queued in self._lanes[lane] if queued.id != message.id]
             self._lanes[lane] = [settled, *rest] if settled.state == 'due' else rest
         self._lanes.pop(lane, None)
         self._tasks.pop(lane, None)
@@ -125,10 +125,10 @@ class Dispatcher:
         tried = Attempt(
             time=began, seconds=self._clock.now() - began, status=result.status, error=result.error
         )
-        made = replace(message, attempts=(*message.attempts, tried)[-MAX_ATTEMPTS_KEPT:])
+        updated = replace(message, attempts=(*message.attempts, tried)[-MAX_ATTEMPTS_KEPT:])
         if result.gone:
             await self._pause_destination(destination)
-        return await self._store(self._apply_result(made, result))
+        return await self._store(self._apply_result(updated, result))
 
     def _apply_result(self, message: Message, result: Result) -> Message:
         now, count = self._clock.now(), len(message.attempts)

@@ -45,20 +45,20 @@ def _of_turn(catalog: Catalog, fold: Fold, turn: list[Transition], waits: set[St
     """Yield the notices for one event and its consequences."""
     ended = fold.projection.status.ended
     fold.apply_all(turn)
-    found: list[Notice] = []
+    notices: list[Notice] = []
     for step in turn:
         if step.event.name in ('warn', 'exhaust') and not step.raised:
             data = {'budget': str(step.event.data.get('budget', ''))}
-            found.append(_notice('run.budget_warned', step, str(step.event.data.get('reason', '')), data))
+            notices.append(_notice('run.budget_warned', step, str(step.event.data.get('reason', '')), data))
     entered = {path for step in turn for path in step.entered} & waits
     if entered:
         for ask in find_asks(catalog, fold.shape, fold.view):
             if ask.at in entered and ask.step >= turn[0].seq:
-                asked = {'question': ask.id, 'digest': ask.digest, 'answers': list(ask.events)}
-                found.append(_notice('run.waiting', turn[-1], ask.text, asked))
+                question = {'question': ask.id, 'digest': ask.digest, 'answers': list(ask.events)}
+                notices.append(_notice('run.waiting', turn[-1], ask.text, question))
     if fold.projection.status.ended and not ended:
-        found.append(_ending(fold, turn[-1]))
-    for number, notice in enumerate(found):
+        notices.append(_ending(fold, turn[-1]))
+    for number, notice in enumerate(notices):
         yield replace(notice, number=number)
 
 

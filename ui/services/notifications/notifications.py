@@ -67,10 +67,10 @@ class Notifications:
     async def resend(self, message: str) -> Message:
         """Send a message again, with the same id. Raises `UnknownMessage`."""
         while True:
-            found = await self._outbox.get(message)
+            original = await self._outbox.get(message)
             try:
                 again = await self._outbox.change(
-                    replace(found, state='due', at=self._conductor.clock.now(), attempts=())
+                    replace(original, state='due', at=self._conductor.clock.now(), attempts=())
                 )
             except EntryChanged:
                 continue
@@ -79,10 +79,10 @@ class Notifications:
 
     async def test(self, destination: str) -> Message:
         """Send an empty test message. Raises `UnknownDestination`."""
-        found = await self.destinations.get(destination)
+        target = await self.destinations.get(destination)
         now = self._conductor.clock.now()
         notice = Notice(event='test', step=0, time=now, text='Hemicycle can send notifications here')
-        message = self._message(found, NO_RUN, 'Test', notice, salt=repr(now))
+        message = self._message(target, NO_RUN, 'Test', notice, salt=repr(now))
         (stored,) = await self._outbox.add([message])
         self._dispatcher.add([stored])
         return stored
@@ -101,14 +101,14 @@ class Notifications:
             data={'question': ask.id, 'digest': ask.digest, 'assignee': item.assignee, 'by': by},
         )
         info = await self._conductor.info(ask.run)
-        made = [
-            self._message(one, ask.run, item.title, notice, salt=repr(now))
-            for one in await self.destinations.list()
-            if one.wants('question.assigned', item.pattern, item.tags, item.assignee)
-            and _may_notify(one, info, item.assignee)
+        messages = [
+            self._message(destination, ask.run, item.title, notice, salt=repr(now))
+            for destination in await self.destinations.list()
+            if destination.wants('question.assigned', item.pattern, item.tags, item.assignee)
+            and _may_notify(destination, info, item.assignee)
         ]
-        if made:
-            self._dispatcher.add(await self._outbox.add(made))
+        if messages:
+            self._dispatcher.add(await self._outbox.add(messages))
 
     async def try_all(self) -> None:
         """Wait until each message made here is sent, or waits for its next attempt by a server."""
@@ -141,22 +141,22 @@ class Notifications:
 
     async def process_new_steps(self) -> int:
         """Read new steps, store and send the messages for them; return the number of messages."""
-        wanted = [one for one in await self.destinations.list() if not one.paused]
-        if not wanted:
+        active = [destination for destination in await self.destinations.list() if not destination.paused]
+        if not active:
             return 0
-        since = min(one.created for one in wanted)
-        found = 0
+        since = min(destination.created for destination in active)
+        stored = 0
         for run in await self._conductor.journal.runs_beyond(CURSOR, since):
             if run in self._damaged:
                 continue
             try:
-                found += await self._read_run(run, wanted)
+                stored += await self._read_run(run, active)
             except (UnknownRun, EntryChanged):
                 self._folds.pop(run, None)  # Purged, or read by another server: the next read tells.
             except JournalDamaged as error:
                 self._damaged.add(run)
                 log.error('no notifications of run %s: %s', run, error, extra={'run': run})
-        return found
+        return stored
 
     async def adopt_overdue(self) -> None:
         """Send overdue messages that a killed server of this database has left behind."""
@@ -165,7 +165,7 @@ class Notifications:
             lanes.setdefault(message.lane, []).append(message)
         late = self._conductor.clock.now() - LATE_SECONDS
         for lane, messages in lanes.items():
-            first = min(messages, key=lambda one: one.place)  # The others wait for it.
+            first = min(messages, key=lambda message: message.place)  # The others wait for it.
             if first.at < late and not self._dispatcher.has_lane(lane):
                 self._dispatcher.add(messages)
 
@@ -186,7 +186,7 @@ class Notifications:
                 log.warning('notifications wait for the journal: %s', error)
                 await self._conductor.clock.sleep(MAX_POLL_SECONDS)
 
-    async def _read_run(self, run: RunId, wanted: Sequence[Destination]) -> int:
+    async def _read_run(self, run: RunId, destinations: Sequence[Destination]) -> int:
         """Read the new steps of one run."""
         journal = self._conductor.journal
         info, cursor = await journal.info(run), await self._outbox.cursor(run)
@@ -204,7 +204,7 @@ class Notifications:
             if not steps:
                 break
             for notice in find_notices(self._conductor.catalog, fold, steps):
-                messages += self._messages(info, notice, wanted)
+                messages += self._messages(info, notice, destinations)
         if messages or info.status.ended:
             # In one transaction, so that no message is lost or duplicated.
             reached = replace(cursor, rank=float(fold.projection.seq))
@@ -218,15 +218,15 @@ class Notifications:
         while len(self._folds) > MAX_FOLDS:
             self._folds.popitem(last=False)
 
-    def _messages(self, info: RunInfo, notice: Notice, wanted: Sequence[Destination]) -> list[Message]:
+    def _messages(self, info: RunInfo, notice: Notice, destinations: Sequence[Destination]) -> list[Message]:
         data = {**notice.data, 'pattern': info.pattern, 'tags': list(info.tags)}
         described = replace(notice, data=data)
         return [
-            self._message(one, info.id, info.title or info.id, described)
-            for one in wanted
-            if one.created <= notice.time
-            and one.wants(notice.event, info.pattern, info.tags, info.author if info.private else '')
-            and _may_notify(one, info)
+            self._message(destination, info.id, info.title or info.id, described)
+            for destination in destinations
+            if destination.created <= notice.time
+            and destination.wants(notice.event, info.pattern, info.tags, info.author if info.private else '')
+            and _may_notify(destination, info)
         ]
 
     def _message(
@@ -234,8 +234,8 @@ class Notifications:
     ) -> Message:
         redact, step, data = self._conductor.services.redact, notice.step, notice.data
         text, title = redact(notice.text), redact(title)
-        asked = data.get('question')
-        path = question_path(asked) if asked else (f'/runs/{run}?at={step}' if run else '/inbox')
+        question = data.get('question')
+        path = question_path(question) if question else (f'/runs/{run}?at={step}' if run else '/inbox')
         payload = {
             'type': notice.event,
             'timestamp': datetime.fromtimestamp(notice.time, UTC).isoformat(),

@@ -149,7 +149,7 @@ def _entry(message: Message) -> Entry:
 
 
 def _message_of(entry: Entry) -> Message:
-    found: Message = MESSAGE.validate_python(
+    message: Message = MESSAGE.validate_python(
         {**entry.body, 'state': entry.state, 'at': entry.rank, 'version': entry.version}
     )
-    return found
+    return message

@@ -73,24 +73,25 @@ class Schedules:
         """Return all schedules, sorted by name."""
         entries = await self._conductor.journal.entries(EntryQuery(kind=KIND))
         return sorted(
-            (self._schedule_of(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id)
+            (self._schedule_of(entry) for entry in entries),
+            key=lambda schedule: (schedule.name.lower(), schedule.id),
         )
 
     async def get(self, schedule: str) -> Schedule:
         """Return a schedule. Raises `UnknownSchedule`."""
         return self._schedule_of(await self._entry(schedule))
 
-    async def add(self, given: Schedule) -> Schedule:
+    async def add(self, schedule: Schedule) -> Schedule:
         """Store a new schedule; only times from now on are due.
 
         Raises:
             InvalidInput: a field is invalid.
             EntryChanged: a schedule with the given id exists.
         """
-        made = replace(given, id=given.id or uuid.uuid4().hex[:12], created=self._now())
-        self.validate(made)
-        await self._store(Entry(kind=KIND, key=made.id), made, self._now())
-        return await self.get(made.id)
+        added = replace(schedule, id=schedule.id or uuid.uuid4().hex[:12], created=self._now())
+        self.validate(added)
+        await self._store(Entry(kind=KIND, key=added.id), added, self._now())
+        return await self.get(added.id)
 
     async def change(self, schedule: str, **values: Any) -> Schedule:
         """Change some fields; missed times are not caught up.
@@ -100,9 +101,9 @@ class Schedules:
             EntryChanged: another change was made meanwhile.
         """
         entry = await self._entry(schedule)
-        made = replace(self._schedule_of(entry), **values)
-        self.validate(made)
-        await self._store(entry, made, self._now())
+        changed = replace(self._schedule_of(entry), **values)
+        self.validate(changed)
+        await self._store(entry, changed, self._now())
         return await self.get(schedule)
 
     async def remove(self, schedule: str) -> None:
@@ -111,12 +112,14 @@ class Schedules:
 
     async def run_now(self, schedule: str, *, key: str = '') -> Tick:
         """Start a run now, regardless of overlaps, once per key. Raises `UnknownSchedule`."""
-        found, now = await self.get(schedule), self._now()
+        record, now = await self.get(schedule), self._now()
         name = f'{schedule}@{key or repr(now)}/by-hand'
         tick = await self.ticks.get(name) if key else None
         if tick is None:
             (tick,) = await self.ticks.claim([new_tick(name, schedule, now)])
-        return await self.ticks.start(tick, found.action, _source(found)) if tick.state == 'claimed' else tick
+        return (
+            await self.ticks.start(tick, record.action, _source(record)) if tick.state == 'claimed' else tick
+        )
 
     async def backfill(self, schedule: str, since: float, until: float) -> Sequence[Tick]:
         """Start a run for every due time from `since` to `until` without a run.
@@ -125,11 +128,11 @@ class Schedules:
             UnknownSchedule
             InvalidInput: there are too many times, or the end is in the future.
         """
-        found = await self.get(schedule)
+        record = await self.get(schedule)
         if not since < until <= self._now():
             raise InvalidInput({'until': 'must be after `since`, and not in the future'})
         due = []
-        for moment in found.spec.times(since - 1e-6):
+        for moment in record.spec.times(since - 1e-6):
             if moment > until:
                 break
             due.append(moment)
@@ -146,7 +149,7 @@ class Schedules:
                 (claimed,) = await self.ticks.claim([tick])
             except EntryChanged:
                 continue
-            started.append(await self.ticks.start(claimed, found.action, _source(found)))
+            started.append(await self.ticks.start(claimed, record.action, _source(record)))
         return started
 
     async def log(self, schedule: str, limit: int = 50) -> Sequence[Tick]:
@@ -154,14 +157,14 @@ class Schedules:
         await self._entry(schedule)
         return await self.ticks.list(schedule, limit=limit)
 
-    def validate(self, given: Schedule) -> None:
+    def validate(self, schedule: Schedule) -> None:
         """Raise `InvalidInput`, naming the field, for a schedule that cannot work."""
-        problems = given.spec.problems()
-        if not 0 < len(given.name.strip()) <= 200:
+        problems = schedule.spec.problems()
+        if not 0 < len(schedule.name.strip()) <= 200:
             problems['name'] = 'must have 1 to 200 characters'
-        if given.policy.catchup_window < 0:
+        if schedule.policy.catchup_window < 0:
             problems['policy.catchup_window'] = 'must be 0 seconds or more'
-        problems |= check_action(self._conductor, given.action)
+        problems |= check_action(self._conductor, schedule.action)
         if problems:
             raise InvalidInput(problems)
 
@@ -181,8 +184,8 @@ class Schedules:
 
         In a fleet, workers handle them; times not handled after `LATE_SECONDS` seconds are handled here.
         """
-        known = {one.id: one for one in await self.list()}
-        placed = await self._place(list(known.values()))
+        schedules = {schedule.id: schedule for schedule in await self.list()}
+        placed = await self._place(list(schedules.values()))
 
         def due_here(schedule: str, due: float) -> float:
             return due + LATE_SECONDS if schedule in placed else due
@@ -190,7 +193,7 @@ class Schedules:
         now, wait = self._now(), POLL_SECONDS
         for state in ('claimed', 'buffered'):
             for tick in reversed(await self.ticks.list(state=state)):
-                schedule = known.get(tick.source)
+                schedule = schedules.get(tick.source)
                 if schedule and due_here(schedule.id, tick.due) <= now:
                     await self._resume_tick(schedule, tick)
         for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND, until=now)):
@@ -217,11 +220,11 @@ class Schedules:
         entry = await self._conductor.journal.entry(KIND, schedule)
         if entry is None:
             return False
-        found, now = self._schedule_of(entry), max(self._now(), moment)
+        stored, now = self._schedule_of(entry), max(self._now(), moment)
         before = await self.ticks.list(schedule, state='buffered')
         cut_off = await self.ticks.list(schedule, state='claimed') if interrupted else ()
         for tick in reversed([*before, *cut_off]):
-            await self._resume_tick(found, tick)
+            await self._resume_tick(stored, tick)
         if entry.rank <= now:
             await self._handle(entry, now)
         after = await self.ticks.list(schedule, state='buffered', limit=1)
@@ -316,10 +319,10 @@ class Schedules:
                 return None
         return None
 
-    async def _store(self, entry: Entry, made: Schedule, now: float) -> None:
+    async def _store(self, entry: Entry, schedule: Schedule, now: float) -> None:
         """Store a person's change."""
         changed = replace(entry, body={**entry.body, 'since': now})
-        await self._conductor.journal.write_entries([self._entry_of(changed, made, now)])
+        await self._conductor.journal.write_entries([self._entry_of(changed, schedule, now)])
         self._changed.set()
 
     def _entry_of(self, entry: Entry, schedule: Schedule, done: float) -> Entry:
@@ -332,11 +335,11 @@ class Schedules:
 
     def _schedule_of(self, entry: Entry) -> Schedule:
         values = {name: value for name, value in entry.body.items() if name not in ('done', 'since')}
-        found: Schedule = SCHEDULE.validate_python(values)
-        if found.paused:
-            return found
-        times = found.spec.next(max(float(entry.body['done']), self._now()), NEXT_TIMES)
-        return replace(found, next_times=tuple(times))
+        schedule: Schedule = SCHEDULE.validate_python(values)
+        if schedule.paused:
+            return schedule
+        times = schedule.spec.next(max(float(entry.body['done']), self._now()), NEXT_TIMES)
+        return replace(schedule, next_times=tuple(times))
 
     async def _entry(self, schedule: str) -> Entry:
         entry = await self._conductor.journal.entry(KIND, schedule)
@@ -356,16 +359,16 @@ def _key(schedule: str, moment: float) -> str:
     return f'{schedule}@{moment:.3f}'
 
 
-def check_action(conductor: Conductor, action: Action, *, given: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return the problems of an action by field; the parameters `given` are supplied later."""
+def check_action(conductor: Conductor, action: Action, *, mapped: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the problems of an action by field; the parameters `mapped` are supplied later."""
     try:
         pattern = conductor.catalog.pattern(action.pattern)
-        if not given:
+        if not mapped:
             pattern(pattern.parse(dict(action.parameters)))
     except InvalidInput as error:
         return {f'action.parameters.{name}': problem for name, problem in error.problems.items()}
     except EngineError as error:
         return {'action.pattern': str(error)}
     fields = pattern.Parameters.model_fields
-    unknown = [name for name in (*action.parameters, *given) if name not in fields]
+    unknown = [name for name in (*action.parameters, *mapped) if name not in fields]
     return {f'action.parameters.{name}': 'the pattern has no such parameter' for name in unknown}

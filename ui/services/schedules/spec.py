@@ -44,28 +44,28 @@ class ScheduleSpec:
 
     def problems(self) -> dict[str, str]:
         """Return the problems by field; {} if it is valid."""
-        found: dict[str, str] = {}
+        problems: dict[str, str] = {}
         if not self.cron and not self.intervals:
-            found['spec'] = 'needs a cron expression or an interval'
+            problems['spec'] = 'needs a cron expression or an interval'
         if len(self.cron) + len(self.intervals) > MAX_EXPRESSIONS:
-            found['spec'] = f'must have at most {MAX_EXPRESSIONS} expressions and intervals'
+            problems['spec'] = f'must have at most {MAX_EXPRESSIONS} expressions and intervals'
         try:
             ZoneInfo(self.time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            found['spec.time_zone'] = f'must be a time zone such as Europe/Berlin, not {self.time_zone!r}'
+            problems['spec.time_zone'] = f'must be a time zone such as Europe/Berlin, not {self.time_zone!r}'
         for number, expression in enumerate(self.cron):
             try:
                 next(CronSim(expression, datetime.now(UTC)))
             except CronSimError as error:
-                found[f'spec.cron.{number}'] = f'{expression!r} is not a cron expression: {error}'
+                problems[f'spec.cron.{number}'] = f'{expression!r} is not a cron expression: {error}'
             except StopIteration:
-                found[f'spec.cron.{number}'] = f'{expression!r} is never due'
+                problems[f'spec.cron.{number}'] = f'{expression!r} is never due'
         for number, interval in enumerate(self.intervals):
             if not MIN_EVERY <= interval.every < math.inf:
-                found[f'spec.intervals.{number}.every'] = f'must be at least {MIN_EVERY:g} second'
+                problems[f'spec.intervals.{number}.every'] = f'must be at least {MIN_EVERY:g} second'
             elif not 0 <= interval.offset < interval.every:
-                found[f'spec.intervals.{number}.offset'] = 'must be from 0 to less than `every`'
-        return found
+                problems[f'spec.intervals.{number}.offset'] = 'must be from 0 to less than `every`'
+        return problems
 
     def times(self, after: float) -> Iterator[float]:
         """Yield the due times after a moment, in order, possibly without end."""
@@ -92,7 +92,7 @@ class ScheduleSpec:
         """Describe in words when it is due."""
         now = datetime.now(UTC)
         words = [f'{CronSim(text, now).explain()} ({self.time_zone})' for text in self.cron]
-        words += [f'Every {_length(one.every)}' for one in self.intervals]
+        words += [f'Every {_length(interval.every)}' for interval in self.intervals]
         return '; '.join(words)
 
 

@@ -116,8 +116,8 @@ def new_tick(
     key: str, source: str, due: float, parameters: Mapping[str, Any] | None = None, **fields: Any
 ) -> Tick:
     """Create a tick, claimed unless `fields` say otherwise."""
-    given: dict[str, Any] = {'state': 'claimed', 'run': tick_run(key), **fields}
-    return Tick(id=key, source=source, due=due, parameters=parameters or {}, **given)
+    values: dict[str, Any] = {'state': 'claimed', 'run': tick_run(key), **fields}
+    return Tick(id=key, source=source, due=due, parameters=parameters or {}, **values)
 
 
 def _entry(tick: Tick) -> Entry:
@@ -135,7 +135,7 @@ def _entry(tick: Tick) -> Entry:
 
 def read_tick(entry: Entry) -> Tick:
     """Read a stored tick."""
-    found: Tick = TICK.validate_python(
+    tick: Tick = TICK.validate_python(
         {
             **entry.body,
             'id': entry.key,
@@ -145,4 +145,4 @@ def read_tick(entry: Entry) -> Tick:
             'version': entry.version,
         }
     )
-    return found
+    return tick

@@ -55,33 +55,35 @@ class Triggers:
     async def list(self) -> list[Trigger]:
         """Return all triggers, sorted by name."""
         entries = await self._conductor.journal.entries(EntryQuery(kind=KIND))
-        return sorted((_trigger_of(entry) for entry in entries), key=lambda one: (one.name.lower(), one.id))
+        return sorted(
+            (_trigger_of(entry) for entry in entries), key=lambda trigger: (trigger.name.lower(), trigger.id)
+        )
 
     async def get(self, trigger: str) -> Trigger:
         """Return a trigger. Raises `UnknownTrigger`."""
         return _trigger_of(await self._entry(trigger))
 
-    async def add(self, given: Trigger) -> Trigger:
+    async def add(self, trigger: Trigger) -> Trigger:
         """Store a new trigger; existing files do not fire it. Raises `InvalidInput`, `EntryChanged`."""
-        secret = (given.secret or new_signing_secret()) if given.kind == 'webhook' else ''
-        key, now = given.id or uuid.uuid4().hex[:12], self._conductor.clock.now()
-        made = replace(given, id=key, created=now, secret=secret)
-        self.validate(made)
-        present = await asyncio.to_thread(_files, made.files) if made.kind == 'file' else {}
+        secret = (trigger.secret or new_signing_secret()) if trigger.kind == 'webhook' else ''
+        key, now = trigger.id or uuid.uuid4().hex[:12], self._conductor.clock.now()
+        added = replace(trigger, id=key, created=now, secret=secret)
+        self.validate(added)
+        present = await asyncio.to_thread(_files, added.files) if added.kind == 'file' else {}
         seen = [
-            new_tick(_file_key(made.id, path, mark), made.id, made.created, state='seen')
+            new_tick(_file_key(added.id, path, mark), added.id, added.created, state='seen')
             for path, mark in present.items()
         ]
-        await self.ticks.claim(seen, Entry(kind=KIND, key=made.id, body=asdict(made)))
-        return made
+        await self.ticks.claim(seen, Entry(kind=KIND, key=added.id, body=asdict(added)))
+        return added
 
     async def change(self, trigger: str, **values: Any) -> Trigger:
         """Change some fields. Raises `UnknownTrigger`, `InvalidInput`, `EntryChanged`."""
         entry = await self._entry(trigger)
-        made = replace(_trigger_of(entry), **values)
-        self.validate(made)
-        await self._conductor.journal.write_entries([replace(entry, body=asdict(made))])
-        return made
+        changed = replace(_trigger_of(entry), **values)
+        self.validate(changed)
+        await self._conductor.journal.write_entries([replace(entry, body=asdict(changed))])
+        return changed
 
     async def remove(self, trigger: str) -> None:
         """Remove a trigger; its runs stay. Raises `UnknownTrigger`."""
@@ -101,11 +103,11 @@ class Triggers:
             BadSignature
             InvalidInput: the body is not JSON, or lacks a parameter.
         """
-        found = await self.get(trigger)
-        if found.kind != 'webhook' or found.paused:
+        record = await self.get(trigger)
+        if record.kind != 'webhook' or record.paused:
             raise UnknownTrigger(trigger)
         try:
-            Webhook(found.secret).verify(body, dict(headers), json_parse=False)
+            Webhook(record.secret).verify(body, dict(headers), json_parse=False)
         except Exception as error:  # the library does not catch decoding errors
             raise BadSignature(f'the signature is not valid: {error}') from None
         try:
@@ -113,7 +115,7 @@ class Triggers:
         except ValueError as error:
             raise InvalidInput({'body': f'must be JSON: {error}'}) from None
         lowered = {name.lower(): value for name, value in headers.items()}
-        return await self._fire(found, f'{trigger}@{lowered[ID_HEADER]}', document)
+        return await self._fire(record, f'{trigger}@{lowered[ID_HEADER]}', document)
 
     async def run(self) -> None:
         """Watch folders until cancelled."""
@@ -126,12 +128,12 @@ class Triggers:
 
     async def check_folders(self) -> Sequence[Tick]:
         """Start runs for new files, and for ticks that a killed process had claimed."""
-        known = {one.id: one for one in await self.list()}
+        triggers = {trigger.id: trigger for trigger in await self.list()}
         done = []
         for tick in await self.ticks.list(state='claimed'):
-            if trigger := known.get(tick.source):
+            if trigger := triggers.get(tick.source):
                 done.append(await self.ticks.start(tick, trigger.action, Source(KIND, trigger.name)))
-        for trigger in known.values():
+        for trigger in triggers.values():
             if trigger.kind == 'file' and not trigger.paused:
                 done += await self._check_folder(trigger)
         return done
@@ -139,12 +141,12 @@ class Triggers:
     async def retention_filter(self) -> Callable[[Tick], bool]:
         """Return a predicate for ticks to keep: without its tick, an existing file would fire again."""
         present = {
-            one.id: {
-                _file_key(one.id, path, mark)
-                for path, mark in (await asyncio.to_thread(_files, one.files)).items()
+            trigger.id: {
+                _file_key(trigger.id, path, mark)
+                for path, mark in (await asyncio.to_thread(_files, trigger.files)).items()
             }
-            for one in await self.list()
-            if one.kind == 'file'
+            for trigger in await self.list()
+            if trigger.kind == 'file'
         }
 
         def is_kept(tick: Tick) -> bool:
@@ -153,34 +155,34 @@ class Triggers:
 
         return is_kept
 
-    def validate(self, given: Trigger) -> None:
+    def validate(self, trigger: Trigger) -> None:
         """Raise `InvalidInput`, naming the field, for a trigger that cannot work."""
-        problems = check_action(self._conductor, given.action, given=tuple(given.mapping))
-        if not 0 < len(given.name.strip()) <= 200:
+        problems = check_action(self._conductor, trigger.action, mapped=tuple(trigger.mapping))
+        if not 0 < len(trigger.name.strip()) <= 200:
             problems['name'] = 'must have 1 to 200 characters'
-        if given.kind == 'file' and not Path(given.files).is_absolute():
-            problems['files'] = f'must be an absolute path such as /srv/in/*.csv, not {given.files!r}'
-        elif given.kind == 'file' and glob.has_magic(os.path.dirname(given.files)):
+        if trigger.kind == 'file' and not Path(trigger.files).is_absolute():
+            problems['files'] = f'must be an absolute path such as /srv/in/*.csv, not {trigger.files!r}'
+        elif trigger.kind == 'file' and glob.has_magic(os.path.dirname(trigger.files)):
             problems['files'] = 'may have wildcards in its last part only'
-        for name, pointer in given.mapping.items():
+        for name, pointer in trigger.mapping.items():
             if pointer and not pointer.startswith('/'):
                 problems[f'mapping.{name}'] = f'must be a JSON Pointer such as /issue/title, not {pointer!r}'
-        if problem := secret_problem(given.secret):
+        if problem := secret_problem(trigger.secret):
             problems['secret'] = problem
         if problems:
             raise InvalidInput(problems)
 
     async def _check_folder(self, trigger: Trigger) -> Sequence[Tick]:
-        before, known = self._last_files.get(trigger.id, {}), self._known_ticks.get(trigger.id, set())
+        before, handled = self._last_files.get(trigger.id, {}), self._known_ticks.get(trigger.id, set())
         now = self._last_files[trigger.id] = await asyncio.to_thread(_files, trigger.files)
         keys = {path: _file_key(trigger.id, path, mark) for path, mark in now.items()}
-        known = self._known_ticks[trigger.id] = known & set(keys.values())
+        handled = self._known_ticks[trigger.id] = handled & set(keys.values())
         done = []
         for path, key in keys.items():
-            if key in known or before.get(path) != now[path]:
+            if key in handled or before.get(path) != now[path]:
                 continue  # It was seen before, or is still being written.
             if await self.ticks.get(key):
-                known.add(key)
+                handled.add(key)
                 continue
             document = await asyncio.to_thread(_contents, path)
             try:
@@ -190,7 +192,7 @@ class Triggers:
                     key, trigger.id, self._conductor.clock.now(), state='failed', reason=f'{path}: {error}'
                 )
                 await self.ticks.claim([failed])
-            known.add(key)
+            handled.add(key)
         return done
 
     async def _fire(self, trigger: Trigger, key: str, document: Any) -> Tick:
@@ -220,15 +222,17 @@ def _trigger_of(entry: Entry) -> Trigger:
 def _map_parameters(trigger: Trigger, document: Any) -> dict[str, Any]:
     """Extract the parameters from a payload. Raises `InvalidInput` if one is missing."""
     missing = object()
-    found = {
+    values = {
         name: resolve_pointer(document, split_pointer(pointer), missing)
         for name, pointer in trigger.mapping.items()
     }
     if lost := {
-        name: f'there is nothing at {trigger.mapping[name]}' for name, one in found.items() if one is missing
+        name: f'there is nothing at {trigger.mapping[name]}'
+        for name, value in values.items()
+        if value is missing
     }:
         raise InvalidInput(lost)
-    return found
+    return values
 
 
 def _file_key(trigger: str, path: str, mark: str) -> str:
@@ -237,15 +241,15 @@ def _file_key(trigger: str, path: str, mark: str) -> str:
 
 def _files(pattern: str) -> dict[str, str]:
     """Return the matching files with size, modification time and inode; links are left out."""
-    found = {}
+    files = {}
     for path in sorted(glob.iglob(pattern))[:MAX_FILES]:
         try:
             facts = os.lstat(path)
         except OSError:
             continue  # Deleted in the meantime.
         if stat.S_ISREG(facts.st_mode):
-            found[path] = f'{facts.st_size}|{facts.st_mtime_ns}|{facts.st_ino}'
-    return found
+            files[path] = f'{facts.st_size}|{facts.st_mtime_ns}|{facts.st_ino}'
+    return files
 
 
 def _contents(path: str) -> dict[str, Any]:

@@ -62,7 +62,7 @@ PUBLIC = {
         'json_differences'
     ),
     'engine.history.traces': ('attributes'),
-    'engine.patterns.pipeline': ('AgentOrchestrator Pipeline'),
+    'engine.patterns.pipeline': ('AgentOrchestrator AnalyzerAgent Pipeline ResearchAgent ReviewerAgent'),
     'engine.patterns.supervisor': ('Supervisor'),
     'storage': (
         'AlreadyServed BackupInfo CopyInfo FileLocks Settings SqlJournal copy_database incomplete_runs '

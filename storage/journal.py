@@ -23,10 +23,10 @@ from engine.records import (
     Transition,
 )
 from engine.records.document import PartialSnapshot, long_lists
-from storage import commands, entries, path_stats, queries
 from storage.bulk.run_import import StagedRuns
 from storage.protocol import Database
 from storage.settings import Settings
+from storage.sql import commands, entries, path_stats, queries
 
 
 async def open_journal(settings: Settings | str | Path) -> SqlJournal:

@@ -149,7 +149,7 @@ COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
     (engine_by_its_exports, 'ui/pages/a.py', 'import engine.statechart.chart'),
     (engine_by_its_exports, 'ui/pages/a.py', 'import engine\nengine.chart.fire()'),
     (storage_in_root_only, 'ui/a.py', 'from storage import database'),
-    (storage_in_root_only, 'ui/a.py', 'import storage.tables'),
+    (storage_in_root_only, 'ui/a.py', 'import storage.sql.tables'),
     (ui_modules_by_name, 'ui/a.py', 'import ui'),
     (ui_modules_by_name, 'ui/a.py', 'from . import theme'),
     (pages_by_serve_page, 'ui/pages/a.py', "@ui.page('/a')\ndef a(): ..."),

@@ -11,10 +11,10 @@ from functools import partial
 from sqlalchemy import ColumnElement, Connection, Table, func, insert, select, text, true
 
 from engine.errors import JournalDamaged, JournalUnavailable
-from storage import search
-from storage.rows import ENTRY, RUN, STEP
 from storage.settings import Settings
-from storage.tables import RunRow
+from storage.sql import search
+from storage.sql.rows import ENTRY, RUN, STEP
+from storage.sql.tables import RunRow
 
 TABLES: tuple[Table, ...] = tuple(RunRow.metadata.sorted_tables)
 """All tables but the search index, which is rebuilt; tables that others refer to come first."""

@@ -14,8 +14,8 @@ from engine.errors import JournalConflict
 from engine.journal.protocol import WholeRun
 from engine.records import Transition
 from storage.codec import Codec
-from storage.commands import check_new, insert_run, write_note
-from storage.rows import STEP, STORED
+from storage.sql.commands import check_new, insert_run, write_note
+from storage.sql.rows import STEP, STORED
 from storage.sqlite.file import translate_errors
 
 PIECE = 500

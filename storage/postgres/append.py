@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.records import RunInfo, Snapshot, Transition
 from storage.codec import Codec
-from storage.rows import USAGE, budget_text, usage_values
+from storage.sql.rows import USAGE, budget_text, usage_values
 
 APPEND = f"""
 WITH moved AS (

@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from engine.errors import EngineError, JournalConflict, JournalUnavailable, StaleOwner, UnknownRun
 from engine.records import RunId, RunInfo, Snapshot, Transition
 from storage.codec import Codec
+from storage.gil_yield import GilYielder
 from storage.postgres.append import APPEND, EPOCH, STORED, EncodedAppend, encode
 from storage.postgres.connections import (
     ADAPTERS,
@@ -29,7 +30,6 @@ from storage.postgres.connections import (
 from storage.postgres.migrations import migrate
 from storage.protocol import Work
 from storage.settings import Settings
-from storage.sqlite.gil_yield import GilYielder
 
 P = ParamSpec('P')
 T = TypeVar('T')

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import psycopg
 
+from storage.inspection import INCOMPLETE, BackupInfo
 from storage.postgres.connections import conninfo, translate_errors
 from storage.settings import Settings
-from storage.sqlite.backup import INCOMPLETE, BackupInfo
 
 
 def inspect_postgres(settings: Settings) -> BackupInfo:

@@ -13,7 +13,7 @@ from sqlalchemy.sql.elements import ClauseElement
 from engine.errors import EngineError, JournalConflict, JournalError, StaleOwner, UnknownRun
 from engine.records import RunInfo, Snapshot, Transition
 from storage.codec import Codec, Text
-from storage.rows import RUN, STEP, STORED, USAGE, budget_text, usage_values
+from storage.sql.rows import RUN, STEP, STORED, USAGE, budget_text, usage_values
 
 SHORT = 32_768
 """Bytes of JSON that are compressed and written in well under a millisecond."""

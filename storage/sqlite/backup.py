@@ -21,48 +21,23 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
 from engine.errors import JournalDamaged, JournalUnavailable
+from storage.inspection import FORMAT, INCOMPLETE, VERSION, BackupInfo
 from storage.settings import Settings
 from storage.sqlite.file import connect, translate_errors
-from storage.sqlite.migrations import MIGRATIONS, check, copy_database
+from storage.sqlite.migrations import check, copy_database
 
 MANIFEST, DATABASE, FILES = 'manifest.json', 'hemicycle.db', 'workspaces'
-FORMAT = 1
 LIVE: Final = 'agents'
 """A run's folder in which its agents work."""
 LOCK, MOVED = 'lock', 'moved'
 """In a staging folder: the file that its process locks, and a folder that names runs already moved."""
 NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 MANIFEST_BYTES = 1 << 16
-INCOMPLETE: Final = """
-    SELECT run.id, run.seq - count(step.seq) FROM run LEFT JOIN "transition" AS step ON step.run = run.number
-    GROUP BY run.number, run.id, run.seq HAVING count(step.seq) < run.seq ORDER BY run.number
-"""
-"""The runs with missing steps, and how many are missing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackupInfo:
-    """A backup's description of itself."""
-
-    created: float
-    """Seconds since 1970."""
-    runs: int
-    steps: int
-    schema: int
-    """The version of the database."""
-    digest: str
-    """SHA-256 of the database."""
-    format: int = FORMAT
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the database needs no migration at the next start."""
-        return self.schema == len(MIGRATIONS)
 
 
 def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupInfo:
@@ -267,7 +242,7 @@ def _unpack(archive: Path, staging: Path) -> BackupInfo:
         if content is None:
             raise ValueError('it has no manifest')
         info = BackupInfo(**json.loads(content.read(MANIFEST_BYTES)))
-        if info.format > FORMAT or info.schema > len(MIGRATIONS):
+        if info.format > FORMAT or info.schema > VERSION:
             raise ValueError('it was written by a newer version')
         while member := backup.next():
             top = PurePosixPath(member.name).parts[0]

@@ -14,13 +14,13 @@ from sqlalchemy import Connection
 from engine.errors import JournalUnavailable
 from engine.records import RunId, RunInfo, Snapshot, Transition
 from storage.codec import Codec
+from storage.gil_yield import GilYielder
 from storage.protocol import Work
 from storage.settings import Settings
 from storage.sqlite import file
 from storage.sqlite.alchemy import alchemy
 from storage.sqlite.append import Append, CachedRow
 from storage.sqlite.file import translate_errors
-from storage.sqlite.gil_yield import GilYielder
 from storage.sqlite.writer import Writer
 
 P = ParamSpec('P')

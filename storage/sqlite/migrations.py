@@ -17,7 +17,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from engine.errors import JournalDamaged, JournalUnavailable
-from storage.search import index_all
+from storage.sql.search import index_all
 from storage.sqlite.alchemy import alchemy
 
 APPLICATION = 0x48454D49

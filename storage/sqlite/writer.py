@@ -20,10 +20,10 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from engine.errors import EngineError, JournalUnavailable
+from storage.gil_yield import GilYielder
 from storage.settings import Settings
 from storage.sqlite.alchemy import alchemy
 from storage.sqlite.file import connect, file_identity, moved_error, to_journal_error, translate_errors
-from storage.sqlite.gil_yield import GilYielder
 
 T = TypeVar('T')
 Work = Callable[[sqlite3.Connection], T]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import ast
+import builtins
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel
 
 from engine.records import Event, GuardResult, StatePath
-from engine.records.document import resolve_pointer, split_pointer
+from engine.records.document import escape_token, resolve_pointer, split_pointer
 from engine.records.jsonable import shorten
 from engine.records.state_path import parent_of
 from engine.statechart.decision_cache import needs_context
@@ -17,23 +24,14 @@ from engine.statechart.shape_builder import callback_name, declared_edges, listi
 if TYPE_CHECKING:
     from engine.statechart.pattern import Pattern
 
-
-import ast
-import builtins
-import inspect
-import sys
-import textwrap
-from collections.abc import Sequence
-from functools import cache
-from typing import get_args
-
-from pydantic import BaseModel
-
-from engine.records.document import escape_token
-
 MAX_VALUES = 6
 """Maximum number of values listed for a guard."""
+MAX_DEPTH, MAX_CALLS = 5, 200
+"""Maximum depth of nested calls to follow, and maximum number of calls per guard."""
+ROOTS = ('', '/memory', '/parameters', '/agents', '/event', '/event/data')
+"""Locations too broad for an access to them to be informative."""
 MISSING = object()
+Env = dict[str, 'PathRef | Constant | None']
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +158,6 @@ def _name_location(access: Access, document: Any) -> str:
         case 'event':
             parts = [root, *(part for part in parts if part != 'data')]
     return '.'.join(parts)
-
-
-MAX_DEPTH, MAX_CALLS = 5, 200
-"""Maximum depth of nested calls to follow, and maximum number of calls per guard."""
-ROOTS = ('', '/memory', '/parameters', '/agents', '/event', '/event/data')
-"""Locations too broad for an access to them to be informative."""
-Env = dict[str, 'PathRef | Constant | None']
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from engine import Conductor
 from engine.errors import JournalDamaged, JournalUnavailable
 from engine.workspace.workspaces import Workspaces
 from storage import Settings, open_journal, read_backup, write_backup
+from storage.inspection import BackupInfo
 from storage.sqlite import backup
 from storage.sqlite.backup import DATABASE, FILES, MANIFEST, inspect_database
 
@@ -307,7 +308,7 @@ def test_the_files_of_a_restore_in_progress_are_left_alone(
 ) -> None:
     elsewhere = Settings(database=tmp_path / 'elsewhere' / 'runs.db')
 
-    def read_two(path: Path) -> backup.BackupInfo:
+    def read_two(path: Path) -> BackupInfo:
         monkeypatch.undo()
         with pytest.raises(JournalDamaged):
             read_backup(tmp_path / 'none', elsewhere, other.workspaces)

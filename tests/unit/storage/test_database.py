@@ -28,8 +28,8 @@ from engine.records import (
     Usage,
 )
 from storage import Settings, open_journal
-from storage.queries import FAMILY
-from storage.rows import SHAPE_WRITER
+from storage.sql.queries import FAMILY
+from storage.sql.rows import SHAPE_WRITER
 from storage.sqlite.alchemy import alchemy
 from storage.sqlite.database import SqliteDatabase
 from storage.sqlite.file import connect, limit_size, prepare

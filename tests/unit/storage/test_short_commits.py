@@ -15,9 +15,9 @@ import pytest
 from engine.clock import settle
 from engine.errors import JournalError
 from storage import Settings
+from storage.gil_yield import GilYielder
 from storage.sqlite import writer as writer_module
 from storage.sqlite.file import prepare
-from storage.sqlite.gil_yield import GilYielder
 from storage.sqlite.writer import CHECKPOINT, THREAD_COMMIT_INTERVAL, Writer
 from tests.support.harness import until
 

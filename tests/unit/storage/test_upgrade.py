@@ -16,6 +16,8 @@ from engine import Catalog, Conductor, Status
 from engine.errors import JournalUnavailable
 from engine.records import Note, RunId, RunQuery
 from storage import open_journal
+from storage.inspection import VERSION
+from storage.postgres.migrations import PRESENT
 from storage.sqlite.migrations import MIGRATIONS, backup_path, copy_database
 from tests.tree import ROOT
 
@@ -116,3 +118,7 @@ async def test_an_upgraded_database_supports_notes_stars_pins_and_search(file: P
     await journal.delete(OLD)
     assert len(await journal.transitions(FORK)) == (await journal.info(FORK)).seq > 3
     await journal.close()
+
+
+def test_both_kinds_of_database_are_at_the_same_version() -> None:
+    assert len(MIGRATIONS) == PRESENT == VERSION

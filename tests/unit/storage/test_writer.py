@@ -18,8 +18,8 @@ import pytest
 from engine.errors import JournalConflict, JournalError, JournalUnavailable
 from engine.records import Change, Event, RunId, RunInfo, Shape, StatePath, Transition
 from storage import Settings, SqlJournal, open_journal
+from storage.gil_yield import YIELD_INTERVAL, YIELD_SECONDS, GilYielder
 from storage.sqlite.file import prepare
-from storage.sqlite.gil_yield import YIELD_INTERVAL, YIELD_SECONDS, GilYielder
 from storage.sqlite.writer import MAX_RESOLVED_A_ROUND, Job, Work, Writer
 
 CHART = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=())
@@ -183,7 +183,7 @@ async def test_the_loop_keeps_running_while_the_writer_is_stuck(writer: Writer) 
 
 async def test_the_loop_yields_only_while_a_thread_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     stood: list[float] = []
-    monkeypatch.setattr('storage.sqlite.gil_yield.time.sleep', stood.append)
+    monkeypatch.setattr('storage.gil_yield.time.sleep', stood.append)
     loop, turns = asyncio.get_running_loop(), GilYielder()
 
     async def timers_pass() -> None:

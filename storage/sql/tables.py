@@ -13,7 +13,7 @@ from typing import Annotated
 from sqlalchemy import Index
 from sqlmodel import Field, SQLModel
 
-from storage.dialects import Whole
+from storage.sql.dialects import Whole
 
 Number = Annotated[int, Field(sa_type=Whole)]
 

@@ -15,8 +15,8 @@ from engine.errors import JournalDamaged
 from engine.records import PURGING, Budget, RunId, RunInfo, Shape, Status, Usage
 from engine.records.jsonable import to_plain
 from engine.records.shape import StoredShape
-from storage.dialects import Labels
-from storage.tables import (
+from storage.sql.dialects import Labels
+from storage.sql.tables import (
     EntryRow,
     LaunchRow,
     NoteRow,

@@ -11,8 +11,8 @@ from sqlmodel import SQLModel
 
 from engine.records import RULES, Dwell, PathStats, RunId, RunQuery, StatePath
 from storage.protocol import Work
-from storage.rows import RUN
-from storage.tables import PathEdgeRow, PathRow, PathStateRow
+from storage.sql.rows import RUN
+from storage.sql.tables import PathEdgeRow, PathRow, PathStateRow
 
 PATH, EDGE, STATE = (
     SQLModel.metadata.tables[str(model.__tablename__)] for model in (PathRow, PathEdgeRow, PathStateRow)

@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, select
 
 from engine.records import RunInfo
-from storage.dialects import HasWords, forget_words, index_words
-from storage.rows import LAUNCH, NOTE, RUN, TAG
+from storage.sql.dialects import HasWords, forget_words, index_words
+from storage.sql.rows import LAUNCH, NOTE, RUN, TAG
 
 WORD = re.compile(r'[^\W_]+')
 """Letters and digits, split like FTS5's own tokenizer."""

@@ -30,8 +30,8 @@ from engine.records import (
 )
 from engine.records.document import join_tails
 from storage.codec import read_snapshot, read_transition
-from storage.path_stats import EDGE, PATH, STATE, path_filters, read_path_stats
-from storage.rows import (
+from storage.sql.path_stats import EDGE, PATH, STATE, path_filters, read_path_stats
+from storage.sql.rows import (
     LAUNCH,
     NOTE,
     RUN,
@@ -44,7 +44,7 @@ from storage.rows import (
     read_shape,
     select_infos,
 )
-from storage.search import text_filters
+from storage.sql.search import text_filters
 
 
 def info(connection: Connection, run: RunId) -> RunInfo:

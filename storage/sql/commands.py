@@ -13,10 +13,10 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, l
 from engine.errors import JournalConflict, JournalDamaged, UnknownNote, UnknownRun
 from engine.journal.protocol import RESERVATION_SECONDS, Reservation
 from engine.records import Annotation, Note, RunId, RunInfo, Shape
-from storage.dialects import forget_words
 from storage.protocol import Work
-from storage.rows import LAUNCH, NOTE, RESERVATION, RUN, STEP, STORED, TAG, launch_row, run_row
-from storage.search import index, index_new
+from storage.sql.dialects import forget_words
+from storage.sql.rows import LAUNCH, NOTE, RESERVATION, RUN, STEP, STORED, TAG, launch_row, run_row
+from storage.sql.search import index, index_new
 
 COLUMNS = ('title', 'note', 'starred', 'pinned', 'private', 'deleted')
 """The fields of an annotation with a column of the same name."""

@@ -12,7 +12,7 @@ from engine.errors import EntryChanged, JournalDamaged
 from engine.journal.protocol import Entry, EntryQuery
 from engine.records import RunId
 from storage.protocol import Work
-from storage.rows import ENTRY, RUN
+from storage.sql.rows import ENTRY, RUN
 
 
 def entry(connection: Connection, kind: str, key: str) -> Entry | None:

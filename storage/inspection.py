@@ -1,0 +1,36 @@
+"""What a database holds, as backups and checks report it; and the runs that lack steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+FORMAT = 1
+"""The version of backups."""
+VERSION = 11
+"""The version of the tables, counted alike in both kinds of database."""
+INCOMPLETE: Final = """
+    SELECT run.id, run.seq - count(step.seq) FROM run LEFT JOIN "transition" AS step ON step.run = run.number
+    GROUP BY run.number, run.id, run.seq HAVING count(step.seq) < run.seq ORDER BY run.number
+"""
+"""The runs with missing steps, and how many are missing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupInfo:
+    """A backup's description of itself."""
+
+    created: float
+    """Seconds since 1970."""
+    runs: int
+    steps: int
+    schema: int
+    """The version of the database."""
+    digest: str
+    """SHA-256 of the database."""
+    format: int = FORMAT
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the database needs no migration at the next start."""
+        return self.schema == VERSION

@@ -1,0 +1,1 @@
+"""SQL for both databases: tables, rows, queries, commands and search."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -115,6 +117,7 @@ LogShape = Annotated[
 AsJson = Annotated[
     bool, typer.Option('--json', help='Print JSON, one object per line.', rich_help_panel=SHOWN)
 ]
+Quietly = Annotated[bool, typer.Option('--quiet', '-q', help='Print only the answer.', rich_help_panel=SHOWN)]
 Pace = Annotated[
     float | None,
     typer.Option(
@@ -127,3 +130,15 @@ Pace = Annotated[
         show_default=False,
     ),
 ]
+
+
+def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a function, with their evaluated annotations."""
+    return dict(inspect.signature(function, eval_str=True).parameters)
+
+
+def set_parameters(command: Callable[..., Any], parameters: Iterable[inspect.Parameter]) -> None:
+    """Let a command have these parameters for Typer, in this order."""
+    named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in named}

@@ -9,12 +9,12 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, cast
 
 from engine import Catalog, Conductor
 from engine.errors import UnknownPattern
 from engine.records import Shape
-from ui.cli.options import Server
+from ui.cli.options import Server, parameters_of, set_parameters
 from ui.formatting.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
 from ui.settings import Settings, Storage
 
@@ -35,11 +35,8 @@ def with_server_option(command: Callable[..., None]) -> Callable[..., None]:
         SERVER_OPTION.set(server.strip())
         command(*args, **options)
 
-    hints = get_type_hints(command, include_extras=True) | {'server': Server}
-    option = inspect.Parameter('server', inspect.Parameter.KEYWORD_ONLY, default='')
-    known = (*inspect.signature(command).parameters.values(), option)
-    signature = inspect.Signature([one.replace(annotation=hints[one.name]) for one in known])
-    run.__annotations__, run.__signature__ = hints, signature  # type: ignore[attr-defined]
+    option = inspect.Parameter('server', inspect.Parameter.KEYWORD_ONLY, default='', annotation=Server)
+    set_parameters(run, [*parameters_of(command).values(), option])
     return run
 
 

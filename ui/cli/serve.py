@@ -6,9 +6,9 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,19 +19,9 @@ from engine.runtime import LiveRuns
 from ui.access.accounts import Accounts
 from ui.access.oidc import ProviderSettings
 from ui.cli.exit_codes import CODES
-from ui.cli.options import (
-    FLEET,
-    Database,
-    Durability,
-    Files,
-    LogShape,
-    Namespace,
-    Pace,
-    Patterns,
-    TemporalAddress,
-)
+from ui.cli.options import FLEET, LogShape, Namespace, TemporalAddress
 from ui.cli.output.errors import CommandError
-from ui.cli.session import load_catalog, new_owner, settings_of, storage_of
+from ui.cli.session import Session, new_owner, with_session
 from ui.server.access_settings import AccessSettings
 from ui.server.logs import RunLog, set_up_logging
 from ui.server.metrics import Metrics
@@ -55,8 +45,8 @@ hemicycle serve --port 9000 --database ./team.db --patterns ./my_patterns
 {CODES}"""
 
 
+@with_session('patterns', 'pace', 'database', 'synchronous', 'files')
 def serve(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     host: Annotated[
         str,
         typer.Option(
@@ -100,11 +90,8 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
         ),
     ] = '',
     log_format: LogShape = 'text',
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    pace: Pace = None,
-    database: Database = '',
-    synchronous: Durability = 'normal',
-    files: Files = '',
+    *,
+    session: Session,
     temporal: TemporalAddress = '',
     namespace: Namespace = 'default',
     drive: Annotated[
@@ -129,7 +116,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     public = valid_origin(url, '--url') if url else ''
     provider = ProviderSettings.of(os.environ)
     shared = [valid_origin(text) for text in origins or ()]
-    settings, storage = settings_of(database, synchronous, patterns, files), storage_of(context)
+    settings, storage = session.settings, session.storage
     fleet = _fleet(temporal, namespace, settings) if temporal else None
     locks = None if fleet else storage.locks(settings)
     file = storage.file(settings)
@@ -143,9 +130,9 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
         url=public,
         provider=provider,
     )
-    catalog = load_catalog(settings, pace)
+    catalog = session.catalog
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    driving = _own_worker(context.params) if drive else nullcontext()
+    driving = _own_worker(session, log_format, temporal, namespace) if drive else nullcontext()
     with listen(host, port) as listening, driving:
         url = page_url(listening)
         if locks:
@@ -219,18 +206,19 @@ def _fleet(temporal: str, namespace: str, settings: Settings) -> WebFleet:
 
 
 @contextmanager
-def _own_worker(given: Mapping[str, Any]) -> Iterator[None]:
+def _own_worker(session: Session, log_format: str, temporal: str, namespace: str) -> Iterator[None]:
     """Run a worker with the server's options, until the server ends."""
+    settings = session.settings
     command = [sys.executable, '-m', __package__.rpartition('.')[0], 'worker']
-    command += ['--synchronous', given['synchronous'], '--log-format', given['log_format']]
-    command += [part for folder in given['patterns'] for part in ('--patterns', str(folder))]
-    command += [] if given['pace'] is None else ['--pace', str(given['pace'])]
+    command += ['--synchronous', settings.synchronous, '--log-format', log_format]
+    command += [part for folder in settings.patterns for part in ('--patterns', str(folder))]
+    command += [] if session.pace is None else ['--pace', str(session.pace)]
     # A database URL may hold a password, and every user can see a process's arguments.
     variables = {
-        'HEMICYCLE_TEMPORAL': given['temporal'],
-        'HEMICYCLE_TEMPORAL_NAMESPACE': given['namespace'],
-        'HEMICYCLE_DATABASE': given['database'],
-        'HEMICYCLE_FILES': given['files'],
+        'HEMICYCLE_TEMPORAL': temporal,
+        'HEMICYCLE_TEMPORAL_NAMESPACE': namespace,
+        'HEMICYCLE_DATABASE': settings.database,
+        'HEMICYCLE_FILES': settings.files,
     }
     environment = {**os.environ, **{name: text for name, text in variables.items() if text}}
     # In its own session: otherwise Ctrl+C would reach it twice, which cuts calls off.

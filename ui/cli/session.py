@@ -1,14 +1,16 @@
-"""Opens a conductor for a command: to run, to read, or to take over a run."""
+"""The options that commands share, and conductors with them: to run, to read, or to take over a run."""
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import Literal, cast, get_args
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, cast, get_args
 
 import typer
 
@@ -16,6 +18,17 @@ from engine import Catalog, Conductor, EventRefused, InvalidInput
 from engine.errors import UnknownRun
 from engine.journal import MemoryJournal
 from engine.records import RunId, RunQuery
+from ui.cli.options import (
+    AsJson,
+    Database,
+    Durability,
+    Files,
+    Pace,
+    Patterns,
+    Quietly,
+    parameters_of,
+    set_parameters,
+)
 from ui.cli.remote import connect, knows_pattern, named_server, server_at_work, servers_at_work
 from ui.server.grace import grace_period
 from ui.settings import Settings, Storage, Synchronous
@@ -24,18 +37,67 @@ Listing = Literal['list', 'trash']
 SHOWN_IDS = 5
 
 
-def settings_of(
-    database: str, synchronous: str = 'normal', patterns: list[Path] | None = None, files: str = ''
-) -> Settings:
-    """Make settings from options. Raises `InvalidInput`."""
-    if synchronous not in get_args(Synchronous):
-        raise InvalidInput({'--synchronous': f'must be normal or full, not {synchronous!r}'})
-    return Settings.of(database, cast(Synchronous, synchronous), tuple(patterns or ()), files)
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """What the options that commands share say: where the runs are, what may run, and what is printed."""
+
+    storage: Storage
+    """The storage that the composition root gave to the command line."""
+    settings: Settings
+    pace: float | None = None
+    """Pieces of text per second that simulated models stream; None leaves it as it is."""
+    quiet: bool = False
+    as_json: bool = False
+
+    @classmethod
+    def of(  # noqa: PLR0913  (the options)
+        cls,
+        context: typer.Context,
+        *,
+        patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+        pace: Pace = None,
+        quiet: Quietly = False,
+        as_json: AsJson = False,
+        database: Database = '',
+        synchronous: Durability = 'normal',
+        files: Files = '',
+    ) -> Session:
+        """Make a session from options, which `with_session` adds to commands. Raises `InvalidInput`."""
+        if synchronous not in get_args(Synchronous):
+            raise InvalidInput({'--synchronous': f'must be normal or full, not {synchronous!r}'})
+        settings = Settings.of(database, cast(Synchronous, synchronous), tuple(patterns), files)
+        return cls(storage=context.obj, settings=settings, pace=pace, quiet=quiet, as_json=as_json)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """Patterns, tools and models, loaded when they are first used."""
+        catalog = Catalog.load(self.settings.patterns, self.settings.endpoints)
+        for model in catalog.models.values():
+            if self.pace is not None and hasattr(model, 'pace'):
+                model.pace = self.pace
+        return catalog
 
 
-def storage_of(context: typer.Context) -> Storage:
-    """Return the storage that the composition root gave to the command line."""
-    return cast(Storage, context.obj)
+def with_session(*options: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add some of the options of `Session.of` to a command, in place of its parameter `session`.
+
+    Help lists them where that parameter is. The command gets a `Session` with their values.
+    """
+    declared = parameters_of(Session.of)
+    added = [declared[name] for name in declared if name in {'context', *options}]
+    assert len(added) == len(options) + 1, options
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            session = Session.of(**{parameter.name: given.pop(parameter.name) for parameter in added})
+            command(**given, session=session)
+
+        own = parameters_of(command)
+        set_parameters(run, [one for name in own for one in (added if name == 'session' else [own[name]])])
+        return run
+
+    return decorate
 
 
 def new_owner() -> str:
@@ -43,34 +105,28 @@ def new_owner() -> str:
     return f'{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}'
 
 
-def load_catalog(settings: Settings, pace: float | None = None) -> Catalog:
-    """Load the catalog, and set the pace of simulated models."""
-    catalog = Catalog.load(settings.patterns, settings.endpoints)
-    for model in catalog.models.values():
-        if pace is not None and hasattr(model, 'pace'):
-            model.pace = pace
-    return catalog
-
-
 @asynccontextmanager
 async def open_conductor(
-    storage: Storage, settings: Settings, catalog: Catalog, *, pattern: str = ''
+    session: Session, catalog: Catalog | None = None, *, pattern: str = ''
 ) -> AsyncIterator[Conductor]:
     """Open a conductor whose runs no other process takes over while this one lives.
 
-    If a server is named, or serves the database and knows the `pattern`, it is that server's conductor.
+    It has the session's catalog, unless another is given. If a server is named, or serves the database and
+    knows the `pattern`, it is that server's conductor.
     """
-    url = server_at_work(storage, settings)
+    catalog = session.catalog if catalog is None else catalog
+    url = server_at_work(session.storage, session.settings)
     if url and (named_server() or not pattern or await knows_pattern(url, pattern)):
         async with connect(url, catalog) as remote:
             yield remote
         return
-    async with _open_here(storage, settings, catalog) as conductor:
+    async with _open_here(session, catalog) as conductor:
         yield conductor
 
 
 @asynccontextmanager
-async def _open_here(storage: Storage, settings: Settings, catalog: Catalog) -> AsyncIterator[Conductor]:
+async def _open_here(session: Session, catalog: Catalog) -> AsyncIterator[Conductor]:
+    storage, settings = session.storage, session.settings
     locks, owner = storage.locks(settings), new_owner()
     async with Conductor(
         await storage.open(settings),
@@ -91,14 +147,13 @@ async def _open_here(storage: Storage, settings: Settings, catalog: Catalog) -> 
 
 
 @asynccontextmanager
-async def open_reader(
-    storage: Storage, settings: Settings, catalog: Catalog | None = None
-) -> AsyncIterator[Conductor]:
+async def open_reader(session: Session, catalog: Catalog | None = None) -> AsyncIterator[Conductor]:
     """Open a conductor for reading runs, even while a server runs them; create no file."""
     if url := named_server():
         async with connect(url, catalog) as remote:
             yield remote
         return
+    storage, settings = session.storage, session.settings
     file = storage.file(settings)
     journal = await storage.open(settings) if file is None or file.exists() else MemoryJournal()
     async with Conductor(
@@ -135,14 +190,8 @@ async def find_run(conductor: Conductor, name: str, place: Listing = 'list') -> 
 
 
 @asynccontextmanager
-async def claim(  # noqa: PLR0913  (two have defaults)
-    storage: Storage,
-    settings: Settings,
-    catalog: Catalog,
-    run: RunId,
-    *,
-    what: str = 'steer',
-    paused: bool = True,
+async def claim(
+    session: Session, run: RunId, *, what: str = 'steer', paused: bool = True
 ) -> AsyncIterator[Conductor]:
     """Open a conductor that owns the run until it is released; `paused` pauses it before anything starts.
 
@@ -151,12 +200,12 @@ async def claim(  # noqa: PLR0913  (two have defaults)
     Raises:
         EventRefused: the run has ended, or its process is still alive; `what` is the requested action.
     """
-    for url in servers_at_work(storage, settings):
-        async with connect(url, catalog) as remote:
+    for url in servers_at_work(session.storage, session.settings):
+        async with connect(url, session.catalog) as remote:
             if named_server() or remote.owner == (await remote.info(run)).owner:
                 yield remote
                 return
-    async with _open_here(storage, settings, catalog) as conductor:
+    async with _open_here(session, session.catalog) as conductor:
         info = await conductor.info(run)
         if info.status.ended:
             raise EventRefused(run, what, f'it is {info.status}')

@@ -15,16 +15,15 @@ from engine import InvalidInput, Status
 from engine.history import merge_shapes
 from engine.records import RunQuery, Traffic
 from ui.cli.history.runs import FILTERS
-from ui.cli.options import AsJson, Database, PatternName
+from ui.cli.options import PatternName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
-from ui.cli.session import open_reader, settings_of, storage_of
+from ui.cli.session import Session, open_reader, with_session
 from ui.formatting.safe_text import one_line
 from ui.formatting.steps import duration, edge_text, path_text
 from ui.formatting.values import day_range, parse_day
 from ui.pages.traffic.heatmap_badges import percent
 from ui.pages.traffic.heatmap_data import EdgeHeat, Heat, StateHeat, fork_note
-from ui.settings import Settings, Storage
 
 EPILOG = """Examples:
 
@@ -36,8 +35,8 @@ hemicycle runs --pattern pipeline --edge "reviewing>analyzing"
 ```"""
 
 
+@with_session('as_json', 'database')
 def traffic(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     pattern: PatternName,
     status: Annotated[
         list[Status] | None,
@@ -58,8 +57,8 @@ def traffic(  # noqa: PLR0913  (its arguments are the command's)
     until: Annotated[
         str, typer.Option(metavar='DAY', help='Only runs until this date.', rich_help_panel=FILTERS)
     ] = '',
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Show how often runs took each edge, how long they stayed in each state, and where they failed.
 
@@ -78,8 +77,8 @@ def traffic(  # noqa: PLR0913  (its arguments are the command's)
     query = RunQuery(
         text=search, pattern=pattern, status=tuple(status or ()), tag=tag, since=first, until=last
     )
-    found = asyncio.run(_survey(storage_of(context), settings_of(database), query))
-    if as_json:
+    found = asyncio.run(_survey(session, query))
+    if session.as_json:
         charts = [
             {'states': [state.path for state in chart.states], 'runs': runs} for chart, runs in found.shapes
         ]
@@ -92,8 +91,8 @@ def traffic(  # noqa: PLR0913  (its arguments are the command's)
         )
 
 
-async def _survey(storage: Storage, settings: Settings, query: RunQuery) -> Traffic:
-    async with open_reader(storage, settings) as conductor:
+async def _survey(session: Session, query: RunQuery) -> Traffic:
+    async with open_reader(session) as conductor:
         return await conductor.traffic(query, _show_progress if sys.stderr.isatty() else None)
 
 

@@ -11,9 +11,9 @@ import typer
 from engine import Catalog, InvalidInput
 from ui.cli.exit_codes import CODES
 from ui.cli.inputs import parse_parameters
-from ui.cli.options import PatternName, Patterns
+from ui.cli.options import PatternName
 from ui.cli.remote import find_pattern, find_shape
-from ui.cli.session import load_catalog, settings_of
+from ui.cli.session import Session, with_session
 from ui.components.diagram.rendering import FORMATS, export_chart
 
 EPILOG = f"""Examples:
@@ -27,6 +27,7 @@ hemicycle diagram supervisor --set execution="side by side" --set workers=2 --fo
 {CODES}"""
 
 
+@with_session('patterns')
 def diagram(  # noqa: PLR0913  (its arguments are the command's)
     pattern: PatternName,
     how: Annotated[
@@ -46,13 +47,13 @@ def diagram(  # noqa: PLR0913  (its arguments are the command's)
         ),
     ] = None,
     folded: Annotated[bool, typer.Option('--folded', help='Draw each agent as one state.')] = False,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    *,
+    session: Session,
 ) -> None:
     """Draw the chart of a pattern with these parameters, without running it."""
     if how not in FORMATS:
         raise InvalidInput({'--format': f'must be {", ".join(FORMATS)}, not {how!r}'})
-    catalog = load_catalog(settings_of('', patterns=patterns))
-    text = asyncio.run(_draw(catalog, pattern, sets or [], how, folded))
+    text = asyncio.run(_draw(session.catalog, pattern, sets or [], how, folded))
     if output is None:
         typer.echo(text, nl=False)
     else:

@@ -7,11 +7,10 @@ import asyncio
 from rich.text import Text
 
 from ui.cli.inputs import describe_parameters
-from ui.cli.options import AsJson, Patterns
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.remote import find_patterns
-from ui.cli.session import load_catalog, settings_of
+from ui.cli.session import Session, with_session
 from ui.formatting.parameters import PatternInfo, PatternList, main_parameter
 from ui.formatting.safe_text import strip_control
 
@@ -24,13 +23,11 @@ hemicycle patterns --server http://127.0.0.1:8080
 ```"""
 
 
-def patterns(
-    folders: Patterns = [],  # noqa: B006  (Typer copies it)
-    as_json: AsJson = False,
-) -> None:
+@with_session('patterns', 'as_json')
+def patterns(*, session: Session) -> None:
     """List patterns with their parameters, and files that could not be loaded."""
-    found = asyncio.run(find_patterns(load_catalog(settings_of('', patterns=folders))))
-    if as_json:
+    found = asyncio.run(find_patterns(session.catalog))
+    if session.as_json:
         _as_json(found)
         return
     out = console()

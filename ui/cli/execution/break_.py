@@ -11,8 +11,8 @@ from engine import Breakpoint, InvalidInput
 from engine.runtime import CONDITION_NAMES
 from ui.cli.execution.breakpoints import format_breakpoint, update_breakpoints
 from ui.cli.exit_codes import CODES
-from ui.cli.options import Database, Durability, Patterns, RunName
-from ui.cli.session import claim, find_run, load_catalog, open_reader, settings_of, storage_of
+from ui.cli.options import RunName
+from ui.cli.session import Session, claim, find_run, open_reader, with_session
 
 NAMES = '\n'.join(f'- `{name}`: {what}' for name, what in CONDITION_NAMES.items())
 EPILOG = f"""Examples:
@@ -34,8 +34,8 @@ A condition is written as in Python, with `and`, `or`, `not`, comparisons, `in`,
 StateOption = Annotated[str, typer.Option(metavar='STATE', help='The path of a state.', show_default=False)]
 
 
+@with_session('patterns', 'database', 'synchronous')
 def break_(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     run: RunName = 'last',
     enter: StateOption = '',
     leave: StateOption = '',
@@ -53,30 +53,27 @@ def break_(  # noqa: PLR0913  (its arguments are the command's)
         list[str] | None,
         typer.Option(metavar='N', help='Remove this breakpoint, or `all`. Repeatable.', show_default=False),
     ] = None,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    database: Database = '',
-    synchronous: Durability = 'normal',
+    *,
+    session: Session,
 ) -> None:
     """Set, remove or list breakpoints of a run.
 
     This pauses an unfinished run; continue it with `hemicycle resume` or `hemicycle step`. For a new run, use
     `hemicycle run --break`. Refused while another command is executing the run.
     """
-    settings = settings_of(database, synchronous, patterns)
-    storage, catalog = storage_of(context), load_catalog(settings)
     item = Breakpoint(
         enter=enter, leave=leave, edge=edge, when=when, once=once, stop='region' if region else 'run'
     )
 
     async def work() -> tuple[Breakpoint, ...]:
-        async with open_reader(storage, settings) as conductor:
+        async with open_reader(session) as conductor:
             found = await find_run(conductor, run)
             kept = (await conductor.view(found)).breakpoints
         if item.label == 'nothing' and not remove:
             if once or region:
                 raise InvalidInput({'break': 'give a place or a condition: --enter, --leave, --edge, --when'})
             return kept
-        async with claim(storage, settings, catalog, found) as conductor:
+        async with claim(session, found) as conductor:
             return await update_breakpoints(
                 conductor, found, item if item.label != 'nothing' else None, remove or ()
             )

@@ -11,21 +11,19 @@ from typing import Annotated, Any, NoReturn, cast
 
 import typer
 
-from engine import Catalog, Conductor, InvalidInput
+from engine import Conductor, InvalidInput
 from engine.history import ForkOverrides, StepSource
 from engine.records import Change, RunId
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
-from ui.cli.execution.run import Quietly, parse_by_role, print_reach, reporter_for
+from ui.cli.execution.run import parse_by_role, print_reach, reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import parse_pairs, parse_parameters
-from ui.cli.options import AsJson, Database, Durability, Pace, Patterns, RunName
+from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
-from ui.cli.output.reporters import Reporter
 from ui.cli.remote import find_pattern, server_at_work
-from ui.cli.session import find_run, load_catalog, open_conductor, settings_of, storage_of
+from ui.cli.session import Session, find_run, open_conductor, with_session
 from ui.formatting.forks import cost_sentence, turn_sentence
-from ui.settings import Settings
 
 FORK = f"""Examples:
 
@@ -59,10 +57,11 @@ Paused = Annotated[bool, typer.Option('--paused', help='Start paused.')]
 Repeated = list[str] | None
 
 
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
 def fork(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     run: RunName = 'last',
-    at: Annotated[int, typer.Option('--at', min=0, help='Fork from this step; 0 is before the first.')] = ...,  # type: ignore[assignment]
+    *,
+    at: Annotated[int, typer.Option('--at', min=0, help='Fork from this step; 0 is before the first.')],
     memory: Annotated[
         Repeated,
         typer.Option(
@@ -132,20 +131,13 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
     title: Title = '',
     paused: Paused = False,
     yes: Yes = False,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    pace: Pace = None,
-    quiet: Quietly = False,
-    as_json: AsJson = False,
-    database: Database = '',
-    synchronous: Durability = 'normal',
+    session: Session,
 ) -> None:
     """Start a new run from a step of another run, with changes; the original is not touched.
 
     Replaying what is recorded costs nothing: `--play recorded` without changes gives the same journal. What
     the fork may cost is shown before it starts.
     """
-    settings = settings_of(database, synchronous, patterns)
-    storage, catalog = storage_of(context), load_catalog(settings, pace)
     chosen = parse_by_role(models or [], '--model', 'NAME')
     thinking = parse_by_role(efforts or [], '--effort', 'LEVEL')
     named = parse_pairs('--prompt', prompts or ())
@@ -153,7 +145,8 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
 
     async def begin(conductor: Conductor, found: RunId) -> RunId:
         info = await conductor.info(found)
-        pattern = await find_pattern(catalog, info.pattern, server_at_work(storage, settings))
+        url = server_at_work(session.storage, session.settings)
+        pattern = await find_pattern(session.catalog, info.pattern, url)
         variation = ForkOverrides(  # the engine validates it
             changes=tuple(_change(path, value) for path, value in parse_pairs('--set-memory', memory or ())),
             models=chosen,
@@ -172,70 +165,48 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
         end = await conductor.turn_end(info, at) if at else 0
         if end != at:
             print(turn_sentence(at, end), file=sys.stderr)
-        await _confirm(conductor, catalog, found, at, variation, yes=yes)
+        await _confirm(session, conductor, found, at, variation, yes=yes)
         return await conductor.fork(found, at, title=title, paused=paused, variation=variation)
 
-    _start(context, settings, catalog, reporter_for(as_json, quiet), run, begin)
+    _start(session, run, begin)
 
 
-def rerun(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
-    run: RunName = 'last',
-    title: Title = '',
-    paused: Paused = False,
-    yes: Yes = False,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    pace: Pace = None,
-    quiet: Quietly = False,
-    as_json: AsJson = False,
-    database: Database = '',
-    synchronous: Durability = 'normal',
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+def rerun(
+    run: RunName = 'last', title: Title = '', paused: Paused = False, yes: Yes = False, *, session: Session
 ) -> None:
     """Run again from the first step with the same parameters, models, seed, options and budget."""
-    settings = settings_of(database, synchronous, patterns)
-    catalog = load_catalog(settings, pace)
 
     async def begin(conductor: Conductor, found: RunId) -> RunId:
-        await _confirm(conductor, catalog, found, 0, ForkOverrides(before='live'), yes=yes)
+        await _confirm(session, conductor, found, 0, ForkOverrides(before='live'), yes=yes)
         return await conductor.rerun(found, title=title, paused=paused)
 
-    _start(context, settings, catalog, reporter_for(as_json, quiet), run, begin)
+    _start(session, run, begin)
 
 
-def retry(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
-    run: RunName = 'last',
-    title: Title = '',
-    paused: Paused = False,
-    yes: Yes = False,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    pace: Pace = None,
-    quiet: Quietly = False,
-    as_json: AsJson = False,
-    database: Database = '',
-    synchronous: Durability = 'normal',
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+def retry(
+    run: RunName = 'last', title: Title = '', paused: Paused = False, yes: Yes = False, *, session: Session
 ) -> None:
     """Retry a failed or cancelled run from its last good step, in a fork."""
-    settings = settings_of(database, synchronous, patterns)
-    catalog = load_catalog(settings, pace)
 
     async def begin(conductor: Conductor, found: RunId) -> RunId:
         last = await conductor.retry_at(found)
-        await _confirm(conductor, catalog, found, last, ForkOverrides(), yes=yes)
+        await _confirm(session, conductor, found, last, ForkOverrides(), yes=yes)
         return await conductor.retry(found, title=title, paused=paused)
 
-    _start(context, settings, catalog, reporter_for(as_json, quiet), run, begin)
+    _start(session, run, begin)
 
 
 async def _confirm(  # noqa: PLR0913  (what the commands share)
-    conductor: Conductor, catalog: Catalog, run: RunId, at: int, variation: ForkOverrides, *, yes: bool
+    session: Session, conductor: Conductor, run: RunId, at: int, variation: ForkOverrides, *, yes: bool
 ) -> None:
     """If there is a cost, print the estimate and what agents may reach, and ask. Raises `CommandError`."""
     free, sentence = cost_sentence([await conductor.forecast(run, at, variation)])
     if free:
         return
     typer.echo(sentence, err=True)
-    print_reach(catalog, {**(await conductor.info(run)).models, **variation.models}.values())
+    print_reach(session.catalog, {**(await conductor.info(run)).models, **variation.models}.values())
     if yes:
         return
     if not sys.stdin.isatty():
@@ -244,18 +215,16 @@ async def _confirm(  # noqa: PLR0913  (what the commands share)
         raise CommandError('it was not started')
 
 
-def _start(  # noqa: PLR0913  (what the commands share)
-    context: typer.Context,
-    settings: Settings,
-    catalog: Catalog,
-    reporter: Reporter,
+def _start(
+    session: Session,
     name: str,
     begin: Callable[[Conductor, RunId], Awaitable[RunId]],
 ) -> NoReturn:
     """Start the run that `begin` derives from the named one, and show it until it ends."""
+    reporter = reporter_for(session)
 
     async def work() -> ExitCode:
-        async with open_conductor(storage_of(context), settings, catalog) as conductor:
+        async with open_conductor(session) as conductor:
             run = await find_run(conductor, name)
             return await follow(conductor, begin(conductor, run), reporter, ask=prompt_for(reporter))
 

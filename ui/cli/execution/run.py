@@ -15,12 +15,11 @@ from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import describe_parameters, parse_parameters
-from ui.cli.options import SHOWN, AsJson, Database, Durability, Pace, PatternName, Patterns
+from ui.cli.options import PatternName
 from ui.cli.output.reporters import JsonReporter, ProgressReporter, QuietReporter, Reporter
 from ui.cli.remote import find_pattern, server_at_work
-from ui.cli.session import find_run, load_catalog, open_conductor, settings_of, storage_of
+from ui.cli.session import Session, find_run, open_conductor, with_session
 from ui.formatting.parameters import describe_pattern
-from ui.settings import Settings, Storage
 
 EPILOG = f"""Examples:
 
@@ -37,11 +36,10 @@ hemicycle run pipeline --task "..." --paused --break "enter reviewing when loops
 AGAIN = 'Reproducibility'
 DEBUG = 'Debugging'
 LIMITS = 'Budget'
-Quietly = Annotated[bool, typer.Option('--quiet', '-q', help='Print only the answer.', rich_help_panel=SHOWN)]
 
 
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
 def run(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     pattern: PatternName,
     task: Annotated[
         str | None,
@@ -149,12 +147,8 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
             show_default=False,
         ),
     ] = None,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    pace: Pace = None,
-    quiet: Quietly = False,
-    as_json: AsJson = False,
-    database: Database = '',
-    synchronous: Durability = 'normal',
+    *,
+    session: Session,
 ) -> None:
     """Start a run, and show it until it ends.
 
@@ -162,20 +156,15 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
     dashboard shows it while it runs and afterwards. **Ctrl+C** cancels it; a second one releases it,
     and `hemicycle resume` continues it.
     """
-    settings = settings_of(database, synchronous, patterns)
-    catalog = load_catalog(settings, pace)
-    url = server_at_work(storage_of(context), settings)
+    catalog, url = session.catalog, server_at_work(session.storage, session.settings)
     values = parse_parameters(asyncio.run(find_pattern(catalog, pattern, url)), task, sets or [])
     if not replay and not url:  # A server checks them itself.
         _check(catalog.pattern(pattern), values)
     by_role = parse_by_role(models or [], '--model', 'NAME')
-    print_reach(catalog, by_role.values(), quiet=quiet or as_json)
+    print_reach(catalog, by_role.values(), quiet=session.quiet or session.as_json)
     code = asyncio.run(
         _run(
-            storage_of(context),
-            settings,
-            catalog,
-            reporter_for(as_json, quiet),
+            session,
             {
                 'pattern': pattern,
                 'parameters': values,
@@ -216,17 +205,16 @@ def parse_by_role(chosen: list[str], option: str, what: str) -> dict[str, str]:
     return found
 
 
-def reporter_for(as_json: bool, quiet: bool) -> Reporter:
+def reporter_for(session: Session) -> Reporter:
     """Return the reporter for a run."""
-    if as_json:
+    if session.as_json:
         return JsonReporter()
-    return QuietReporter() if quiet else ProgressReporter()
+    return QuietReporter() if session.quiet else ProgressReporter()
 
 
-async def _run(
-    storage: Storage, settings: Settings, catalog: Catalog, reporter: Reporter, start: dict[str, Any]
-) -> ExitCode:
-    async with open_conductor(storage, settings, catalog, pattern=start['pattern']) as conductor:
+async def _run(session: Session, start: dict[str, Any]) -> ExitCode:
+    reporter = reporter_for(session)
+    async with open_conductor(session, pattern=start['pattern']) as conductor:
         if replay := start.pop('replay'):
             like = await conductor.info(await find_run(conductor, replay))
             start |= {

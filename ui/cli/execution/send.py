@@ -15,12 +15,12 @@ from engine.records import ANSWER, RunId
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.questions import ask_in_terminal, question_lines
-from ui.cli.execution.run import Quietly, reporter_for
+from ui.cli.execution.run import reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import parse_data
-from ui.cli.options import AsJson, Database, Durability, Pace, Patterns, RunName
+from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
-from ui.cli.session import claim, find_run, load_catalog, open_reader, settings_of, storage_of
+from ui.cli.session import Session, claim, find_run, open_reader, with_session
 from ui.formatting.safe_text import one_line, strip_control
 
 EPILOG = f"""Examples:
@@ -40,8 +40,8 @@ hemicycle send last say --set reviewer=reviewer2 --set text="I ran the tests." -
 {CODES}"""
 
 
-def send(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+def send(
     run: RunName = 'last',
     event: Annotated[
         str, typer.Argument(metavar='EVENT', help='What to send; without it, list what the run accepts.')
@@ -56,20 +56,16 @@ def send(  # noqa: PLR0913  (its arguments are the command's)
         ),
     ] = '',
     sets: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             '--set',
             metavar='NAME=VALUE',
             help='A value of the event, as text or JSON. Repeatable.',
             show_default=False,
         ),
-    ] = [],  # noqa: B006  (Typer copies it)
-    patterns: Patterns = [],  # noqa: B006
-    pace: Pace = None,
-    quiet: Quietly = False,
-    as_json: AsJson = False,
-    database: Database = '',
-    synchronous: Durability = 'normal',
+    ] = None,
+    *,
+    session: Session,
 ) -> None:
     """Send an event to an unfinished run, and show the run until it ends or waits again.
 
@@ -77,18 +73,17 @@ def send(  # noqa: PLR0913  (its arguments are the command's)
     (`answer`; in a terminal, you are asked for each value), pick candidates, speak in a debate, give a run
     more time or tokens, and cancel it (`cancel`). Refused while another command is executing the run.
     """
-    settings = settings_of(database, synchronous, patterns)
-    storage, catalog, data = storage_of(context), load_catalog(settings, pace), parse_data(sets)
+    data = parse_data(sets or ())
 
     async def work() -> ExitCode:
-        async with open_reader(storage, settings, catalog) as conductor:
+        async with open_reader(session, session.catalog) as conductor:
             found = await find_run(conductor, run)
             if not event:
-                await _print_accepted(conductor, found, as_json)
+                await _print_accepted(conductor, found, session.as_json)
                 return ExitCode.DONE
             given = data or await _ask(conductor, found, event)
-        async with claim(storage, settings, catalog, found, what=event, paused=False) as conductor:
-            reporter, after = reporter_for(as_json, quiet), (await conductor.info(found)).seq
+        async with claim(session, found, what=event, paused=False) as conductor:
+            reporter, after = reporter_for(session), (await conductor.info(found)).seq
 
             async def begin() -> RunId:
                 await conductor.send(found, event, at=at, data=given)

@@ -12,10 +12,10 @@ from engine.journal import StepMode
 from engine.records import RunId, RunInfo
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
-from ui.cli.execution.run import Quietly, reporter_for
+from ui.cli.execution.run import reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
-from ui.cli.options import AsJson, AtRegion, Database, Durability, Pace, Patterns, RunName
-from ui.cli.session import claim, find_run, load_catalog, open_reader, settings_of, storage_of
+from ui.cli.options import AtRegion, RunName
+from ui.cli.session import Session, claim, find_run, open_reader, with_session
 
 STEP_EPILOG = f"""Examples:
 
@@ -37,20 +37,16 @@ hemicycle pause last --at debating.left
 {CODES}"""
 
 
-def step(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+def step(
     run: RunName = 'last',
     over: Annotated[
         bool, typer.Option('--over', help='Run until the workflow itself moves, or an agent ends.')
     ] = False,
     out: Annotated[bool, typer.Option('--out', help='Run until the agent or its parent state ends.')] = False,
     at: AtRegion = '',
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    pace: Pace = None,
-    quiet: Quietly = False,
-    as_json: AsJson = False,
-    database: Database = '',
-    synchronous: Durability = 'normal',
+    *,
+    session: Session,
 ) -> None:
     """Advance an unfinished run by one step, then release it.
 
@@ -60,9 +56,7 @@ def step(  # noqa: PLR0913  (its arguments are the command's)
     """
     if over and out:
         raise InvalidInput({'step': '--over or --out, not both'})
-    settings = settings_of(database, synchronous, patterns)
-    storage, catalog = storage_of(context), load_catalog(settings, pace)
-    reporter = reporter_for(as_json, quiet)
+    reporter = reporter_for(session)
     how: StepMode = 'over' if over else 'out' if out else 'in'
 
     async def begin(conductor: Conductor, found: RunId) -> RunId:
@@ -70,10 +64,10 @@ def step(  # noqa: PLR0913  (its arguments are the command's)
         return found
 
     async def work() -> ExitCode:
-        async with open_reader(storage, settings) as conductor:
+        async with open_reader(session) as conductor:
             found = await find_run(conductor, run)
             after = (await conductor.info(found)).seq
-        async with claim(storage, settings, catalog, found, what='step') as conductor:
+        async with claim(session, found, what='step') as conductor:
             return await follow(
                 conductor, begin(conductor, found), reporter, after=after, ask=prompt_for(reporter)
             )
@@ -81,28 +75,20 @@ def step(  # noqa: PLR0913  (its arguments are the command's)
     raise typer.Exit(asyncio.run(work()))
 
 
-def pause(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
-    run: RunName = 'last',
-    at: AtRegion = '',
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    database: Database = '',
-    synchronous: Durability = 'normal',
-) -> None:
+@with_session('patterns', 'database', 'synchronous')
+def pause(run: RunName = 'last', at: AtRegion = '', *, session: Session) -> None:
     """Pause a run, or one of its regions.
 
     A region paused on its own stays paused when the run is resumed; `hemicycle resume --at` resumes it.
     Refused while another command is executing the run.
     """
-    settings = settings_of(database, synchronous, patterns)
-    storage, catalog = storage_of(context), load_catalog(settings)
 
     async def work() -> RunInfo:
-        async with open_reader(storage, settings) as conductor:
+        async with open_reader(session) as conductor:
             found = await find_run(conductor, run)
             if (await conductor.info(found)).status is Status.PAUSED and not at:
                 raise EventRefused(found, 'pause', 'it is already paused')
-        async with claim(storage, settings, catalog, found, what='pause') as conductor:
+        async with claim(session, found, what='pause') as conductor:
             if at or (await conductor.info(found)).status is not Status.PAUSED:
                 await conductor.pause(found, at)
             return await conductor.info(found)

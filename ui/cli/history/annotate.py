@@ -11,10 +11,10 @@ import typer
 
 from engine import Conductor, InvalidInput
 from engine.records import MAX_NOTE, Annotation, Note, RunId, RunInfo
-from ui.cli.options import AsJson, Database, RunName
+from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time
-from ui.cli.session import Listing, find_run, open_reader, settings_of, storage_of
+from ui.cli.session import Listing, Session, find_run, open_reader, with_session
 from ui.formatting.safe_text import strip_control
 
 T = TypeVar('T')
@@ -61,8 +61,8 @@ MAX_TITLE, MAX_TAGS = 200, 20
 Off = Annotated[bool, typer.Option('--off', help='Remove the mark again.')]
 
 
+@with_session('as_json', 'database')
 def edit(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     runs: RunNames,
     title: Annotated[
         str | None, typer.Option(metavar='TEXT', help='Name shown in lists.', show_default=False)
@@ -82,8 +82,8 @@ def edit(  # noqa: PLR0913  (its arguments are the command's)
         bool | None,
         typer.Option(help='Whether only its author and administrators can see it.', show_default=False),
     ] = None,
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Change title, tags and note of runs, and who can see them.
 
@@ -103,8 +103,8 @@ def edit(  # noqa: PLR0913  (its arguments are the command's)
             given['tags'] = _change_tags(before, tags or (), untag or ())
         return await conductor.annotate(run, **given)
 
-    for info in asyncio.run(change_runs(context, database, runs, change)):
-        if as_json:
+    for info in asyncio.run(change_runs(session, runs, change)):
+        if session.as_json:
             print_json(**asdict(info))
 
 
@@ -135,8 +135,8 @@ def _change_tags(before: Sequence[str], add: Sequence[str], remove: Sequence[str
     return tags
 
 
+@with_session('as_json', 'database')
 def note(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     run: RunName = 'last',
     text: Annotated[
         str, typer.Argument(metavar='TEXT', help='The text of the note.', show_default=False)
@@ -148,8 +148,8 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
         int, typer.Option(metavar='NOTE', help='Replace this note with the text.', show_default=False)
     ] = 0,
     remove: Annotated[int, typer.Option(metavar='NOTE', help='Remove this note.', show_default=False)] = 0,
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Add, change or remove a note on a step of a run; with no option, list the notes.
 
@@ -161,7 +161,7 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
         raise InvalidInput({'--at': 'give the step that the note is on'})
 
     async def work() -> list[Note]:
-        async with open_reader(storage_of(context), settings_of(database)) as conductor:
+        async with open_reader(session) as conductor:
             found = await find_run(conductor, run)
             if remove:
                 await conductor.delete_note(found, remove)
@@ -170,7 +170,7 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
             return await conductor.notes(found)
 
     notes = asyncio.run(work())
-    if as_json:
+    if session.as_json:
         for item in notes:
             print_json(**asdict(item))
         return
@@ -181,29 +181,31 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
         out.print('no notes', style='dim')
 
 
-def star(context: typer.Context, runs: RunNames, off: Off = False, database: Database = '') -> None:
+@with_session('database')
+def star(runs: RunNames, off: Off = False, *, session: Session) -> None:
     """Star runs to find them again; the retention policy never deletes them."""
-    asyncio.run(change_runs(context, database, runs, lambda here, run: here.annotate(run, starred=not off)))
+    asyncio.run(change_runs(session, runs, lambda here, run: here.annotate(run, starred=not off)))
 
 
-def pin(context: typer.Context, runs: RunNames, off: Off = False, database: Database = '') -> None:
+@with_session('database')
+def pin(runs: RunNames, off: Off = False, *, session: Session) -> None:
     """Pin runs to the top of the list; the retention policy never deletes them."""
-    asyncio.run(change_runs(context, database, runs, lambda here, run: here.annotate(run, pinned=not off)))
+    asyncio.run(change_runs(session, runs, lambda here, run: here.annotate(run, pinned=not off)))
 
 
-def winner(context: typer.Context, run: RunName, database: Database = '') -> None:
+@with_session('database')
+def winner(run: RunName, *, session: Session) -> None:
     """Mark a run as the best of the variants it was forked with."""
-    asyncio.run(change_runs(context, database, [run], lambda here, run: here.mark_winner(run)))
+    asyncio.run(change_runs(session, [run], lambda here, run: here.mark_winner(run)))
 
 
 async def change_runs(
-    context: typer.Context,
-    database: str,
+    session: Session,
     names: list[str],
     change: Callable[[Conductor, RunId], Awaitable[T]],
     place: Listing = 'list',
 ) -> list[T]:
     """Find all of the named runs, then change each. Raises `UnknownRun`, `InvalidInput` before any change."""
-    async with open_reader(storage_of(context), settings_of(database)) as conductor:
+    async with open_reader(session) as conductor:
         found = [await find_run(conductor, name, place) for name in names]
         return [await change(conductor, run) for run in found]

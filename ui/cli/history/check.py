@@ -16,13 +16,12 @@ from engine import Catalog, Conductor, EngineError, InvalidInput
 from engine.history import Redaction, RegressionResult, RegressionTest
 from engine.models.scripted import QuickLoader
 from ui.cli.exit_codes import CODES, ExitCode
-from ui.cli.options import AsJson, Database, Patterns, RunName
+from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError, print_error
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect, named_server
-from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
+from ui.cli.session import Session, find_run, open_reader, with_session
 from ui.exports.formats import to_yaml
-from ui.settings import Settings, Storage
 
 Outcome = RegressionResult | str
 """The result for a file, or a sentence if it could not be replayed."""
@@ -43,23 +42,23 @@ hemicycle check tests/ --junit report.xml
 {CODES}"""
 
 
+@with_session('patterns', 'database')
 def save_test(
-    context: typer.Context,
     run: RunName,
     file: Annotated[Path, typer.Argument(metavar='FILE', help='The YAML file to write.')],
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Save a run as a test: it expects what the run did, and replays its recorded replies.
 
     The expectations are at the top of the file, for you to edit.
     """
-    settings = settings_of(database, patterns=patterns)
-    test = asyncio.run(_save(storage_of(context), settings, run))
-    file.write_text(to_yaml(test, Redaction.for_catalog(load_catalog(settings))), 'utf-8')
+    test = asyncio.run(_save(session, run))
+    file.write_text(to_yaml(test, Redaction.for_catalog(session.catalog)), 'utf-8')
     typer.echo(f'{file} expects what run {run} did, in {len(test.recorded)} steps')
 
 
+@with_session('patterns', 'as_json')
 def check(
     files: Annotated[
         list[Path],
@@ -68,17 +67,16 @@ def check(
         ),
     ],
     junit: Annotated[Path | None, typer.Option(help='Write a JUnit report.')] = None,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    as_json: AsJson = False,
+    *,
+    session: Session,
 ) -> None:
     """Replay saved tests through the current patterns: no model, tool or network is needed.
 
     All of them are replayed; if one cannot be, the exit code is 2.
     """
-    catalog = load_catalog(settings_of('', patterns=patterns))
-    found = asyncio.run(_outcomes(catalog, [file for given in files for file in _files(given)]))
+    found = asyncio.run(_outcomes(session.catalog, [file for given in files for file in _files(given)]))
     for file, result in found.items():
-        _format(file, result, as_json)
+        _format(file, result, session.as_json)
     if junit:
         junit.write_bytes(_report(found))
     if any(isinstance(result, str) for result in found.values()):
@@ -113,8 +111,8 @@ def _files(given: Path) -> list[Path]:
     return found
 
 
-async def _save(storage: Storage, settings: Settings, name: str) -> RegressionTest:
-    async with open_reader(storage, settings, load_catalog(settings)) as conductor:
+async def _save(session: Session, name: str) -> RegressionTest:
+    async with open_reader(session, session.catalog) as conductor:
         return await conductor.save_test(await find_run(conductor, name))
 
 

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from engine.history import Comparison, RunStats, json_differences
 from ui.cli.exit_codes import CODES, ExitCode
-from ui.cli.options import SHOWN, AsJson, Database, RunName
+from ui.cli.options import SHOWN, RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_value, status_in_color
-from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
+from ui.cli.session import Session, find_run, open_reader, with_session
 from ui.formatting.comparison import (
     FACETS,
     KINDS,
@@ -29,7 +29,6 @@ from ui.formatting.comparison import (
     verdict_sentence,
 )
 from ui.formatting.safe_text import one_line, strip_control
-from ui.settings import Settings, Storage
 
 EPILOG = f"""Examples:
 
@@ -46,8 +45,8 @@ MAX_LINES = 12
 """The maximum number of lines shown of one kind."""
 
 
-def compare(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
+@with_session('as_json', 'database')
+def compare(
     a: RunName,
     b: Annotated[
         str,
@@ -60,16 +59,16 @@ def compare(  # noqa: PLR0913  (its arguments are the command's)
     steps: Annotated[
         bool, typer.Option('--steps', help='Every step of both, side by side.', rich_help_panel=SHOWN)
     ] = False,
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Compare two runs, A and B: where they first diverge and why, and how their figures differ.
 
     They are aligned by the states they passed through, not by what was said. Parallel regions are aligned
     separately. Nothing is run again, and it works while a server is running.
     """
-    found = asyncio.run(_compare(storage_of(context), settings_of(database), a, b))
-    if as_json:
+    found = asyncio.run(_compare(session, a, b))
+    if session.as_json:
         print_json(**as_document(found))
     else:
         _print(found, steps=steps)
@@ -79,9 +78,9 @@ def compare(  # noqa: PLR0913  (its arguments are the command's)
         raise typer.Exit(ExitCode.UNFINISHED)
 
 
-async def _compare(storage: Storage, settings: Settings, a: str, b: str) -> Comparison:
+async def _compare(session: Session, a: str, b: str) -> Comparison:
     # The patterns explain their guards.
-    async with open_reader(storage, settings, load_catalog(settings)) as conductor:
+    async with open_reader(session, session.catalog) as conductor:
         run = await find_run(conductor, a)
         parent = (await conductor.info(run)).parent
         if not b and parent is None:

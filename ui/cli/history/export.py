@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from ui.cli.options import Database, Files, RunName
+from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.remote import named_server
-from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
+from ui.cli.session import Session, find_run, open_reader, with_session
 from ui.exports.formats import FormatName, file_name, stream_export
-from ui.settings import Settings, Storage
 
 if TYPE_CHECKING:
     from ui.api.client import HttpConductor
@@ -34,8 +33,8 @@ ENDINGS: dict[str, FormatName] = {'.jsonl.gz': 'bundle', '.jsonl': 'bundle', '.m
 """Formats by the ending of the file's name."""
 
 
-def export(  # noqa: PLR0913  (options)
-    context: typer.Context,
+@with_session('database', 'files')
+def export(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     html: Annotated[
         bool, typer.Option('--html', help='One page that replays offline (the default).')
@@ -59,8 +58,8 @@ def export(  # noqa: PLR0913  (options)
             show_default=False,
         ),
     ] = '',
-    database: Database = '',
-    stored: Files = '',
+    *,
+    session: Session,
 ) -> None:
     """Export a run to a file for others. Keys and other secrets known to this machine are removed.
 
@@ -76,15 +75,13 @@ def export(  # noqa: PLR0913  (options)
         if form != 'bundle':
             raise CommandError('--family needs --bundle: the other formats hold one run')
         form = 'family'
-    written = asyncio.run(
-        _export(storage_of(context), settings_of(database, files=stored), run, form, output)
-    )
+    written = asyncio.run(_export(session, run, form, output))
     if written:
         typer.echo(written)
 
 
-async def _export(storage: Storage, settings: Settings, name: str, form: FormatName, output: str) -> str:
-    async with open_reader(storage, settings, load_catalog(settings)) as conductor:
+async def _export(session: Session, name: str, form: FormatName, output: str) -> str:
+    async with open_reader(session, session.catalog) as conductor:
         info = await conductor.info(await find_run(conductor, name))
         if named_server():  # It knows the secrets to leave out.
             made = cast('HttpConductor', conductor).export(info.id, form)

@@ -13,10 +13,10 @@ from engine import Conductor
 from engine.records import RunId
 from engine.workspace import format_patch, is_own_work
 from ui.cli.history.show import AtStep
-from ui.cli.options import AsJson, Database, Files, RunName
+from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
-from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.cli.session import Session, find_run, open_reader, with_session
 from ui.formatting.files import size
 from ui.formatting.safe_text import strip_control
 from ui.replay.history import History
@@ -42,8 +42,8 @@ AgentName = Annotated[
 ]
 
 
-def files(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
+@with_session('as_json', 'database', 'files')
+def files(
     run: RunName = 'last',
     agent: AgentName = '',
     at: AtStep = None,
@@ -53,21 +53,20 @@ def files(  # noqa: PLR0913  (its arguments are the command's)
             metavar='FOLDER', file_okay=False, help='Write the files to this folder.', show_default=False
         ),
     ] = None,
-    as_json: AsJson = False,
-    database: Database = '',
-    stored: Files = '',
+    *,
+    session: Session,
 ) -> None:
     """List the files of a run's agent, or save them to a folder."""
 
     async def find() -> None:
-        async with open_reader(storage_of(context), settings_of(database, files=stored)) as conductor:
+        async with open_reader(session) as conductor:
             found, history, folder = await _folder(conductor, run, agent, at)
             snapshot = history.versions[folder][-1].snapshot
             listed = [file for file in await conductor.workspaces.files(found, snapshot) if is_own_work(file)]
-            if as_json:
+            if session.as_json:
                 print_json(files=[asdict(file) for file in listed])
             for file in listed:
-                if save is None and not as_json:
+                if save is None and not session.as_json:
                     note = f'link to {file.target}' if file.target is not None else size(file.size)
                     typer.echo(strip_control(f'{file.path}  {note}'))
                 if save is not None and file.target is None:
@@ -79,18 +78,12 @@ def files(  # noqa: PLR0913  (its arguments are the command's)
     asyncio.run(find())
 
 
-def diff(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
-    run: RunName = 'last',
-    agent: AgentName = '',
-    at: AtStep = None,
-    database: Database = '',
-    stored: Files = '',
-) -> None:
+@with_session('database', 'files')
+def diff(run: RunName = 'last', agent: AgentName = '', at: AtStep = None, *, session: Session) -> None:
     """Print as a patch what an agent changed in the project it was given."""
 
     async def find() -> str:
-        async with open_reader(storage_of(context), settings_of(database, files=stored)) as conductor:
+        async with open_reader(session) as conductor:
             found, history, folder = await _folder(conductor, run, agent, at)
             snapshot = history.versions[folder][-1].snapshot
             return format_patch(await conductor.workspaces.diff(found, history.baseline(folder), snapshot))

@@ -11,12 +11,10 @@ import typer
 from engine import Catalog
 from engine.errors import BundleError
 from engine.history import Imported
-from ui.cli.options import AsJson, Database
 from ui.cli.output.reporters import print_json
-from ui.cli.session import open_conductor, settings_of, storage_of
+from ui.cli.session import Session, open_conductor, with_session
 from ui.exports.text import import_message
 from ui.formatting.safe_text import strip_control
-from ui.settings import Settings, Storage
 
 EPILOG = """Examples:
 
@@ -27,14 +25,14 @@ hemicycle import traces.json && hemicycle show last
 ```"""
 
 
+@with_session('as_json', 'database')
 def import_runs(
-    context: typer.Context,
     files: Annotated[
         list[Path],
         typer.Argument(metavar='FILE...', help='Bundles that `hemicycle export` wrote, or OTLP/JSON traces.'),
     ],
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Import the runs of bundles: each as a whole or not at all. Nothing here is overwritten.
 
@@ -43,17 +41,16 @@ def import_runs(
     OpenTelemetry traces (OTLP/JSON) that another framework recorded can be imported too: each trace with
     spans of generative AI becomes a run whose chart is drawn from them.
     """
-    storage, settings = storage_of(context), settings_of(database)
     for path in files:
-        for found in asyncio.run(_import(storage, settings, path)):
-            if as_json:
+        for found in asyncio.run(_import(session, path)):
+            if session.as_json:
                 print_json(run=found.run, origin=found.origin, outcome=found.outcome, unfinished=found.closed)
             else:
                 typer.echo(strip_control(import_message(found)))
 
 
-async def _import(storage: Storage, settings: Settings, path: Path) -> list[Imported]:
-    async with open_conductor(storage, settings, Catalog()) as conductor:
+async def _import(session: Session, path: Path) -> list[Imported]:
+    async with open_conductor(session, Catalog()) as conductor:
         with path.open('rb') as file:
             try:
                 return await conductor.import_bundle(file)

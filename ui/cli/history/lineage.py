@@ -8,11 +8,10 @@ import typer
 
 from engine.history import LineageNode
 from ui.cli.exit_codes import CODES
-from ui.cli.options import AsJson, Database, RunName
+from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
-from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.cli.session import Session, find_run, open_reader, with_session
 from ui.formatting.safe_text import strip_control
-from ui.settings import Settings, Storage
 
 EPILOG = f"""Examples:
 
@@ -24,13 +23,12 @@ hemicycle lineage last --json | jq -r 'select(.winner) | .id'
 {CODES}"""
 
 
-def lineage(
-    context: typer.Context, run: RunName = 'last', as_json: AsJson = False, database: Database = ''
-) -> None:
+@with_session('as_json', 'database')
+def lineage(run: RunName = 'last', *, session: Session) -> None:
     """Show a run's fork tree: the runs it was forked from, and all their forks, reruns and retries."""
-    found, kin = asyncio.run(_lineage(storage_of(context), settings_of(database), run))
+    found, kin = asyncio.run(_lineage(session, run))
     for depth, one in kin.members():
-        if as_json:
+        if session.as_json:
             print_json(
                 id=one.run, parent=one.info.parent, at=one.at, kind=one.kind, status=one.status,
                 title=one.info.title, group=one.group, winner=one.winner,
@@ -45,7 +43,7 @@ def lineage(
         )
 
 
-async def _lineage(storage: Storage, settings: Settings, name: str) -> tuple[str, LineageNode]:
-    async with open_reader(storage, settings) as conductor:
+async def _lineage(session: Session, name: str) -> tuple[str, LineageNode]:
+    async with open_reader(session) as conductor:
         run = await find_run(conductor, name)
         return run, await conductor.lineage(run)

@@ -10,9 +10,9 @@ import typer
 
 from engine.history import merge_message
 from engine.workspace import MergePreview, Resolution, format_patch
-from ui.cli.options import Database, Files, RunName
+from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
-from ui.cli.session import find_run, open_reader, settings_of, storage_of
+from ui.cli.session import Session, find_run, open_reader, with_session
 from ui.formatting.merging import pull_request
 from ui.formatting.safe_text import strip_control
 
@@ -28,8 +28,8 @@ hemicycle merge 3f9 --pull-request
 ```"""
 
 
+@with_session('database', 'files')
 def merge(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     run: RunName = 'last',
     agent: Annotated[
         str,
@@ -64,8 +64,8 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
         bool,
         typer.Option('--pull-request', help='Print a description for a pull request, and merge nothing.'),
     ] = False,
-    database: Database = '',
-    stored: Files = '',
+    *,
+    session: Session,
 ) -> None:
     """Merge an agent's work into a branch of your repository, or print it as a patch.
 
@@ -73,7 +73,7 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
     """
 
     async def work() -> str:
-        async with open_reader(storage_of(context), settings_of(database, files=stored)) as conductor:
+        async with open_reader(session) as conductor:
             found = await conductor.merging.mergeable(await find_run(conductor, run))
             whose = agent or found.best
             if not whose:

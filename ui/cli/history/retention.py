@@ -11,15 +11,13 @@ from engine import Conductor
 from engine.history import CleanupResult
 from engine.records import RunId
 from ui.cli.history.annotate import RunNames, change_runs
-from ui.cli.options import AsJson, Database, Files
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.remote import named_server
-from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
+from ui.cli.session import Session, find_run, open_reader, with_session
 from ui.formatting.safe_text import one_line
 from ui.formatting.values import byte_size, count
-from ui.settings import Settings, Storage
 
 DELETE = """Examples:
 
@@ -48,39 +46,42 @@ hemicycle retain
 ```"""
 
 
-def delete(context: typer.Context, runs: RunNames, database: Database = '') -> None:
+@with_session('database')
+def delete(runs: RunNames, *, session: Session) -> None:
     """Delete runs that have ended; they can be restored for a while, by default for 7 days."""
-    storage, settings = storage_of(context), settings_of(database)
 
     async def move_to_trash(conductor: Conductor, run: RunId) -> None:
         info = await conductor.info(run)
-        if not named_server() and not info.status.ended and not storage.locks(settings).is_alive(info.owner):
-            conductor.stranded[run] = 'its process is gone'
+        if not named_server() and not info.status.ended:
+            locks = session.storage.locks(session.settings)
+            if not locks.is_alive(info.owner):
+                conductor.stranded[run] = 'its process is gone'
         await conductor.delete(run)
 
-    asyncio.run(change_runs(context, database, runs, move_to_trash))
+    asyncio.run(change_runs(session, runs, move_to_trash))
 
 
-def restore(context: typer.Context, runs: RunNames, database: Database = '') -> None:
+@with_session('database')
+def restore(runs: RunNames, *, session: Session) -> None:
     """Restore deleted runs to the list."""
-    asyncio.run(change_runs(context, database, runs, lambda here, run: here.restore(run), 'trash'))
+    asyncio.run(change_runs(session, runs, lambda here, run: here.restore(run), 'trash'))
 
 
+@with_session('database', 'files')
 def purge(
-    context: typer.Context,
     runs: Annotated[
         list[str] | None, typer.Argument(metavar='RUN...', help='Deleted runs.', show_default=False)
     ] = None,
     everything: Annotated[bool, typer.Option('--all', help='All deleted runs.')] = False,
-    database: Database = '',
-    stored: Files = '',
+    *,
+    session: Session,
 ) -> None:
     """Permanently remove deleted runs, with their histories, files and recordings."""
     if bool(runs) is everything:
         raise CommandError('name the runs to remove permanently, or give --all')
 
     async def work() -> int:
-        async with open_reader(storage_of(context), settings_of(database, files=stored)) as conductor:
+        async with open_reader(session) as conductor:
             if everything:
                 found = [info.id async for info in conductor.iter_runs('trash')]
             else:
@@ -92,26 +93,24 @@ def purge(
     typer.echo(f'{count(asyncio.run(work()), "run")} permanently removed')
 
 
+@with_session('as_json', 'database', 'files')
 def retain(
-    context: typer.Context,
     dry_run: Annotated[bool, typer.Option('--dry-run', help='Only show what would be deleted.')] = False,
-    as_json: AsJson = False,
-    database: Database = '',
-    stored: Files = '',
+    *,
+    session: Session,
 ) -> None:
     """Apply the retention policy: delete what it selects, and purge what was deleted long enough ago.
 
     The policy is `[retention]` of `endpoints.toml`. A server applies it when it starts, and once a day.
     """
-    settings = settings_of(database, files=stored)
-    tidied, idle = asyncio.run(_retain(storage_of(context), settings, dry_run=dry_run))
-    if as_json:
+    tidied, idle = asyncio.run(_retain(session, dry_run=dry_run))
+    if session.as_json:
         for item in tidied.taken:
             print_json(id=item.info.id, title=item.info.title, bytes=item.bytes, reason=item.reason)
         return
     out = console()
     if idle:
-        out.print(f'no policy is set: add [retention] to {settings.endpoints}', style='dim')
+        out.print(f'no policy is set: add [retention] to {session.settings.endpoints}', style='dim')
     for item in tidied.taken:
         out.print(
             f'{item.info.id}  {byte_size(item.bytes):>8}  {one_line(item.info.title, 60)}  ({item.reason})'
@@ -123,11 +122,11 @@ def retain(
         out.print(f'{count(len(tidied.purged), "run")} permanently removed')
 
 
-async def _retain(storage: Storage, settings: Settings, *, dry_run: bool) -> tuple[CleanupResult, bool]:
-    catalog = load_catalog(settings)
-    if faults := [fault for fault in catalog.faults if fault.path == str(settings.endpoints)]:
+async def _retain(session: Session, *, dry_run: bool) -> tuple[CleanupResult, bool]:
+    endpoints = str(session.settings.endpoints)
+    if faults := [fault for fault in session.catalog.faults if fault.path == endpoints]:
         raise CommandError(faults[0].problem)
-    async with open_reader(storage, settings, catalog) as conductor:
+    async with open_reader(session, session.catalog) as conductor:
         idle = conductor.retention.idle
         if dry_run:
             return CleanupResult(taken=tuple(await conductor.preview_cleanup())), idle

@@ -12,13 +12,12 @@ from rich.text import Text
 
 from engine import InvalidInput, Status
 from engine.records import RunInfo, RunPage, RunQuery
-from ui.cli.options import SHOWN, AsJson, Database
+from ui.cli.options import SHOWN
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time, status_in_color
-from ui.cli.session import open_reader, settings_of, storage_of
+from ui.cli.session import Session, open_reader, with_session
 from ui.formatting.safe_text import one_line
 from ui.formatting.usage import cost_text, token_count
-from ui.settings import Settings, Storage
 
 FILTERS = 'Which runs'
 EPILOG = """Examples:
@@ -31,8 +30,8 @@ hemicycle runs --limit 1000 --json | jq -r .id
 ```"""
 
 
+@with_session('as_json', 'database')
 def runs(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     pattern: Annotated[str, typer.Option(help='Runs of this pattern.', rich_help_panel=FILTERS)] = '',
     status: Annotated[
         list[Status] | None,
@@ -70,8 +69,8 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
     offset: Annotated[
         int, typer.Option(min=0, help='How many newer runs to skip.', rich_help_panel=SHOWN)
     ] = 0,
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """List runs, newest first. Works while a server is running."""
     edges = tuple(edge or ())
@@ -93,8 +92,8 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
         offset=offset,
         limit=limit,
     )
-    page = asyncio.run(_page(storage_of(context), settings_of(database), query))
-    if as_json:
+    page = asyncio.run(_page(session, query))
+    if session.as_json:
         for info in page.runs:
             print_json(**asdict(info))
     elif page.runs:
@@ -104,8 +103,8 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
         typer.echo('no runs match' if narrowed else 'there are no runs yet: start one with `hemicycle run`')
 
 
-async def _page(storage: Storage, settings: Settings, query: RunQuery) -> RunPage:
-    async with open_reader(storage, settings) as conductor:
+async def _page(session: Session, query: RunQuery) -> RunPage:
+    async with open_reader(session) as conductor:
         return await conductor.runs(query)
 
 

@@ -11,11 +11,11 @@ import typer
 from engine import Conductor
 from engine.history import report_of
 from engine.records import RunInfo, View
-from ui.cli.options import AsJson, Database, RunName
+from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import SIMULATED, print_json
 from ui.cli.output.run_report import RunReport
-from ui.cli.session import find_run, load_catalog, open_reader, settings_of, storage_of
+from ui.cli.session import Session, find_run, open_reader, with_session
 from ui.formatting.safe_text import strip_control
 
 EPILOG = """Examples:
@@ -33,34 +33,33 @@ AtStep = Annotated[
 ]
 
 
-def show(  # noqa: PLR0913  (options)
-    context: typer.Context,
+@with_session('as_json', 'database')
+def show(
     run: RunName = 'last',
     at: AtStep = None,
     report: Annotated[bool, typer.Option('--report', help='The report of the run, as Markdown.')] = False,
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Show a run: its states, its steps with the guards evaluated, and what its agents said.
 
     With `--at`, one step: the states that are active after it, its guards, what it changed in memory, and the
     conversations so far. Nothing is run again, and it works while a server is running.
     """
-    settings = settings_of(database)
 
     async def work() -> None:
         # Only these need the patterns: a single step, for the values its guards read, and the report.
-        catalog = load_catalog(settings) if at or report else None
-        async with open_reader(storage_of(context), settings, catalog) as conductor:
+        catalog = session.catalog if at or report else None
+        async with open_reader(session, catalog) as conductor:
             found = await find_run(conductor, run)
             info, view = await conductor.info(found), await conductor.view(found, at)
             if report:
-                await _print_report(conductor, info, view, as_json=as_json)
+                await _print_report(conductor, info, view, as_json=session.as_json)
                 return
             known = [note for note in await conductor.notes(found) if note.seq <= view.seq]
             notes = [note for note in known if at in (None, note.seq)]
             steps = await conductor.transitions(found, after=at - 1 if at else 0, until=view.seq)
-            if as_json:
+            if session.as_json:
                 print_json(
                     run=asdict(info),
                     view=asdict(view),

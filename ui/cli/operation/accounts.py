@@ -17,9 +17,8 @@ from ui.access.access import Access
 from ui.access.audit_log import AuditQuery, as_csv, as_json_lines, row
 from ui.access.caller import Caller, Role
 from ui.cli.inputs import parse_time
-from ui.cli.options import AsJson, Database
 from ui.cli.output.step_text import console
-from ui.cli.session import settings_of, storage_of
+from ui.cli.session import Session, with_session
 from ui.exports.text import format_moment
 from ui.formatting.safe_text import strip_control
 
@@ -56,14 +55,13 @@ RoleOption = Annotated[
 ]
 
 
-def _with_access(context: typer.Context, database: str, work: Callable[[Access, Caller], Awaitable[T]]) -> T:
+def _with_access(session: Session, work: Callable[[Access, Caller], Awaitable[T]]) -> T:
     """Work with the accounts of a database; anyone who can write the file may do anything."""
-    settings, storage = settings_of(database), storage_of(context)
     me = Caller(f'{getpass.getuser()}@terminal', Role.ADMIN, 'terminal')
 
     async def run() -> T:
-        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        journal = await storage.open(settings)
+        session.settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        journal = await session.storage.open(session.settings)
         try:
             return await work(Access(journal, RealClock()), me)
         finally:
@@ -79,14 +77,15 @@ def _password(again: bool = True) -> str:
 
 
 @user.command('add')
+@with_session('database')
 def add_user(
-    context: typer.Context,
     name: Name,
     role: RoleOption = Role.OPERATOR,
     password: Annotated[
         bool, typer.Option(help='Whether to ask for a password, which can also be given on standard input.')
     ] = True,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Add an account. Once there is one, the next server requires everyone to log in."""
     given = _password() if password else ''
@@ -101,11 +100,12 @@ def add_user(
             ': the first account is an administrator' if first else ''
         )
 
-    typer.echo(_with_access(context, database, work))
+    typer.echo(_with_access(session, work))
 
 
 @user.command('list')
-def list_users(context: typer.Context, as_json: AsJson = False, database: Database = '') -> None:
+@with_session('as_json', 'database')
+def list_users(*, session: Session) -> None:
     """List the accounts."""
 
     async def work(access: Access, me: Caller) -> list[dict[str, object]]:
@@ -119,22 +119,24 @@ def list_users(context: typer.Context, as_json: AsJson = False, database: Databa
             for one in await access.accounts.all()
         ]
 
-    _print(_with_access(context, database, work), as_json, 'There are no accounts: no login is needed.')
+    _print(_with_access(session, work), session.as_json, 'There are no accounts: no login is needed.')
 
 
 @user.command('remove')
-def remove_user(context: typer.Context, name: Name, database: Database = '') -> None:
+@with_session('database')
+def remove_user(name: Name, *, session: Session) -> None:
     """Remove an account and its tokens, and log it out everywhere."""
 
     async def work(access: Access, me: Caller) -> None:
         await access.accounts.remove(name)
         await access.audit.write(me, 'account.remove', details={'name': name})
 
-    _with_access(context, database, work)
+    _with_access(session, work)
 
 
 @user.command('password')
-def set_password(context: typer.Context, name: Name, database: Database = '') -> None:
+@with_session('database')
+def set_password(name: Name, *, session: Session) -> None:
     """Give an account a new password; it is logged out everywhere."""
     given = _password()
 
@@ -142,15 +144,16 @@ def set_password(context: typer.Context, name: Name, database: Database = '') ->
         await access.accounts.set_password(name, given)
         await access.audit.write(me, 'account.password', details={'name': name})
 
-    _with_access(context, database, work)
+    _with_access(session, work)
 
 
 @user.command('role')
+@with_session('database')
 def set_role(
-    context: typer.Context,
     name: Name,
     role: Annotated[Role, typer.Argument(metavar='ROLE', help='The new role.', show_default=False)],
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Change the role of an account; it applies immediately."""
 
@@ -158,19 +161,20 @@ def set_role(
         await access.accounts.set_role(name, role)
         await access.audit.write(me, 'account.role', details={'name': name, 'role': str(role)})
 
-    _with_access(context, database, work)
+    _with_access(session, work)
 
 
 @token.command('add')
-def add_token(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
+@with_session('database')
+def add_token(
     name: Name,
     label: Annotated[
         str, typer.Argument(metavar='LABEL', help='The purpose of the token.', show_default=False)
     ],
     role: RoleOption = Role.OPERATOR,
     days: Annotated[float, typer.Option(help='Days until it expires; 0 means never.', min=0)] = 90,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Add a token, and print it: only a hash is stored, so it cannot be shown again."""
 
@@ -180,15 +184,15 @@ def add_token(  # noqa: PLR0913  (its arguments are the command's)
         await access.audit.write(me, 'token.add', details=details)
         return secret
 
-    typer.echo(_with_access(context, database, work))
+    typer.echo(_with_access(session, work))
 
 
 @token.command('list')
+@with_session('as_json', 'database')
 def list_tokens(
-    context: typer.Context,
     name: Annotated[str, typer.Argument(metavar='NAME', help='Only tokens of this account.')] = '',
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """List tokens, with their last use."""
 
@@ -205,16 +209,17 @@ def list_tokens(
             for one in await access.accounts.tokens(name)
         ]
 
-    _print(_with_access(context, database, work), as_json, 'There are no tokens.')
+    _print(_with_access(session, work), session.as_json, 'There are no tokens.')
 
 
 @token.command('revoke')
+@with_session('database')
 def revoke_token(
-    context: typer.Context,
     id: Annotated[
         str, typer.Argument(metavar='ID', help='The id, as shown by `token list`.', show_default=False)
     ],
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Revoke a token; programs that use it lose access immediately."""
 
@@ -225,11 +230,11 @@ def revoke_token(
         )
         return f'{gone.label} of {gone.account} is revoked'
 
-    typer.echo(strip_control(_with_access(context, database, work)))
+    typer.echo(strip_control(_with_access(session, work)))
 
 
+@with_session('as_json', 'database')
 def log(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     who: Annotated[str, typer.Option(help='Only what this account did.')] = '',
     action: Annotated[
         str, typer.Option(help='Only this action, or all with this prefix: `start`, `account.`.')
@@ -243,9 +248,9 @@ def log(  # noqa: PLR0913  (its arguments are the command's)
     limit: Annotated[
         int, typer.Option(min=1, max=1_000_000, help='Maximum number of lines, newest first.')
     ] = 100,
-    as_json: AsJson = False,
     csv: Annotated[bool, typer.Option('--csv', help='Print CSV.')] = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Show who did what: logins, launches, answers, exports, changes to settings and accounts.
 
@@ -258,14 +263,14 @@ def log(  # noqa: PLR0913  (its arguments are the command's)
 
     async def work(access: Access, me: Caller) -> list[dict[str, object]] | str:
         lines = await access.audit.lines(query)
-        if as_json or csv:
+        if session.as_json or csv:
             return as_csv(lines) if csv else as_json_lines(lines)
         return [
             {**row(line), 'runs': ' '.join(line.runs), 'details': ' '.join(map(str, line.details.values()))}
             for line in lines
         ]
 
-    found = _with_access(context, database, work)
+    found = _with_access(session, work)
     if isinstance(found, str):
         typer.echo(found, nl=False)
     else:

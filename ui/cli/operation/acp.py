@@ -9,8 +9,7 @@ import typer
 
 from ui.cli.execution.run import parse_by_role
 from ui.cli.exit_codes import CODES
-from ui.cli.options import Database, Durability, Pace, Patterns
-from ui.cli.session import load_catalog, open_conductor, settings_of, storage_of
+from ui.cli.session import Session, open_conductor, with_session
 
 EPILOG = f"""In the settings of an editor that speaks the Agent Client Protocol, here Zed:
 
@@ -21,8 +20,8 @@ EPILOG = f"""In the settings of an editor that speaks the Agent Client Protocol,
 {CODES}"""
 
 
-def acp(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
+@with_session('patterns', 'pace', 'database', 'synchronous')
+def acp(
     pattern: Annotated[
         str,
         typer.Option(help='The initial pattern of a session; the editor can pick another as its mode.'),
@@ -36,10 +35,8 @@ def acp(  # noqa: PLR0913  (its arguments are the command's)
             show_default=False,
         ),
     ] = None,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    pace: Pace = None,
-    database: Database = '',
-    synchronous: Durability = 'normal',
+    *,
+    session: Session,
 ) -> None:
     """Serve an editor over standard input and output, as a coding agent.
 
@@ -47,17 +44,15 @@ def acp(  # noqa: PLR0913  (its arguments are the command's)
     agents' text and calls are shown as they arrive; approvals are the editor's permissions. Files are changed
     in the run's folders, and written to the editor's folder only if a person allows it.
     """
-    settings = settings_of(database, synchronous, patterns)
-    storage, catalog = storage_of(context), load_catalog(settings, pace)
     chosen = parse_by_role(models or [], '--model', 'NAME')
-    catalog.pattern(pattern)
+    session.catalog.pattern(pattern)
 
     async def work() -> None:
         from acp import run_agent  # Slow to import.
 
         from ui.api.acp import EditorAgent
 
-        async with open_conductor(storage, settings, catalog) as conductor:
+        async with open_conductor(session) as conductor:
             agent: Any = EditorAgent(conductor, pattern, chosen)
             await run_agent(agent)
 

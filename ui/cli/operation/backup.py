@@ -13,9 +13,8 @@ import typer
 
 from engine.errors import Diverged, JournalDamaged, PatternError, UnknownPattern
 from ui.cli.exit_codes import CODES, ExitCode
-from ui.cli.options import Database, Patterns
 from ui.cli.output.errors import CommandError
-from ui.cli.session import load_catalog, open_reader, settings_of, storage_of
+from ui.cli.session import Session, open_reader, with_session
 from ui.formatting.values import count
 from ui.settings import BackupInfo, Settings, Storage
 
@@ -40,8 +39,8 @@ Audit = Annotated[
 ]
 
 
+@with_session('patterns', 'database')
 def backup(
-    context: typer.Context,
     target: Annotated[
         Path | None,
         typer.Argument(
@@ -51,15 +50,15 @@ def backup(
         ),
     ] = None,
     check: Audit = True,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Write all runs and their files to one archive, even while a server is running.
 
     The archive is checked as `restore-backup` would: every page of its database, and every step of its runs.
     Configuration and keys (`endpoints.toml`) are not in it.
     """
-    storage, settings = storage_of(context), settings_of(database, patterns=patterns)
+    storage, settings = session.storage, session.settings
     if not _file(storage, settings, 'pg_dump').exists():
         raise CommandError(f'{storage.name(settings)} does not exist: there is nothing to back up')
     archive = target or Path(f'hemicycle-{time.strftime("%Y-%m-%d")}.tar.gz')
@@ -73,28 +72,28 @@ def backup(
         with TemporaryDirectory(prefix='hemicycle-') as folder:
             copy = replace(settings, files='', home=Path(folder), database=str(Path(folder, 'hemicycle.db')))
             storage.restore(archive, copy)
-            report_audit(asyncio.run(audit_all(storage, copy)))
+            report_audit(asyncio.run(audit_all(session, copy)))
 
 
+@with_session('patterns', 'database')
 def restore_backup(
-    context: typer.Context,
     archive: Annotated[
         Path, typer.Argument(metavar='FILE', help='An archive written by `hemicycle backup`.')
     ],
     check: Audit = True,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Restore a backup where there is no database yet: all of it or nothing. Nothing is overwritten.
 
     An unfinished run continues with the next `serve` or `resume`: restore a backup in one place only.
     """
-    storage, settings = storage_of(context), settings_of(database, patterns=patterns)
+    storage, settings = session.storage, session.settings
     _file(storage, settings, 'pg_restore')
     info = storage.restore(archive, settings)
     typer.echo(f'{storage.name(settings)}: {describe(info)}')
     if check:
-        report_audit(asyncio.run(audit_all(storage, settings)))
+        report_audit(asyncio.run(audit_all(session, settings)))
 
 
 def _file(storage: Storage, settings: Settings, instead: str) -> Path:
@@ -113,10 +112,10 @@ def describe(info: BackupInfo) -> str:
     return f'{count(info.runs, "run")}, {count(info.steps, "step")}, as of {made}'
 
 
-async def audit_all(storage: Storage, settings: Settings) -> tuple[int, list[str], list[str]]:
+async def audit_all(session: Session, settings: Settings) -> tuple[int, list[str], list[str]]:
     """Audit all runs; return the number that match, the problems of others, and patterns not found."""
     ok, wrong, unknown = 0, list[str](), list[str]()
-    async with open_reader(storage, settings, load_catalog(settings)) as conductor:
+    async with open_reader(replace(session, settings=settings), session.catalog) as conductor:
         for place in ('list', 'trash'):
             async for info in conductor.iter_runs(place):
                 try:

@@ -9,10 +9,10 @@ import typer
 
 from ui.cli.exit_codes import CODES
 from ui.cli.operation.backup import Audit, audit_all, describe, report_audit
-from ui.cli.options import Patterns
 from ui.cli.output.errors import CommandError
-from ui.cli.session import settings_of, storage_of
+from ui.cli.session import Session, with_session
 from ui.formatting.values import count
+from ui.settings import Settings
 
 EPILOG = f"""Examples:
 
@@ -24,14 +24,15 @@ hemicycle copy-database postgresql://db/hemicycle hemicycle.db
 {CODES}"""
 
 
+@with_session('patterns')
 def copy_database(
-    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar='FROM', help='A path, or a URL. It is not changed.')],
     target: Annotated[
         str, typer.Argument(metavar='TO', help='A path, or a URL: an empty database, or a new file.')
     ],
     check: Audit = True,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
+    *,
+    session: Session,
 ) -> None:
     """Copy a whole database into an empty one: from SQLite to PostgreSQL, or back.
 
@@ -40,8 +41,7 @@ def copy_database(
     of runs stay where they are, in `HEMICYCLE_HOME`. Serve only one of the two databases afterwards: an
     unfinished run would continue in both.
     """
-    storage = storage_of(context)
-    places = settings_of(source, patterns=patterns), settings_of(target, patterns=patterns)
+    storage, places = session.storage, (Settings.of(source), Settings.of(target))
     for place in places:
         file = storage.file(place)
         if (file is None or file.exists()) and (alive := storage.locks(place).live_owners()):
@@ -56,4 +56,4 @@ def copy_database(
         info = storage.copy(*places, progress)
     typer.echo(f'{storage.name(places[1])}: {describe(info)}')
     if check:
-        report_audit(asyncio.run(audit_all(storage, places[1])))
+        report_audit(asyncio.run(audit_all(session, places[1])))

@@ -19,9 +19,8 @@ from engine.records import clip
 from engine.workspace import Sandbox
 from ui.cli.exit_codes import ExitCode
 from ui.cli.operation.team_checks import Finding, Level, examine_team
-from ui.cli.options import AsJson, Database, Files, Patterns
 from ui.cli.output.reporters import print_json
-from ui.cli.session import load_catalog, settings_of, storage_of
+from ui.cli.session import Session, with_session
 from ui.formatting.safe_text import strip_control
 from ui.formatting.values import byte_size, count
 from ui.settings import Settings, Storage
@@ -41,8 +40,8 @@ LOW, TIGHT = 2_000_000_000, 200_000_000
 """Free bytes on the disk below which space is low, and below which runs will soon stop."""
 
 
-def doctor(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
+@with_session('patterns', 'as_json', 'database', 'files')
+def doctor(
     call: Annotated[
         bool,
         typer.Option(
@@ -50,23 +49,20 @@ def doctor(  # noqa: PLR0913  (its arguments are the command's)
             help='Also test endpoints, MCP servers, mail server and login; may cost a fraction of a cent.',
         ),
     ] = False,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    as_json: AsJson = False,
-    database: Database = '',
-    files: Files = '',
+    *,
+    session: Session,
 ) -> None:
     """Check this installation: storage, sandbox, plug-ins, accounts, mail, schedules; suggest fixes.
 
     Nothing is changed, and nothing is sent anywhere unless `--call` or `--files` is given.
     """
-    storage, settings = storage_of(context), settings_of(database, patterns=patterns, files=files)
     broken = False
 
     async def work() -> None:
         nonlocal broken
-        async for found in _examine(storage, settings, call):
+        async for found in _examine(session, call):
             broken = broken or found.level == 'broken'
-            if as_json:
+            if session.as_json:
                 print_json(level=found.level, about=found.about, text=found.text, remedy=found.remedy)
             else:
                 typer.echo(strip_control(f'{found.level:8} {found.about}: {found.text}'))
@@ -78,7 +74,8 @@ def doctor(  # noqa: PLR0913  (its arguments are the command's)
         raise typer.Exit(ExitCode.FAILED)
 
 
-async def _examine(storage: Storage, settings: Settings, call: bool) -> AsyncIterator[Finding]:
+async def _examine(session: Session, call: bool) -> AsyncIterator[Finding]:
+    storage, settings = session.storage, session.settings
     yield Finding('ok', 'Hemicycle', f'{program_version()}, Python {platform.python_version()}')
     for found in (*_folder(settings.home), *_disk(settings.home), _graphviz()):
         yield found
@@ -86,7 +83,7 @@ async def _examine(storage: Storage, settings: Settings, call: bool) -> AsyncIte
     for found in (*_database(storage, settings), *_files(storage, settings)):
         yield found
     try:
-        catalog = load_catalog(settings)
+        catalog = session.catalog
     except EngineError as error:
         yield Finding('broken', 'Configuration', str(error))
         return

@@ -10,7 +10,7 @@ import typer
 
 from engine import InvalidInput
 from ui.cli.output.step_text import console
-from ui.cli.session import load_catalog, settings_of
+from ui.cli.session import Session, with_session
 from ui.formatting.safe_text import strip_control
 
 EPILOG = """Examples:
@@ -21,16 +21,19 @@ hemicycle sign-in notion --no-browser
 ```"""
 
 
+@with_session()
 def sign_in(
     server: Annotated[str, typer.Argument(metavar='SERVER', help='Name of an MCP server that has `oauth`.')],
     browser: Annotated[bool, typer.Option(help='Open the page in a browser.')] = True,
+    *,
+    session: Session,
 ) -> None:
     """Sign in to an MCP server with this machine's browser.
 
     The tokens are stored next to the configuration, in a file that only you can read, and renewed as
     needed. The browser must be able to reach this machine at 127.0.0.1.
     """
-    catalog, out = load_catalog(settings_of('')), console()
+    catalog, out = session.catalog, console()
     if server not in catalog.mcp.names:
         known = ', '.join(catalog.mcp.names) or 'none'
         raise InvalidInput({'SERVER': f'there is no MCP server {server!r}; available: {known}'})

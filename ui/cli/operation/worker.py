@@ -15,18 +15,8 @@ from engine.runtime import LiveRuns
 from engine.workspace import close_folders
 from ui.access.accounts import Accounts
 from ui.cli.exit_codes import CODES
-from ui.cli.options import (
-    FLEET,
-    Database,
-    Durability,
-    Files,
-    LogShape,
-    Namespace,
-    Pace,
-    Patterns,
-    TemporalAddress,
-)
-from ui.cli.session import load_catalog, settings_of, storage_of
+from ui.cli.options import FLEET, LogShape, Namespace, TemporalAddress
+from ui.cli.session import Session, with_session
 from ui.server.logs import RunLog, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
@@ -45,8 +35,8 @@ hemicycle worker --temporal 127.0.0.1:7233 --only race --only vote --label gpu -
 {CODES}"""
 
 
+@with_session('patterns', 'pace', 'database', 'synchronous', 'files')
 def worker(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     temporal: TemporalAddress = '',
     namespace: Namespace = 'default',
     only: Annotated[
@@ -88,11 +78,8 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
         ),
     ] = '',
     log_format: LogShape = 'text',
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    pace: Pace = None,
-    database: Database = '',
-    synchronous: Durability = 'normal',
-    files: Files = '',
+    *,
+    session: Session,
 ) -> None:
     """Drive the runs that Temporal assigns, until stopped.
 
@@ -103,7 +90,7 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
     from ui.fleet.settings import FleetSettings
     from ui.fleet.worker import FleetWorker, WorkerOptions
 
-    settings, storage = settings_of(database, synchronous, patterns, files), storage_of(context)
+    settings, storage = session.settings, session.storage
     if not temporal:
         raise InvalidInput({'--temporal': 'give the address of Temporal as HOST:PORT'})
     if host in ('0.0.0.0', '::', '') and not url:
@@ -111,7 +98,7 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
     fleet = FleetSettings.of(temporal, namespace, settings.home)
     if remote := storage.files(settings):
         remote.check()
-    catalog = load_catalog(settings, pace)
+    catalog = session.catalog
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with listen(host, port) as listening:
         options = WorkerOptions(

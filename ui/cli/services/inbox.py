@@ -14,15 +14,14 @@ from engine.records import ANSWER, RunId
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.questions import ask_in_terminal, question_lines
-from ui.cli.execution.run import Quietly, reporter_for
+from ui.cli.execution.run import reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import parse_data, parse_time
-from ui.cli.options import AsJson, Database, Durability, Pace, Patterns
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
 from ui.cli.remote import with_server_option
 from ui.cli.services.opening import group, open_services, services_of
-from ui.cli.session import claim, load_catalog, settings_of, storage_of
+from ui.cli.session import Session, claim, with_session
 from ui.formatting.safe_text import one_line, strip_control
 from ui.services.inbox import InboxItem
 
@@ -56,8 +55,8 @@ QuestionName = Annotated[
 
 @inbox.command('list')
 @with_server_option
-def list_questions(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
+@with_session('patterns', 'as_json', 'database')
+def list_questions(
     assignee: Annotated[
         str, typer.Option(metavar='PERSON', help='Only those assigned to this person.', show_default=False)
     ] = '',
@@ -65,20 +64,19 @@ def list_questions(  # noqa: PLR0913  (its arguments are the command's)
         str, typer.Option(metavar='RUN', help='Only those of this run, by its id.', show_default=False)
     ] = '',
     snoozed: Annotated[bool, typer.Option('--snoozed', help='Include snoozed ones.')] = False,
-    patterns: Patterns = [],  # noqa: B006  (Typer copies it)
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """List the open questions of all runs, oldest first."""
 
     async def work() -> None:
-        async with open_services(storage_of(context), settings_of(database, patterns=patterns)) as services:
+        async with open_services(session) as services:
             page = await services.inbox.list(assignee=assignee, run=run, snoozed=snoozed)
         for item in page.items:
-            _print(item, as_json)
-        if not page.items and not as_json:
+            _print(item, session.as_json)
+        if not page.items and not session.as_json:
             typer.echo('no question is open')
-        if page.snoozed and not as_json:
+        if page.snoozed and not session.as_json:
             typer.echo(f'{page.snoozed} more snoozed: --snoozed lists them')
 
     asyncio.run(work())
@@ -86,39 +84,34 @@ def list_questions(  # noqa: PLR0913  (its arguments are the command's)
 
 @inbox.command('show')
 @with_server_option
-def show(
-    context: typer.Context,
-    question: QuestionName = 'last',
-    patterns: Patterns = [],  # noqa: B006
-    as_json: AsJson = False,
-    database: Database = '',
-) -> None:
+@with_session('patterns', 'as_json', 'database')
+def show(question: QuestionName = 'last', *, session: Session) -> None:
     """Show a question: what is asked, what the agent said, and how to answer."""
 
     async def work() -> InboxItem:
-        async with open_services(storage_of(context), settings_of(database, patterns=patterns)) as services:
+        async with open_services(session) as services:
             return await _find(services, question)
 
-    _print(asyncio.run(work()), as_json, whole=True)
+    _print(asyncio.run(work()), session.as_json, whole=True)
 
 
 @inbox.command('answer')
 @with_server_option
-def answer(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+def answer(
     question: QuestionName,
     event: Annotated[
         str, typer.Argument(metavar='EVENT', help="One of the question's events.", show_default=False)
     ],
     sets: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             '--set',
             metavar='NAME=VALUE',
             help='A value of the event, as text or JSON. Repeatable.',
             show_default=False,
         ),
-    ] = [],  # noqa: B006
+    ] = None,
     digest: Annotated[
         str,
         typer.Option(
@@ -127,23 +120,18 @@ def answer(  # noqa: PLR0913  (its arguments are the command's)
             show_default=False,
         ),
     ] = '',
-    patterns: Patterns = [],  # noqa: B006
-    pace: Pace = None,
-    quiet: Quietly = False,
-    as_json: AsJson = False,
-    database: Database = '',
-    synchronous: Durability = 'normal',
+    *,
+    session: Session,
 ) -> None:
     """Answer a question, and show its run until it ends or waits again.
 
     A question counts once: if somebody else has answered it, the error says when and how. `extend` takes
     `seconds`; a question of an MCP server takes `answer`, and in a terminal you are asked for each value.
     """
-    settings = settings_of(database, synchronous, patterns)
-    storage, catalog, data = storage_of(context), load_catalog(settings, pace), _numbers(parse_data(sets))
+    data = _numbers(parse_data(sets or ()))
 
     async def work() -> ExitCode:
-        async with open_services(storage, settings) as services:
+        async with open_services(session) as services:
             item = await _find(services, question)
         ask = item.ask
         if event not in ask.events:
@@ -152,8 +140,8 @@ def answer(  # noqa: PLR0913  (its arguments are the command's)
         given = data
         if event == ANSWER and ask.question and not data and sys.stdin.isatty():
             given = await asyncio.to_thread(ask_in_terminal, ask.question)
-        async with claim(storage, settings, catalog, ask.run, what=event, paused=False) as conductor:
-            reporter, after = reporter_for(as_json, quiet), (await conductor.info(ask.run)).seq
+        async with claim(session, ask.run, what=event, paused=False) as conductor:
+            reporter, after = reporter_for(session), (await conductor.info(ask.run)).seq
             services = services_of(conductor)
 
             async def begin() -> RunId:
@@ -167,52 +155,50 @@ def answer(  # noqa: PLR0913  (its arguments are the command's)
 
 @inbox.command('assign')
 @with_server_option
-def assign(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
+@with_session('patterns', 'as_json', 'database')
+def assign(
     question: QuestionName,
     person: Annotated[
         str, typer.Argument(metavar='PERSON', help='Who is to answer it.', show_default=False)
     ] = '',
     off: Annotated[bool, typer.Option('--off', help='Assign it to nobody.')] = False,
-    patterns: Patterns = [],  # noqa: B006
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Assign a question to a person, and notify them."""
     if off == bool(person.strip()):
         raise InvalidInput({'PERSON': 'name who is to answer, or give --off'})
 
     async def work() -> InboxItem:
-        async with open_services(storage_of(context), settings_of(database, patterns=patterns)) as services:
+        async with open_services(session) as services:
             found = await _find(services, question)
             return await services.assign(found.ask.id, person)
 
-    _print(asyncio.run(work()), as_json)
+    _print(asyncio.run(work()), session.as_json)
 
 
 @inbox.command('snooze')
 @with_server_option
-def snooze(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
+@with_session('patterns', 'as_json', 'database')
+def snooze(
     question: QuestionName,
     hours: Annotated[float, typer.Option(min=0, help='For how long.')] = 1,
     until: Annotated[
         str, typer.Option(metavar='MOMENT', help='Until when, instead.', show_default=False)
     ] = '',
     off: Annotated[bool, typer.Option('--off', help='List it again now.')] = False,
-    patterns: Patterns = [],  # noqa: B006
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """Leave a question out of the list for a while."""
     moment = parse_time('--until', until, example='2026-03-01T09:00') if until else time.time() + hours * HOUR
 
     async def work() -> InboxItem:
-        async with open_services(storage_of(context), settings_of(database, patterns=patterns)) as services:
+        async with open_services(session) as services:
             found = await _find(services, question)
             return await services.inbox.snooze(found.ask.id, 0.0 if off else moment)
 
-    _print(asyncio.run(work()), as_json)
+    _print(asyncio.run(work()), session.as_json)
 
 
 async def _find(services: AnyServices, name: str) -> InboxItem:

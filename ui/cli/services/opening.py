@@ -12,9 +12,8 @@ import typer
 from engine import Conductor, InvalidInput
 from engine.errors import JournalUnavailable
 from ui.cli.remote import server_at_work
-from ui.cli.session import load_catalog, open_conductor
+from ui.cli.session import Session, open_conductor
 from ui.services.services import Services
-from ui.settings import Settings, Storage
 
 if TYPE_CHECKING:
     from ui.api.client.services import HttpServices
@@ -50,24 +49,21 @@ def group(help: str, epilog: str) -> typer.Typer:
 
 
 @asynccontextmanager
-async def open_services(
-    storage: Storage, settings: Settings, *, starts_runs: bool = False
-) -> AsyncIterator[AnyServices]:
+async def open_services(session: Session, *, starts_runs: bool = False) -> AsyncIterator[AnyServices]:
     """Open the services of the server that is named or serves the database, or those in the database.
 
     Notifications to send are sent before this ends.
 
     Args:
-        storage: the storage of the database.
-        settings: name the database.
+        session: names the database.
         starts_runs: whether runs are started, which a server has to continue.
 
     Raises:
         JournalUnavailable: no server serves the database, and runs are started.
     """
-    if starts_runs and not server_at_work(storage, settings):
+    if starts_runs and not server_at_work(session.storage, session.settings):
         raise JournalUnavailable('no server serves this database: start `hemicycle serve`, then try again')
-    async with open_conductor(storage, settings, load_catalog(settings)) as conductor:
+    async with open_conductor(session) as conductor:
         services = services_of(conductor)
         try:
             yield services

@@ -13,11 +13,10 @@ import typer
 
 from engine import InvalidInput
 from ui.cli.inputs import parse_data, parse_time
-from ui.cli.options import AsJson, Database, Patterns
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.services.opening import find_named, open_services
-from ui.cli.session import settings_of, storage_of
+from ui.cli.session import Session, with_session
 from ui.formatting.safe_text import strip_control
 from ui.services.schedules import (
     Action,
@@ -63,22 +62,22 @@ BY_SERVER = (Operation.RUN, Operation.BACKFILL)
 """Operations that start runs, which a server has to continue."""
 
 
+@with_session('patterns', 'as_json', 'database')
 def schedule(  # noqa: PLR0913  (its arguments are the command's)
-    context: typer.Context,
     operation: Annotated[Operation, typer.Argument(metavar='OPERATION', help='What to do.')] = Operation.LIST,
     name: Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)] = '',
     pattern: Annotated[str, typer.Option(help='The pattern to run.', show_default=False)] = '',
     sets: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option('--set', metavar='NAME=VALUE', help='A parameter; repeatable.', show_default=False),
-    ] = [],  # noqa: B006  (Typer copies it)
+    ] = None,
     cron: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(metavar='EXPRESSION', help='A cron expression. Repeatable.', show_default=False),
-    ] = [],  # noqa: B006
+    ] = None,
     every: Annotated[
-        list[float], typer.Option(metavar='SECONDS', help='Interval; repeatable.', show_default=False)
-    ] = [],  # noqa: B006
+        list[float] | None, typer.Option(metavar='SECONDS', help='Interval; repeatable.', show_default=False)
+    ] = None,
     zone: Annotated[str, typer.Option(help='The time zone of the expressions.')] = 'UTC',
     overlap: Annotated[
         str,
@@ -98,27 +97,25 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
         str, typer.Option(metavar='MOMENT', help='Start of a backfill.', show_default=False)
     ] = '',
     until: Annotated[str, typer.Option(metavar='MOMENT', help='End of a backfill.', show_default=False)] = '',
-    patterns: Patterns = [],  # noqa: B006
-    as_json: AsJson = False,
-    database: Database = '',
+    *,
+    session: Session,
 ) -> None:
     """List, add, show, pause, resume, run, backfill or remove schedules. A server starts their runs."""
-    storage, settings = storage_of(context), settings_of(database, patterns=patterns)
     if overlap not in get_args(Overlap):
         raise InvalidInput({'--overlap': f'must be one of {", ".join(get_args(Overlap))}, not {overlap!r}'})
     if operation is not Operation.LIST and not name:
         raise InvalidInput({'SCHEDULE': f'name the schedule to {operation}'})
 
     async def work() -> Sequence[Schedule | Tick]:
-        async with open_services(storage, settings, starts_runs=operation in BY_SERVER) as services:
+        async with open_services(session, starts_runs=operation in BY_SERVER) as services:
             schedules = services.schedules
             if operation is Operation.ADD:
                 given = Schedule(
                     name=name,
-                    action=Action(pattern=pattern, parameters=parse_data(sets)),
+                    action=Action(pattern=pattern, parameters=parse_data(sets or ())),
                     spec=ScheduleSpec(
-                        cron=tuple(cron),
-                        intervals=tuple(Interval(every=one) for one in every),
+                        cron=tuple(cron or ()),
+                        intervals=tuple(Interval(every=one) for one in every or ()),
                         time_zone=zone,
                     ),
                     policy=SchedulePolicy(
@@ -137,7 +134,7 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
             return await _do(schedules, operation, found, note)
 
     for item in asyncio.run(work()):
-        _print(item, as_json)
+        _print(item, session.as_json)
 
 
 async def _do(

@@ -1,12 +1,23 @@
 """Workflow patterns, one folder each, and their shared parts."""
 
-from engine.patterns.debate.records import Verdict
+from engine.patterns.competition.merging import Conflict
+from engine.patterns.competition.records import Candidate, Ranking, Suite, Version
+from engine.patterns.debate.records import (
+    Consensus,
+    Debate,
+    LineComment,
+    Position,
+    Utterance,
+    Verdict,
+    open_points,
+)
 from engine.patterns.dynamic.dynamic_agent import DynamicAgent
 from engine.patterns.dynamic.phases import Phase
 from engine.patterns.dynamic.run_handle import Agent, BlogOrchestratorAgent
 from engine.patterns.pipeline.audit_trail import audit_trail
 from engine.patterns.pipeline.stage import Stage
 from engine.patterns.pipeline.task_state import TaskStatus
+from engine.patterns.review.memory import Choice, Comment
 from engine.patterns.supervisor.collaboration import (
     CollaborationResult,
     CollaborationState,
@@ -32,23 +43,36 @@ __all__ = [
     'Agent',
     'BlogOrchestratorAgent',
     'BurnDown',
+    'Candidate',
+    'Choice',
     'CollaborationResult',
     'CollaborationState',
+    'Comment',
+    'Conflict',
+    'Consensus',
+    'Debate',
     'DelegatedTask',
     'DynamicAgent',
     'Level',
+    'LineComment',
     'MessageType',
     'Phase',
     'PhaseBudget',
+    'Position',
+    'Ranking',
     'Report',
     'RunStatus',
     'Stage',
     'StepStatus',
+    'Suite',
     'SupervisorPlan',
     'TaskResult',
     'TaskStatus',
+    'Utterance',
     'Verdict',
+    'Version',
     'audit_trail',
     'burn_down',
     'execute_plan',
+    'open_points',
 ]

@@ -176,21 +176,33 @@ class DebateMemory(Memory):
 
     def open_points(self, reviewer: str) -> list[tuple[str, str]]:
         """Return the others' latest points that this reviewer has not answered, with their ids."""
-        answered = {
-            answer.to
-            for utterance in self.transcript
-            if utterance.speaker == reviewer and utterance.position
-            for answer in utterance.position.answers
-        }
-        latest = {
-            utterance.speaker: utterance
-            for utterance in self.transcript
-            if utterance.points and not utterance.synthesized and utterance.debate in (0, self.debate.number)
-        }
-        return [
-            point
-            for name, utterance in latest.items()
-            if name != reviewer
-            for point in utterance.points
-            if point[0] not in answered
-        ]
+        return [point for _, point in open_points(self.transcript, reviewer, self.debate.number)]
+
+
+def open_points(
+    transcript: Iterable[Utterance], reviewer: str, debate: int
+) -> list[tuple[str, tuple[str, str]]]:
+    """Return the others' latest points in a debate that this reviewer has not answered.
+
+    Returns:
+        The speaker of each point, and the point with its id.
+    """
+    said = list(transcript)
+    answered = {
+        answer.to
+        for utterance in said
+        if utterance.speaker == reviewer and utterance.position
+        for answer in utterance.position.answers
+    }
+    latest = {
+        utterance.speaker: utterance
+        for utterance in said
+        if utterance.points and not utterance.synthesized and utterance.debate in (0, debate)
+    }
+    return [
+        (name, point)
+        for name, utterance in latest.items()
+        if name != reviewer
+        for point in utterance.points
+        if point[0] not in answered
+    ]

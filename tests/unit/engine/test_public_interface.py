@@ -31,10 +31,11 @@ PUBLIC = {
         'LOCAL_ENDPOINTS ModelRegistry PROVIDERS SCRIPTED Waiting candidate_models endpoints_file is_effort'
     ),
     'engine.patterns': (
-        'ACTIONS Agent BlogOrchestratorAgent BurnDown CollaborationResult CollaborationState '
-        'DelegatedTask DynamicAgent GATE_TITLES Level MessageType Phase PhaseBudget Report RunStatus Stage '
-        'StepStatus SupervisorPlan TRIGGERS TaskResult TaskStatus Verdict audit_trail burn_down '
-        'execute_plan'
+        'ACTIONS Agent BlogOrchestratorAgent BurnDown Candidate Choice CollaborationResult '
+        'CollaborationState Comment Conflict Consensus Debate DelegatedTask DynamicAgent GATE_TITLES Level '
+        'LineComment MessageType Phase PhaseBudget Position Ranking Report RunStatus Stage StepStatus Suite '
+        'SupervisorPlan TRIGGERS TaskResult TaskStatus Utterance Verdict Version audit_trail burn_down '
+        'execute_plan open_points'
     ),
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '

@@ -10,17 +10,19 @@ from pydantic import BaseModel, Field
 
 from engine import Event, Pattern, PatternError, Status, Transition
 from engine.journal import Fold
+from engine.patterns import Position, Suite, Utterance
 from engine.patterns.competition.race import Race
 from engine.patterns.pipeline.pattern import Pipeline
 from engine.patterns.review.pattern import ParallelReview
 from engine.records import Change, RunId, View
+from engine.statechart import read_leniently
 from engine.statechart.shape_builder import build_shape
 from engine.statechart.validation import validate_pattern
 from ui.components.forms.fields import fields
 from ui.components.forms.narrow_model import narrow_model
 from ui.pages.run.review.coder_seat import coder_turn
-from ui.pages.run.review.contest_records import SuiteResult, candidates_of, versions_at
-from ui.pages.run.review.debate_records import (
+from ui.pages.run.review.contest import contestants, versions_at
+from ui.pages.run.review.debates import (
     REVIEWER,
     Turn,
     current_turn,
@@ -32,6 +34,7 @@ from ui.pages.run.review.debate_records import (
     speakers,
 )
 from ui.pages.run.review.points import link_points
+from ui.pages.run.review.verdict import test_line as line_of
 from ui.replay.history import History
 
 SHAPE = build_shape(ParallelReview(ParallelReview.Parameters(task='Write it.', coders=2, reviewers=2)))
@@ -54,6 +57,10 @@ def say(speaker: str, round_: int, verdict: str, best: str, debate: int = 1, **m
     }
 
 
+APART = [
+    Position(text='', verdict='APPROVE', best='a'),
+    Position(text='', verdict='REVISE_BEST', best='b'),
+]
 POSITION = ('agrees', 'ranking', 'concedes', 'insists')
 
 
@@ -103,24 +110,22 @@ def test_rounds_are_columns_and_agreement_grows():
     trends = [one.agreement.trend for one in held.rounds if one.agreement]
     assert trends == ['', 'closer', 'closer', 'apart', 'agreed']
     assert held.rounds[2].agreement.conceded == 1
-    assert held.consensus['verdict'] == 'REVISE_ALL'
+    assert held.consensus.verdict == 'REVISE_ALL'
     assert speakers(turns, SHAPE) == ['reviewer1', 'reviewer2']
 
 
 def test_identical_positions_count_as_agreement():
-    apart = [{'verdict': 'APPROVE', 'best': 'a'}, {'verdict': 'REVISE_BEST', 'best': 'b'}]
-    alike = [{'verdict': 'APPROVE', 'best': 'a', 'agrees': False}] * 2
-    assert measure_agreement(alike, alike, measure_agreement(apart, apart, None)).trend == 'agreed'
+    alike = [Position(text='', verdict='APPROVE', best='a')] * 2
+    assert measure_agreement(alike, alike, measure_agreement(APART, APART, None)).trend == 'agreed'
 
 
 def test_a_single_position_has_no_agreement():
-    assert measure_agreement([{'verdict': 'APPROVE'}], [], None) is None
+    assert measure_agreement(APART[:1], [], None) is None
 
 
 def test_agreement_does_not_grow_without_changes():
-    apart = [{'verdict': 'APPROVE', 'best': 'a'}, {'verdict': 'REVISE_BEST', 'best': 'b'}]
-    first = measure_agreement(apart, apart, None)
-    assert measure_agreement(apart, apart, first).trend == 'same'
+    first = measure_agreement(APART, APART, None)
+    assert measure_agreement(APART, [*APART, None], first).trend == 'same'
     assert first.ranked is None
 
 
@@ -165,7 +170,22 @@ def test_memory_of_another_form_is_tolerated(memory):
     view = make_view(candidates=['x'], standings=3, consensuses={}, **memory)
     turns = debate_turns(view, SHAPE, History())
     assert debates(turns, view, History()) is not None
-    assert candidates_of(view, SHAPE, History()) == []
+    assert contestants(view, SHAPE, History()) == []
+
+
+def test_records_of_another_version_are_shown():
+    version = make_version(1, 2, 0) | {'mood': 'good'}
+    version['evidence']['required']['seconds'] = 3
+    words = [
+        say('reviewer1', 1, 'REVISE', 'coder1', mood='good'),
+        {'speaker': 'reviewer2', 'problem': 'late'},
+    ]
+    view = make_view(candidates={'coder1': {'versions': [version], 'age': 3}}, transcript=words)
+    first, second = (turn.utterance for turn in debate_turns(view, SHAPE, History()))
+    assert first.position.verdict == 'REVISE' and second.position is None and second.problem == 'late'
+    (found,) = contestants(view, SHAPE, History())
+    assert (found.name, found.status) == ('coder1', 'working')
+    assert line_of(found.candidate.latest.evidence.required) == '2 passed'
 
 
 def make_version(number: int, passed: int, failed: int) -> dict[str, Any]:
@@ -193,14 +213,15 @@ def test_candidates_are_ranked_with_their_tests():
     view = make_view(
         candidates=candidates, standings=standings, choices=[{'candidate': 'coder2', 'by': 'person'}]
     )
-    found = candidates_of(view, SHAPE, history)
+    found = contestants(view, SHAPE, history)
     assert [(one.name, one.rank, one.picked) for one in found] == [
         ('coder2', 1, 'person'), ('coder1', 2, ''), ('coder3', 0, ''),
     ]  # fmt: skip
-    assert [version.seq for version in found[1].versions] == [5, 12]
-    assert found[1].versions[0].required.line == '2 passed, 1 failed'
-    assert found[1].latest.required.ok and not found[0].latest.required.ok
-    assert [one.can_be_chosen for one in found] == [True, True, False]
+    assert (found[0].seqs, found[1].seqs) == ((0,), (5, 12))
+    second, first = (one.candidate for one in found[:2])
+    assert line_of(first.versions[0].evidence.required) == '2 passed, 1 failed'
+    assert first.latest.evidence.ok and not second.latest.evidence.ok
+    assert [one.candidate.in_play for one in found] == [True, True, False]
     # At step 8, reviewers saw the first version.
     assert [(name, version.number) for name, version in versions_at(found, 8)] == [
         ('coder2', 1),
@@ -214,18 +235,22 @@ def test_agents_active_at_the_end_are_shown_as_stopped():
         'racer2': {'status': 'working'},
     }
     running = make_view(candidates=candidates)
-    assert [one.status for one in candidates_of(running, SHAPE, History())] == ['ready', 'working']
+    assert [one.status for one in contestants(running, SHAPE, History())] == ['ready', 'working']
     won = make_view(candidates=candidates, winner='racer1')
-    assert [one.status for one in candidates_of(won, SHAPE, History())] == ['ready', 'stopped']
+    assert [one.status for one in contestants(won, SHAPE, History())] == ['ready', 'stopped']
     cancelled = replace(running, status=Status.CANCELLED)
-    assert [one.status for one in candidates_of(cancelled, SHAPE, History())] == ['ready', 'stopped']
+    assert [one.status for one in contestants(cancelled, SHAPE, History())] == ['ready', 'stopped']
 
 
 def test_tests_without_a_result_do_not_count_as_passed():
-    assert not SuiteResult().ok and SuiteResult().line == 'no tests'
-    assert not SuiteResult(passed=3, problem='it was ended').ok
-    assert not SuiteResult(passed=3, counts=(('skipped', 1),)).ok
-    assert SuiteResult(passed=1, counted=False).line == 'the test command succeeded; it reported no tests'
+    assert not Suite().ok and line_of(Suite()) == 'no test was found'
+    ended = Suite(passed=3, problem='it was ended')
+    assert not ended.ok and line_of(ended) == 'no result'
+    assert (
+        not Suite(passed=3, skipped=1).ok
+        and line_of(Suite(passed=3_000, skipped=1)) == '3,000 passed, 1 skipped'
+    )
+    assert line_of(Suite(passed=1, counted=False)) == 'the test command succeeded; it reported no tests'
 
 
 class Asked(BaseModel):
@@ -241,10 +266,6 @@ def test_a_form_omits_known_values_and_lists_choices():
     assert text.minimum == 1
     assert model.model_validate({'text': 'x'}).best == ''
     assert narrow_model(Asked, choices={'best': []}).model_fields['best'].annotation is str
-
-
-def test_a_seat_is_found_without_its_position():
-    assert Turn(entry={'problem': 'out of time'}).position == {}
 
 
 def test_an_inserted_element_shifts_the_steps_of_later_ones():
@@ -273,7 +294,7 @@ def test_answers_are_linked_to_points_and_unanswered_points_are_open():
             'speaker': speaker, 'debate': 1, 'round': round_,
             'position': {'insists': insists, 'changes': ['more'], 'answers': made},
         }  # fmt: skip
-        return Turn(entry=entry, seq=seq)
+        return Turn(utterance=read_leniently(Utterance, entry), seq=seq)
 
     turns = [
         turn('reviewer1', 1, 5, ['a', 'b']),

@@ -13,7 +13,7 @@ from ui.components.widgets import Text, set_attributes
 from ui.formatting.steps import path_text
 from ui.pages.run.agents.regions import parallel_agents, parallel_states
 from ui.pages.run.context import RunContext
-from ui.pages.run.review.debate_records import seats
+from ui.pages.run.review.debates import seats
 from ui.replay.history import History, latest
 
 GLYPHS = {

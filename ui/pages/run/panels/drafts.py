@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from nicegui import ui
 
 from engine.records import Shape, View
+from engine.statechart import read_leniently
 from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state
 from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.word_diff import diff_words_async
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
-from ui.pages.run.review.debate_records import as_records
 
 PANEL = 'drafts'
 
@@ -108,10 +109,11 @@ class Draft:
 
 def drafts_of(shape: Shape, view: View) -> list[Draft]:
     """Return the drafts at a step, the oldest first, dropping anything malformed."""
-    reviews = as_records(view.memory.get(shape.field(PANEL, 'reviews')))
+    reviews = read_leniently(list[dict[str, Any]], view.memory.get(shape.field(PANEL, 'reviews')))
+    drafts = read_leniently(list[dict[str, Any]], view.memory.get(shape.field(PANEL)))
     limit = view.memory.get(shape.field(PANEL, 'limit'))
     found = []
-    for place, item in enumerate(as_records(view.memory.get(shape.field(PANEL)))):
+    for place, item in enumerate(drafts):
         review = reviews[place] if place < len(reviews) else {}
         score, comments = review.get('score'), review.get('comments')
         found.append(

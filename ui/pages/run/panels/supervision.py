@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nicegui import ui
 
 from engine.patterns import ACTIONS, GATE_TITLES, TRIGGERS, Level
 from engine.records import Shape, View
+from engine.statechart import read_leniently
 from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state
 from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
 from ui.pages.run.panels.panel import LazyPanel, PanelSetup
-from ui.pages.run.review.debate_records import as_records
 from ui.replay.history import Position
 
 PANEL = 'supervision'
@@ -183,8 +184,9 @@ def condition_title(name: str) -> str:
 
 def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
     """Return all checks at gates up to the view's step."""
+    verdicts = read_leniently(list[dict[str, Any]], view.memory.get(shape.field(PANEL, 'verdicts')))
     found = []
-    for number, item in enumerate(as_records(view.memory.get(shape.field(PANEL, 'verdicts')))):
+    for number, item in enumerate(verdicts):
         conditions = tuple(
             (str(pair[0]), bool(pair[1]))
             for pair in item.get('conditions', ())
@@ -211,6 +213,7 @@ def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
 
 def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Intervention]:
     """Return all interventions up to the view's step."""
+    sent = read_leniently(list[dict[str, Any]], view.memory.get(shape.field(PANEL, 'interventions')))
     return [
         Intervention(
             level=str(item.get('level', '')),
@@ -221,7 +224,7 @@ def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> lis
             about=str(item.get('step', '')),
             seq=steps[number].seq if number < len(steps) else 0,
         )
-        for number, item in enumerate(as_records(view.memory.get(shape.field(PANEL, 'interventions'))))
+        for number, item in enumerate(sent)
     ]
 
 

@@ -12,16 +12,16 @@ from ui.components.theme import empty_state
 from ui.components.widgets import Text
 from ui.formatting.steps import role_title, time_of_day
 from ui.pages.run.panels.panel import Panel, PanelSetup
-from ui.pages.run.review.contest_records import candidates_of, versions_at
-from ui.pages.run.review.debate_records import (
+from ui.pages.run.review.contest import contestants, versions_at
+from ui.pages.run.review.debates import (
     REVIEWER,
     Turn,
-    as_list,
-    as_record,
     current_turn,
     debate_turns,
     debates,
     is_debating,
+    read_consensuses,
+    read_debate,
     seats,
     speakers,
 )
@@ -72,15 +72,8 @@ class Board(Panel):
         self._seats.show(view, live=live, may_control=may_control)
         turns = debate_turns(view, shape, history)
         name, by_person = current_turn(view, shape)
-        going = as_record(view.memory.get('debate'))
-        shown = (
-            turns,
-            name,
-            by_person,
-            as_list(view.memory.get('consensuses')),
-            dict(going),
-            self._seats.button_state,
-        )
+        going = read_debate(view)
+        shown = (turns, name, by_person, read_consensuses(view), going, self._seats.button_state)
         if shown == self._shown:
             return
         self._shown = shown
@@ -90,14 +83,14 @@ class Board(Panel):
         self._transcript.set_visibility(bool(turns))
         self._offer_seats(free=not held)
         points = link_points(turns, answerable=int(view.memory.get('revision') or 1) > 1)
-        rows, found = speakers(turns, shape), candidates_of(view, shape, history)
+        rows, found = speakers(turns, shape), contestants(view, shape, history)
         for table in self._tables[len(held) :]:
             table.root.delete()
         del self._tables[len(held) :]
         with self._place:
             self._tables.extend(DebateTable(self._seats, self._seek) for _ in held[len(self._tables) :])
         for table, one in zip(self._tables, held, strict=True):
-            whose = (name, int(going.get('round') or 1), by_person) if one is held[-1] else ('', 0, False)
+            whose = (name, going.round or 1, by_person) if one is held[-1] else ('', 0, False)
             table.show(one, rows, whose, versions_at(found, one.seq), points)
         self._conversation.show([turn_block(turn) for turn in turns])
 
@@ -114,18 +107,18 @@ class Board(Panel):
 
 def turn_block(turn: Turn) -> dict[str, Any]:
     """Return a turn as a block of a conversation: speaker, model, round, time, step and text."""
-    utterance, problem = turn.entry, turn.entry.get('problem')
+    utterance = turn.utterance
     where = [
-        'a person' if utterance.get('human') else str(utterance.get('model') or ''),
-        'synthesized, not agreed' if utterance.get('synthesized') else '',
-        f'round {utterance["round"]}' if utterance.get('round') and not utterance.get('synthesized') else '',
+        'a person' if utterance.human else utterance.model,
+        'synthesized, not agreed' if utterance.synthesized else '',
+        f'round {utterance.round}' if utterance.round and not utterance.synthesized else '',
         time_of_day(turn.time) if turn.time else '',
         f'step {turn.seq}' if turn.seq else '',
     ]
     return {
-        'kind': 'human' if utterance.get('human') else 'event' if problem else 'text',
-        'title': role_title(str(utterance.get('speaker', ''))),
+        'kind': 'human' if utterance.human else 'event' if utterance.problem else 'text',
+        'title': role_title(utterance.speaker),
         'note': ' · '.join(filter(None, where)),
-        'text': f'No reply: {problem}' if problem else str(utterance.get('text', '')),
-        'ok': not problem,
+        'text': f'No reply: {utterance.problem}' if utterance.problem else utterance.text,
+        'ok': not utterance.problem,
     }

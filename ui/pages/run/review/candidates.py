@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from nicegui import ui
 
+from engine.patterns import Suite, Version
 from engine.records import View
 from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state
@@ -13,20 +14,11 @@ from ui.components.widgets import Text, disclosure, set_attributes, text_link
 from ui.formatting.files import size
 from ui.pages.run.panels.panel import Panel, PanelSetup
 from ui.pages.run.review.coder_seat import CoderSeat, coder_turn
-from ui.pages.run.review.contest_records import (
-    CHOICE,
-    CONFLICTS,
-    FILES,
-    PICKED,
-    Candidate,
-    SuiteResult,
-    Version,
-    candidates_of,
-)
+from ui.pages.run.review.contest import CHOICE, CONFLICTS, FILES, PICKED, Contestant, contestants
 from ui.pages.run.review.decision import Decision
 from ui.pages.run.review.difference import VersionDiff
 from ui.pages.run.review.line_comments import LineComments
-from ui.pages.run.review.verdict import draw_test_result
+from ui.pages.run.review.verdict import draw_test_result, test_line
 
 STATES = {
     'working': ('pending', 'Working'),
@@ -75,7 +67,7 @@ class Candidates(Panel):
 
     def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Show the candidates as of `view`."""
-        found = candidates_of(view, self._context.shape, self._context.history)
+        found = contestants(view, self._context.shape, self._context.history)
         asked = live and may_control and view.waiting == CHOICE
         self._seat.show(view, live=live, may_control=may_control)
         self._decision.show(view, found, live=live, may_control=may_control)
@@ -84,19 +76,19 @@ class Candidates(Panel):
         if shown == self._shown:
             return
         self._shown = shown
-        begun = any(candidate.versions or candidate.problem for candidate in found) or self._seat.name != ''
+        begun = any(one.candidate.versions or one.candidate.problem for one in found) or bool(self._seat.name)
         self.root.set_visibility(begun)
         self._none.set_visibility(not begun)
         self._cards.clear()
         with self._cards:
-            for candidate in found:
-                self._draw_card(candidate, asked=asked)
+            for one in found:
+                self._draw_card(one, asked=asked)
         self._version_list.clear()
         with self._version_list:
             Text('h2', 'Versions')
-            for candidate in found:
-                if candidate.versions:
-                    self._draw_versions(candidate)
+            for one in found:
+                if one.candidate.versions:
+                    self._draw_versions(one)
         self._difference.set_versions(found)
 
     def open(self, opened: bool) -> None:
@@ -104,40 +96,40 @@ class Candidates(Panel):
         self._difference.open(opened)
         self._comments.open(opened)
 
-    def _draw_card(self, candidate: Candidate, *, asked: bool) -> None:
-        made = candidate.latest
-        with ui.element('article').classes(f'candidate {"picked" if candidate.picked else ""}') as card:
-            set_attributes(card, aria_label=candidate.name)
+    def _draw_card(self, one: Contestant, *, asked: bool) -> None:
+        candidate, made = one.candidate, one.candidate.latest
+        with ui.element('article').classes(f'candidate {"picked" if one.picked else ""}') as card:
+            set_attributes(card, aria_label=one.name)
             with ui.element('div').classes('candidate-head'):
-                Text('h3', candidate.name)
-                if candidate.rank:
-                    place = PLACES[candidate.rank] if candidate.rank < len(PLACES) else f'{candidate.rank}th'
-                    Text('span', place, 'chip strong', title=f'Ranked {place}: {candidate.points:g} points')
+                Text('h3', one.name)
+                if one.rank:
+                    place = PLACES[one.rank] if one.rank < len(PLACES) else f'{one.rank}th'
+                    Text('span', place, 'chip strong', title=f'Ranked {place}: {one.points:g} points')
                 ui.element('span').classes('grow')
-                icon, word = STATES.get(candidate.status, ('help_outline', candidate.status))
-                with ui.element('span').classes(f'chip state-{candidate.status.replace(" ", "-")}'):
+                icon, word = STATES.get(one.status, ('help_outline', one.status))
+                with ui.element('span').classes(f'chip state-{one.status.replace(" ", "-")}'):
                     ui.icon(icon).props('size="15px" aria-hidden="true"')
                     ui.label(word)
-            if candidate.picked:
+            if one.picked:
                 with ui.element('p').classes('candidate-picked'):
                     ui.icon('star').props('size="16px" aria-hidden="true"')
-                    Text('span', f'Picked: {PICKED.get(candidate.picked, candidate.picked)}')
+                    Text('span', f'Picked: {PICKED.get(one.picked, one.picked)}')
             facts = [candidate.model, f'version {made.number}' if made else '']
             Text('p', ' · '.join(filter(None, facts)), 'muted small')
             if candidate.problem:
                 Text('p', candidate.problem, 'candidate-problem')
             if made:
-                self._draw_tests(candidate.name, 'Required tests', made.required)
-                self._draw_tests(candidate.name, 'Own tests', made.own)
+                self._draw_tests(one.name, 'Required tests', made.evidence.required)
+                self._draw_tests(one.name, 'Own tests', made.evidence.own)
                 self._draw_files(made)
-                if made.summary:
+                if made.said:
                     with ui.element('div').classes('candidate-messages'):
-                        draw_markdown(made.summary, 'Summary')
-            if asked and candidate.can_be_chosen:
-                take = button(f'Choose {candidate.name}', icon='how_to_reg', kind='primary')
-                take.on('click', lambda: self._decision.confirm(candidate))
+                        draw_markdown(made.said, 'Summary')
+            if asked and candidate.in_play:
+                take = button(f'Choose {one.name}', icon='how_to_reg', kind='primary')
+                take.on('click', lambda: self._decision.confirm(one))
 
-    def _draw_tests(self, name: str, title: str, suite: SuiteResult) -> None:
+    def _draw_tests(self, name: str, title: str, suite: Suite) -> None:
         with ui.element('div').classes('candidate-tests'):
             draw_test_result(suite, title)
             total = suite.passed + suite.broken
@@ -147,7 +139,7 @@ class Candidates(Panel):
             if suite.failures or suite.problem:
                 self._draw_failures(f'{name}/{title}', suite)
 
-    def _draw_failures(self, key: str, suite: SuiteResult) -> None:
+    def _draw_failures(self, key: str, suite: Suite) -> None:
         listed, broken = len(suite.failures), suite.broken
         number = f'{broken}' if listed == broken else f'the first {listed} of {broken}'
         with disclosure(
@@ -155,38 +147,39 @@ class Candidates(Panel):
         ):
             if suite.problem:
                 Text('pre', suite.problem, tabindex='0')
-            for name, detail in suite.failures:
-                Text('b', name, 'mono')
-                Text('pre', detail, tabindex='0', aria_label=f'Why {name} failed')
+            for test in suite.failures:
+                Text('b', test.name, 'mono')
+                Text('pre', test.detail, tabindex='0', aria_label=f'Why {test.name} failed')
 
     def _draw_files(self, made: Version) -> None:
         with ui.element('ul').classes('candidate-files'):
-            for path, length in made.files:
+            for file in made.files:
                 with ui.element('li'):
-                    Text('span', path, 'mono')
-                    if made.merged and path in made.merged:
-                        Text('span', f'from {made.merged[path]}', 'chip')
-                    Text('span', size(length), 'muted small num')
+                    Text('span', file.path, 'mono')
+                    if made.merged and file.path in made.merged:
+                        Text('span', f'from {made.merged[file.path]}', 'chip')
+                    Text('span', size(file.size), 'muted small num')
 
-    def _draw_versions(self, candidate: Candidate) -> None:
-        Text('h3', candidate.name)
+    def _draw_versions(self, one: Contestant) -> None:
+        Text('h3', one.name)
+        versions = one.candidate.versions
         with ui.element('ol').classes('version-entries'):
-            for before, made in zip((None, *candidate.versions), candidate.versions, strict=False):
-                self._draw_version(before, made)
+            for before, made, seq in zip((None, *versions[:-1]), versions, one.seqs, strict=True):
+                self._draw_version(before, made, seq)
 
-    def _draw_version(self, before: Version | None, made: Version) -> None:
+    def _draw_version(self, before: Version | None, made: Version, seq: int) -> None:
         with ui.element('li').classes('version-entry'):
             with ui.element('div').classes('version-entry-head'):
                 Text('b', f'Version {made.number}')
-                draw_test_result(made.required)
-                Text('span', f'own: {made.own.line}', 'muted small num')
+                draw_test_result(made.evidence.required)
+                Text('span', f'own: {test_line(made.evidence.own)}', 'muted small num')
                 ui.element('span').classes('grow')
                 if before and before.snapshot != made.snapshot:
                     change = button('Changes', icon='difference', kind='quiet small')
                     change.on('click', lambda: self._difference.compare(before.snapshot, made.snapshot))
-                if made.seq:
-                    go = button(f'Step {made.seq}', kind='quiet small num')
-                    go.on('click', lambda: self._seek(made.seq))
+                if seq:
+                    go = button(f'Step {seq}', kind='quiet small num')
+                    go.on('click', lambda: self._seek(seq))
             if made.merged:
                 taken = ', '.join(f'{path} from {coder}' for path, coder in made.merged.items())
                 Text('p', f'Merged: {taken}', 'small')

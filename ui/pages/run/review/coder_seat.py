@@ -11,7 +11,8 @@ from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, text_area, text_input
 from ui.formatting.steps import role_title
 from ui.pages.run.context import RunContext
-from ui.pages.run.review.debate_records import CODER
+from ui.pages.run.review.contest import read_candidates
+from ui.pages.run.review.debates import CODER
 
 NEW_FILE = ''
 """The choice of a file that does not exist yet."""
@@ -58,9 +59,9 @@ class CoderSeat:
         with ui.element('div').classes('seat-head'):
             ui.icon('front_hand').props('size="20px" aria-hidden="true"')
             Text('h2', f'Your turn as {role_title(self.name).lower()}')
-        candidate = view.memory.get('candidates', {}).get(self.name, {})
-        if problem := str(candidate.get('problem') or ''):
-            Text('p', problem, 'candidate-problem', role='alert')
+        candidate = read_candidates(view, self._context.shape).get(self.name)
+        if candidate and candidate.problem:
+            Text('p', candidate.problem, 'candidate-problem', role='alert')
         with ui.element('div').classes('coder-seat-files'):
             with ui.element('div').classes('field'):
                 self._choice = NativeSelect({NEW_FILE: 'New file'}, value=NEW_FILE, on_change=self._open_file)

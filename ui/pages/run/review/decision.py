@@ -8,13 +8,14 @@ from typing import Any
 from nicegui import ui
 from nicegui.elements.textarea import Textarea
 
+from engine.patterns import Conflict
 from engine.records import View
+from engine.statechart import read_leniently
 from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button
 from ui.components.widgets import CachedElement, NativeSelect, Text, label, set_attributes, text_area
 from ui.pages.run.context import RunContext
-from ui.pages.run.review.contest_records import CHOICE, CONFLICTS, FILES, Candidate
-from ui.pages.run.review.debate_records import as_list, as_records
+from ui.pages.run.review.contest import CHOICE, CONFLICTS, FILES, Contestant
 from ui.pages.run.review.verdict import draw_test_result
 
 
@@ -27,7 +28,7 @@ class Decision:
         self.root = CachedElement('section').classes('choosing').props('aria-label="Your decision"')
         self.root.set_visibility(False)
 
-    def show(self, view: View, found: Sequence[Candidate], *, live: bool, may_control: bool) -> None:
+    def show(self, view: View, found: Sequence[Contestant], *, live: bool, may_control: bool) -> None:
         """Ask if the run is waiting for a decision. Selections stay until the question changes."""
         asked = (
             (view.waiting, tuple(view.active)) if live and may_control and view.waiting in QUESTIONS else None
@@ -49,11 +50,11 @@ class Decision:
                 case name if name == CONFLICTS:
                     self._draw_conflicts(view)
 
-    async def confirm(self, candidate: Candidate) -> None:
+    async def confirm(self, one: Contestant) -> None:
         """Confirm the choice, with a reason."""
-        with self.root, dialog_frame(f'Choose {candidate.name}?') as dialog:
-            if candidate.latest:
-                draw_test_result(candidate.latest.required, 'Required tests')
+        with self.root, dialog_frame(f'Choose {one.name}?') as dialog:
+            if one.candidate.latest:
+                draw_test_result(one.candidate.latest.evidence.required, 'Required tests')
             Text('p', 'The run continues with this implementation.')
             field = _draw_reason_field()
             with ui.element('div').classes('dialog-actions'):
@@ -61,7 +62,7 @@ class Decision:
                 set_attributes(stay, autofocus='')
                 button('Choose', kind='primary').on('click', lambda: dialog.submit(True))
         if await await_answer(dialog):
-            data = {'candidate': candidate.name, 'why': str(field.value or '').strip()}
+            data = {'candidate': one.name, 'why': str(field.value or '').strip()}
             await self._context.send('choose', '', data)
 
     def _draw_files(self, offers: Mapping[str, Mapping[str, str]]) -> None:
@@ -76,11 +77,8 @@ class Decision:
             button('Merge these files', icon='merge', kind='primary').on('click', take_files)
 
     def _draw_conflicts(self, view: View) -> None:
-        conflicts = as_records(view.memory.get('file_conflicts'))
-        offers = {
-            str(one.get('path')): {str(coder): f'version of {coder}' for coder in as_list(one.get('coders'))}
-            for one in conflicts
-        }
+        conflicts = read_leniently(list[Conflict], view.memory.get('file_conflicts'))
+        offers = {one.path: {coder: f'version of {coder}' for coder in one.coders} for one in conflicts}
         self._picks = self._draw_choices(offers)
 
         async def settle() -> None:
@@ -118,18 +116,18 @@ QUESTIONS = {
 """Title and explanation of a question, by the `waiting` of the run."""
 
 
-def _offered_files(found: Sequence[Candidate]) -> dict[str, dict[str, str]]:
+def _offered_files(found: Sequence[Contestant]) -> dict[str, dict[str, str]]:
     """Return the versions that can be merged for each path that differs from the best candidate's."""
-    best = next((candidate for candidate in found if candidate.picked), None)
-    mine = best.latest.digests if best and best.latest else {}
+    best = next((one for one in found if one.picked), None)
+    mine = best.digests if best else {}
     offers: dict[str, dict[str, str]] = {}
-    for candidate in found:
-        if candidate is best or not candidate.can_be_chosen or not candidate.latest:
+    for one in found:
+        if one is best or not one.candidate.in_play:
             continue
-        for path, digest in candidate.latest.digests.items():
+        for path, digest in one.digests.items():
             if mine.get(path) != digest:
                 stays = f'version of {best.name}' if best and path in mine else 'leave out'
-                offers.setdefault(path, {'': stays})[candidate.name] = f'from {candidate.name}'
+                offers.setdefault(path, {'': stays})[one.name] = f'from {one.name}'
     return offers
 
 

@@ -9,7 +9,7 @@ from nicegui import ui
 from ui.components.file_changes import FileChanges
 from ui.components.widgets import NativeSelect, Text, set_attributes
 from ui.pages.run.context import RunContext
-from ui.pages.run.review.contest_records import Candidate
+from ui.pages.run.review.contest import Contestant
 
 
 class VersionDiff:
@@ -26,13 +26,13 @@ class VersionDiff:
                 self._sides = tuple(self._draw_side(name) for name in ('From', 'To'))
             self._changes = FileChanges()
 
-    def set_versions(self, found: Sequence[Candidate]) -> None:
+    def set_versions(self, found: Sequence[Contestant]) -> None:
         """Offer all versions; by default, the two ranked highest are compared."""
         offered: dict[str, str] = {}
-        for candidate in found:
-            for made in candidate.versions:
-                offered.setdefault(made.snapshot, f'{candidate.name}, version {made.number}')
-        newest = [candidate.latest.snapshot for candidate in found if candidate.latest]
+        for one in found:
+            for made in one.candidate.versions:
+                offered.setdefault(made.snapshot, f'{one.name}, version {made.number}')
+        newest = [one.candidate.latest.snapshot for one in found if one.candidate.latest]
         self.root.set_visibility(len(offered) > 1)
         values = [side.value for side in self._sides]
         if not self._chosen_by_user or not set(values) <= set(offered):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from nicegui import ui
 
 from engine.errors import WorkspaceError
+from engine.patterns import Comment
 from engine.records import View
+from engine.statechart import read_leniently
 from ui.components.elements import Code
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area, text_input
 from ui.formatting.files import preview
 from ui.formatting.steps import role_title
 from ui.pages.run.context import RunContext
-from ui.pages.run.review.contest_records import Candidate
-from ui.pages.run.review.debate_records import as_records
+from ui.pages.run.review.contest import Contestant
 
 
 class LineComments:
@@ -26,7 +26,7 @@ class LineComments:
         self._context = context
         self._digests: dict[str, str] = {}
         """By candidate and path, joined by a colon and a space."""
-        self._comments: list[Mapping[str, Any]] = []
+        self._comments: list[Comment] = []
         self._loaded = ''
         self._open = self._can_comment = False
         with (
@@ -51,18 +51,15 @@ class LineComments:
                 button('Comment', icon='add_comment').on('click', self._send)
         self.root.set_visibility(False)
 
-    def show(self, view: View, found: Sequence[Candidate], *, live: bool, may_control: bool) -> None:
+    def show(self, view: View, found: Sequence[Contestant], *, live: bool, may_control: bool) -> None:
         """Offer the files of all newest versions, and show the comments up to this step."""
         self._digests = {
-            f'{one.name}: {path}': digest
-            for one in found
-            if one.latest
-            for path, digest in sorted(one.latest.digests.items())
+            f'{one.name}: {path}': digest for one in found for path, digest in sorted(one.digests.items())
         }
         pattern = self._context.conductor.catalog.patterns.get(self._context.shape.pattern)
         able = pattern is not None and 'comment' in pattern.inputs
         self._can_comment = able and live and may_control and not view.status.ended
-        comments = as_records(view.memory.get('comments'))
+        comments = read_leniently(list[Comment], view.memory.get('comments'))
         self.root.set_visibility(bool(self._digests) and (able or bool(comments)))
         self._form.set_visibility(self._can_comment)
         if not self._digests:
@@ -107,13 +104,13 @@ class LineComments:
         self._list.clear()
         with self._list:
             for one in self._comments:
-                if (one.get('candidate'), one.get('path')) == (candidate, path):
-                    by = role_title(str(one.get('by'))) if one.get('by') else 'A person'
-                    state = 'sent to its coder' if one.get('sent') else 'open'
-                    with ui.element('li').classes('' if one.get('sent') else 'open'):
-                        Text('b', f'Line {one.get("line")}')
-                        Text('span', f' {one.get("text")} ')
-                        Text('span', f'{by}, version {one.get("version")} · {state}', 'muted small')
+                if (one.candidate, one.path) == (candidate, path):
+                    by = role_title(one.by) if one.by else 'A person'
+                    state = 'sent to its coder' if one.sent else 'open'
+                    with ui.element('li').classes('' if one.sent else 'open'):
+                        Text('b', f'Line {one.line}')
+                        Text('span', f' {one.text} ')
+                        Text('span', f'{by}, version {one.version} · {state}', 'muted small')
 
     def _pick(self, line: int) -> None:
         if self._can_comment:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ui.pages.run.review.debate_records import Turn, as_list, as_records
+from ui.pages.run.review.debates import Turn
 
 STANCES = {'accepts': ('check', 'Accepted by'), 'rebuts': ('reply', 'Rebutted by')}
 """An icon and words for each way to answer."""
@@ -37,22 +37,15 @@ class Points:
 
     def replies_in(self, turn: Turn) -> tuple[Reply, ...]:
         """Return the answers given in a turn."""
-        place = _locate(turn)
+        place = (turn.utterance.speaker, turn.seq)
         given = (reply for replies in self.replies.values() for reply in replies)
-        return tuple(reply for reply in given if (reply.speaker, reply.seq) == (place[0], turn.seq))
+        return tuple(reply for reply in given if (reply.speaker, reply.seq) == place)
 
     def related_replies(self, turn: Turn) -> tuple[tuple[Reply, ...], frozenset[str]]:
         """Return what to show with a turn: the answers in it and to it, and its open points."""
-        ids = {name for name, _ in point_ids(turn)}
+        ids = {name for name, _ in turn.utterance.points}
         to_it = (reply for name in ids for reply in self.replies.get(name, ()))
         return (*self.replies_in(turn), *to_it), self.open & ids
-
-
-def point_ids(turn: Turn) -> list[tuple[str, str]]:
-    """Return a turn's points with the ids that reviewers see."""
-    speaker, debate, number = _locate(turn)
-    texts = [*as_list(turn.position.get('insists')), *as_list(turn.position.get('changes'))]
-    return [(f'{speaker}/{debate}.{number}/{index}', str(text)) for index, text in enumerate(texts, start=1)]
 
 
 def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
@@ -62,22 +55,21 @@ def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
         turns: all turns, in order.
         answerable: whether the reviewers were shown ids; if not, no point counts as unanswered.
     """
-    known = {name: (turn, text) for turn in turns for name, text in point_ids(turn)}
+    known = {name: (turn.utterance.speaker, text) for turn in turns for name, text in turn.utterance.points}
     replies: dict[str, tuple[Reply, ...]] = {}
     for turn in turns:
-        for answer in as_records(turn.position.get('answers')):
-            to = str(answer.get('to', ''))
-            made, text = known.get(to, (None, ''))
+        for answer in turn.utterance.position.answers if turn.utterance.position else ():
+            whose, text = known.get(answer.to, ('', ''))
             reply = Reply(
-                to=to,
-                speaker=_locate(turn)[0],
-                stance=str(answer.get('stance', '')),
-                why=str(answer.get('why', '')),
+                to=answer.to,
+                speaker=turn.utterance.speaker,
+                stance=answer.stance,
+                why=answer.why,
                 seq=turn.seq,
                 point=text,
-                whose=_locate(made)[0] if made else '',
+                whose=whose,
             )
-            replies[to] = (*replies.get(to, ()), reply)
+            replies[answer.to] = (*replies.get(answer.to, ()), reply)
     unanswered = (name for name in _insisted_points(turns) if name not in replies) if answerable else ()
     return Points(replies=replies, open=frozenset(unanswered))
 
@@ -86,16 +78,10 @@ def _insisted_points(turns: Sequence[Turn]) -> list[str]:
     """Return the points each speaker insisted on in its last turn of a debate, if others spoke after it."""
     found = []
     for index, turn in enumerate(turns):
-        speaker, debate, _ = _locate(turn)
-        after = [_locate(later) for later in turns[index + 1 :] if later.position]
-        others = [one for one in after if one[1] == debate and one[0] != speaker]
-        again = any(one[:2] == (speaker, max(debate, 1)) for one in after)
-        if debate and others and not again and not turn.entry.get('synthesized'):
-            found += [name for name, _ in point_ids(turn)[: len(as_list(turn.position.get('insists')))]]
+        said = turn.utterance
+        after = [later.utterance for later in turns[index + 1 :] if later.utterance.position]
+        others = any(one.debate == said.debate and one.speaker != said.speaker for one in after)
+        again = any(one.debate == max(said.debate, 1) and one.speaker == said.speaker for one in after)
+        if said.position and said.debate and others and not again and not said.synthesized:
+            found += [name for name, _ in said.points[: len(said.position.insists)]]
     return found
-
-
-def _locate(turn: Turn) -> tuple[str, int, int]:
-    numbers = (turn.entry.get(name) for name in ('debate', 'round'))
-    debate, number = (value if isinstance(value, int) else 0 for value in numbers)
-    return str(turn.entry.get('speaker', '')), debate, number

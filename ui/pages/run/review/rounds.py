@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any
 
 from nicegui import ui
 
+from engine.patterns import LineComment, Position, Version
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
-from ui.pages.run.review.contest_records import Version
-from ui.pages.run.review.debate_records import Agreement, Debate, Turn, as_list, as_records
-from ui.pages.run.review.points import STANCES, Points, Reply, point_ids
+from ui.pages.run.review.debates import Agreement, HeldDebate, Turn
+from ui.pages.run.review.points import STANCES, Points, Reply
 from ui.pages.run.review.seat import Seats
 from ui.pages.run.review.verdict import draw_stance, draw_verdict
 
@@ -49,7 +48,7 @@ class DebateTable:
 
     def show(
         self,
-        debate: Debate,
+        debate: HeldDebate,
         rows: Sequence[str],
         speaker: tuple[str, int, bool],
         shown: Sequence[tuple[str, Version]],
@@ -71,9 +70,7 @@ class DebateTable:
         by_round = {one.number: one for one in debate.rounds}
         for name in rows:
             spoken = [turn for one in debate.rounds for turn in one.turns.get(name, ())]
-            models = tuple(
-                dict.fromkeys(str(turn.entry['model']) for turn in spoken if turn.entry.get('model'))
-            )
+            models = tuple(dict.fromkeys(filter(None, (turn.utterance.model for turn in spoken))))
             self._draw_cell(
                 name, -1, (models, self._seats.button_state), partial(self._draw_name, name, models)
             )
@@ -142,21 +139,20 @@ class DebateTable:
                 ui.icon('front_hand' if by_person else 'more_horiz').props('size="18px" aria-hidden="true"')
                 Text('span', 'A person is speaking' if by_person else 'Speaking')
 
-    def _show_end(self, debate: Debate, shown: Sequence[tuple[str, Version]]) -> None:
+    def _show_end(self, debate: HeldDebate, shown: Sequence[tuple[str, Version]]) -> None:
         ended = (debate.consensus, debate.seq, shown)
         if ended == self._ended:
             return
         self._ended = ended
         self._end.clear()
         self._short.clear()
-        if debate.consensus:
+        if consensus := debate.consensus:
             with self._short:
-                draw_stance(debate.consensus)
-                several = len(debate.consensus.get('by') or ()) > 1
-                way = f'agreed in round {debate.consensus.get("round")}' if several else 'the only reviewer'
-                Text('span', 'synthesized' if debate.consensus.get('synthesized') else way, 'muted small')
+                draw_stance(consensus)
+                way = f'agreed in round {consensus.round}' if len(consensus.by) > 1 else 'the only reviewer'
+                Text('span', 'synthesized' if consensus.synthesized else way, 'muted small')
             with self._end:
-                draw_verdict(debate.consensus, shown, lambda: self._draw_link(debate.seq))
+                draw_verdict(consensus, shown, lambda: self._draw_link(debate.seq))
 
     def _draw_link(self, seq: int) -> None:
         if seq:
@@ -171,6 +167,8 @@ TRENDS = {
     '': ('compare_arrows', 'Start'),
 }
 """An icon and words for each trend."""
+NO_POSITION = Position(text='', verdict='UNDECIDED')
+"""What a speaker without a position concedes, insists on and requests: nothing."""
 UNFOLD = """(event) => {
   const button = event.currentTarget, open = button.closest('td').classList.toggle('whole');
   button.setAttribute('aria-expanded', open);
@@ -180,28 +178,28 @@ UNFOLD = """(event) => {
 
 def draw_turn(turn: Turn, link: Callable[[int], None], points: Points) -> None:
     """Draw one turn: position, text, points and answers; `link` draws a link to a step."""
-    utterance, position = turn.entry, turn.position
-    with ui.element('div').classes('turn human' if utterance.get('human') else 'turn'):
+    utterance, position = turn.utterance, turn.utterance.position or NO_POSITION
+    with ui.element('div').classes('turn human' if utterance.human else 'turn'):
         with ui.element('div').classes('turn-head'):
-            if utterance.get('human'):
+            if utterance.human:
                 _draw_chip('person', 'A person', 'strong person')
-            if position:
+            if utterance.position:
                 draw_stance(position)
-            if position.get('agrees'):
+            if position.agrees:
                 _draw_chip('check', 'Agrees', 'agrees')
-        if utterance.get('problem'):
-            Text('p', f'No reply: {utterance["problem"]}', 'turn-problem')
+        if utterance.problem:
+            Text('p', f'No reply: {utterance.problem}', 'turn-problem')
             return
-        Text('p', str(utterance.get('text', '')), 'turn-text')
-        _draw_points(position, 'concedes', 'undo', 'Concedes')
-        ids = [name for name, _ in point_ids(turn)]
-        first = len(as_list(position.get('insists')))
-        _draw_points(position, 'insists', 'push_pin', 'Insists', ids[:first], points)
+        Text('p', utterance.text, 'turn-text')
+        _draw_points('concedes', position.concedes, 'undo', 'Concedes')
+        ids = [name for name, _ in utterance.points]
+        first = len(position.insists)
+        _draw_points('insists', position.insists, 'push_pin', 'Insists', ids[:first], points)
         _draw_answers(points.replies_in(turn))
         with ui.element('div').classes('turn-more'):
-            _draw_points(position, 'changes', 'build', 'Requests', ids[first:], points)
-            _draw_points(position, 'rests_on', 'fact_check', 'Evidence')
-            _draw_comments(as_records(position.get('comments')))
+            _draw_points('changes', position.changes, 'build', 'Requests', ids[first:], points)
+            _draw_points('rests_on', position.rests_on, 'fact_check', 'Evidence')
+            _draw_comments(position.comments)
         with ui.element('div').classes('turn-foot'):
             more = button('More', icon='unfold_more', kind='quiet small').props('aria-expanded="false"')
             more.on('click', js_handler=UNFOLD)
@@ -215,23 +213,22 @@ def _draw_chip(icon: str, text: str, kind: str) -> None:
 
 
 def _draw_points(  # noqa: PLR0913  (the last two go together)
-    position: Mapping[str, Any],
-    name: str,
+    kind: str,
+    points: Sequence[str],
     icon: str,
     word: str,
     ids: Sequence[str] = (),
     known: Points | None = None,
 ) -> None:
-    points = as_list(position.get(name))
     if not points:
         return
-    with ui.element('div').classes(f'points {name}'):
+    with ui.element('div').classes(f'points {kind}'):
         ui.icon(icon).props('size="15px" aria-hidden="true"')
         with ui.element('div'):
             Text('b', word)
             with ui.element('ul'):
                 for number, point in enumerate(points):
-                    with Text('li', str(point)):
+                    with Text('li', point):
                         if known and number < len(ids):
                             _draw_replies(ids[number], known)
 
@@ -257,15 +254,12 @@ def _draw_answers(replies: Sequence[Reply]) -> None:
         verb = 'Accepts' if reply.stance == 'accepts' else 'Rebuts'
         point = f'{role_title(reply.whose)}: “{reply.point}”' if reply.whose else reply.to
         lines.append(f'{verb} {point}' + (f': {reply.why}' if reply.why else ''))
-    _draw_points({'answers': lines}, 'answers', 'forum', 'Answers')
+    _draw_points('answers', lines, 'forum', 'Answers')
 
 
-def _draw_comments(comments: Sequence[Mapping[str, Any]]) -> None:
-    lines = [
-        f'{one.get("candidate")}: {one.get("path")}, line {one.get("line")}: {one.get("text")}'
-        for one in comments
-    ]
-    _draw_points({'comments': lines}, 'comments', 'comment', 'Comments')
+def _draw_comments(comments: Sequence[LineComment]) -> None:
+    lines = [f'{one.candidate}: {one.path}, line {one.line}: {one.text}' for one in comments]
+    _draw_points('comments', lines, 'comment', 'Comments')
 
 
 def draw_agreement(found: Agreement | None) -> None:

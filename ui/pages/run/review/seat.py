@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nicegui import ui
 
 from engine.records import View
@@ -14,8 +12,8 @@ from ui.components.widgets import CachedElement, Text
 from ui.formatting.steps import role_title
 from ui.pages.run.context import RunContext, accepts_event
 from ui.pages.run.review.answers import PointAnswers
-from ui.pages.run.review.contest_records import candidates_of
-from ui.pages.run.review.debate_records import REVIEWER, as_list, current_turn, debate_turns, seats
+from ui.pages.run.review.contest import read_candidates
+from ui.pages.run.review.debates import REVIEWER, current_turn, debate_turns, seats, taken_seats
 
 
 class SeatButton:
@@ -28,7 +26,7 @@ class SeatButton:
 
     def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Offer what is possible at this step."""
-        taken = self._name in as_list(view.memory.get('seats'))
+        taken = self._name in taken_seats(view)
         trigger = 'hand_back' if taken else 'take_seat'
         open_ = live and may_control and not view.status.ended
         can = bool(self._name) and open_ and accepts_event(self._context.shape, view, trigger)
@@ -45,7 +43,7 @@ class Seats:
         self._context = context
         self._known = seats(context.shape, REVIEWER)
         self._asked: object = None
-        self._taken: list[Any] = []
+        self._taken: list[str] = []
         self._can_take = False
         self._name = ''
         self._form: Form | None = None
@@ -58,7 +56,7 @@ class Seats:
     def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Show the form on a person's turn. Typed text stays until the turn is over."""
         name, by_person = current_turn(view, self._context.shape)
-        self._taken = as_list(view.memory.get('seats'))
+        self._taken = taken_seats(view)
         self._can_take = live and may_control and not view.status.ended and bool(self._known)
         leaf = next((leaf for leaf in view.active if leaf.endswith(f'{name}.person')), '') if name else ''
         asked = (name, view.entered.get(leaf)) if self._can_take and by_person else None
@@ -93,11 +91,8 @@ class Seats:
         model = pattern.inputs.get('say') if pattern else None
         if model is None:
             return
-        names = [
-            one.name
-            for one in candidates_of(view, self._context.shape, self._context.history)
-            if one.can_be_chosen
-        ]
+        candidates = read_candidates(view, self._context.shape)
+        names = [name for name, candidate in candidates.items() if candidate.in_play]
         asked = narrow_model(model, without=('reviewer', 'answers', 'comments'), choices={'best': names})
         self._form = Form(asked, on_change=lambda: None)
         turns = debate_turns(view, self._context.shape, self._context.history)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from nicegui import ui
 
+from engine.patterns import Consensus, Position, Suite, Version
 from ui.components.widgets import Text
 from ui.formatting.steps import role_title
-from ui.pages.run.review.contest_records import SuiteResult, Version
-from ui.pages.run.review.debate_records import as_list
 
 WORDS = {
     'APPROVE': ('verified', 'Approve'),
@@ -21,28 +19,27 @@ WORDS = {
 """An icon and words for each verdict."""
 
 
-def draw_stance(position: Mapping[str, Any]) -> None:
+def draw_stance(position: Position | Consensus) -> None:
     """Draw a verdict as a chip, with the candidate it refers to."""
-    name = str(position.get('verdict', ''))
+    name, best = str(position.verdict), position.best
     icon, word = WORDS.get(name, ('help_outline', name.replace('_', ' ').capitalize()))
-    best = str(position.get('best') or '')
     with ui.element('span').classes(f'chip stance {name.lower().replace("_", "-")}'):
         ui.icon(icon).props('size="16px" aria-hidden="true"')
         ui.label(f'{word}: {best}' if best else word)
 
 
 def draw_verdict(
-    consensus: Mapping[str, Any], shown: Sequence[tuple[str, Version]], link: Callable[[], None]
+    consensus: Consensus, shown: Sequence[tuple[str, Version]], link: Callable[[], None]
 ) -> None:
     """Draw the outcome of a debate.
 
     Args:
-        consensus: the dump of a `Consensus`.
+        consensus: the outcome.
         shown: the version of each candidate at that point, with its tests.
         link: draws a link to the step.
     """
-    synthesized = bool(consensus.get('synthesized'))
-    by = [role_title(str(name)) for name in as_list(consensus.get('by'))]
+    synthesized = consensus.synthesized
+    by = [role_title(name) for name in consensus.by]
     with ui.element('div').classes('verdict synthesized' if synthesized else 'verdict'):
         with ui.element('div').classes('verdict-head'):
             ui.icon('call_merge' if synthesized else 'handshake').props('size="22px" aria-hidden="true"')
@@ -56,15 +53,15 @@ def draw_verdict(
         text = (
             'No agreement was reached. This summary of the debate cannot approve anything.'
             if synthesized
-            else f'Agreed by {_join_names(by)} in round {consensus.get("round")}.'
+            else f'Agreed by {_join_names(by)} in round {consensus.round}.'
             if len(by) > 1
             else f'Decided by {_join_names(by)}, the only reviewer.'
         )
         Text('p', text, 'muted')
-        Text('p', str(consensus.get('text', '')), 'verdict-text')
+        Text('p', consensus.text, 'verdict-text')
         with ui.element('div').classes('verdict-parts'):
-            _draw_list('Requested changes', as_list(consensus.get('changes')), 'None.')
-            _draw_list('Evidence', as_list(consensus.get('rests_on')), 'None given.')
+            _draw_list('Requested changes', consensus.changes, 'None.')
+            _draw_list('Evidence', consensus.rests_on, 'None given.')
             if shown:
                 with ui.element('div'):
                     Text('h4', 'Tests shown to reviewers')
@@ -72,10 +69,10 @@ def draw_verdict(
                         for name, made in shown:
                             with ui.element('li'):
                                 Text('b', f'{name} v{made.number}')
-                                draw_test_result(made.required)
+                                draw_test_result(made.evidence.required)
 
 
-def draw_test_result(suite: SuiteResult, what: str = '') -> None:
+def draw_test_result(suite: Suite, what: str = '') -> None:
     """Draw a test result: an icon, the counts, and a colour."""
     icon = 'check_circle' if suite.ok else 'cancel' if suite.broken else 'help_outline'
     kind = 'ok' if suite.ok else 'bad' if suite.broken else 'none'
@@ -83,12 +80,17 @@ def draw_test_result(suite: SuiteResult, what: str = '') -> None:
         ui.icon(icon).props('size="16px" aria-hidden="true"')
         if what:
             Text('span', what, 'muted')
-        Text('span', suite.line, 'num')
+        Text('span', test_line(suite), 'num')
         if suite.problem:
             ui.tooltip(suite.problem)
 
 
-def _draw_list(title: str, entries: Sequence[Any], nothing: str) -> None:
+def test_line(suite: Suite) -> str:
+    """Return the counts of tests on one line."""
+    return 'no result' if suite.problem else suite.describe(',')
+
+
+def _draw_list(title: str, entries: Sequence[str], nothing: str) -> None:
     with ui.element('div'):
         Text('h4', title)
         if not entries:
@@ -96,7 +98,7 @@ def _draw_list(title: str, entries: Sequence[Any], nothing: str) -> None:
             return
         with ui.element('ul'):
             for entry in entries:
-                Text('li', str(entry))
+                Text('li', entry)
 
 
 def _join_names(names: Sequence[str]) -> str:

@@ -1,15 +1,16 @@
-"""Debates in a run's memory: rounds, turns, agreement, and whose turn it is."""
+"""Debates at one step: rounds, turns, agreement, and whose turn it is."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from itertools import chain, combinations, repeat
+from typing import Literal
 
+from engine.patterns import Consensus, Debate, Position, Utterance
 from engine.records import Shape, View
-from ui.replay.history import History, Position
+from engine.statechart import read_leniently
+from ui.replay.history import History
 
 REVIEWER = 'word'
 """`waits` of a state in which a person speaks for a reviewer; its parent is the seat."""
@@ -24,14 +25,9 @@ Trend = Literal['', 'agreed', 'closer', 'same', 'apart']
 class Turn:
     """One speaker's contribution, with its step and time (0 and 0.0 while unknown)."""
 
-    entry: Mapping[str, Any]
+    utterance: Utterance
     seq: int = 0
     time: float = 0.0
-
-    @property
-    def position(self) -> Mapping[str, Any]:
-        """The speaker's position; empty if none was taken."""
-        return as_record(self.entry.get('position'))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,31 +59,16 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Debate:
-    """One debate of a run."""
+class HeldDebate:
+    """One debate of a run, with its rounds."""
 
     number: int
     phase: str
     rounds: tuple[Round, ...]
-    consensus: Mapping[str, Any] = field(default_factory=dict)
-    """Its consensus; empty while it is in progress."""
+    consensus: Consensus | None = None
+    """Its consensus; None while it is in progress."""
     seq: int = 0
     """The step of the consensus, if known."""
-
-
-def as_record(value: object) -> Mapping[str, Any]:
-    """Return a value in memory as a mapping; empty if it is not one."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def as_list(value: object) -> list[Any]:
-    """Return a value in memory as a list; empty if it is not one."""
-    return list(value) if isinstance(value, (list, tuple)) else []
-
-
-def as_records(value: object) -> list[Mapping[str, Any]]:
-    """Return a value in memory as a list of mappings; anything else in it becomes an empty one."""
-    return [as_record(entry) for entry in as_list(value)]
 
 
 def seats(shape: Shape, *kinds: str) -> list[str]:
@@ -106,38 +87,53 @@ def debate_turns(view: View, shape: Shape, history: History) -> list[Turn]:
     """Return all turns up to the step that is shown, in order."""
     field = shape.field('debate')
     when = history.appended_to(field)
-    utterances = as_records(view.memory.get(field))
-    known = [*when[: len(utterances)], *[Position(0, 0.0)] * (len(utterances) - len(when))]
+    utterances = read_leniently(list[Utterance], view.memory.get(field))
     return [
-        Turn(entry=entry, seq=seq, time=time) for entry, (seq, time) in zip(utterances, known, strict=True)
+        Turn(utterance=utterance, seq=seq, time=time)
+        for utterance, (seq, time) in zip(utterances, chain(when, repeat((0, 0.0))), strict=False)
     ]
+
+
+def read_debate(view: View) -> Debate:
+    """Return the progress of the current or latest debate."""
+    return read_leniently(Debate, view.memory.get('debate'))
+
+
+def read_consensuses(view: View) -> list[Consensus]:
+    """Return the results of the debates that have ended."""
+    return read_leniently(list[Consensus], view.memory.get('consensuses'))
+
+
+def taken_seats(view: View) -> list[str]:
+    """Return the seats that a person has taken."""
+    return read_leniently(list[str], view.memory.get('seats'))
 
 
 def speakers(turns: Sequence[Turn], shape: Shape) -> list[str]:
     """Return the speakers with a row: the chart's reviewers, then others except the synthesizer."""
-    spoke = [str(turn.entry.get('speaker', '')) for turn in turns if not turn.entry.get('synthesized')]
+    spoke = [turn.utterance.speaker for turn in turns if not turn.utterance.synthesized]
     return list(dict.fromkeys([*seats(shape, REVIEWER), *spoke]))
 
 
-def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]:
+def debates(turns: Sequence[Turn], view: View, history: History) -> list[HeldDebate]:
     """Return the debates in order; reviews written before the first one are its round 0."""
-    ended = {entry.get('debate'): entry for entry in as_records(view.memory.get('consensuses'))}
+    ended = {consensus.debate: consensus for consensus in read_consensuses(view)}
     when = history.appended_to('consensuses')
-    going = as_record(view.memory.get('debate')).get('number', 0)
-    numbers = {max(1, _number(turn, 'debate')) for turn in turns} | ({going} if going else set())
+    going = read_debate(view)
+    numbers = {max(1, turn.utterance.debate) for turn in turns} | ({going.number} if going.number else set())
     found = []
     for number in sorted(numbers):
-        inside = [turn for turn in turns if max(1, _number(turn, 'debate')) == number]
+        inside = [turn for turn in turns if max(1, turn.utterance.debate) == number]
         place = list(ended).index(number) if number in ended else -1
-        phases = [str(turn.entry.get('phase')) for turn in inside if _number(turn, 'round')]
-        if number == going:
-            phases.append(str(as_record(view.memory.get('debate')).get('phase', '')))
+        phases = [turn.utterance.phase for turn in inside if turn.utterance.round]
+        if number == going.number:
+            phases.append(going.phase)
         found.append(
-            Debate(
+            HeldDebate(
                 number=number,
                 phase=next(iter(phases), ''),
                 rounds=tuple(_list_rounds(inside)),
-                consensus=ended.get(number, {}),
+                consensus=ended.get(number),
                 seq=when[place].seq if 0 <= place < len(when) else 0,
             )
         )
@@ -145,45 +141,46 @@ def debates(turns: Sequence[Turn], view: View, history: History) -> list[Debate]
 
 
 def _list_rounds(turns: Sequence[Turn]) -> Iterator[Round]:
-    spoken = [turn for turn in turns if not turn.entry.get('synthesized')]
-    stands: dict[str, Mapping[str, Any]] = {}
+    spoken = [turn for turn in turns if not turn.utterance.synthesized]
+    stands: dict[str, Position] = {}
     before: Agreement | None = None
-    for number in sorted({_number(turn, 'round') for turn in spoken}):
+    for number in sorted({turn.utterance.round for turn in spoken}):
         inside: dict[str, tuple[Turn, ...]] = {}
         for turn in spoken:
-            if _number(turn, 'round') == number:
-                speaker = str(turn.entry.get('speaker', ''))
+            if turn.utterance.round == number:
+                speaker = turn.utterance.speaker
                 inside[speaker] = (*inside.get(speaker, ()), turn)
-                if turn.position:
-                    stands[speaker] = turn.position
-        here = [turn.position for turns in inside.values() for turn in turns]
+                if turn.utterance.position:
+                    stands[speaker] = turn.utterance.position
+        here = [turn.utterance.position for turns in inside.values() for turn in turns]
         before = measure_agreement(list(stands.values()), here, before)
         yield Round(number=number, turns=inside, agreement=before)
 
 
 def measure_agreement(
-    stands: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, Any]], before: Agreement | None
+    stands: Sequence[Position], here: Sequence[Position | None], before: Agreement | None
 ) -> Agreement | None:
     """Measure how far positions agree; None if there are fewer than two.
 
     Args:
         stands: the latest position of each reviewer.
-        here: the positions taken in this round.
+        here: the positions taken in this round; None where a speaker took none.
         before: the agreement one round earlier.
     """
     if len(stands) < 2:
         return None
-    verdicts = Counter(str(position.get('verdict', '')) for position in stands)
-    bests = Counter(str(position['best']) for position in stands if position.get('best'))
+    verdicts = {position.verdict for position in stands}
+    bests = {position.best for position in stands if position.best}
     alike = len(verdicts) == 1 and 'UNDECIDED' not in verdicts
     found = Agreement(
         verdict=alike,
         best=len(bests) == 1 or (alike and (not bests or 'REVISE_ALL' in verdicts)),
-        ranked=_rank_agreement([as_list(position.get('ranking')) for position in stands]),
-        conceded=sum(len(as_list(position.get('concedes'))) for position in here),
+        ranked=_rank_agreement([position.ranking for position in stands]),
+        conceded=sum(len(position.concedes) for position in here if position),
     )
     trend: Trend = ''
-    if found.share == 1 or (found.verdict and found.best and here and here[-1].get('agrees')):
+    last = here[-1] if here else None
+    if found.share == 1 or (found.verdict and found.best and last and last.agrees):
         trend = 'agreed'
     elif before is not None:
         step = found.share - before.share
@@ -191,7 +188,7 @@ def measure_agreement(
     return replace(found, trend=trend)
 
 
-def _rank_agreement(rankings: Sequence[Sequence[Any]]) -> float | None:
+def _rank_agreement(rankings: Sequence[Sequence[str]]) -> float | None:
     """Return the share of pairs in the same order, as in Kendall's tau; None without a pair."""
     alike = pairs = 0
     for one, other in combinations(rankings, 2):
@@ -227,8 +224,3 @@ def is_debating(view: View, shape: Shape) -> bool:
     context = {shape.state(state.parent) for state in shape.states if state.waits == REVIEWER}
     held = {seat.parent for seat in context if seat and not _is_parallel(seat.path, shape)}
     return any(leaf.startswith(f'{path}.') for path in held for leaf in view.active)
-
-
-def _number(turn: Turn, name: str) -> int:
-    value = turn.entry.get(name)
-    return value if isinstance(value, int) else 0

@@ -29,9 +29,9 @@ from engine.models import endpoints_file
 from engine.records import Breakpoint, Budget, RunId, RunInfo, Status, View
 from engine.records.run_info import Approvals
 from engine.runtime.activity import Services
+from engine.runtime.fair_scheduler import FairScheduler
 from engine.runtime.feed import Feed, Item
 from engine.runtime.live_runs import LiveRuns
-from engine.runtime.loop_share import LoopShare
 from engine.runtime.run_control import RunControl
 from engine.runtime.run_factory import initial_state, new_run_info, unknown_names, with_breakpoints
 from engine.runtime.run_recordings import Recordings
@@ -116,7 +116,7 @@ class Conductor:
         self.feed = Feed()
         self.services = Services(
             clock=self.clock,
-            share=LoopShare(self.clock),
+            scheduler=FairScheduler(self.clock),
             models=self.catalog.registry,
             tools=self.catalog.tools,
             mcp=self.catalog.mcp,
@@ -279,13 +279,17 @@ class Conductor:
         """
         if isinstance(pattern, type):
             self.catalog.add(pattern)
-        made = pattern if isinstance(pattern, type) else self.catalog.pattern(pattern)
-        await self.services.share.turn()
-        like = await self._find_replayed(made.name, replay)
-        given = {**(parameters or {}), **values}
-        workflow = made(made.parse_recorded(like.parameters) if like and not given else made.parse(given))
+        pattern_class = pattern if isinstance(pattern, type) else self.catalog.pattern(pattern)
+        await self.services.scheduler.wait_for_turn()
+        replayed_run = await self._find_replayed(pattern_class.name, replay)
+        raw_parameters = {**(parameters or {}), **values}
+        workflow = pattern_class(
+            pattern_class.parse_recorded(replayed_run.parameters)
+            if replayed_run and not raw_parameters
+            else pattern_class.parse(raw_parameters)
+        )
         # The folders and keys it needs can only be checked on the machine that does the work.
-        if not like and self._live.works and (problems := _start_problems(workflow)):
+        if not replayed_run and self._live.works and (problems := _start_problems(workflow)):
             raise InvalidInput(problems)
         by_role = {
             'models': models or {},
@@ -295,7 +299,7 @@ class Conductor:
         }
         if wrong := unknown_names(workflow, self.services, by_role=by_role, tools=tools or {}):
             raise InvalidInput(wrong)
-        workflow.instructed = dict(instructions or {})
+        workflow.instruction_overrides = dict(instructions or {})
         chart, state = self._live.charts.of(workflow), initial_state(workflow)
         options = {
             'approvals': approvals,
@@ -318,7 +322,7 @@ class Conductor:
             options=with_breakpoints(
                 {name: value for name, value in options.items() if value}, workflow, chart.shape
             ),
-            like=like,
+            replayed_run=replayed_run,
             budget=budget,
             private=private,
             run=run,
@@ -344,10 +348,10 @@ class Conductor:
 
     async def _find_replayed(self, pattern: str, run: RunId | None) -> RunInfo | None:
         """Return the run to replay. Raises `UnknownRun`, `InvalidInput`."""
-        found = await self.journal.info(run) if run else None
-        if found and found.pattern != pattern:
-            raise InvalidInput({'replay': f'run {run} has the pattern {found.pattern}, not {pattern}'})
-        return found
+        info = await self.journal.info(run) if run else None
+        if info and info.pattern != pattern:
+            raise InvalidInput({'replay': f'run {run} has the pattern {info.pattern}, not {pattern}'})
+        return info
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

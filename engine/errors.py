@@ -1,4 +1,4 @@
-"""Every error the engine raises, as one tree.
+"""Every error the engine raises, as one hierarchy.
 
 EngineError
 ├── PatternError            a pattern is defined incorrectly: found when its class or file is loaded
@@ -196,7 +196,7 @@ Kind = Literal[
 ]
 """Why a model call failed."""
 
-PASSING = frozenset[str](
+TRANSIENT_KINDS = frozenset[str](
     {'rate limit', 'overloaded', 'server', 'timeout', 'connection', 'truncated', 'bad response'}
 )
 """Transient kinds, where another attempt may succeed; the others are permanent."""

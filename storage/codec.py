@@ -20,11 +20,11 @@ from engine.errors import JournalDamaged, JournalError, StepDamaged
 from engine.records import Change, Edge, Event, GuardResult, RunId, Snapshot, StatePath, Transition
 from engine.records.jsonable import to_plain
 
-PLAIN, PACKED = 0, 1
+PLAIN, COMPRESSED = 0, 1
 """Bit 0 of the form byte."""
 ORJSON, STDLIB = 0, 2
 """Bit 1 of the form byte."""
-WORTHWHILE = 512
+MIN_COMPRESSED = 512
 """Minimum bytes of JSON for which compression saves more than it costs."""
 
 
@@ -41,7 +41,7 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 
-Text = tuple[int, bytes]
+Encoded = tuple[int, bytes]
 """The form bit of the JSON writer, and the JSON."""
 
 
@@ -56,7 +56,7 @@ class Codec:
         """Return the body of a transition."""
         return self.pack(self.text(step))
 
-    def text(self, step: Transition) -> Text:
+    def text(self, step: Transition) -> Encoded:
         """Encode a transition, uncompressed: all but its run, seq, time and the event's name and address."""
         event = step.event
         value = [
@@ -79,23 +79,23 @@ class Codec:
         what = f'the snapshot at step {snapshot.seq} of run {snapshot.run}'
         return self.pack(_encode(snapshot.state, what))
 
-    def pack(self, encoded: Text) -> bytes:
+    def pack(self, encoded: Encoded) -> bytes:
         """Return a body: the form byte and the JSON, compressed when that pays."""
         form, text = encoded
-        if len(text) < WORTHWHILE:
+        if len(text) < MIN_COMPRESSED:
             return bytes((form | PLAIN,)) + text
-        return bytes((form | PACKED,)) + self._compressor.compress(text)
+        return bytes((form | COMPRESSED,)) + self._compressor.compress(text)
 
 
 def _drop_defaults(event: Event) -> list[Any]:
     """Return the rarely set fields of an event, up to the last one that is set."""
-    found = [event.played, event.who, event.key]
-    while found and not found[-1]:
-        found.pop()
-    return found
+    values = [event.played, event.who, event.key]
+    while values and not values[-1]:
+        values.pop()
+    return values
 
 
-def _encode(value: Any, what: str) -> Text:
+def _encode(value: Any, what: str) -> Encoded:
     try:
         return ORJSON, orjson.dumps(value, default=to_plain)
     except TypeError:
@@ -182,5 +182,5 @@ def read_snapshot(run: RunId, seq: int, body: bytes) -> Snapshot:
 
 def _decode(body: bytes) -> Any:
     form, text = body[0], memoryview(body)[1:]
-    read = _thread.decompressor.decompress(text) if form & PACKED else text.tobytes()
+    read = _thread.decompressor.decompress(text) if form & COMPRESSED else text.tobytes()
     return json.loads(read) if form & STDLIB else orjson.loads(read)

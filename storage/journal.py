@@ -101,11 +101,13 @@ class SqlJournal:
 
     async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
         """The latest snapshot at or before step `at`."""
-        found = await self.database.read(queries.snapshot, run, at)
-        if not found or not (fields := long_lists(found)):
-            return found
-        lists = {name: await self.database.defer(queries.long_list, run, found.seq, name) for name in fields}
-        return PartialSnapshot(run=run, seq=found.seq, state=found.state, lists=lists)
+        snapshot = await self.database.read(queries.snapshot, run, at)
+        if not snapshot or not (fields := long_lists(snapshot)):
+            return snapshot
+        lists = {
+            name: await self.database.defer(queries.long_list, run, snapshot.seq, name) for name in fields
+        }
+        return PartialSnapshot(run=run, seq=snapshot.seq, state=snapshot.state, lists=lists)
 
     async def runs(self, query: RunQuery) -> RunPage:
         """Summaries of the runs that match, newest first."""
@@ -148,17 +150,17 @@ class SqlJournal:
         """The stored path statistics of a run."""
         return await self.database.read(queries.path_stats, run)
 
-    async def store_path_stats(self, given: Mapping[RunId, PathStats]) -> None:
+    async def store_path_stats(self, stats_by_run: Mapping[RunId, PathStats]) -> None:
         """Store path statistics."""
-        await self.database.write(path_stats.store_path_stats(given))
+        await self.database.write(path_stats.store_path_stats(stats_by_run))
 
     async def traffic(self, query: RunQuery) -> Traffic:
         """The traffic of all matching runs together."""
         return await self.database.read(queries.total_traffic, query)
 
-    async def reserve(self, asked: Reservation) -> Reservation:
+    async def reserve(self, reservation: Reservation) -> Reservation:
         """Store a reservation, unless its key is in use."""
-        return await self.database.write(commands.reserve(asked))
+        return await self.database.write(commands.reserve(reservation))
 
     async def finish_reservation(self, key: str, reply: str | None) -> None:
         """Store the reply to a reserved request, or free its key."""

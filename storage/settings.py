@@ -29,7 +29,7 @@ def default_database() -> str | Path:
 
 
 def without_password(text: str) -> str:
-    """Mask the password in a URL, or in a text that contains one."""
+    """Mask the password in a URL, or in a string that contains one."""
     return SECRET.sub(r'\1\2***', text)
 
 
@@ -64,12 +64,14 @@ class Settings:
         """The database file's path. Raises `InvalidInput` for a URL that does not name a file."""
         if '://' not in str(self.database):
             return Path(self.database)
-        shown = without_password(str(self.database))
+        name = without_password(str(self.database))
         try:
             url = make_url(str(self.database))
         except ArgumentError as error:
-            raise InvalidInput({'database': f'{shown} is neither a path nor a URL'}) from error
+            raise InvalidInput({'database': f'{name} is neither a path nor a URL'}) from error
         if url.get_backend_name() != 'sqlite' or url.database in (None, '', ':memory:'):
-            wanted = 'as sqlite:///runs.db and postgresql://user@host/name do'
-            raise InvalidInput({'database': f'{shown} names neither an SQLite file nor PostgreSQL, {wanted}'})
+            expected = 'as sqlite:///runs.db and postgresql://user@host/name do'
+            raise InvalidInput(
+                {'database': f'{name} names neither an SQLite file nor PostgreSQL, {expected}'}
+            )
         return Path(str(url.database))

@@ -123,8 +123,8 @@ class ExternalAgents(Mapping[str, AgentModel]):
     ) -> None:
         self._missing = dict(missing or {})
         hidden = off | set(self._missing)
-        known = {name: agent for name, agent in KNOWN_AGENTS.items() if name not in hidden}
-        self._agents = {**known, **(configured or {})}
+        built_in = {name: agent for name, agent in KNOWN_AGENTS.items() if name not in hidden}
+        self._agents = {**built_in, **(configured or {})}
 
     def __getitem__(self, name: str) -> AgentModel:
         if not name.startswith(AGENT_PREFIX):
@@ -140,17 +140,17 @@ class ExternalAgents(Mapping[str, AgentModel]):
     @cached_property
     def secret_filters(self) -> list[SecretFilter]:
         """Filters for the secrets given to the agents, read from the environment on first use."""
-        found = [tuple(hidden_values(agent, os.environ)) for agent in self._agents.values()]
-        return [secret_filter(values, ()) for values in found if values]
+        secrets = [tuple(hidden_values(agent, os.environ)) for agent in self._agents.values()]
+        return [secret_filter(values, ()) for values in secrets if values]
 
     def infos(self) -> list[AgentInfo]:
         """Return all agents, usable or not, without starting any."""
-        found = [_info(agent) for agent in self._agents.values()]
-        found += [
+        infos = [_info(agent) for agent in self._agents.values()]
+        infos += [
             AgentInfo(name=name, title=name, command='', problem=problem)
             for name, problem in self._missing.items()
         ]
-        return found
+        return infos
 
     async def test(self, name: str, sandbox: Sandbox) -> AgentHealth:
         """Start an agent in an empty folder, begin a session, and stop it. No prompt is sent: it is free."""

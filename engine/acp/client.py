@@ -202,7 +202,7 @@ class AgentClient:
         """Start a command in the sandbox, in the workspace."""
         self.note_activity()
         inner = self._relative_path(cwd) if cwd else ''
-        if sum(not found.task.done() for found in self.terminals.values() if found.task) >= MAX_TERMINALS:
+        if sum(not item.task.done() for item in self.terminals.values() if item.task) >= MAX_TERMINALS:
             raise RequestError.invalid_request({'details': f'{MAX_TERMINALS} terminals are running already'})
         # Some agents send a whole shell line as the command.
         line = shlex.join([command, *args]) if args else command
@@ -213,7 +213,7 @@ class AgentClient:
         name = f'terminal-{self._counter}'
         terminal = Terminal(min(MAX_OUTPUT, output_byte_limit or MAX_OUTPUT))
         script = f'cd {shlex.quote(inner)} && {line}' if inner else line
-        variables = {found.name: found.value for found in env or ()}
+        variables = {item.name: item.value for item in env or ()}
 
         def add_output(text: str) -> None:
             self.note_activity()  # An agent is not silent while the command it waits for writes output.
@@ -236,11 +236,11 @@ class AgentClient:
     ) -> schema.TerminalOutputResponse:
         """Return the output of a command so far."""
         self.note_activity()
-        found = self._find_terminal(terminal_id)
-        ended = await self._wait_for_exit(found) if found.task and found.task.done() else None
+        terminal = self._find_terminal(terminal_id)
+        ended = await self._wait_for_exit(terminal) if terminal.task and terminal.task.done() else None
         status = schema.TerminalExitStatus(exit_code=ended) if ended is not None else None
         return schema.TerminalOutputResponse(
-            output=found.output, truncated=found.truncated, exit_status=status
+            output=terminal.output, truncated=terminal.truncated, exit_status=status
         )
 
     async def wait_for_terminal_exit(
@@ -256,10 +256,10 @@ class AgentClient:
     ) -> schema.KillTerminalResponse:
         """Kill a command; its output is kept."""
         self.note_activity()
-        found = self._find_terminal(terminal_id)
-        if found.task:
-            found.task.cancel()
-            await asyncio.wait({found.task})
+        terminal = self._find_terminal(terminal_id)
+        if terminal.task:
+            terminal.task.cancel()
+            await asyncio.wait({terminal.task})
         return schema.KillTerminalResponse()
 
     async def release_terminal(
@@ -292,7 +292,11 @@ class AgentClient:
 
     async def close(self) -> None:
         """Kill all commands, and cancel the calls that wait for permission."""
-        tasks = [found.task for found in self.terminals.values() if found.task and not found.task.done()]
+        tasks = [
+            terminal.task
+            for terminal in self.terminals.values()
+            if terminal.task and not terminal.task.done()
+        ]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -320,9 +324,9 @@ def _protocol_errors() -> Iterator[None]:
 
 def _answer(options: Sequence[schema.PermissionOption], allowed: bool) -> schema.RequestPermissionResponse:
     """Choose the option for an answer, the one-time one if offered: we remember lasting answers ourselves."""
-    wanted = ('allow_once', 'allow_always') if allowed else ('reject_once', 'reject_always')
-    for kind in wanted:
-        if found := next((option for option in options if option.kind == kind), None):
-            outcome = schema.AllowedOutcome(outcome='selected', option_id=found.option_id)
+    kinds = ('allow_once', 'allow_always') if allowed else ('reject_once', 'reject_always')
+    for kind in kinds:
+        if chosen := next((option for option in options if option.kind == kind), None):
+            outcome = schema.AllowedOutcome(outcome='selected', option_id=chosen.option_id)
             return schema.RequestPermissionResponse(outcome=outcome)
     return schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome='cancelled'))

@@ -26,7 +26,7 @@ WORDS: tuple[tuple[str, Kind], ...] = (
     (r'timed? ?out|timeout', 'timeout'),
     (r'connect|network|econnrefused|enotfound|fetch failed', 'connection'),
 )
-PASSING = ('rate limit', 'overloaded', 'timeout', 'connection')
+TRANSIENT_KINDS = ('rate limit', 'overloaded', 'timeout', 'connection')
 EPOCH = re.compile(r'\|(\d{10})\b')
 """How Claude reports when a limit ends: seconds since 1970."""
 AFTER = re.compile(
@@ -60,14 +60,14 @@ def turn_error(error: BaseException) -> ModelError:
             if isinstance(error.data, dict) and KIND in error.data
             else message
         )
-        kind = next((found for pattern, found in WORDS if re.search(pattern, words, re.I)), 'server')
+        kind = next((name for pattern, name in WORDS if re.search(pattern, words, re.I)), 'server')
     wait = _wait(message)
     hint = '; sign in with the agent itself, or give it a key' if kind == 'auth' else ''
     until = f' (until {_clock(time.time() + wait)})' if wait else ''
     return ModelError(
         f'{message}{until}{hint}',
         kind=kind,
-        retryable=kind in PASSING or (kind == 'quota' and wait is not None),
+        retryable=kind in TRANSIENT_KINDS or (kind == 'quota' and wait is not None),
         retry_after=wait,
         code=str(error.code),
     )
@@ -78,9 +78,9 @@ def _message_of(error: RequestError) -> str:
     data: Any = error.data
     detail = ''
     if isinstance(data, dict):
-        found = data.get('details') or data.get('message') or data.get('error')
-        only_kind = not found and data.keys() <= {KIND}
-        detail = found if isinstance(found, str) else '' if only_kind else json.dumps(found or data)
+        message = data.get('details') or data.get('message') or data.get('error')
+        only_kind = not message and data.keys() <= {KIND}
+        detail = message if isinstance(message, str) else '' if only_kind else json.dumps(message or data)
     elif isinstance(data, str):
         detail = data
     text = str(error)
@@ -89,12 +89,12 @@ def _message_of(error: RequestError) -> str:
 
 def _wait(text: str) -> float | None:
     """Return the seconds until a limit ends, if reported."""
-    if found := EPOCH.search(text):
-        return max(1.0, float(found[1]) - time.time())
-    if (found := AFTER.search(text)) and any(found.groups()):
-        days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    if match := EPOCH.search(text):
+        return max(1.0, float(match[1]) - time.time())
+    if (match := AFTER.search(text)) and any(match.groups()):
+        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
         return days * DAY + hours * 3600 + minutes * 60 + seconds
-    return _until_clock(found) if (found := CLOCK.search(text)) else None
+    return _until_clock(match) if (match := CLOCK.search(text)) else None
 
 
 def _until_clock(match: re.Match[str]) -> float | None:

@@ -176,7 +176,7 @@ class AgentProcess:
             how = 'it closed its output' if code is None else f'it ended with {_describe_status(code)}'
             output = self._errors.strip()[-500:] or ''.join(self._garbage)[-500:]
             self.problem = ModelError(
-                f'{how}{f": {output}" if output else " and said nothing"}', kind='connection', retryable=True
+                f'{how}{f": {output}" if output else " without output"}', kind='connection', retryable=True
             )
         return self.problem
 
@@ -209,27 +209,27 @@ class AgentProcess:
 
 def find_program(agent: ExternalAgent) -> str:
     """Return the path of an agent's program. Raises `ModelError`, which explains how to install it."""
-    found = shutil.which(os.path.expanduser(agent.command))
-    if found is None:
+    path = shutil.which(os.path.expanduser(agent.command))
+    if path is None:
         how = f'; install it: {agent.install}' if agent.install else ''
         raise ModelError(f'there is no program {agent.command!r} here{how}', kind='not found')
-    return os.path.abspath(found)
+    return os.path.abspath(path)
 
 
 def program_folders(agent: ExternalAgent, program: str) -> list[str]:
     """Return the folders a program needs in addition to the system's: its own, its link targets, Node's."""
-    found: dict[str, None] = {}
-    wanted = [program, *(os.path.expanduser(place) for place in agent.reads)]
+    folders: dict[str, None] = {}
+    paths = [program, *(os.path.expanduser(place) for place in agent.reads)]
     if agent.simulated:
-        wanted.append(str(Path(__file__).parents[2]))
+        paths.append(str(Path(__file__).parents[2]))
     elif node := shutil.which('node'):
-        wanted.append(node)
-    for path in wanted:
+        paths.append(node)
+    for path in paths:
         for place in (path, os.path.realpath(path)):
             folder = place if os.path.isdir(place) else _package(Path(place))
             if not _needs_no_mount(folder):
-                found[folder] = None
-    return list(found)
+                folders[folder] = None
+    return list(folders)
 
 
 def _package(program: Path) -> str:
@@ -239,7 +239,7 @@ def _package(program: Path) -> str:
 
 
 def _needs_no_mount(folder: str) -> bool:
-    """Whether the sandbox already has a folder or must not get it: a home holds more than a program."""
+    """Return whether the sandbox has a folder or must not get it: a home holds more than a program."""
     home = os.path.realpath(Path.home())
     if folder == '/' or os.path.commonpath([home, os.path.realpath(folder)]) == os.path.realpath(folder):
         return True
@@ -276,25 +276,25 @@ def _source_folder() -> str:
 
 def _parent_death_prefix() -> list[str]:
     """Return a command prefix that makes the kernel kill the program when this process is killed."""
-    found = shutil.which('setpriv')
-    return [found, '--pdeathsig', 'KILL', '--'] if found else []
+    setpriv = shutil.which('setpriv')
+    return [setpriv, '--pdeathsig', 'KILL', '--'] if setpriv else []
 
 
 def _prepare_home(home: Path, agent: ExternalAgent, owner: int | None) -> None:
     """Create the agent's home, and copy stored logins from the user's home into it."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    made = [home]
+    created = [home]
     for name in agent.files:
         source, target = Path.home() / name, home / name
         if source.is_file() and not target.exists():
             for around in reversed(target.relative_to(home).parents[:-1]):
                 (home / around).mkdir(exist_ok=True, mode=0o700)
-                made.append(home / around)
+                created.append(home / around)
             shutil.copyfile(source, target)
             target.chmod(0o600)
-            made.append(target)
+            created.append(target)
     if owner is not None:
-        for path in made:
+        for path in created:
             os.chown(path, owner, owner)
 
 
@@ -307,12 +307,12 @@ def kill_processes(cookie: str) -> None:
 
 def find_processes(cookie: str) -> list[int]:
     """Return the live processes with this cookie."""
-    mark, found = f'{COOKIE}={cookie}'.encode(), list[int]()
+    mark, pids = f'{COOKIE}={cookie}'.encode(), list[int]()
     for path in Path('/proc').glob('[0-9]*/environ'):
         with contextlib.suppress(OSError):
             if mark in path.read_bytes().split(b'\0'):
-                found.append(int(path.parent.name))
-    return found
+                pids.append(int(path.parent.name))
+    return pids
 
 
 def _describe_status(code: int) -> str:

@@ -280,7 +280,7 @@ class AgentSession:
                 await self._prompt
 
     def _is_settled(self, call: Call) -> bool:
-        """Whether the state of a call is settled: it asks, has ended, or is running."""
+        """Return whether the state of a call is settled: it asks, has ended, or is running."""
         if call.is_waiting or call.has_ended:
             return True
         runs = call.status == 'in_progress' or call.input is not None

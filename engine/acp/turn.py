@@ -158,16 +158,16 @@ class Turn:
         self, reported: schema.ToolCallStart | schema.ToolCallProgress | schema.ToolCallUpdate
     ) -> Call:
         """Add or update a call. Raises `ModelError` if there are too many."""
-        found = self.calls.get(reported.tool_call_id)
-        is_reused = isinstance(reported, schema.ToolCallStart) and found is not None and found.has_ended
-        if found is None or is_reused:
+        call = self.calls.get(reported.tool_call_id)
+        is_reused = isinstance(reported, schema.ToolCallStart) and call is not None and call.has_ended
+        if call is None or is_reused:
             if len(self.calls) >= MAX_CALLS:
                 raise ModelError(f'it has made more than {MAX_CALLS:,} tool calls', kind='bad response')
-            found = Call(reported.tool_call_id, asyncio.get_running_loop().time())
-            self.calls[found.id] = found
-            self.parts.append(found)
-        self._count_size(found.update(reported))
-        return found
+            call = Call(reported.tool_call_id, asyncio.get_running_loop().time())
+            self.calls[call.id] = call
+            self.parts.append(call)
+        self._count_size(call.update(reported))
+        return call
 
     def request_permission(self, call: Call, answer: asyncio.Future[bool]) -> None:
         """Make a call wait for permission; one that is already in the journal is added again."""

@@ -32,28 +32,30 @@ class TurnUsage:
         """Begin the turn again after an interruption: the lost part is known only by estimates."""
         self._lost = True
 
-    def count(self, asked: int, replied: int, reported: Usage | None, *, ended: bool) -> tuple[Usage, bool]:
+    def count(
+        self, prompt_length: int, reply_length: int, reported: Usage | None, *, ended: bool
+    ) -> tuple[Usage, bool]:
         """Return the usage to journal with a reply, and whether it settles the estimates of its turn.
 
         Args:
-            asked: characters sent to the agent for it.
-            replied: characters of the reply.
+            prompt_length: characters sent to the agent for it.
+            reply_length: characters of the reply.
             reported: the agent's report of the whole turn.
             ended: whether the turn is over.
         """
         if reported is None:
-            found = estimate(asked, replied, calls=int(ended))
-            self._estimated += found
-            return found, False
+            estimated = estimate(prompt_length, reply_length, calls=int(ended))
+            self._estimated += estimated
+            return estimated, False
         fits = self._estimated.input <= reported.input and self._estimated.output <= reported.output
         return _beyond(reported, self._estimated), self.reports and fits and not self._lost
 
 
-def estimate(asked: int, replied: int, *, calls: int) -> Usage:
+def estimate(prompt_length: int, reply_length: int, *, calls: int) -> Usage:
     """Estimate usage from numbers of characters."""
     return Usage(
-        input=-(-asked // CHARACTERS_A_TOKEN),
-        output=-(-replied // CHARACTERS_A_TOKEN),
+        input=-(-prompt_length // CHARACTERS_A_TOKEN),
+        output=-(-reply_length // CHARACTERS_A_TOKEN),
         calls=calls,
         source=ESTIMATED,
     )
@@ -61,14 +63,14 @@ def estimate(asked: int, replied: int, *, calls: int) -> Usage:
 
 def reported_usage(response: schema.PromptResponse) -> Usage | None:
     """Return the usage that an agent reports at the end of a turn, if any."""
-    if (found := response.usage) is not None:
-        cached, written = found.cached_read_tokens or 0, found.cached_write_tokens or 0
-        input, thought = found.input_tokens + cached + written, found.thought_tokens or 0
+    if (usage := response.usage) is not None:
+        cached, written = usage.cached_read_tokens or 0, usage.cached_write_tokens or 0
+        input, thought = usage.input_tokens + cached + written, usage.thought_tokens or 0
         # Codex includes thinking in the output, as its total shows.
-        extra = thought if found.total_tokens != input + found.output_tokens else 0
+        extra = thought if usage.total_tokens != input + usage.output_tokens else 0
         return Usage(
             input=input,
-            output=found.output_tokens + extra,
+            output=usage.output_tokens + extra,
             calls=1,
             cached=cached,
             written=written,

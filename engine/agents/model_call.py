@@ -62,7 +62,7 @@ async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, acti
             usage_by_model[name] = usage_by_model.get(name, Usage()) + _usage_of(
                 model, request, accumulator, error
             )
-            if after is None or (activity.repeats(error) and not _is_down(model)):
+            if after is None or (activity.will_retry(error) and not _is_down(model)):
                 error.spent = usage_by_model
                 raise
             if error.kind in UNREACHABLE and (mark_down := getattr(model, 'mark_down', None)):
@@ -96,7 +96,7 @@ async def _stream(
     stream = model.stream(request)
     try:
         async for event in stream:
-            await activity.services.share.turn()
+            await activity.services.scheduler.wait_for_turn()
             accumulator.add(event)
             if isinstance(event, Thinking):
                 await activity.services.clock.sleep(event.seconds)

@@ -40,7 +40,7 @@ def _visit(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
         if state.problem:
             state.problem = ''
         return
-    instructions = scope.pattern.instructed.get(spec.role, spec.instructions)
+    instructions = scope.pattern.instruction_overrides.get(spec.role, spec.instructions)
     scope.state.agents[scope.path] = AgentState(
         role=spec.role, instructions=instructions, messages=_first_messages(instructions, task)
     )
@@ -64,7 +64,7 @@ def _assign_role(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
         raise PatternError(scope.pattern.name, problem, where=f'state {scope.path!r}')
     previous = scope.state.agents.get(scope.path)
     task = Message.of('user', _evaluate(spec.prompt, 'prompt', str, scope, event))
-    instructions = scope.pattern.instructed.get(role.name, role.instructions)
+    instructions = scope.pattern.instruction_overrides.get(role.name, role.instructions)
     scope.state.agents[scope.path] = AgentState(
         role=role.name,
         instructions=instructions,

@@ -121,7 +121,9 @@ class ToolModelClient:
                 ),
             )
             try:
-                muted = replace(self.activity, stream=_discard, repeats=partial(RETRY.should_retry, number))
+                muted = replace(
+                    self.activity, stream=_discard, will_retry=partial(RETRY.should_retry, number)
+                )
                 reply = await call_with_fallback(names, request, muted)
             except ModelError as error:
                 self._count(error.spent)

@@ -25,7 +25,7 @@ from engine.models.protocol import Model
 from engine.models.registry import ModelRegistry
 from engine.records.fault import Fault
 from engine.records.jsonable import describe_error
-from engine.records.shape import DRAWN
+from engine.records.shape import TRACE_PREFIX
 from engine.statechart.pattern import Pattern
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
@@ -34,7 +34,7 @@ PLUGIN_PACKAGES = tuple(
     f'{__package__.rpartition(".")[0]}.{name}' for name in ('patterns', 'models.scripted', 'tools.builtin')
 )
 """Packages whose modules hold the built-in patterns, models and tools."""
-NOT_RUN = (
+TRACE_REASON = (
     'this run was imported from a trace that another program recorded: it can be viewed and compared,'
     ' but no pattern here can run it'
 )
@@ -80,10 +80,10 @@ class Catalog:
         for name in PLUGIN_PACKAGES:
             package = importlib.import_module(name)
             root = Path(package.__path__[0])
-            for found in pkgutil.walk_packages(package.__path__, f'{name}.'):
-                if not found.ispkg:
-                    inside = found.name.removeprefix(f'{name}.').replace('.', '/')
-                    catalog._load(root / f'{inside}.py', found.name)
+            for module in pkgutil.walk_packages(package.__path__, f'{name}.'):
+                if not module.ispkg:
+                    inside = module.name.removeprefix(f'{name}.').replace('.', '/')
+                    catalog._load(root / f'{inside}.py', module.name)
         for folder in folders:
             if not folder.is_dir():
                 catalog.faults.append(Fault(path=str(folder), line=0, problem='there is no such folder'))
@@ -131,19 +131,19 @@ class Catalog:
         """Return a JSON value without the secrets of endpoints, MCP servers and agents, safe to journal."""
         filters = [endpoint.secret_filter for endpoint in self.registry.endpoints]
         filters += [*self.mcp.secret_filters, *self.agents.secret_filters]
-        for found in filters:
-            if found:
-                value = found.redact_value(value)
+        for secret_filter in filters:
+            if secret_filter:
+                value = secret_filter.redact_value(value)
         return value
 
     def pattern(self, name: str) -> type[Pattern]:
         """Return the pattern with that name or alias. Raises `UnknownPattern`."""
         if name not in self.patterns:
-            for made in self.patterns.values():
-                if name in made.aliases:
-                    return made
-            if name.startswith(DRAWN):
-                raise UnknownPattern(name, reason=NOT_RUN)
+            for pattern in self.patterns.values():
+                if name in pattern.aliases:
+                    return pattern
+            if name.startswith(TRACE_PREFIX):
+                raise UnknownPattern(name, reason=TRACE_REASON)
             broken = [fault for fault in self.faults if fault.path.endswith('.py')]
             faults = tuple(f'{fault.path}, line {fault.line}: {fault.problem}' for fault in broken)
             raise UnknownPattern(name, tuple(sorted(self.patterns)), faults)
@@ -158,9 +158,9 @@ class Catalog:
 
     def add(self, pattern: type[Pattern]) -> None:
         """Add a pattern. Raises `PatternError` if its name is in use."""
-        known = self.patterns.get(pattern.name)
-        if known is not None and known is not pattern:
-            raise PatternError(pattern.name, f'{known.__module__} already has a pattern of this name')
+        existing = self.patterns.get(pattern.name)
+        if existing is not None and existing is not pattern:
+            raise PatternError(pattern.name, f'{existing.__module__} already has a pattern of this name')
         self.patterns[pattern.name] = pattern
 
     def _load(self, path: Path, module: str) -> None:

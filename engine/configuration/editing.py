@@ -79,7 +79,9 @@ Lines = list[tuple[Key | None, Item]]
 def _add(document: tomlkit.TOMLDocument, kind: Kind, name: str) -> None:
     """Add an empty section after the last of its kind."""
     parts = [part for key, part in document.body if key and key.key == kind]  # Not always adjacent.
-    siblings = [one for key, one in parts[-1].value.body if key] if isinstance(parts[-1], Table) else []
+    siblings = (
+        [sibling for key, sibling in parts[-1].value.body if key] if isinstance(parts[-1], Table) else []
+    )
     following = _take_following(siblings[-1]) if siblings else []
     section = tomlkit.table()
     cast(Table, parts[-1])[name] = section
@@ -95,14 +97,14 @@ def _take_following(section: Item) -> Lines:
     """
     if not isinstance(section, Table):
         return []
-    body, found = section.value.body, Lines()
+    body, lines = section.value.body, Lines()
     if body and isinstance(body[-1][1], Table):
         return _take_following(body[-1][1])
     while body and body[-1][0] is None:
-        found.insert(0, body.pop())
-    first = next((at for at, (_, line) in enumerate(found) if isinstance(line, Whitespace)), 0)
-    body.extend(found[:first])
-    return found[first:]
+        lines.insert(0, body.pop())
+    first = next((at for at, (_, line) in enumerate(lines) if isinstance(line, Whitespace)), 0)
+    body.extend(lines[:first])
+    return lines[first:]
 
 
 def _inline(value: Any) -> Any:

@@ -37,13 +37,13 @@ UNITS = {'': 1, 'b': 1, 'kb': 10**3, 'mb': 10**6, 'gb': 10**9, 'tb': 10**12}
 
 
 def parse_size(value: Any) -> Any:
-    """Parse a text such as `20 GB` to bytes; other values are returned unchanged. Raises `ValueError`."""
+    """Parse a string such as `20 GB` to bytes; other values are returned unchanged. Raises `ValueError`."""
     if not isinstance(value, str):
         return value
-    found = re.fullmatch(r'\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*', value.lower())
-    if found is None or found[2] not in UNITS:
+    match = re.fullmatch(r'\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*', value.lower())
+    if match is None or match[2] not in UNITS:
         raise ValueError(f'{value!r} is not a size: write bytes, or a number with kB, MB, GB or TB')
-    return round(float(found[1]) * UNITS[found[2]])
+    return round(float(match[1]) * UNITS[match[2]])
 
 
 def _valid_effort(value: str | None) -> str | None:
@@ -169,7 +169,7 @@ def load_configuration(
     """
     file = _load_file(path)
     secrets = Secrets(environment, keyring or _system_keyring)
-    found: dict[str, Endpoint] = {}
+    endpoints: dict[str, Endpoint] = {}
     missing: dict[str, str] = {}
     sources: dict[str, EndpointSource] = {}
     for name in dict.fromkeys([*file.endpoints, *KNOWN_PROVIDERS]):
@@ -180,23 +180,23 @@ def load_configuration(
             continue
         sources[name] = _source(name, section, environment)
         try:
-            found[name] = _endpoint(name, section or EndpointSection(), environment, secrets)
+            endpoints[name] = _endpoint(name, section or EndpointSection(), environment, secrets)
             if path is not None:
-                found[name] = _with_files(found[name], path.parent)
+                endpoints[name] = _with_files(endpoints[name], path.parent)
         except _Missing as error:
             missing[name] = str(error)
     servers: dict[str, McpServer] = {}
     missing_servers: dict[str, str] = {}
-    for name, wanted in file.mcp.items():
+    for name, mcp_section in file.mcp.items():
         try:
-            if not wanted.off:
-                servers[name] = wanted.server(name, secrets.all, path.parent if path else Path())
+            if not mcp_section.off:
+                servers[name] = mcp_section.server(name, secrets.resolve_all, path.parent if path else Path())
         except _Missing as error:
             missing_servers[name] = str(error)
     agents, missing_agents = _agents(file, secrets)
     own = {name: Price(**table.model_dump()) for name, table in file.prices.items()}
     return Configuration(
-        endpoints=found,
+        endpoints=endpoints,
         sources=sources,
         missing=missing,
         prices=Prices(own=own),
@@ -204,7 +204,7 @@ def load_configuration(
         missing_servers=missing_servers,
         agents=agents,
         missing_agents=missing_agents,
-        agents_off=frozenset(name for name, found in file.agents.items() if found.off),
+        agents_off=frozenset(name for name, section in file.agents.items() if section.off),
         retention=file.retention.policy(),
     )
 
@@ -215,15 +215,15 @@ class _Missing(Exception):
 
 def _agents(file: ConfigFile, secrets: Secrets) -> tuple[dict[str, ExternalAgent], dict[str, str]]:
     """Return the external agents of the file, and why some of them are unusable."""
-    found: dict[str, ExternalAgent] = {}
+    agents: dict[str, ExternalAgent] = {}
     missing: dict[str, str] = {}
     for name, section in file.agents.items():
         try:
             if not section.off:
-                found[name] = section.agent(name, secrets.all)
+                agents[name] = section.agent(name, secrets.resolve_all)
         except _Missing as error:
             missing[name] = str(error)
-    return found, missing
+    return agents, missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +233,9 @@ class Secrets:
     environment: Mapping[str, str]
     keyring: Callable[[str, str], str | None]
 
-    def find(self, where: str) -> str:
+    def resolve(self, reference: str) -> str:
         """Return the secret at `env:NAME` or `keyring:SERVICE/USER`. Raises `_Missing`."""
-        kind, _, rest = where.partition(':')
+        kind, _, rest = reference.partition(':')
         if kind == 'env':
             if secret := self.environment.get(rest, '').strip():
                 return secret
@@ -245,25 +245,25 @@ class Secrets:
             return secret
         raise _Missing(f'the keyring has no password of {user!r} for {service!r}')
 
-    def all(self, values: Mapping[str, str]) -> dict[str, str]:
+    def resolve_all(self, values: Mapping[str, str]) -> dict[str, str]:
         """Return the values with references to secrets replaced by the secrets. Raises `_Missing`."""
         return {
-            name: self.find(value) if value.startswith(('env:', 'keyring:')) else value
+            name: self.resolve(value) if value.startswith(('env:', 'keyring:')) else value
             for name, value in values.items()
         }
 
 
 def _source(name: str, section: EndpointSection | None, environment: Mapping[str, str]) -> EndpointSource:
-    given = section or EndpointSection()
-    known = KNOWN_PROVIDERS.get(given.provider or name)
-    url = environment.get(_url_variable(name)) or given.url or (known.endpoint.url if known else '')
-    return EndpointSource(found='file' if section else 'environment', url=url, key=_key_of(name, given))
+    settings = section or EndpointSection()
+    provider = KNOWN_PROVIDERS.get(settings.provider or name)
+    url = environment.get(_url_variable(name)) or settings.url or (provider.endpoint.url if provider else '')
+    return EndpointSource(found='file' if section else 'environment', url=url, key=_key_of(name, settings))
 
 
 def _key_of(name: str, section: EndpointSection) -> str:
     """Return where the key of an endpoint is stored; '' if it has none."""
-    known = KNOWN_PROVIDERS.get(section.provider or name)
-    return section.key or (f'env:{known.key}' if known and known.key else '')
+    provider = KNOWN_PROVIDERS.get(section.provider or name)
+    return section.key or (f'env:{provider.key}' if provider and provider.key else '')
 
 
 def _url_variable(name: str) -> str:
@@ -273,18 +273,18 @@ def _url_variable(name: str) -> str:
 def _endpoint(
     name: str, section: EndpointSection, environment: Mapping[str, str], secrets: Secrets
 ) -> Endpoint:
-    known = KNOWN_PROVIDERS.get(section.provider or name)
-    base = replace(known.endpoint, name=name) if known else Endpoint(name=name, url='')
-    ways = section.model_dump(
+    provider = KNOWN_PROVIDERS.get(section.provider or name)
+    base = replace(provider.endpoint, name=name) if provider else Endpoint(name=name, url='')
+    options = section.model_dump(
         exclude={'provider', 'key', 'headers', 'query', 'models', 'off', 'certificate_password'},
         exclude_none=True,
         exclude_defaults=True,
     )
-    where = _key_of(name, section)
-    headers, query = secrets.all(section.headers), secrets.all(section.query)
-    made = replace(
+    key_reference = _key_of(name, section)
+    headers, query = secrets.resolve_all(section.headers), secrets.resolve_all(section.query)
+    endpoint = replace(
         base,
-        **ways,
+        **options,
         headers=headers,
         query=query,
         secrets=(
@@ -292,14 +292,20 @@ def _endpoint(
             *(value.rpartition(' ')[2] for name, value in headers.items() if value != section.headers[name]),
         ),
         models=tuple(section.models),
-        key=secrets.find(where) if where else '',
-        certificate_password=secrets.find(place) if (place := section.certificate_password) else '',
+        key=secrets.resolve(key_reference) if key_reference else '',
+        certificate_password=secrets.resolve(password_reference)
+        if (password_reference := section.certificate_password)
+        else '',
     )
     variable = _url_variable(name)
-    made = replace(made, url=environment[variable]) if environment.get(variable) else made
-    if made.dialect == 'gemini' and section.dialect is None and made.url.rstrip('/').endswith('/openai'):
-        return replace(made, dialect='openai', reasoning='google')  # Google's OpenAI-compatible API.
-    return made
+    endpoint = replace(endpoint, url=environment[variable]) if environment.get(variable) else endpoint
+    if (
+        endpoint.dialect == 'gemini'
+        and section.dialect is None
+        and endpoint.url.rstrip('/').endswith('/openai')
+    ):
+        return replace(endpoint, dialect='openai', reasoning='google')  # Google's OpenAI-compatible API.
+    return endpoint
 
 
 def _with_files(endpoint: Endpoint, folder: Path) -> Endpoint:
@@ -372,7 +378,7 @@ def _system_keyring(service: str, user: str) -> str | None:
     except ImportError:
         raise _Missing('the package keyring is not installed') from None
     try:
-        found: str | None = keyring.get_password(service, user)
+        password: str | None = keyring.get_password(service, user)
     except Exception as error:  # Every system has its own keyring, with its own errors.
         raise _Missing(f'the keyring cannot be read: {type(error).__name__}') from None
-    return found
+    return password

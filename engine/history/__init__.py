@@ -1,6 +1,6 @@
 """Operations on past runs: forks, comparison, statistics, bundles, retention."""
 
-from engine.history.accepted_events import OWN, AcceptedEvent, open_question
+from engine.history.accepted_events import AcceptedEvent, open_question
 from engine.history.bundle.importer import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.writer import program_version
@@ -32,7 +32,6 @@ from engine.history.run_reader import RunReader
 
 __all__ = [
     'COMPOSED_AGENT',
-    'OWN',
     'AcceptedEvent',
     'CleanupResult',
     'Comparison',

@@ -10,21 +10,17 @@ from pydantic import BaseModel
 
 from engine.records import (
     ANSWER,
-    CONTROL,
-    ENDINGS,
-    EXHAUSTED,
+    ENGINE_EVENTS,
     Shape,
     StatePath,
     View,
     is_active,
+    is_within,
     message_of,
-    within,
 )
 from engine.records.question import Answer, OpenBatch, Question
 from engine.statechart.pattern import Pattern
 
-OWN = CONTROL | ENDINGS | {EXHAUSTED, 'always'}
-"""The engine's own events; all others come from outside."""
 APPROVALS: Mapping[str, Sequence[str]] = {'approve': ('always', 'arguments'), 'deny': ('reason',)}
 """The events that answer an approval request, and the values they take."""
 
@@ -56,7 +52,7 @@ def _find_accepted(shape: Shape, view: View, pattern: type[Pattern] | None) -> I
     seen = set[tuple[str, str]]()
     for edge in shape.edges:
         key = (edge.trigger, edge.source)
-        if edge.trigger in OWN or key in seen or not is_active(edge.source, view.active):
+        if edge.trigger in ENGINE_EVENTS or key in seen or not is_active(edge.source, view.active):
             continue
         seen.add(key)
         model = inputs.get(edge.trigger)
@@ -73,7 +69,7 @@ def _find_accepted(shape: Shape, view: View, pattern: type[Pattern] | None) -> I
 def open_question(view: View, state: StatePath) -> Question | None:
     """Return the question a tool's server is asking in a state, if any."""
     for path, agent in view.agents.items():
-        if within(state, path) and (batch := agent.get('batch')):
+        if is_within(state, path) and (batch := agent.get('batch')):
             return OpenBatch.model_validate(batch).question
     return None
 
@@ -81,6 +77,6 @@ def open_question(view: View, state: StatePath) -> Question | None:
 def _pending(view: View, state: str) -> Iterator[str]:
     for path, agent in view.agents.items():
         messages = agent.get('messages')
-        if within(state, path) and messages:
+        if is_within(state, path) and messages:
             for call in message_of(messages[-1]).calls:
                 yield f'{call.name} {call.arguments}'

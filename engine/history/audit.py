@@ -80,10 +80,10 @@ def _apply_variation(pattern: Pattern, ways: Mapping[str, Any], after: int) -> P
     found = pattern
     if 'parameters' in ways:
         found = type(pattern)(type(pattern).parse(ways['parameters'][after]))
-        found.instructed = pattern.instructed
+        found.instruction_overrides = pattern.instruction_overrides
     if 'instructions' in ways:
         found = copy(found)
-        found.instructed = ways['instructions'][after]
+        found.instruction_overrides = ways['instructions'][after]
     return found
 
 
@@ -168,4 +168,6 @@ def _compare(run: RunId, turn: list[Transition], microsteps: list[Microstep]) ->
                 raise Diverged(run, recorded.seq, f'{name} was {shorten(was)} and is now {shorten(now)}')
     if len(turn) != len(microsteps):
         step = turn[min(len(turn), len(microsteps)) - 1].seq
-        raise Diverged(run, step, f'{len(turn)} steps were recorded and {len(microsteps)} are made now')
+        raise Diverged(
+            run, step, f'{len(turn)} steps were recorded, the current chart makes {len(microsteps)}'
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from engine.errors import Diverged
-from engine.records import RunId, Shape, StatePath, StateShape, Transition, within
+from engine.records import RunId, Shape, StatePath, StateShape, Transition, is_within
 from engine.records.state_path import parent_of
 from engine.statechart.shape_builder import START
 
@@ -25,20 +25,20 @@ class ChartWalk:
         self, source: StatePath, dest: StatePath
     ) -> tuple[tuple[StatePath, ...], tuple[StatePath, ...]]:
         """Take an edge; return the states left, innermost first, and those entered, outermost first."""
-        around = '' if source == START else _around(source, dest)
-        inside = f'{around}.' if around else ''
+        enclosing = '' if source == START else _enclosing_state(source, dest)
+        inside = f'{enclosing}.' if enclosing else ''
         top = '' if source == START else inside + source.removeprefix(inside).partition('.')[0]
-        gone = [leaf for leaf in self.active if source != START and within(leaf, top)]
+        gone = [leaf for leaf in self.active if source != START and is_within(leaf, top)]
         left: dict[StatePath, None] = {}
         for leaf in gone:
             path = leaf
-            while within(path, top):
+            while is_within(path, top):
                 left.setdefault(path)
                 if path == top:
                     break
                 path = parent_of(path)
         ordered = sorted(left, key=lambda path: -path.count('.'))
-        entered = list(self._enter(StatePath(around), dest))
+        entered = list(self._enter(StatePath(enclosing), dest))
         leaves = [path for path in entered if self._is_leaf(path)]
         place = next((n for n, leaf in enumerate(self.active) if leaf in left), len(self.active))
         kept = [leaf for leaf in self.active if leaf not in left]
@@ -46,9 +46,9 @@ class ChartWalk:
         self.active = (*kept[:place], *leaves, *kept[place:])
         return tuple(ordered), tuple(entered)
 
-    def _enter(self, around: StatePath, dest: StatePath) -> Iterator[StatePath]:
+    def _enter(self, enclosing: StatePath, dest: StatePath) -> Iterator[StatePath]:
         chain = [dest]
-        while (above := parent_of(chain[-1])) != around:
+        while (above := parent_of(chain[-1])) != enclosing:
             chain.append(above)
         yield from reversed(chain)
         waiting = list(reversed(self._states[dest].initial))
@@ -61,7 +61,7 @@ class ChartWalk:
         return self._states[path].kind in ('atomic', 'final')
 
 
-def _around(source: str, dest: str) -> str:
+def _enclosing_state(source: str, dest: str) -> str:
     """Return the innermost state that an edge stays inside."""
     shared = []
     for one, other in zip(source.split('.')[:-1], dest.split('.')[:-1], strict=False):
@@ -91,7 +91,7 @@ def audit_walk(run: RunId, shape: Shape, steps: Iterable[Transition]) -> int:
             if (step.event.name, edge.source, edge.dest) not in known:
                 problem = f'the chart has no edge {edge.source} → {edge.dest} for {step.event.name}'
                 raise Diverged(run, step.seq, problem)
-            if edge.source != START and not any(within(leaf, edge.source) for leaf in walk.active):
+            if edge.source != START and not any(is_within(leaf, edge.source) for leaf in walk.active):
                 raise Diverged(run, step.seq, f'it leaves {edge.source}, which is not active')
             now = walk.take_edge(edge.source, StatePath(edge.dest))
         if was != now:

@@ -86,7 +86,7 @@ class RunReader:
             Diverged, UnknownPattern, UnknownRun
         """
         info = await self.journal.info(run)
-        if info.drawn:
+        if info.is_imported_trace:
             shape, steps = await self.journal.shape(run), await self.journal.transitions(run)
             return await asyncio.to_thread(audit_walk, run, shape, steps)
         workflow = workflow_of(self.catalog, info)

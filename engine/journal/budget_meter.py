@@ -1,4 +1,4 @@
-"""Meter: how much of its budget a run has used, and the consequences, as read from its journal."""
+"""BudgetMeter: how much of its budget a run has used, and the consequences, as read from its journal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WRAP_UP = (
 DUMPED_FIELDS = ('running', 'unpriced', 'warned', 'notices', 'exhausted', 'reason', 'closing', 'until')
 
 
-class Meter:
+class BudgetMeter:
     """The budget part of a `RunProjection`. `apply` applies one control event or `exhausted`."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Meter:
     def _restart(self, budget: Budget | None, usage: Usage) -> None:
         """Start a fork with its whole budget, whatever its parent used or was warned about."""
         count, without_price = len(self.notices), self.unpriced
-        self.__dict__.update(Meter().__dict__)
+        self.__dict__.update(BudgetMeter().__dict__)
         self.unpriced = without_price
         self.budget, self.notices = budget, ('',) * count
         self.inherited = self.uncounted = usage
@@ -120,17 +120,17 @@ class Meter:
         """Return the control events now due: warnings, or the limit that is reached after them."""
         if self.budget is None or self.exhausted:
             return []
-        used, found, spent = self.measure(usage, more), [], ''
+        used, events, spent = self.measure(usage, more), [], ''
         for kind, limit in self.budget.limits().items():
             if used[kind] >= limit - SLACK[kind]:
                 spent = spent or kind
             elif used[kind] >= self.budget.warn * limit - SLACK[kind] and kind not in self.warned:
-                found.append(_warning(kind, used[kind], limit))
+                events.append(_warning(kind, used[kind], limit))
         if self.budget.cost is not None and UNPRICED not in self.warned:
             called = 'a model that was called' if usage.unpriced > self.uncounted.unpriced else ''
             what = self.unpriced or called
-            found += [_price_warning(what, self.budget.cost)] if what else []
-        return [*found, _exhaustion(spent, used[spent], self.budget.limits()[spent])] if spent else found
+            events += [_price_warning(what, self.budget.cost)] if what else []
+        return [*events, _exhaustion(spent, used[spent], self.budget.limits()[spent])] if spent else events
 
     def next_due(self) -> float | None:
         """Return the seconds of running at which the next event is due; None if none is due by time alone."""
@@ -143,30 +143,30 @@ class Meter:
         return self.budget.seconds * (1.0 if 'seconds' in self.warned else self.budget.warn)
 
     def is_grace_over(self, more: float) -> bool:
-        """Whether the grace period is over."""
+        """Return whether the grace period is over."""
         return self.running + more >= self.until - SLACK['seconds']
 
     def allows_start(self, entered: int) -> bool:
-        """Whether work may start in a state entered at that step."""
+        """Return whether work may start in a state entered at that step."""
         return not self.exhausted or 0 < self.closing <= entered
 
     def raise_limits(self, more: Mapping[str, Any], usage: Usage) -> Budget:
         """Return the budget raised by these amounts. Raises `InvalidInput`, naming the field."""
         problems: dict[str, str] = {}
-        asked = {kind: amount for kind, amount in more.items() if amount is not None}
+        increases = {kind: amount for kind, amount in more.items() if amount is not None}
         limits = self.budget.limits() if self.budget else {}
-        for kind, amount in asked.items():
+        for kind, amount in increases.items():
             if kind not in KINDS:
                 problems[kind] = f'there is no such budget; available: {", ".join(KINDS)}'
             elif isinstance(amount, bool) or not isinstance(amount, int | float) or not amount > 0:
                 problems[kind] = f'must be a number above 0, not {amount!r}'
             elif kind not in limits:
                 problems[kind] = 'this run has no such budget'
-        if not asked:
+        if not increases:
             problems['budget'] = f'say how much more of which: {", ".join(KINDS)}'
         if problems or self.budget is None:
             raise InvalidInput(problems)
-        wider = replace(self.budget, **{kind: limits[kind] + amount for kind, amount in asked.items()})
+        wider = replace(self.budget, **{kind: limits[kind] + amount for kind, amount in increases.items()})
         wider.check()
         if self.exhausted:
             used, limit = self.measure(usage)[self.exhausted], wider.limits()[self.exhausted]
@@ -178,9 +178,9 @@ class Meter:
     def dump(self) -> dict[str, Any]:
         """Return the complete state as JSON values."""
         budget = asdict(self.budget) if self.budget else None
-        kept = {name: getattr(self, name) for name in DUMPED_FIELDS}
+        fields = {name: getattr(self, name) for name in DUMPED_FIELDS}
         usages = {name: asdict(getattr(self, name)) for name in ('inherited', 'uncounted')}
-        return {**kept, **usages, 'warned': dict(self.warned), 'budget': budget, 'playing': self.playing}
+        return {**fields, **usages, 'warned': dict(self.warned), 'budget': budget, 'playing': self.playing}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Restore the state from `dump`."""
@@ -193,7 +193,7 @@ class Meter:
 
 
 def resets_budget(data: Mapping[str, Any]) -> bool:
-    """Whether a `recover` restarts the run's usage: in a fork, or when its replay has run out."""
+    """Return whether a `recover` restarts the run's usage: in a fork, or when its replay has run out."""
     return ('forked' in data and not data.get('playing')) or 'left' in data
 
 

@@ -67,11 +67,13 @@ class MemoryJournal:
 
     async def import_runs(self, runs: Sequence[WholeRun]) -> None:
         """Store whole runs, all or none."""
-        found = [(run, *await asyncio.to_thread(_split_history, run.info.id, run.history)) for run in runs]
+        histories = [
+            (run, *await asyncio.to_thread(_split_history, run.info.id, run.history)) for run in runs
+        ]
         ids = [run.info.id for run in runs]
         if taken := [run for n, run in enumerate(ids) if run in self._infos or run in ids[:n]]:
             raise JournalConflict(taken[0], 0)
-        for run, steps, snapshots in found:
+        for run, steps, snapshots in histories:
             weight = estimate_size(steps, snapshots)
             await self.create(replace(run.info, seq=len(steps), bytes=weight), run.shape)
             self._transitions[run.info.id], self._snapshots[run.info.id] = steps, snapshots
@@ -99,8 +101,8 @@ class MemoryJournal:
         weight = estimate_size(transitions, [snapshot] if snapshot else [])
         if snapshot:
             self._snapshots[info.id].append(snapshot)
-        kept = {name: getattr(stored, name) for name in PRESERVED_FIELDS}
-        self._infos[info.id] = replace(info, **kept, bytes=stored.bytes + weight)
+        preserved = {name: getattr(stored, name) for name in PRESERVED_FIELDS}
+        self._infos[info.id] = replace(info, **preserved, bytes=stored.bytes + weight)
         return weight
 
     async def info(self, run: RunId) -> RunInfo:
@@ -115,31 +117,31 @@ class MemoryJournal:
         self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[Transition]:
         """Return the steps in the given range."""
-        found = self._transitions[self._check_run(run)][after:until]
-        return found if limit is None else found[:limit]
+        steps = self._transitions[self._check_run(run)][after:until]
+        return steps if limit is None else steps[:limit]
 
     async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
         """Return the latest snapshot at or before step `at`."""
-        found = [item for item in reversed(self._snapshots[self._check_run(run)]) if item.seq <= at]
-        if not found:
+        snapshots = [item for item in reversed(self._snapshots[self._check_run(run)]) if item.seq <= at]
+        if not snapshots:
             return None
-        lists = {name: cache(partial(join_tails, name, found)) for name in long_lists(found[0])}
+        lists = {name: cache(partial(join_tails, name, snapshots)) for name in long_lists(snapshots[0])}
         return (
-            PartialSnapshot(run=run, seq=found[0].seq, state=found[0].state, lists=lists)
+            PartialSnapshot(run=run, seq=snapshots[0].seq, state=snapshots[0].state, lists=lists)
             if lists
-            else found[0]
+            else snapshots[0]
         )
 
     async def runs(self, query: RunQuery) -> RunPage:
         """Return summaries of the runs that match, newest first."""
-        found = self._matches(query)
-        total, place = len(found), query.beyond
+        matches = self._matches(query)
+        total, place = len(matches), query.beyond
         if place is not None:
             mark = (False, place[0] if query.place == 'trash' else 0.0, *place[1:])
-            found = [info for info in found if rank(info, query) < mark]
+            matches = [info for info in matches if rank(info, query) < mark]
         usage = reduce(add, (info.usage for info in self._matches(query)), Usage()) if query.totals else None
         return RunPage(
-            runs=tuple(found[query.offset : query.offset + query.limit]),
+            runs=tuple(matches[query.offset : query.offset + query.limit]),
             total=total,
             usage=usage and replace(usage, source='provider'),
         )
@@ -152,31 +154,31 @@ class MemoryJournal:
         forks: dict[RunId | None, list[RunInfo]] = {}
         for info in self._infos.values():
             forks.setdefault(info.parent, []).append(info)
-        found = [root]
-        for info in found:  # grows during the loop
-            found.extend(forks.get(info.id, ()))
-        ids = {info.id for info in found}
+        members = [root]
+        for info in members:  # grows during the loop
+            members.extend(forks.get(info.id, ()))
+        ids = {info.id for info in members}
         return sorted(
             (info for info in self._infos.values() if info.id in ids), key=lambda info: info.created
         )
 
     async def unfinished(self) -> list[RunInfo]:
         """Return every run that has not ended, oldest first."""
-        found = [info for info in self._infos.values() if not info.status.ended and not info.deleted]
-        return sorted(found, key=lambda info: (info.created, info.id))
+        infos = [info for info in self._infos.values() if not info.status.ended and not info.deleted]
+        return sorted(infos, key=lambda info: (info.created, info.id))
 
     async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
         """Change a person's annotations of a run."""
-        given: dict[str, Any] = dict(changes)
+        fields: dict[str, Any] = dict(changes)
         if 'tags' in changes:
-            given['tags'] = tuple(changes['tags'])
-        self._infos[run] = replace(self._infos[self._check_run(run)], **given)
+            fields['tags'] = tuple(changes['tags'])
+        self._infos[run] = replace(self._infos[self._check_run(run)], **fields)
         return self._infos[run]
 
     async def notes(self, run: RunId) -> list[Note]:
         """Return the notes on a run's steps."""
-        found = [note for note in self._notes.values() if note.run == self._check_run(run)]
-        return sorted(found, key=lambda note: (note.seq, note.id))
+        notes = [note for note in self._notes.values() if note.run == self._check_run(run)]
+        return sorted(notes, key=lambda note: (note.seq, note.id))
 
     async def write_note(self, note: Note) -> Note:
         """Store or change a note."""
@@ -202,38 +204,38 @@ class MemoryJournal:
 
     async def outdated_runs(self, query: RunQuery) -> list[RunId]:
         """Return matching runs that have progressed since their path statistics were stored."""
-        asked = replace(query, edges=(), state='')
-        return [info.id for info in self._matches(asked) if self._stats_step(info.id) < info.seq]
+        unrestricted = replace(query, edges=(), state='')
+        return [info.id for info in self._matches(unrestricted) if self._stats_step(info.id) < info.seq]
 
     async def path_stats(self, run: RunId) -> PathStats | None:
         """Return the stored path statistics of a run."""
         return self._path_stats[run] if self._stats_step(self._check_run(run)) else None
 
-    async def store_path_stats(self, given: Mapping[RunId, PathStats]) -> None:
+    async def store_path_stats(self, stats_by_run: Mapping[RunId, PathStats]) -> None:
         """Store path statistics."""
-        for run, stats in given.items():
+        for run, stats in stats_by_run.items():
             if run in self._infos and self._stats_step(run) <= stats.seq:
                 self._path_stats[run] = stats
 
     async def traffic(self, query: RunQuery) -> Traffic:
         """Return the traffic of all matching runs together."""
-        found = list(self._matches(query))
+        infos = list(self._matches(query))
         return aggregate(
-            ((info.status, self._shapes[info.id], self._path_stats.get(info.id)) for info in found),
-            [info.parent_at for info in found if info.parent],
+            ((info.status, self._shapes[info.id], self._path_stats.get(info.id)) for info in infos),
+            [info.parent_at for info in infos if info.parent],
         )
 
-    async def reserve(self, asked: Reservation) -> Reservation:
+    async def reserve(self, reservation: Reservation) -> Reservation:
         """Store a reservation, unless its key is in use."""
-        too_old = asked.created - RESERVATION_SECONDS
-        self._reserved = {key: kept for key, kept in self._reserved.items() if kept.created >= too_old}
-        return self._reserved.setdefault(asked.key, asked)
+        too_old = reservation.created - RESERVATION_SECONDS
+        self._reserved = {key: stored for key, stored in self._reserved.items() if stored.created >= too_old}
+        return self._reserved.setdefault(reservation.key, reservation)
 
     async def finish_reservation(self, key: str, reply: str | None) -> None:
         """Store the reply to a reserved request, or free its key."""
-        kept = self._reserved.pop(key, None)
-        if kept and reply is not None:
-            self._reserved[key] = replace(kept, reply=reply)
+        stored = self._reserved.pop(key, None)
+        if stored and reply is not None:
+            self._reserved[key] = replace(stored, reply=reply)
 
     async def entry(self, kind: str, key: str) -> Entry | None:
         """Return an entry by its key, or None."""
@@ -241,8 +243,10 @@ class MemoryJournal:
 
     async def entries(self, query: EntryQuery) -> list[Entry]:
         """Return the entries that match."""
-        found = sorted(self._matching(query), key=lambda entry: (entry.rank, entry.key), reverse=query.newest)
-        return found[: query.limit]
+        matches = sorted(
+            self._matching(query), key=lambda entry: (entry.rank, entry.key), reverse=query.newest
+        )
+        return matches[: query.limit]
 
     async def write_entries(self, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
         """Write and delete entries, all or none."""
@@ -257,20 +261,20 @@ class MemoryJournal:
 
     async def forget_entries(self, query: EntryQuery) -> int:
         """Delete all entries that match."""
-        found = self._matching(query)
-        for entry in found:
+        matches = self._matching(query)
+        for entry in matches:
             del self._entries[entry.kind, entry.key]
-        return len(found)
+        return len(matches)
 
     async def runs_beyond(self, kind: str, since: float) -> list[RunId]:
         """Return runs whose last step is beyond the rank of their entry."""
-        found = [
+        infos = [
             info
             for info in self._infos.values()
             if info.updated >= since
             and info.seq > (entry.rank if (entry := self._entries.get((kind, info.id))) else 0)
         ]
-        return [info.id for info in sorted(found, key=lambda info: (info.updated, info.id))]
+        return [info.id for info in sorted(infos, key=lambda info: (info.updated, info.id))]
 
     async def close(self) -> None:
         """Nothing to flush."""
@@ -290,13 +294,13 @@ class MemoryJournal:
         texts: dict[RunId, list[str]] = {}
         for note in self._notes.values():
             texts.setdefault(note.run, []).append(note.text)
-        found = [
+        infos = [
             info
             for info in self._infos.values()
             if matches(info, query, texts.get(info.id, []))
             and matches_path(self._path_stats.get(info.id), query.edges, query.state, trouble=query.trouble)
         ]
-        return in_order(found, query)
+        return in_order(infos, query)
 
     def _stats_step(self, run: RunId) -> int:
         """Return the step up to which a run's path statistics are stored."""

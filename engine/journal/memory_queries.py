@@ -115,12 +115,12 @@ def _aggregate_state(path: StatePath, stays: Sequence[Dwell]) -> StateTraffic:
 
 
 def has_trouble(stay: Dwell) -> bool:
-    """Whether something failed in the state."""
+    """Return whether something failed in the state."""
     return bool(stay.failed or stay.expired or stay.fell)
 
 
 def matches_path(stats: PathStats | None, edges: Sequence[str], state: str, *, trouble: bool) -> bool:
-    """Whether a run took any of `edges` (`source>dest`), entered `state`, and had trouble there."""
+    """Return whether a run took any of `edges` (`source>dest`), entered `state`, and had trouble there."""
     if not (edges or state):
         return True
     if stats is None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from engine.errors import InvalidInput
 from engine.journal.budget_meter import resets_budget
 from engine.records.breakpoint import Breakpoint, dump_breakpoints, load_breakpoints
-from engine.records.state_path import StatePath, is_active, parent_of, within
+from engine.records.state_path import StatePath, is_active, is_within, parent_of
 
 MAX_REASONS = 300
 """Length of the existing reasons, in characters, from which on no more are appended."""
@@ -65,7 +65,7 @@ class PauseState:
         return tuple(f'breakpoint {item.id}: {item.problem}' for item in self.breakpoints if item.problem)
 
     def holds(self, path: str) -> bool:
-        """Whether the state at `path` is held."""
+        """Return whether the state at `path` is held."""
         if not self.overrides:
             return False
         while path and path not in self.overrides:
@@ -73,7 +73,7 @@ class PauseState:
         return self.overrides.get(path, False)
 
     def hold_all(self, leaves: Sequence[StatePath]) -> bool:
-        """Whether everything that could proceed is held."""
+        """Return whether everything that could proceed is held."""
         if not self.overrides:
             return False
         going = [leaf for leaf in leaves if leaf not in self._ends]
@@ -102,19 +102,19 @@ class PauseState:
             case 'pause':
                 self._hold(at, data, active)
             case 'resume':
-                self._free(at, active)
+                self._release(at, active)
             case 'step' if data.get('how') in ('over', 'out'):
-                self._free(at, active)
+                self._release(at, active)
                 self.pending_steps[at] = PendingStep(how=data['how'], until=str(data.get('until', '')))
             case 'step':
                 self._forget(at)
                 if not self.holds(at):
                     self.overrides[at] = True
                 self.overrides = {
-                    path: held for path, held in self.overrides.items() if held or not _in(path, at)
+                    path: held for path, held in self.overrides.items() if held or not _is_inside(path, at)
                 }
 
-    def move(
+    def apply_step(
         self, entered: Sequence[StatePath], left: Sequence[StatePath], active: Sequence[StatePath]
     ) -> None:
         """Apply a step of the chart; the settings of a region end with the region."""
@@ -132,12 +132,14 @@ class PauseState:
         self.pending_steps = {
             path: step for path, step in self.pending_steps.items() if is_active(path, active)
         }
-        self.overrides = {path: held for path, held in self.overrides.items() if held or not within(path, at)}
+        self.overrides = {
+            path: held for path, held in self.overrides.items() if held or not is_within(path, at)
+        }
         self.overrides[at] = True
         if data.get('reason'):
             # Work that ends while held may reach another breakpoint.
-            known = f'{before}; ' if before and len(before) < MAX_REASONS else ''
-            self.why[at] = f'{known}{data["reason"]}'
+            earlier = f'{before}; ' if before and len(before) < MAX_REASONS else ''
+            self.why[at] = f'{earlier}{data["reason"]}'
         hit = data.get('breakpoints') or ()
         self.breakpoints = tuple(
             replace(item, hits=item.hits + 1, enabled=item.enabled and not item.once)
@@ -146,22 +148,26 @@ class PauseState:
             for item in self.breakpoints
         )
 
-    def _free(self, at: str, active: Sequence[StatePath]) -> None:
+    def _release(self, at: str, active: Sequence[StatePath]) -> None:
         """Release a region. Nested regions that are held stay held, unless nothing could proceed then."""
         was = self.holds(at)
         self._forget(at)
-        self.overrides = {path: held for path, held in self.overrides.items() if held or not within(path, at)}
+        self.overrides = {
+            path: held for path, held in self.overrides.items() if held or not is_within(path, at)
+        }
         self.overrides.pop(at, None)
         if self.holds(at):
             self.overrides[at] = False
-        leaves = [leaf for leaf in active if within(leaf, at) and leaf not in self._ends]
+        leaves = [leaf for leaf in active if is_within(leaf, at) and leaf not in self._ends]
         if not was or all(self.holds(leaf) for leaf in leaves):
-            self.overrides = {path: held for path, held in self.overrides.items() if not _in(path, at)}
+            self.overrides = {path: held for path, held in self.overrides.items() if not _is_inside(path, at)}
         self.why = {path: why for path, why in self.why.items() if path in self.overrides}
 
     def _forget(self, at: str) -> None:
         """Forget pending steps and reasons of a region."""
-        self.pending_steps = {path: step for path, step in self.pending_steps.items() if not within(path, at)}
+        self.pending_steps = {
+            path: step for path, step in self.pending_steps.items() if not is_within(path, at)
+        }
         self.why.pop(at, None)
 
     def _set(self, data: Mapping[str, Any]) -> None:
@@ -192,9 +198,9 @@ class PauseState:
         self.breakpoints, self.visits = _parse_breakpoints(state['breakpoints']), dict(state['visits'])
 
 
-def _in(path: str, at: str) -> bool:
-    """Whether `path` is strictly inside `at`."""
-    return path != at and within(path, at)
+def _is_inside(path: str, at: str) -> bool:
+    """Return whether `path` is strictly inside `at`."""
+    return path != at and is_within(path, at)
 
 
 def _parse_breakpoints(recorded: Any) -> tuple[Breakpoint, ...]:

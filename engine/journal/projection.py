@@ -8,7 +8,7 @@ from functools import reduce
 from operator import add
 from typing import Any, Self
 
-from engine.journal.budget_meter import Meter
+from engine.journal.budget_meter import BudgetMeter
 from engine.journal.pause_state import PauseState
 from engine.journal.usage_records import (
     add_spending,
@@ -74,7 +74,7 @@ class RunProjection:
         """The usage of each agent, by path."""
         self.files: dict[str, str] = {}
         """The latest snapshot of each agent's folder, by path."""
-        self.meter = Meter()
+        self.meter = BudgetMeter()
         """The budget's state."""
         self.keys: tuple[str, ...] = ()
         """The keys of the latest events that have one."""
@@ -94,7 +94,7 @@ class RunProjection:
         for path in transition.entered:
             self.entered[path] = (transition.seq, transition.time)
         self.active = transition.active
-        self.pauses.move(transition.entered, transition.left, transition.active)
+        self.pauses.apply_step(transition.entered, transition.left, transition.active)
         if not transition.raised:
             self._control(transition)
         if not transition.raised and 'usage' in event.data:
@@ -150,9 +150,9 @@ class RunProjection:
     def _keep_files(self, snapshots: Any) -> None:
         # A pattern's own activity may use this name for something else.
         if isinstance(snapshots, Mapping):
-            found = {str(agent): str(snapshot) for agent, snapshot in snapshots.items()}
+            named = {str(agent): str(snapshot) for agent, snapshot in snapshots.items()}
             self.files = self.files | {
-                agent: snapshot for agent, snapshot in found.items() if DIGEST.fullmatch(snapshot)
+                agent: snapshot for agent, snapshot in named.items() if DIGEST.fullmatch(snapshot)
             }
 
     def _control(self, transition: Transition) -> None:
@@ -251,8 +251,8 @@ class Fold:
     @property
     def unchanged(self) -> dict[str, int]:
         """By memory field: how many leading items of a long list are as in the latest snapshot."""
-        found = self._document['memory'].items() if self._defers else ()
-        return {name: value.unchanged for name, value in found if isinstance(value, LongList)}
+        fields = self._document['memory'].items() if self._defers else ()
+        return {name: value.unchanged for name, value in fields if isinstance(value, LongList)}
 
     @property
     def view(self) -> View:
@@ -304,8 +304,8 @@ class Fold:
         )
         fold._document = document = {'told': {}, **snapshot.state['document']}
         if isinstance(snapshot, PartialSnapshot):
-            kept = long_lists(snapshot)
-            lists = {name: LongList(read, kept[name]) for name, read in snapshot.lists.items()}
+            unchanged = long_lists(snapshot)
+            lists = {name: LongList(read, unchanged[name]) for name, read in snapshot.lists.items()}
             document['memory'] = {**document['memory'], **lists}
         fold._defers = any(isinstance(value, LongList) for value in document['memory'].values())
         state['usage'] = Usage(**state['usage'])

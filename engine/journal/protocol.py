@@ -189,13 +189,13 @@ class Journal(Protocol):
     async def path_stats(self, run: RunId) -> PathStats | None:
         """Return the stored path statistics of a run."""
 
-    async def store_path_stats(self, given: Mapping[RunId, PathStats]) -> None:
+    async def store_path_stats(self, stats_by_run: Mapping[RunId, PathStats]) -> None:
         """Store path statistics, except of deleted runs and where later ones are already stored."""
 
     async def traffic(self, query: RunQuery) -> Traffic:
         """Return the traffic of all matching runs, from stored path statistics; the page is ignored."""
 
-    async def reserve(self, asked: Reservation) -> Reservation:
+    async def reserve(self, reservation: Reservation) -> Reservation:
         """Store a reservation unless its key is in use; return the stored one. Old ones are dropped."""
 
     async def finish_reservation(self, key: str, reply: str | None) -> None:

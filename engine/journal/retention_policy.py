@@ -80,15 +80,15 @@ def _by_age(policy: Retention, candidates: Iterable[RunInfo], now: float) -> dic
 def _by_count(policy: Retention, candidates: Iterable[RunInfo]) -> dict[RunId, str]:
     if policy.runs is None:
         return {}
-    found: dict[RunId, str] = {}
+    reasons: dict[RunId, str] = {}
     of_pattern: dict[str, list[RunInfo]] = defaultdict(list)
     for info in candidates:
         of_pattern[info.pattern].append(info)
     for pattern, infos in of_pattern.items():
         newest = sorted(infos, key=lambda info: (info.created, info.id), reverse=True)
         reason = f'not among the {policy.runs:,} newest of {pattern}'
-        found |= {info.id: reason for info in newest[policy.runs :]}
-    return found
+        reasons |= {info.id: reason for info in newest[policy.runs :]}
+    return reasons
 
 
 def _spare_parents(reasons: dict[RunId, str], everything: Iterable[RunInfo]) -> None:

@@ -17,9 +17,9 @@ MAX_COUNT = 10**12
 def usage_to_dict(usage: Usage) -> dict[str, Any]:
     """Return usage as JSON; zero and default values are left out."""
     names = ('cached', 'written', 'reasoning', 'dollars', 'unpriced')
-    kept = {name: value for name in names if (value := getattr(usage, name))}
+    details = {name: value for name in names if (value := getattr(usage, name))}
     source = {} if usage.source == SOURCES[0] else {'source': usage.source}
-    return {'input': usage.input, 'output': usage.output, 'calls': usage.calls, **kept, **source}
+    return {'input': usage.input, 'output': usage.output, 'calls': usage.calls, **details, **source}
 
 
 def by_model(spent: Mapping[str, Usage]) -> dict[str, Any]:
@@ -40,19 +40,19 @@ def usage_from_dict(data: Mapping[str, Any]) -> dict[str, Usage]:
     return {str(data.get('model', '')): _usage(usage, data)} if isinstance(usage, Mapping) else {}
 
 
-def add_spending(known: Spending, used: Mapping[str, Usage], origin: Origin | None) -> Spending:
+def add_spending(spending: Spending, used: Mapping[str, Usage], origin: Origin | None) -> Spending:
     """Return an agent's spending after further usage."""
-    models = dict(known.models)
+    models = dict(spending.models)
     for model, usage in used.items():
         models[model] = models.get(model, Usage()) + usage
-    fresh = () if origin is None or origin in known.origins else (origin,)
-    return Spending(models=models, origins=(*known.origins, *fresh))
+    fresh = () if origin is None or origin in spending.origins else (origin,)
+    return Spending(models=models, origins=(*spending.origins, *fresh))
 
 
-def settle_estimates(known: Spending, used: Mapping[str, Usage]) -> Spending:
+def settle_estimates(spending: Spending, used: Mapping[str, Usage]) -> Spending:
     """Return an agent's spending after a report that supersedes its estimates."""
-    settled = {model: replace(known.models[model], source=SOURCES[0]) for model in used}
-    return replace(known, models={**known.models, **settled})
+    settled = {model: replace(spending.models[model], source=SOURCES[0]) for model in used}
+    return replace(spending, models={**spending.models, **settled})
 
 
 def load_spending(

@@ -19,7 +19,7 @@ def thinking_tokens(effort: str) -> int | None:
 
 
 def is_effort(text: str) -> bool:
-    """Whether a text is a level or a number of tokens."""
+    """Return whether a string is a level or a number of tokens."""
     tokens = thinking_tokens(text)
     return text in EFFORT_LEVELS if tokens is None else tokens >= MIN_TOKENS
 

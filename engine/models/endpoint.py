@@ -93,7 +93,7 @@ class Endpoint:
 
     @property
     def secret_filter(self) -> SecretFilter:
-        """Removes its secrets from texts: some servers echo requests."""
+        """Removes its secrets from text: some servers echo requests."""
         found = URL_LOGIN.match(self.url)
         login = (unquote(found[1]), unquote(found[2])) if found else ()
         words = (value.rpartition(' ')[2] for value in self.headers.values())  # `Bearer` is not a secret.

@@ -1,4 +1,4 @@
-"""Removes known secrets from texts, in any encoding in which a server may echo them."""
+"""Removes known secrets from text, in any encoding in which a server may echo them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.records.jsonable import map_texts
 
 HIDDEN = '[hidden]'
 MIN_LENGTH = 6
-"""Minimum length of a secret in characters; shorter ones occur in texts by chance."""
+"""Minimum length of a secret in characters; shorter ones occur by chance."""
 PART = 8
 """Characters of a key's beginning or end that identify it in truncated text."""
 CODED_PART = 16
@@ -28,7 +28,7 @@ ENDS = 4
 
 
 class SecretFilter:
-    """Removes secrets from texts: plain, URL-encoded or in base64, alone or inside longer text.
+    """Removes secrets from text: plain, URL-encoded or in base64, alone or inside longer text.
 
     Args:
         keys: secrets also recognized by their beginning or end, since text may be truncated.

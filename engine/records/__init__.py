@@ -7,6 +7,7 @@ from engine.records.events import (
     ANSWER,
     CONTROL,
     ENDINGS,
+    ENGINE_EVENTS,
     EXHAUSTED,
     Change,
     Delta,
@@ -42,13 +43,14 @@ from engine.records.run_info import (
     Status,
 )
 from engine.records.shape import EdgeShape, PanelField, Shape, StateShape
-from engine.records.state_path import RUN, StatePath, is_active, parent_of, within
+from engine.records.state_path import RUN, StatePath, is_active, is_within, parent_of
 from engine.records.usage import SOURCES, SUMMED, Origin, Spending, Usage
 
 __all__ = [
     'ANSWER',
     'CONTROL',
     'ENDINGS',
+    'ENGINE_EVENTS',
     'EXHAUSTED',
     'MAX_NOTE',
     'PURGING',
@@ -105,9 +107,9 @@ __all__ = [
     'clip',
     'escape_token',
     'is_active',
+    'is_within',
     'message_of',
     'parent_of',
     'resolve_pointer',
     'split_pointer',
-    'within',
 ]

@@ -92,14 +92,14 @@ def _load(number: int, value: Any) -> Breakpoint:
 
 
 KINDS: dict[str, type] = {item.name: type(item.default) for item in fields(Breakpoint)}
-NAMES = {str: 'a text', bool: 'true or false', int: 'a number'}
+NAMES = {str: 'text', bool: 'true or false', int: 'a number'}
 
 
 def number_breakpoints(breakpoints: Sequence[Breakpoint]) -> tuple[Breakpoint, ...]:
     """Number the breakpoints without a number, avoiding all numbers in use."""
     last = max((int(item.id) for item in breakpoints if item.id.isdecimal()), default=0)
-    made = []
+    numbered = []
     for item in breakpoints:
         last += not item.id
-        made.append(item if item.id else replace(item, id=str(last)))
-    return tuple(made)
+        numbered.append(item if item.id else replace(item, id=str(last)))
+    return tuple(numbered)

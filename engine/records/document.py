@@ -65,11 +65,11 @@ def apply_patch(
     Raises:
         KeyError, IndexError, ValueError, TypeError: not the document the changes were recorded on.
     """
-    found, fresh = dict(document), {} if fresh is None else fresh
+    patched, fresh = dict(document), {} if fresh is None else fresh
     for change in changes:
         parts = split_pointer(change.path)
         last = parts.pop()
-        target: Any = found
+        target: Any = patched
         for depth, part in enumerate(parts, 2):
             target = _copy_on_write(target, part, fresh)
             if isinstance(target, LongList):
@@ -77,7 +77,7 @@ def apply_patch(
                 break
         else:
             _write(target, last, change)
-    return found
+    return patched
 
 
 def _copy_on_write(target: Any, part: str, fresh: Fresh) -> Any:
@@ -152,9 +152,9 @@ class LongList:
         """Return a copy to be changed, without reading the items; a plain list if they have been read."""
         if self._items is not None:
             return list(self._items)
-        made = LongList(self._read, self.unchanged)
-        made._changes = self._changes
-        return made
+        copied = LongList(self._read, self.unchanged)
+        copied._changes = self._changes
+        return copied
 
     def change(self, change: Change, inside: str) -> None:
         """Record a change at the pointer `inside` the list."""

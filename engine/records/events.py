@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from engine.records.breakpoint import Breakpoint
 from engine.records.budget import Gauge
-from engine.records.frozen import quick
+from engine.records.frozen import fast_init
 from engine.records.run_info import Instant, RunId, Status
 from engine.records.state_path import RUN, StatePath
 from engine.records.usage import Origin, Spending, Usage
@@ -37,6 +37,9 @@ ENDINGS = frozenset({'done', 'expired', 'failed', 'asked'})
 """How an activity ends; always addressed to the state that invoked it. `asked`: it cannot continue until a
 person has answered a question."""
 
+ENGINE_EVENTS = CONTROL | ENDINGS | {EXHAUSTED, 'always'}
+"""The engine's own events; all others come from outside."""
+
 ANSWER = 'answer'
 """The trigger that answers a question from a tool's server (`engine.records.question`)."""
 
@@ -44,7 +47,7 @@ DIGEST = re.compile(r'[0-9a-f]{64}')
 """The id of a snapshot of files, and of any stored object: the SHA-256 digest of its content."""
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """Something that happened, as the chart sees it."""
@@ -69,7 +72,7 @@ class Event:
     """The sender's idempotency key: an event repeated with it is not carried out again. '' if none."""
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardResult:
     """A guard evaluated while looking for a transition."""
@@ -90,7 +93,7 @@ class Edge:
     dest: str
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """One change to the run's data: a JSON Patch operation (RFC 6902; `add`, `replace` or `remove`)."""
@@ -101,7 +104,7 @@ class Change:
     value: Any = None
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
     """One journaled step of a run, keyed by (run, seq); seq counts from 1 without gaps."""
@@ -129,7 +132,7 @@ DeltaKind = Literal['text', 'reasoning', 'call', 'arguments', 'waiting', 'reset'
 of an aborted attempt or, for the whole run (''), all streamed text that a slow reader has."""
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
     """A piece of streamed text. Never journaled; the complete reply is."""
@@ -211,11 +214,11 @@ class View:
     @property
     def models(self) -> dict[str, Usage]:
         """Usage by model, over all agents."""
-        found: dict[str, Usage] = {}
+        totals: dict[str, Usage] = {}
         for spent in self.spending.values():
             for model, usage in spent.models.items():
-                found[model] = found.get(model, Usage()) + usage
-        return found
+                totals[model] = totals.get(model, Usage()) + usage
+        return totals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

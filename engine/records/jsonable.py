@@ -59,7 +59,7 @@ def shorten(value: object) -> str:
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a JSON value with all its texts changed, names included."""
+    """Return a JSON value with all its strings changed, names included."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):

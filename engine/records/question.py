@@ -69,7 +69,7 @@ class Question(FrozenModel):
     """The values, if the question asked for some and was accepted."""
 
     def is_same(self, other: Question) -> bool:
-        """Whether both ask the same in the same call; a page's URL may differ each time."""
+        """Return whether both ask the same in the same call; a page's URL may differ each time."""
         one, two = (
             (asked.call, asked.server, asked.message, asked.fields, bool(asked.url))
             for asked in (self, other)
@@ -208,7 +208,7 @@ def _bounds(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_bound(value: object, kind: str) -> bool:
-    """Whether a server's bound can be enforced here; otherwise only the server checks it."""
+    """Return whether a server's bound can be enforced here; otherwise only the server checks it."""
     if isinstance(value, bool):
         return False
     if kind == 'number':

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, NewType, TypedDict
 
 from engine.records.budget import Budget
-from engine.records.frozen import quick
-from engine.records.shape import DRAWN
+from engine.records.frozen import fast_init
+from engine.records.shape import TRACE_PREFIX
 from engine.records.usage import Usage
 
 RunId = NewType('RunId', str)
@@ -45,7 +45,7 @@ class Status(StrEnum):
 ENDED = (Status.DONE, Status.FAILED, Status.CANCELLED)
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
     """A run's summary: what is known without reading its history."""
@@ -91,9 +91,9 @@ class RunInfo:
     removed permanently."""
 
     @property
-    def drawn(self) -> bool:
+    def is_imported_trace(self) -> bool:
         """Whether it was imported from another program's trace: no pattern can run it."""
-        return self.pattern.startswith(DRAWN)
+        return self.pattern.startswith(TRACE_PREFIX)
 
     @property
     def done_with_issues(self) -> bool:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 
 from engine.records.state_path import StatePath
 
-DRAWN = 'trace:'
+TRACE_PREFIX = 'trace:'
 """Prefix of the `pattern` of a run that was imported from a trace: its chart is drawn from the spans."""
 
 
@@ -77,9 +77,9 @@ class Shape:
     """Which panels of the run page show which memory fields."""
 
     @property
-    def drawn(self) -> bool:
+    def is_imported_trace(self) -> bool:
         """Whether it was drawn from a trace; if so, it has only the edges that were taken, and no guards."""
-        return self.pattern.startswith(DRAWN)
+        return self.pattern.startswith(TRACE_PREFIX)
 
     def state(self, path: str) -> StateShape | None:
         """Return the state at `path`, or None."""
@@ -87,7 +87,7 @@ class Shape:
 
     def field(self, panel: str, part: str = '') -> str:
         """Return the memory field that a panel shows, or ''."""
-        return next((one.field for one in self.panels if (one.panel, one.part) == (panel, part)), '')
+        return next((item.field for item in self.panels if (item.panel, item.part) == (panel, part)), '')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +120,8 @@ def _upgrade(stored: _Stored) -> Shape:
         *(PanelField(panel=panel, field=field) for panel, field in old.items() if field),
         *(PanelField(panel='supervision', part=part, field=field) for part, field in parts.items() if field),
     )
-    kept = {field.name: getattr(stored, field.name) for field in fields(Shape)}
-    return Shape(**kept | {'panels': panels})
+    unchanged = {field.name: getattr(stored, field.name) for field in fields(Shape)}
+    return Shape(**unchanged | {'panels': panels})
 
 
 StoredShape = Annotated[_Stored, AfterValidator(_upgrade)]

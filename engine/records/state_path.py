@@ -12,15 +12,15 @@ RUN = StatePath('')  # the address of a whole run
 
 
 def is_active(path: str, active: Sequence[StatePath]) -> bool:
-    """Whether the state at `path` is active, directly or through a descendant."""
+    """Return whether the state at `path` is active, directly or through a descendant."""
     if not path or path in active:
         return bool(active)
     inside = f'{path}.'
     return any([leaf.startswith(inside) for leaf in active])
 
 
-def within(path: str, ancestor: str) -> bool:
-    """Whether `path` is `ancestor` or inside it; everything is inside the run ('')."""
+def is_within(path: str, ancestor: str) -> bool:
+    """Return whether `path` is `ancestor` or inside it; everything is inside the run ('')."""
     return not ancestor or path == ancestor or path.startswith(f'{ancestor}.')
 
 

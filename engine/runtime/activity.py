@@ -13,10 +13,10 @@ from engine.journal.protocol import Journal
 from engine.models.protocol import Model
 from engine.models.recording.recorded_call import RecordedCall
 from engine.records import DeltaKind, RunInfo, StatePath
-from engine.records.frozen import quick
+from engine.records.frozen import fast_init
 from engine.records.state_path import parent_of
+from engine.runtime.fair_scheduler import FairScheduler
 from engine.runtime.feed import Feed
-from engine.runtime.loop_share import LoopShare
 from engine.runtime.run_recordings import Recordings
 from engine.tools.mcp.remote_tool import RemoteTool
 from engine.tools.mcp.servers import McpServers
@@ -31,7 +31,7 @@ class Services:
     """Everything outside a run that its activities may use."""
 
     clock: Clock
-    share: LoopShare
+    scheduler: FairScheduler
     """Gives turns; awaited before each piece of work that many runs may do at the same time."""
     models: Mapping[str, Model] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Services:
         return self.models[name]
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
     """One attempt at the work of one visit to a state."""
@@ -73,7 +73,7 @@ class Activity:
     services: Services
     stream: Callable[[str, DeltaKind], None]
     """Show a piece of text immediately; it is not journaled."""
-    repeats: Callable[[BaseException], bool] = lambda error: False
+    will_retry: Callable[[BaseException], bool] = lambda error: False
     """Whether the engine will make another attempt after this error."""
 
     @property
@@ -83,8 +83,8 @@ class Activity:
 
     async def recorded_call(self) -> RecordedCall | None:
         """Return the wrapper for its model calls if the run is recorded or replayed. Raises `EngineError`."""
-        found = self.services.recordings
-        return await found.recorded_call(self.run, self.path, self.since) if found else None
+        recordings = self.services.recordings
+        return await recordings.recorded_call(self.run, self.path, self.since) if recordings else None
 
     def workspace(self, folder: str = '') -> Workspace:
         """Return a folder of this run: the one named, or by default that of the agent doing this work.
@@ -115,5 +115,5 @@ class RuntimeContext:
     journal: Journal
     feed: Feed
     services: Services
-    ended: Callable[[LiveRun], None]
+    on_ended: Callable[[LiveRun], None]
     """Called with each run that stops running here."""

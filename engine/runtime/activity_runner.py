@@ -10,16 +10,16 @@ from operator import add
 from typing import Any
 
 from engine.clock import Clock
-from engine.errors import PASSING, FilesUnavailable, ModelError
+from engine.errors import TRANSIENT_KINDS, FilesUnavailable, ModelError
 from engine.journal.projection import RunProjection
 from engine.journal.usage_records import by_model, usage_to_dict
 from engine.records import Delta, DeltaKind, Event, RunInfo, StatePath, Transition
 from engine.records.jsonable import describe_error, to_jsonable
-from engine.records.state_path import is_active, parent_of, within
+from engine.records.state_path import is_active, is_within, parent_of
 from engine.runtime.activity import Activity, PendingQuestion, RuntimeContext
 from engine.runtime.recorder import keep_trying
 from engine.runtime.replay_source import ReplaySource
-from engine.runtime.timeouts import KeptTimer, Timeouts
+from engine.runtime.timeouts import Timeouts, TimerSnapshot
 from engine.statechart.chart import Chart
 from engine.statechart.retry import Retry
 from engine.statechart.run_state import RunState
@@ -38,7 +38,7 @@ class ActivityRunner:
     Args:
         chart: which state invokes what.
         projection: which states are active, and since when.
-        host: the models and tools, and the feed for streamed text.
+        context: the models and tools, and the feed for streamed text.
         clock: the run's.
         current: returns the run's summary and its data.
         post: receives the events with which activities and timeouts end.
@@ -49,13 +49,13 @@ class ActivityRunner:
         self,
         chart: Chart,
         projection: RunProjection,
-        host: RuntimeContext,
+        context: RuntimeContext,
         clock: Clock,
         current: Callable[[], tuple[RunInfo, RunState]],
         post: Callable[[Event], None],
         replayer: ReplaySource | None = None,
     ) -> None:
-        self._chart, self._projection, self._host = chart, projection, host
+        self._chart, self._projection, self._context = chart, projection, context
         self._clock = clock
         self._current, self._post = current, post
         self._tasks: dict[StatePath, asyncio.Task[None]] = {}
@@ -96,13 +96,13 @@ class ActivityRunner:
         """When the next timeout is due; None if there is none."""
         return self._timers.deadline
 
-    def export_timers(self) -> tuple[KeptTimer, ...]:
+    def export_timers(self) -> tuple[TimerSnapshot, ...]:
         """Return the remaining timeouts."""
         return self._timers.export()
 
-    def restore_timers(self, kept: Sequence[KeptTimer]) -> None:
+    def restore_timers(self, timers: Sequence[TimerSnapshot]) -> None:
         """Continue the timeouts kept by the run's previous owner."""
-        self._timers.restore(kept)
+        self._timers.restore(timers)
 
     def withhold_work(self) -> None:
         """Start nothing new; running activities continue."""
@@ -175,7 +175,7 @@ class ActivityRunner:
         for path in [*self._tasks, *self._timers.paths]:
             self._stop(path)
         await self.wait_cancelled(list(self._stopping))
-        await self._host.services.sessions.close(self._current()[0].id)
+        await self._context.services.sessions.close(self._current()[0].id)
 
     async def wait_cancelled(self, tasks: list[asyncio.Task[None]]) -> None:
         """Wait a limited time for cancelled tasks to clean up."""
@@ -200,7 +200,7 @@ class ActivityRunner:
 
     def _end_session(self, path: StatePath) -> None:
         """Kill the external agent working in a state, if there is one."""
-        self._host.services.sessions.end(self._current()[0].id, path)
+        self._context.services.sessions.end(self._current()[0].id, path)
 
     def _cancel(self, task: asyncio.Task[None]) -> None:
         self._stopping.add(task)
@@ -208,7 +208,7 @@ class ActivityRunner:
         task.cancel()
 
     def _may_perform(self, path: StatePath) -> bool:
-        """Whether pauses and the budget let work start in a state."""
+        """Return whether pauses and the budget let work start in a state."""
         if self.withheld or self._projection.pauses.holds(path):
             return False
         return self._projection.meter.allows_start(self._projection.entered[path][0])
@@ -223,7 +223,9 @@ class ActivityRunner:
         if self.withheld:
             return
         starts = self._projection.meter.allows_start
-        due = (path for path in self._held if within(path, at) and starts(self._projection.entered[path][0]))
+        due = (
+            path for path in self._held if is_within(path, at) and starts(self._projection.entered[path][0])
+        )
         if path := next(due, None):
             self._release(path)
 
@@ -281,24 +283,24 @@ class ActivityRunner:
         task = asyncio.current_task()
         assert task is not None
         try:
-            await self._host.services.share.turn()
+            await self._context.services.scheduler.wait_for_turn()
             activity = Activity(
                 run=run,
                 path=path,
                 attempt=attempt,
                 since=since,
-                services=self._host.services,
+                services=self._context.services,
                 stream=self._stream(run, path, task),
-                repeats=partial(self._repeats, path, attempt),
+                will_retry=partial(self._will_retry, path, attempt),
             )
             # The files of a run that has moved here may exist only in shared storage. While that is
             # unavailable, the work is repeated from the start, as after a crash.
             perform = partial(self._with_files, work, activity)
-            result = await keep_trying(self._host, run.id, perform, (FilesUnavailable,))
+            result = await keep_trying(self._context, run.id, perform, (FilesUnavailable,))
             name = 'done'
             if isinstance(result, PendingQuestion):
                 name, result = 'asked', result.data
-            data = self._host.services.redact(
+            data = self._context.services.redact(
                 to_jsonable(result if isinstance(result, Mapping) else {'value': result})
             )
         except GeneratorExit:
@@ -315,10 +317,10 @@ class ActivityRunner:
 
     async def _with_files(self, work: PerformWork, activity: Activity) -> Any:
         if self._replayer:
-            await self._replayer.restore_files(self._host.services.workspaces, activity.run.id)
+            await self._replayer.restore_files(self._context.services.workspaces, activity.run.id)
         return await work(activity)
 
-    def _repeats(self, path: StatePath, attempt: int, error: BaseException) -> bool:
+    def _will_retry(self, path: StatePath, attempt: int, error: BaseException) -> bool:
         retry = self._chart.retries.get(path)
         return retry is not None and retry.should_retry(attempt, error)
 
@@ -326,7 +328,7 @@ class ActivityRunner:
         seed = f'{self._current()[0].seed}:{path}'
         visit = Event(name='failed', at=path, since=since, attempt=attempt)
         event = failure_event(visit, error, self._chart.retries.get(path), seed)
-        return replace(event, data=self._host.services.redact(event.data))
+        return replace(event, data=self._context.services.redact(event.data))
 
     def _stream(
         self, info: RunInfo, path: StatePath, task: asyncio.Task[None]
@@ -335,7 +337,7 @@ class ActivityRunner:
 
         def stream(text: str, kind: DeltaKind = 'text') -> None:
             if self._tasks.get(path) is task:  # A cancelled activity may still send text.
-                self._host.feed.publish(Delta(run=info.id, path=home, text=text, kind=kind))
+                self._context.feed.publish(Delta(run=info.id, path=home, text=text, kind=kind))
 
         return stream
 
@@ -367,7 +369,7 @@ def failure_event(visit: Event, error: BaseException, retry: Retry | None, seed:
                 'usage': usage_to_dict(reduce(add, error.spent.values())),
                 'spent': by_model(error.spent),
             }
-        if error.shown and error.kind in PASSING:
+        if error.shown and error.kind in TRANSIENT_KINDS:
             data['error'] += f'; {RETRACTED}'
     if retry is None or not retry.should_retry(visit.attempt, error):
         return replace(visit, data=data)

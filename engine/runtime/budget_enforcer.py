@@ -17,15 +17,15 @@ class BudgetEnforcer:
 
     Args:
         projection: the run's usage so far.
-        work: the activities in progress.
+        runner: the activities in progress.
         clock: the source of time.
         post: receives `ALARM`.
     """
 
     def __init__(
-        self, projection: RunProjection, work: ActivityRunner, clock: Clock, post: Callable[[Event], None]
+        self, projection: RunProjection, runner: ActivityRunner, clock: Clock, post: Callable[[Event], None]
     ) -> None:
-        self._projection, self._work, self._clock, self._post = projection, work, clock, post
+        self._projection, self._runner, self._clock, self._post = projection, runner, clock, post
         self._alarm_at: float | None = None
         self._alarm: asyncio.Task[None] | None = None
 
@@ -49,11 +49,11 @@ class BudgetEnforcer:
         if not meter.exhausted or projection.paused or projection.status.ended or waiting:
             return None
         over = meter.is_grace_over(self._since())
-        if not meter.closing and (over or not self._work.running_states):
-            self._work.interrupt()
+        if not meter.closing and (over or not self._runner.running_states):
+            self._runner.interrupt()
             return self._budget_event('exhausted')
         if meter.closing and (
-            over or not (self._work.running_states or self._work.has_timeouts or projection.waiting)
+            over or not (self._runner.running_states or self._runner.has_timeouts or projection.waiting)
         ):
             return self._budget_event('abort')
         return None

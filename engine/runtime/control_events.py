@@ -14,7 +14,7 @@ from engine.journal.projection import RunProjection
 from engine.records import Change, Event, RunId, Shape
 from engine.records.breakpoint import dump_breakpoints
 from engine.records.document import apply_patch, escape_token, split_pointer
-from engine.records.state_path import within
+from engine.records.state_path import is_within
 from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
 from engine.runtime.debugger.regions import innermost_common, region_of
 from engine.statechart.memory import MemoryMisuse
@@ -41,7 +41,7 @@ def resolve_target(event: Event, projection: RunProjection, shape: Shape) -> Eve
     how = event.data.get('how', 'in')
     if how not in get_args(StepMode):
         raise InvalidInput({'how': f'must be in, over or out, not {how!r}'})
-    leaves = [leaf for leaf in projection.active if within(leaf, at)]
+    leaves = [leaf for leaf in projection.active if is_within(leaf, at)]
     # Stepping out of a single-state region means leaving the region itself, once its siblings have ended.
     until = {'until': max(innermost_common(leaves), at, key=len)} if how == 'out' else {}
     return replace(event, at=at, data={'how': how, **until})
@@ -53,11 +53,11 @@ def rejection_reason(event: Event, projection: RunProjection) -> str:
     if (
         event.name == 'pause'
         and overrides.get(at)
-        and not any(within(path, at) for path in overrides if not overrides[path])
+        and not any(is_within(path, at) for path in overrides if not overrides[path])
     ):
         return 'it is already paused'
     if event.name == 'resume':
-        leaves = [leaf for leaf in projection.active if within(leaf, at)]
+        leaves = [leaf for leaf in projection.active if is_within(leaf, at)]
         if not any(map(projection.pauses.holds, leaves)):
             return 'it is not paused'
     if event.name == 'step' and projection.meter.exhausted:
@@ -81,10 +81,10 @@ def validate_control(
     if problem:
         raise EventRefused(run, event.name, problem)
     if event.name == 'breakpoints':
-        found = validate_breakpoints(
+        breakpoints = validate_breakpoints(
             event.data.get('breakpoints'), shape, type(state.pattern).Memory.model_fields
         )
-        return replace(event, data={'breakpoints': dump_breakpoints(found)})
+        return replace(event, data={'breakpoints': dump_breakpoints(breakpoints)})
     if event.name == 'extend':
         budget = projection.meter.raise_limits(event.data, projection.usage)
         return replace(event, data={**event.data, 'budget': asdict(budget)})
@@ -125,9 +125,9 @@ def apply_edit(state: RunState, event: Event) -> tuple[RunState, tuple[Change, .
     return loaded, (*changes, *_normalization_changes(document, loaded.dump()))
 
 
-def _normalization_changes(given: Mapping[str, Any], loaded: Mapping[str, Any]) -> Iterator[Change]:
+def _normalization_changes(edited: Mapping[str, Any], loaded: Mapping[str, Any]) -> Iterator[Change]:
     """Yield the changes that validation made: '3' became 3, a missing field got its default."""
     for part in ('memory', 'agents'):
         for name, value in loaded[part].items():
-            if name not in given[part] or given[part][name] != value:
+            if name not in edited[part] or edited[part][name] != value:
                 yield Change(op='add', path=f'/{part}/{escape_token(name)}', value=value)

@@ -40,8 +40,8 @@ class Subscription:
             self._items.clear()
             self.overrun = True
             # The pieces of replies in progress were dropped: queue their full text.
-            for kept in self._feed.partial(self.run):
-                self._items.extend((replace(kept[0], kind='reset', text=''), *kept))
+            for deltas in self._feed.partial(self.run):
+                self._items.extend((replace(deltas[0], kind='reset', text=''), *deltas))
         self._ready.set()
 
     def drain(self) -> list[Item]:
@@ -92,8 +92,8 @@ class Feed:
         """Start listening. The text streamed so far for replies in progress comes first."""
         subscription = Subscription(self, run)
         self._readers.setdefault(run, set()).add(subscription)
-        for kept in self.partial(run):
-            for delta in kept:
+        for deltas in self.partial(run):
+            for delta in deltas:
                 subscription.put(delta)
         if run in self._troubles:
             subscription.put(self._troubles[run])
@@ -249,16 +249,16 @@ async def _unread_steps(journal: Journal, run: RunId, seq: int) -> AsyncGenerato
 
 def _following(items: Sequence[Item], seq: int) -> tuple[list[Item], int, bool]:
     """Return the items that continue from step `seq`, the last step then, and whether none was missed."""
-    found: list[Item] = []
+    following: list[Item] = []
     for item in items:
         if isinstance(item, Transition):
             if item.seq <= seq:
                 continue
             if item.seq > seq + 1:
-                return found, seq, False  # The journal has the missing ones.
+                return following, seq, False  # The journal has the missing ones.
             seq = item.seq
-        found.append(item)
-    return found, seq, True
+        following.append(item)
+    return following, seq, True
 
 
 async def _arrival(feed: Feed, subscription: Subscription, live: bool) -> bool:

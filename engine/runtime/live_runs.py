@@ -26,7 +26,7 @@ from engine.runtime.replay_source import ReplaySource, RunSetup
 from engine.runtime.run import Run
 from engine.runtime.run_factory import (
     ACTOR,
-    Charts,
+    ChartCache,
     event_key,
     find_unpriced_models,
     initial_state,
@@ -35,7 +35,7 @@ from engine.runtime.run_factory import (
     workflow_of,
 )
 from engine.runtime.run_recordings import Recordings
-from engine.runtime.timeouts import KeptTimer
+from engine.runtime.timeouts import TimerSnapshot
 from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START
@@ -81,11 +81,11 @@ class LiveRuns:
         self.journal, self.catalog, self.services, self.feed = journal, catalog, services, feed
         self.recordings, self.workspaces = recordings, services.workspaces
         self.owner = owner or uuid.uuid4().hex
-        self.charts = Charts(services)
+        self.charts = ChartCache(services)
         self.stranded: dict[RunId, str] = {}
         """Unfinished runs that cannot continue, and why."""
         self._setup, self._is_alive = setup, is_alive
-        self._host = RuntimeContext(journal=journal, feed=feed, services=services, ended=self._forget)
+        self._context = RuntimeContext(journal=journal, feed=feed, services=services, on_ended=self._forget)
         self.runs: dict[RunId, Run] = {}
         self._starting: set[RunId] = set()
         """Runs being started or recovered right now."""
@@ -135,7 +135,7 @@ class LiveRuns:
         await live.send(outside_event(run, live.projection, name, at, data, key), seen=seen)
 
     async def _has_accepted(self, run: RunId, name: str, key: str) -> bool:
-        """Whether a run already has an event with this key; if it is live elsewhere, that process checks."""
+        """Return whether a run has an event with this key; if it is live elsewhere, that process checks."""
         if live := self.runs.get(run):
             return await live.has_accepted(name, key)
         ended = (await self.journal.info(run)).status.ended
@@ -163,7 +163,7 @@ class LiveRuns:
         return run in self.runs
 
     def is_live(self, run: RunId) -> bool:
-        """Whether the feed carries the run's steps and text now."""
+        """Return whether the feed carries the run's steps and text now."""
         return run in self.runs
 
     def resting_step(self, run: RunId) -> int:
@@ -171,7 +171,7 @@ class LiveRuns:
         live = self.runs.get(run)
         return live.projection.seq if live and live.projection.paused and live.is_idle else 0
 
-    async def take_over(self, run: RunId, timers: Sequence[KeptTimer] = ()) -> Run | None:
+    async def take_over(self, run: RunId, timers: Sequence[TimerSnapshot] = ()) -> Run | None:
         """Claim a run from any owner and continue it here; None if it has ended or is deleted.
 
         Args:
@@ -192,16 +192,16 @@ class LiveRuns:
             live.restore_timers(timers)
         return live
 
-    async def release_run(self, run: Run) -> tuple[KeptTimer, ...]:
+    async def release_run(self, run: Run) -> tuple[TimerSnapshot, ...]:
         """Release a run without ending it.
 
         Returns:
             Its remaining timeouts, for its next owner.
         """
-        kept = run.export_timers()
+        timers = run.export_timers()
         await run.release()
         self._forget(run)
-        return kept
+        return timers
 
     async def create(self, info: RunInfo, chart: Chart, state: RunState) -> None:
         """Start a new run; it is journaled when this returns. Raises `InvalidInput`, `JournalError`."""
@@ -209,7 +209,7 @@ class LiveRuns:
             await self.recordings.check(info)
             await self.journal.create(info, chart.shape)
             async with self._discard_on_failure(info.id):
-                await self.services.share.turn()  # One commit may have created many runs.
+                await self.services.scheduler.wait_for_turn()  # One commit may have created many runs.
                 await self._setup.equip(info)
                 await self._begin(info, chart, state)
 
@@ -349,7 +349,7 @@ class LiveRuns:
             await self.workspaces.restore(info.id, projection.files)
             await self.recordings.truncate(info.id, projection, epoch=info.epoch)
 
-        await keep_trying(self._host, info.id, restore)
+        await keep_trying(self._context, info.id, restore)
 
     async def _begin(self, info: RunInfo, chart: Chart, state: RunState) -> None:
         projection = RunProjection(chart.shape)
@@ -383,7 +383,7 @@ class LiveRuns:
     ) -> Run:
         if self.feed.closed:
             raise EngineError('this process is shutting down: it starts no more runs')
-        self.runs[info.id] = run = Run(info, chart, state, projection, self._host, source)
+        self.runs[info.id] = run = Run(info, chart, state, projection, self._context, source)
         if not self.works:
             run.withhold_work()
         return run

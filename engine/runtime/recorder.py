@@ -25,8 +25,8 @@ FIRST_WAIT, MAX_WAIT = 0.5, 30.0
 class Recorder:
     """The only writer of one run's history."""
 
-    def __init__(self, host: RuntimeContext, unchanged: Mapping[str, int]) -> None:
-        self._host = host
+    def __init__(self, context: RuntimeContext, unchanged: Mapping[str, int]) -> None:
+        self._context = context
         self._unchanged = dict(unchanged)
         """By memory field: how many leading items of a long list are unchanged since the latest snapshot."""
         self._weight = self._last_weight = self._last_seq = self._unreported = 0
@@ -67,20 +67,20 @@ class Recorder:
         return info
 
     async def _append(self, info: RunInfo, steps: Sequence[Transition], snapshot: Snapshot | None) -> int:
-        services = self._host.services
+        services = self._context.services
 
         async def append() -> int:
             if services.workspaces.courier:  # Its files must be available wherever the run continues.
                 if services.recordings:
                     await services.recordings.upload(info.id)
                 await services.workspaces.upload(info.id)
-            return await self._host.journal.append(info, steps, snapshot)
+            return await self._context.journal.append(info, steps, snapshot)
 
-        return await keep_trying(self._host, info.id, append)
+        return await keep_trying(self._context, info.id, append)
 
 
 async def keep_trying(
-    host: RuntimeContext,
+    context: RuntimeContext,
     run: RunId,
     work: Callable[[], Awaitable[T]],
     passing: tuple[type[Exception], ...] = (JournalUnavailable, FilesUnavailable),
@@ -91,12 +91,12 @@ async def keep_trying(
         try:
             done = await work()
         except passing as error:
-            host.feed.publish(JournalOutage(run=run, problem=str(error)))
-            await host.services.clock.sleep(wait)
+            context.feed.publish(JournalOutage(run=run, problem=str(error)))
+            await context.services.clock.sleep(wait)
             wait = min(MAX_WAIT, wait * 2)
         else:
             if wait > FIRST_WAIT:
-                host.feed.publish(JournalOutage(run=run, problem=''))
+                context.feed.publish(JournalOutage(run=run, problem=''))
             return done
 
 

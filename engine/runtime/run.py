@@ -23,6 +23,7 @@ from engine.records import (
     ANSWER,
     CONTROL,
     ENDINGS,
+    ENGINE_EVENTS,
     EXHAUSTED,
     RUN,
     Change,
@@ -43,13 +44,11 @@ from engine.runtime.debugger.guard_explanations import GuardExplanations
 from engine.runtime.mailbox import Envelope, Mailbox
 from engine.runtime.recorder import Recorder, step_of
 from engine.runtime.replay_source import ReplaySource
-from engine.runtime.timeouts import KeptTimer
+from engine.runtime.timeouts import TimerSnapshot
 from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
 
 log = logging.getLogger('hemicycle')
-ENGINE_EVENTS = ENDINGS | {'always', EXHAUSTED}
-"""Events that no person sends."""
 
 
 class Run:
@@ -61,24 +60,24 @@ class Run:
         chart: Chart,
         state: RunState,
         projection: RunProjection,
-        host: RuntimeContext,
+        context: RuntimeContext,
         replayer: ReplaySource | None = None,
     ) -> None:
         self.info, self.chart, self.state, self.projection = info, chart, state, projection
-        self._host, self._replayer = host, replayer
-        self._recorder = Recorder(host, state.unchanged)
-        self._mailbox = Mailbox(self._handle, host.services.share.turn)
-        self._clock = HistoryClock(host.services.clock, lambda: projection.time)
-        self._work = ActivityRunner(
+        self._context, self._replayer = context, replayer
+        self._recorder = Recorder(context, state.unchanged)
+        self._mailbox = Mailbox(self._handle, context.services.scheduler.wait_for_turn)
+        self._clock = HistoryClock(context.services.clock, lambda: projection.time)
+        self._runner = ActivityRunner(
             chart,
             projection,
-            host,
+            context,
             self._clock,
             lambda: (self.info, self.state),
             self._mailbox.post,
             replayer,
         )
-        self._enforcer = BudgetEnforcer(projection, self._work, self._clock, self._mailbox.post)
+        self._enforcer = BudgetEnforcer(projection, self._runner, self._clock, self._mailbox.post)
         self._debugger = Debugger(projection, chart.shape, lambda: self.state)
         self.lost = ''
         """Why this process may no longer write to the run, or ''."""
@@ -104,7 +103,7 @@ class Run:
         await self._mailbox.ask(event if data is event.data else replace(event, data=data), seen)
 
     async def has_accepted(self, name: str, key: str) -> bool:
-        """Whether an event with this key is journaled. Raises `RunElsewhere` if this process cannot know."""
+        """Return whether an event with this key is journaled. Raises `RunElsewhere` if it cannot know."""
         if key not in self.projection.keys:
             return False
         # It may still be in the middle of being journaled.
@@ -114,36 +113,36 @@ class Run:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is in progress, and no event is waiting."""
-        return not (self._work.running_states or self._mailbox.is_busy)
+        return not (self._runner.running_states or self._mailbox.is_busy)
 
     @property
     def is_resting(self) -> bool:
         """Whether only a person or a timeout can move the run on."""
-        return self._work.is_resting and not self._mailbox.is_busy
+        return self._runner.is_resting and not self._mailbox.is_busy
 
     @property
     def deadline(self) -> float | None:
         """When the next timeout or budget event is due by time alone; None if there is none."""
-        due = [at for at in (self._work.deadline, self._enforcer.alarm) if at is not None]
+        due = [at for at in (self._runner.deadline, self._enforcer.alarm) if at is not None]
         return min(due) - self._clock.ahead if due else None
 
-    def export_timers(self) -> tuple[KeptTimer, ...]:
+    def export_timers(self) -> tuple[TimerSnapshot, ...]:
         """Return the remaining timeouts, for the run's next owner."""
-        return self._work.export_timers()
+        return self._runner.export_timers()
 
-    def restore_timers(self, kept: Sequence[KeptTimer]) -> None:
+    def restore_timers(self, timers: Sequence[TimerSnapshot]) -> None:
         """Continue the timeouts kept by the run's previous owner."""
-        self._work.restore_timers(kept)
+        self._runner.restore_timers(timers)
 
     def withhold_work(self) -> None:
         """Decide and journal, but start no work."""
-        self._work.withhold_work()
+        self._runner.withhold_work()
 
     async def drain(self) -> None:
         """Start no more work, and wait until work in progress has ended and is journaled."""
-        self._work.withhold_work()
+        self._runner.withhold_work()
         while not self.is_idle:
-            await self._work.wait_until_idle()
+            await self._runner.wait_until_idle()
             await self._mailbox.wait_until_empty()
 
     async def release(self) -> None:
@@ -151,7 +150,7 @@ class Run:
         reason = 'its process is closing'
         self._enforcer.stop()
         await self._mailbox.close(lambda event: RunElsewhere(self.info.id, event.name, reason))
-        await self._work.stop()
+        await self._runner.stop()
         self.detached.set()
 
     async def _handle(self, envelope: Envelope) -> None:
@@ -162,22 +161,22 @@ class Run:
                 await self._replay_next(self._replayer)
 
     async def _receive(self, envelope: Envelope) -> None:
-        event, asked = envelope.event, envelope.answer is not None
-        if asked and self._is_repeated(envelope):
+        event, awaited = envelope.event, envelope.answer is not None
+        if awaited and self._is_repeated(envelope):
             return
         if self.lost or self.projection.status.ended:
             return  # A late report from an activity.
         if event.since and self.projection.entered.get(event.at, (0,))[0] != event.since:
             return  # The ending of a past visit: its state was left while this envelope waited.
-        await self._carry_out(self._handle_external(event, asked=asked))
-        if not (self._is_fully_replayed or self._work.withheld):  # Work held back would look finished.
+        await self._carry_out(self._handle_external(event, awaited=awaited))
+        if not (self._is_fully_replayed or self._runner.withheld):  # Work held back would look finished.
             while following := self._enforcer.next_event(self._mailbox.waiting):
-                await self._carry_out(self._decide_safely(following, asked=False))
+                await self._carry_out(self._decide_safely(following, awaited=False))
             if dead_end := self._find_dead_end():
                 await self._carry_out([self._abort(dead_end)])
 
     def _is_repeated(self, envelope: Envelope) -> bool:
-        """Whether the event is already journaled, and its sender repeats it for want of an answer.
+        """Return whether the event is already journaled: its sender got no answer and repeats it.
 
         Raises:
             EventRefused: the run is not here, has ended, or has moved past the step that the sender saw.
@@ -203,10 +202,10 @@ class Run:
         await asyncio.sleep(0)  # Other runs must not wait for the whole replay.
         if self.lost or self.projection.status.ended or self._mailbox.waiting or replayer.stopped:
             return
-        if self._work.withheld:
+        if self._runner.withheld:
             return
-        started = replayer.started if replayer.strict else self._work.replayed_states
-        at_work = () if replayer.strict else self._work.running_states
+        started = replayer.started if replayer.strict else self._runner.replayed_states
+        at_work = () if replayer.strict else self._runner.running_states
         event = None if replayer.is_waiting else replayer.next_event(started, at_work, self.state)
         if event:
             self._mailbox.post(event)
@@ -221,22 +220,22 @@ class Run:
                 replayer.go_live()
             await self._carry_out([self._control(event) if event.name == 'recover' else self._step(event)])
         if not replayer.strict:
-            self._work.start_replayed_work()
+            self._runner.start_replayed_work()
 
-    def _handle_external(self, event: Event, *, asked: bool) -> list[Transition]:
+    def _handle_external(self, event: Event, *, awaited: bool) -> list[Transition]:
         if event is ALARM:
             return []
         try:
-            return self._decide_safely(event, asked=asked)
+            return self._decide_safely(event, awaited=awaited)
         except (EventRefused, InvalidInput):
             if self._replayer is None or not event.played:
                 raise
             self._replayer.skip(event)  # Edits in a fork may have made it take another path.
             return []
 
-    def _decide_safely(self, event: Event, *, asked: bool) -> list[Transition]:
+    def _decide_safely(self, event: Event, *, awaited: bool) -> list[Transition]:
         try:
-            return self._decide(event, asked=asked)
+            return self._decide(event, awaited=awaited)
         except PatternError as error:
             problem = str(error)
         except EngineError:
@@ -247,12 +246,12 @@ class Run:
         self.state.log.drain()  # Writes made before the exception are not journaled.
         return [self._abort(problem)]
 
-    def _decide(self, event: Event, *, asked: bool) -> list[Transition]:
+    def _decide(self, event: Event, *, awaited: bool) -> list[Transition]:
         """Return the steps that an event causes. Writes memory, and nothing else."""
         if event.name in CONTROL and event.name != 'start':
             return [self._control(event)]
         now = self._now()
-        timed = Event(  # Like `replace`, at half the cost.
+        timestamped = Event(  # Like `replace`, at half the cost.
             name=event.name,
             at=event.at,
             data=event.data,
@@ -264,16 +263,16 @@ class Run:
             who=event.who,
             key=event.key,
         )
-        moves = self.chart.fire(self.projection.active, self.state, timed, journaled=event)
-        if not moves and (asked or event.name not in ENDINGS | {EXHAUSTED}):
-            raise EventRefused(self.info.id, event.name, self._refusal_reason(timed))
-        if not moves and event.name in ('failed', 'expired', EXHAUSTED):
+        microsteps = self.chart.fire(self.projection.active, self.state, timestamped, journaled=event)
+        if not microsteps and (awaited or event.name not in ENDINGS | {EXHAUSTED}):
+            raise EventRefused(self.info.id, event.name, self._refusal_reason(timestamped))
+        if not microsteps and event.name in ('failed', 'expired', EXHAUSTED):
             return [self._abort(str(event.data.get('error', '')) or f'{event.at} {event.name}')]
-        if not moves:
+        if not microsteps:
             return [self._step(event)]
         return [
-            step_of(move, self.info.id, self.projection.seq + number, now)
-            for number, move in enumerate(moves, start=1)
+            step_of(microstep, self.info.id, self.projection.seq + number, now)
+            for number, microstep in enumerate(microsteps, start=1)
         ]
 
     def _control(self, event: Event) -> Transition:
@@ -315,7 +314,7 @@ class Run:
         if step.raised or step.event.name not in ('warn', 'extend'):
             return step
         self.state.notices = self.projection.meter.notices
-        at_work = set(self._work.running_states).difference(left)
+        at_work = set(self._runner.running_states).difference(left)
         if self._replayer and self._is_fully_replayed:
             at_work = self._replayer.find_unnotified(self.state.agents)
         return replace(step, changes=self._deliver_notices(RUN, at_work))
@@ -376,29 +375,29 @@ class Run:
             self._replayer.advance(steps)
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
-            self._host.feed.publish(step)
-        stopped = [] if self._is_fully_replayed else self._work.apply(steps)
+            self._context.feed.publish(step)
+        stopped = [] if self._is_fully_replayed else self._runner.apply(steps)
         if self.projection.status.ended:
-            await self._work.wait_cancelled(stopped)
-            await self._work.stop()
-            await self._host.services.workspaces.remove_agent_homes(self.info.id)
+            await self._runner.wait_cancelled(stopped)
+            await self._runner.stop()
+            await self._context.services.workspaces.remove_agent_homes(self.info.id)
             self.outcome = None if self.projection.aborted else self._make_outcome()
             self._detach()
             return
         for step in () if self._is_fully_replayed else steps:
             if step.event.name in CONTROL and not step.raised:
-                self._work.control(step.event)
+                self._runner.control(step.event)
 
     async def _lose_ownership(self, error: Exception) -> None:
         """Stop because the journal rejects writes from this process; the next claim continues the run."""
         self.lost, self.claimed = describe_error(error), isinstance(error, StaleOwner)
         self._enforcer.stop()
-        await self._work.stop()
+        await self._runner.stop()
         self._detach()
-        self._host.feed.publish(JournalOutage(run=self.info.id, problem=self.lost))
+        self._context.feed.publish(JournalOutage(run=self.info.id, problem=self.lost))
 
     def _detach(self) -> None:
-        self._host.ended(self)
+        self._context.on_ended(self)
         self.detached.set()
 
     def _make_outcome(self) -> Outcome:
@@ -418,7 +417,7 @@ class Run:
             self.lost
             or projection.status.ended
             or projection.waiting
-            or self._work.busy
+            or self._runner.busy
             or self._mailbox.waiting
         ):
             return ''

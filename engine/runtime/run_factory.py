@@ -41,9 +41,9 @@ from engine.records.jsonable import clip, to_jsonable
 from engine.records.run_info import Approvals
 from engine.records.state_path import is_active
 from engine.runtime.activity import Services
-from engine.runtime.debugger.breakpoint_validation import validate_breakpoints as placed
+from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
 from engine.statechart.chart import Chart
-from engine.statechart.chart_cache import build_chart
+from engine.statechart.chart_builder import build_chart
 from engine.statechart.pattern import Pattern, validation_problems
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START, walk
@@ -65,20 +65,20 @@ def acting_as(name: str) -> Iterator[None]:
         ACTOR.reset(before)
 
 
-class Charts:
+class ChartCache:
     """Caches charts by pattern and by the values of the parameters they depend on."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._charts: dict[object, Chart] = {}
         """Ordered by last use, the most recent last."""
-        self._read: dict[type[Pattern], set[frozenset[str]]] = {}
+        self._dependencies: dict[type[Pattern], set[frozenset[str]]] = {}
         """The sets of parameters that a pattern's charts depend on; their values decide which one applies."""
 
     def of(self, workflow: Pattern) -> Chart:
         """Return the chart of a pattern with its parameters. Raises `PatternError`."""
-        made, chart = type(workflow), None
-        for names in self._read.get(made, ()):
+        pattern, chart = type(workflow), None
+        for names in self._dependencies.get(pattern, ()):
             key = _key(workflow, names)
             chart = self._charts.pop(key, None)
             if chart:
@@ -86,7 +86,7 @@ class Charts:
         if not chart:
             chart, names = build_chart(workflow)
             self._check_tools(workflow)
-            self._read.setdefault(made, set()).add(names)
+            self._dependencies.setdefault(pattern, set()).add(names)
             key = _key(workflow, names)
             while len(self._charts) >= MAX_CHARTS:
                 del self._charts[next(iter(self._charts))]
@@ -106,9 +106,9 @@ def _key(workflow: Pattern, names: frozenset[str]) -> object:
 
 def workflow_of(catalog: Catalog, info: RunInfo) -> Pattern:
     """Return the pattern of a run, with the run's parameters. Raises `UnknownPattern`, `InvalidInput`."""
-    made = catalog.pattern(info.pattern)
-    workflow = made(made.parse_recorded(info.parameters))
-    workflow.instructed = info.options.get('instructions', {})
+    pattern = catalog.pattern(info.pattern)
+    workflow = pattern(pattern.parse_recorded(info.parameters))
+    workflow.instruction_overrides = info.options.get('instructions', {})
     return workflow
 
 
@@ -150,30 +150,30 @@ def new_run_info(  # noqa: PLR0913  (the fields of a launch form)
     seed: int,
     owner: str,
     options: Mapping[str, Any],
-    like: RunInfo | None = None,
+    replayed_run: RunInfo | None = None,
     budget: Budget | None = None,
     private: bool = False,
     run: RunId | None = None,
 ) -> RunInfo:
-    """Return the summary of a new run, or of one that replays `like`. Raises `InvalidInput`."""
+    """Return the summary of a new run, or of one that replays `replayed_run`. Raises `InvalidInput`."""
     parameters, now = pattern.parameters.model_dump(mode='json'), services.clock.now()
-    made = validate_options(options)
-    if like is None:
-        check_effort(services, models, made.get('effort', {}))
-    elif 'effort' in like.options:
-        made['effort'] = like.options['effort']
+    launch_options = validate_options(options)
+    if replayed_run is None:
+        check_effort(services, models, launch_options.get('effort', {}))
+    elif 'effort' in replayed_run.options:
+        launch_options['effort'] = replayed_run.options['effort']
     return RunInfo(
         id=run or new_run_id(),
         pattern=pattern.name,
         title=title.strip() or title_of(pattern),
         parameters=parameters,
-        models=dict(models or (like.models if like else {})),
+        models=dict(models or (replayed_run.models if replayed_run else {})),
         seed=seed,
-        options=made,
+        options=launch_options,
         budget=normalize_budget(budget),
         created=now,
         updated=now,
-        simulated=like.simulated if like else check_simulated(services, models),
+        simulated=replayed_run.simulated if replayed_run else check_simulated(services, models),
         tags=tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip())),
         author=ACTOR.get(),
         private=private,
@@ -186,8 +186,8 @@ def with_breakpoints(options: Mapping[str, Any], workflow: Pattern, shape: Shape
     """Return options with validated and numbered breakpoints. Raises `InvalidInput`."""
     if not options.get('breakpoints'):
         return options
-    found = placed(options['breakpoints'], shape, type(workflow).Memory.model_fields)
-    return {**options, 'breakpoints': dump_breakpoints(found)}
+    breakpoints = validate_breakpoints(options['breakpoints'], shape, type(workflow).Memory.model_fields)
+    return {**options, 'breakpoints': dump_breakpoints(breakpoints)}
 
 
 def normalize_budget(budget: Budget | None) -> Budget | None:
@@ -226,10 +226,10 @@ def fork_run_info(parent: RunInfo, view: View, *, owner: str, now: float, budget
     """Return the summary of a run that starts from `parent` at `view`. Raises `EventRefused`."""
     if view.status.ended:
         raise EventRefused(parent.id, 'fork', f'at step {view.seq} it is {view.status}')
-    made = child_run_info(parent, owner=owner, now=now)
+    child = child_run_info(parent, owner=owner, now=now)
     return replace(
-        made,
-        options={name: value for name, value in made.options.items() if name != 'replay'},
+        child,
+        options={name: value for name, value in child.options.items() if name != 'replay'},
         status=view.status,
         seq=view.seq,
         usage=view.usage,
@@ -241,7 +241,7 @@ def fork_run_info(parent: RunInfo, view: View, *, owner: str, now: float, budget
 
 
 def check_simulated(services: Services, models: Mapping[str, str]) -> bool:
-    """Whether all models chosen for a run are simulated. Raises `InvalidInput` for an unknown one."""
+    """Return whether all models chosen for a run are simulated. Raises `InvalidInput` for an unknown one."""
     unknown = {
         f'models.{role}'
         if role
@@ -277,14 +277,14 @@ def unknown_names(
     roles = {role.name for spec in agents for role in spec.possible_roles}
     problems = {
         f'{what}.{role}': f'there is no role {role!r}; available: {join_names(roles)}'
-        for what, given in by_role.items()
-        for role in sorted(set(given) - roles - {''})
+        for what, named in by_role.items()
+        for role in sorted(set(named) - roles - {''})
     }
     for role, names in tools.items():
-        lost = [name for name in names if name not in services.tools and not services.mcp.has(name)]
-        if lost:
+        unknown = [name for name in names if name not in services.tools and not services.mcp.has(name)]
+        if unknown:
             problems[f'tools.{role}'] = (
-                f'there is no tool {lost[0]!r}; available: {join_names(services.tools)}'
+                f'there is no tool {unknown[0]!r}; available: {join_names(services.tools)}'
             )
     return problems
 
@@ -313,10 +313,10 @@ def check_effort(services: Services, models: Mapping[str, str], effort: Mapping[
     """Raise `InvalidInput` for a reasoning effort that a chosen model does not support."""
     problems: dict[str, str] = {}
     for role in {*effort, *(models if '' in effort else ())}:
-        wanted = role_effort(effort, role)
+        level = role_effort(effort, role)
         for name in candidate_models(models, role):
             problem_of = getattr(services.models.get(name), 'effort_problem', None)
-            if wanted and problem_of and (problem := problem_of(wanted)):
+            if level and problem_of and (problem := problem_of(level)):
                 problems['.'.join(filter(None, ('effort', role)))] = f'{name}: {problem}'
     if problems:
         raise InvalidInput(problems)
@@ -325,12 +325,12 @@ def check_effort(services: Services, models: Mapping[str, str], effort: Mapping[
 def find_unpriced_models(services: Services, info: RunInfo) -> list[str]:
     """Return the chosen live models without a known price. Reads the price list: blocks."""
     named = {name for role in {'', *info.models} for name in candidate_models(info.models, role)}
-    found = [(name, services.models[name]) for name in sorted(named) if name in services.models]
-    one = Usage(input=1, output=1)
+    chosen = [(name, services.models[name]) for name in sorted(named) if name in services.models]
+    sample = Usage(input=1, output=1)
     return [
         name
-        for name, model in found
-        if not model.simulated and (price := getattr(model, 'price', None)) and price(one) is None
+        for name, model in chosen
+        if not model.simulated and (price := getattr(model, 'price', None)) and price(sample) is None
     ]
 
 
@@ -409,11 +409,11 @@ OPTIONS = TypeAdapter(Options)
 def validate_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a new run, validated. Raises `InvalidInput`, naming the option."""
     try:
-        made = dict(OPTIONS.validate_python(dict(options), strict=True))
+        validated = dict(OPTIONS.validate_python(dict(options), strict=True))
     except ValidationError as error:
         raise InvalidInput(
             {'.'.join(filter(None, map(str, item['loc']))): item['msg'] for item in error.errors()}
         ) from None
-    if made.get('record') and made.get('replay'):
+    if validated.get('record') and validated.get('replay'):
         raise InvalidInput({'record': 'a replay cannot be recorded: it would be the same recording again'})
-    return {name: value for name, value in made.items() if value}
+    return {name: value for name, value in validated.items() if value}

@@ -142,17 +142,17 @@ def _epoch_of(part: str) -> str:
 
 def _download(remote: RemoteFiles, parts: Sequence[str], target: Path) -> None:
     """Download files and concatenate them into one; a no-op if one is missing."""
-    made = target.with_name(f'{target.name}.{secrets.token_hex(4)}')
+    temporary = target.with_name(f'{target.name}.{secrets.token_hex(4)}')
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with made.open('wb') as file:
+        with temporary.open('wb') as file:
             for part in parts:
                 file.writelines(remote.read(part))
-        os.replace(made, target)
+        os.replace(temporary, target)
     except FileNotFoundError:
         return
     finally:
-        made.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _lines_from(path: Path, begin: int) -> bytes:
@@ -161,22 +161,22 @@ def _lines_from(path: Path, begin: int) -> bytes:
         return b''
     with path.open('rb') as file:
         file.seek(begin)
-        found = file.read()
-    return found[: found.rfind(b'\n') + 1]
+        data = file.read()
+    return data[: data.rfind(b'\n') + 1]
 
 
 def _copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    made = target.with_suffix('.new')
-    shutil.copyfile(source, made)
-    os.replace(made, target)
+    temporary = target.with_suffix('.new')
+    shutil.copyfile(source, temporary)
+    os.replace(temporary, target)
 
 
 def _truncate(source: Path, target: Path, last: int, unfinished: set[tuple[str, int]]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    made = target.with_suffix('.new')
-    with made.open('wb') as file:
+    temporary = target.with_suffix('.new')
+    with temporary.open('wb') as file:
         for line, exchange in read_lines(source):
             if exchange['step'] <= last and (exchange['state'], exchange['step']) not in unfinished:
                 file.write(line)
-    os.replace(made, target)
+    os.replace(temporary, target)

@@ -13,7 +13,7 @@ from engine.records.jsonable import describe_error
 from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState
 
-JITTER = 0.05
+TOLERANCE = 0.05
 """Seconds by which two computations of the same deadline may differ."""
 
 
@@ -22,14 +22,14 @@ class Timer:
     """The timeout of one state: running if it has a task, otherwise suspended."""
 
     remaining: float
-    whole: float
+    duration: float
     """Its full duration."""
     started: float = 0.0
     task: asyncio.Task[None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptTimer:
+class TimerSnapshot:
     """The remainder of a timeout, for the next owner of its run."""
 
     path: StatePath
@@ -80,10 +80,10 @@ class Timeouts:
             (timer.started + timer.remaining for timer in self._timers.values() if timer.task), default=None
         )
 
-    def export(self) -> tuple[KeptTimer, ...]:
+    def export(self) -> tuple[TimerSnapshot, ...]:
         """Return the remainder of each, for the run's next owner."""
         return tuple(
-            KeptTimer(
+            TimerSnapshot(
                 path=path,
                 since=self._projection.entered[path][0],
                 remaining=timer.remaining,
@@ -92,16 +92,16 @@ class Timeouts:
             for path, timer in self._timers.items()
         )
 
-    def restore(self, kept: Sequence[KeptTimer]) -> None:
+    def restore(self, snapshots: Sequence[TimerSnapshot]) -> None:
         """Continue the timeouts of visits that have not ended, for their remaining time."""
-        for old in kept:
-            timer = self._timers.get(old.path)
-            if timer and self._projection.entered[old.path][0] == old.since:
+        for snapshot in snapshots:
+            timer = self._timers.get(snapshot.path)
+            if timer and self._projection.entered[snapshot.path][0] == snapshot.since:
                 if timer.task:
                     timer.task.cancel()
-                passed = 0.0 if old.at is None else self._clock.now() - old.at
-                timer.remaining, timer.task = max(0.0, old.remaining - passed), None
-                self._arm(old.path)
+                passed = 0.0 if snapshot.at is None else self._clock.now() - snapshot.at
+                timer.remaining, timer.task = max(0.0, snapshot.remaining - passed), None
+                self._arm(snapshot.path)
 
     def start(self, path: StatePath) -> None:
         """Set the timeout of a state that was entered."""
@@ -137,16 +137,16 @@ class Timeouts:
                 continue
             if timer is None:
                 # It has expired and reported that; it restarts only if there is time again.
-                if seconds > JITTER:
+                if seconds > TOLERANCE:
                     self._set(path, seconds)
                 continue
             left = timer.remaining - (self._clock.now() - timer.started if timer.task else 0.0)
-            if abs(left - seconds) > JITTER and max(left, seconds) > 0:
+            if abs(left - seconds) > TOLERANCE and max(left, seconds) > 0:
                 self._set(path, max(0.0, seconds))
 
     def _set(self, path: StatePath, seconds: float) -> None:
         self._unset(path)
-        self._timers[path] = Timer(remaining=seconds, whole=seconds)
+        self._timers[path] = Timer(remaining=seconds, duration=seconds)
         self._arm(path)
 
     def _unset(self, path: StatePath) -> None:
@@ -179,5 +179,5 @@ class Timeouts:
     async def _expire(self, path: StatePath, timer: Timer, since: int) -> None:
         await self._clock.sleep(timer.remaining)
         del self._timers[path]
-        error = f'{path} did not end within {round(timer.whole, 1):g} seconds'
+        error = f'{path} did not end within {round(timer.duration, 1):g} seconds'
         self._post(Event(name='expired', at=path, since=since, data={'error': error}))

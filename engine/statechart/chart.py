@@ -13,8 +13,8 @@ from transitions.extensions.nesting import HierarchicalMachine, NestedState, Nes
 
 from engine.errors import PatternError
 from engine.records import Change, Edge, Event, GuardResult, Shape, StatePath
-from engine.records.frozen import quick
-from engine.records.state_path import is_active, parent_of, within
+from engine.records.frozen import fast_init
+from engine.records.state_path import is_active, is_within, parent_of
 from engine.statechart.decision_cache import (
     CallbackContext,
     DecisionContext,
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 MAX_CACHED = 10_000
 """Maximum number of decisions a chart caches; when it is reached, the cache is cleared."""
 MAX_MICROSTEPS = 100
-"""Maximum number of moves one event may cause; more means a loop of edges without an event."""
+"""Maximum number of microsteps one event may cause; more means a loop of edges without an event."""
 
 # If no active state accepts an event, `fire` returns an empty list; the library must not log it, too.
 logging.getLogger('transitions').setLevel(logging.ERROR)
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Microstep:
     """One step decided by the chart: a transition without a number and a time."""
@@ -66,11 +66,11 @@ class Chart:
         bounds = {path: state.get('within') for path, state in stated.items()}
         self.timed = {path: name for path, name in bounds.items() if isinstance(name, str)}
         self._invokes = {path: state['invoke'] for path, state in stated.items() if 'invoke' in state}
-        self._in_context = {
+        self._needs_context = {
             path for path, work in self._invokes.items() if callable(work) and needs_context(work)
         }
         self._machine = _build(pattern)
-        self._known: dict[tuple[tuple[StatePath, ...], str, StatePath], DecisionNode] = {}
+        self._decisions: dict[tuple[tuple[StatePath, ...], str, StatePath], DecisionNode] = {}
         self._triggers = {edge.trigger for edge in self.shape.edges}
         always = {edge.source for edge in self.shape.edges if edge.trigger == 'always'}
         self._always = sorted(always, key=lambda path: (-path.count('.'), path))
@@ -84,9 +84,9 @@ class Chart:
     def fire(
         self, active: tuple[StatePath, ...], state: RunState, event: Event, *, journaled: Event | None = None
     ) -> list[Microstep]:
-        """Return the moves that `event` causes, immediate consequences included.
+        """Return the microsteps that `event` causes, immediate consequences included.
 
-        Actions run here and write `state`. The first move responds to the event; the others (`raised`) are
+        Actions run here and write `state`. The first microstep responds to the event; others (`raised`) are
         due to completed composites and edges without an event. The list is empty if nothing matches.
 
         Args:
@@ -101,18 +101,18 @@ class Chart:
         first = self._fire(active, state, event, journaled or replace(event, time=0.0, ran=0.0))
         if first is None:
             return []
-        moves, raised = [first], self._completions(first)
-        while len(moves) < MAX_MICROSTEPS:
-            following = self._fire_eventless(moves[-1].active, state, event)
+        microsteps, raised = [first], self._completions(first)
+        while len(microsteps) < MAX_MICROSTEPS:
+            following = self._fire_eventless(microsteps[-1].active, state, event)
             while following is None and raised:
                 name, path = raised.pop(0)
-                if is_active(path, moves[-1].active):
+                if is_active(path, microsteps[-1].active):
                     error = {'error': _reason(path, state, event)} if name == 'failed' else {}
                     consequence = replace(event, name=name, at=path, data={**event.data, **error})
-                    following = self._fire(moves[-1].active, state, consequence)
+                    following = self._fire(microsteps[-1].active, state, consequence)
             if following is None:
-                return moves
-            moves.append(following)
+                return microsteps
+            microsteps.append(following)
             raised.extend(self._completions(following))
         raise PatternError(
             self.shape.pattern, f'{MAX_MICROSTEPS} transitions without an event', where=str(event.name)
@@ -133,20 +133,20 @@ class Chart:
         work = self._invokes[path]
         if isinstance(work, str):
             return partial(getattr(state.pattern, work), state.copy_memory())
-        if path in self._in_context:
+        if path in self._needs_context:
             return partial(work, CallbackContext(state.pattern, state, parent_of(path)))
         return partial(work, state.copy_memory())
 
     def enabled_events(self, active: tuple[StatePath, ...]) -> tuple[str, ...]:
         """Return the names of the events for which some active state has an edge."""
-        known = self._enabled.get(active)
-        if known is None:
+        names = self._enabled.get(active)
+        if names is None:
             if len(self._enabled) >= MAX_CACHED:
                 self._enabled.clear()
             edges = (edge for edge in self.shape.edges if edge.source != START)
-            known = tuple(sorted({edge.trigger for edge in edges if is_active(edge.source, active)}))
-            self._enabled[active] = known
-        return known
+            names = tuple(sorted({edge.trigger for edge in edges if is_active(edge.source, active)}))
+            self._enabled[active] = names
+        return names
 
     def _fire_eventless(
         self, active: tuple[StatePath, ...], state: RunState, event: Event
@@ -154,26 +154,26 @@ class Chart:
         for path in self._always:
             if is_active(path, active):
                 consequence = replace(event, name='always', at=path)
-                move = self._fire(active, state, consequence)
-                if move is not None:
-                    return move
+                microstep = self._fire(active, state, consequence)
+                if microstep is not None:
+                    return microstep
         return None
 
-    def _completions(self, move: Microstep) -> list[tuple[str, StatePath]]:
-        """Return the composites completed by the move, innermost first, each with the event it raises."""
-        found: dict[StatePath, str] = {}
-        for path in move.entered:
+    def _completions(self, microstep: Microstep) -> list[tuple[str, StatePath]]:
+        """Return the composites a microstep completes, innermost first, each with the event it raises."""
+        completed: dict[StatePath, str] = {}
+        for path in microstep.entered:
             parent = self.states[path].parent
-            while parent and self.states[path].kind == 'final' and parent not in found:
-                outcome = self._outcome(parent, move.active)
+            while parent and self.states[path].kind == 'final' and parent not in completed:
+                outcome = self._outcome(parent, microstep.active)
                 if outcome is None:
                     break
-                found[parent] = outcome
-                grand = self.states[parent].parent
-                if not grand or self.states[grand].kind != 'parallel':
+                completed[parent] = outcome
+                grandparent = self.states[parent].parent
+                if not grandparent or self.states[grandparent].kind != 'parallel':
                     break
-                parent = grand
-        return [(outcome, path) for path, outcome in found.items()]
+                parent = grandparent
+        return [(outcome, path) for path, outcome in completed.items()]
 
     def _outcome(self, path: StatePath, active: tuple[StatePath, ...]) -> str | None:
         """Return how the composite at `path` ended, or None while it has not."""
@@ -193,14 +193,14 @@ class Chart:
     def _fire(
         self, active: tuple[StatePath, ...], state: RunState, event: Event, journaled: Event | None = None
     ) -> Microstep | None:
-        """Return one move; looked up if the same guards gave the same answers before."""
+        """Return one microstep; looked up if the same guards gave the same answers before."""
         if event.name not in self._triggers or (event.at and event.at not in self.states):
             return None
         key = (active, event.name, event.at)
         cursor = DecisionContext(state, event, active)
-        if len(self._known) >= MAX_CACHED:
-            self._known.clear()
-        end = self._known.setdefault(key, DecisionNode()).follow(cursor)
+        if len(self._decisions) >= MAX_CACHED:
+            self._decisions.clear()
+        end = self._decisions.setdefault(key, DecisionNode()).follow(cursor)
         if end is None:
             cursor.replay = len(cursor.answers)
             self._machine.trigger_event(cursor, event.name)
@@ -211,7 +211,7 @@ class Chart:
                 active=tuple(cursor.active),
                 edges=tuple(cursor.edges),
             )
-            self._known[key].learn(cursor.answers, end)
+            self._decisions[key].learn(cursor.answers, end)
         if not end.moved:
             return None
         return Microstep(
@@ -243,8 +243,8 @@ class _Condition(Condition):
         transition, scope = event_data.transition, event_data.machine.prefix_path
         source, dest = _join(scope, transition.source), _join(scope, transition.dest)
         cursor: DecisionContext = event_data.model
-        asked = cursor.callback_ref(self.func, source=source, dest=dest, wanted=self.target)
-        return cursor.ask(asked) is self.target
+        callback = cursor.callback_ref(self.func, source=source, dest=dest, wanted=self.target)
+        return cursor.invoke(callback) is self.target
 
 
 class _Transition(NestedTransition):
@@ -300,7 +300,7 @@ class _Machine(HierarchicalMachine):
 
     def callback(self, func: Any, event_data: Any) -> None:
         cursor: DecisionContext = event_data.model
-        cursor.ask(cursor.callback_ref(func))
+        cursor.invoke(cursor.callback_ref(func))
 
 
 OUR_KEYS = ('invoke', 'within', 'retry', 'outcome', 'waits', 'agent')
@@ -323,7 +323,7 @@ def _is_addressed(event: Event, source: str) -> bool:
     if not event.at:
         return True
     exact = event.name in ('done', 'asked', 'always')
-    return source == event.at if exact else within(event.at, source)
+    return source == event.at if exact else is_within(event.at, source)
 
 
 def _join(scope: list[str], name: str | None) -> str:

@@ -30,7 +30,7 @@ class CallbackContext:
 
 
 def needs_context(function: Callable[..., Any]) -> bool:
-    """Whether a plain function expects a `CallbackContext` instead of memory."""
+    """Return whether a plain function expects a `CallbackContext` instead of memory."""
     try:
         first = next(iter(inspect.signature(function).parameters.values()), None)
     except ValueError:  # A built-in without a signature.
@@ -45,7 +45,7 @@ class CallbackRef:
     name: str
     call: Callable[[Any, Event], Any] | None
     """A plain function; None for the pattern's method `name`."""
-    in_context: bool
+    needs_context: bool
     """Whether the function gets a `CallbackContext` instead of memory."""
     path: StatePath
     source: StatePath = StatePath('')
@@ -55,7 +55,7 @@ class CallbackRef:
 
 @dataclass(frozen=True, slots=True)
 class DecisionOutcome:
-    """The result of a decision: a move without the data of a particular run."""
+    """The result of a decision: a microstep without the data of a particular run."""
 
     moved: bool
     left: tuple[StatePath, ...]
@@ -73,7 +73,7 @@ class DecisionNode:
     """
 
     callback_ref: CallbackRef | None = None
-    answers: dict[bool, DecisionNode] = field(default_factory=dict)
+    branches: dict[bool, DecisionNode] = field(default_factory=dict)
     end: DecisionOutcome | None = None
 
     def follow(self, cursor: DecisionContext) -> DecisionOutcome | None:
@@ -82,10 +82,10 @@ class DecisionNode:
         while node.end is None:
             if node.callback_ref is None:
                 return None
-            answer = cursor.ask(node.callback_ref)
-            if answer not in node.answers:
+            answer = cursor.invoke(node.callback_ref)
+            if answer not in node.branches:
                 return None
-            node = node.answers[answer]
+            node = node.branches[answer]
         return node.end
 
     def learn(self, answers: list[tuple[CallbackRef, bool]], end: DecisionOutcome) -> None:
@@ -93,7 +93,7 @@ class DecisionNode:
         node = self
         for callback_ref, answer in answers:
             node.callback_ref = callback_ref
-            node = node.answers.setdefault(answer, DecisionNode())
+            node = node.branches.setdefault(answer, DecisionNode())
         node.end = end
 
 
@@ -129,7 +129,7 @@ class DecisionContext:
         """The active leaves."""
         return list(_leaves(self.state))
 
-    def ask(self, callback: CallbackRef) -> bool:
+    def invoke(self, callback: CallbackRef) -> bool:
         """Evaluate a guard or run an action; during a replay, return its earlier answer."""
         if self._replayed < self.replay:
             self._replayed += 1
@@ -139,7 +139,7 @@ class DecisionContext:
         try:
             if callback.call is None:
                 answer = getattr(state.pattern, callback.name)(state.memory, self.event)
-            elif callback.in_context:
+            elif callback.needs_context:
                 answer = callback.call(CallbackContext(state.pattern, state, callback.path), self.event)
             else:
                 answer = callback.call(state.memory, self.event)
@@ -174,7 +174,7 @@ class DecisionContext:
         return CallbackRef(
             name=callback_name(func),
             call=func if callable(func) else None,
-            in_context=callable(func) and needs_context(func),
+            needs_context=callable(func) and needs_context(func),
             path=self.here,
             **edge,
         )

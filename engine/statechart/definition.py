@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from engine.statechart.memory import Memory as BaseMemory
 
-Listed = Sequence[Any]
+Declarations = Sequence[Any]
 
 
 class PatternDefinition:
@@ -32,7 +32,7 @@ class PatternDefinition:
     class Parameters(BaseModel):
         """The fields of the launch form."""
 
-    instructed: Mapping[str, str] = {}
+    instruction_overrides: Mapping[str, str] = {}
     """Per run, by role: standing instructions that replace the pattern's."""
 
     Memory: type[BaseMemory] = BaseMemory
@@ -43,11 +43,11 @@ class PatternDefinition:
     def __init__(self, parameters: BaseModel | None = None) -> None:
         self.parameters: Any = parameters if parameters is not None else self.Parameters()
 
-    def chart_states(self) -> Listed:
+    def chart_states(self) -> Declarations:
         """Return the states for the given parameters."""
         return self.states() if callable(self.states) else self.states  # type: ignore[no-any-return]
 
-    def chart_transitions(self) -> Listed:
+    def chart_transitions(self) -> Declarations:
         """Return the transitions for the given parameters."""
         return self.transitions() if callable(self.transitions) else self.transitions  # type: ignore[no-any-return]
 

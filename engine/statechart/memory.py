@@ -119,22 +119,22 @@ def track(value: Any, log: ChangeSink, path: str) -> Any:
     if isinstance(value, list):
         return TrackedList(value, log, path)
     if isinstance(value, BaseModel) and _changeable(value):
-        made = _tracked_copy(value)
-        made.attach(log, path)
-        return made
+        tracked = _tracked_copy(value)
+        tracked.attach(log, path)
+        return tracked
     return require_frozen(value, path)
 
 
 def _tracked_copy(value: BaseModel) -> Memory:
     """Return a copy of a plain model that can be attached."""
     cls = _tracked_class(type(value))
-    made = cls.__new__(cls)
-    object.__setattr__(made, '__dict__', dict(value.__dict__))
-    object.__setattr__(made, '__pydantic_fields_set__', set(value.model_fields_set))
-    object.__setattr__(made, '__pydantic_extra__', value.model_extra)
+    copied = cls.__new__(cls)
+    object.__setattr__(copied, '__dict__', dict(value.__dict__))
+    object.__setattr__(copied, '__pydantic_fields_set__', set(value.model_fields_set))
+    object.__setattr__(copied, '__pydantic_extra__', value.model_extra)
     private = {**(value.__pydantic_private__ or {}), '_log': None, '_at': ''}
-    object.__setattr__(made, '__pydantic_private__', private)
-    return made
+    object.__setattr__(copied, '__pydantic_private__', private)
+    return copied
 
 
 @lru_cache(maxsize=1_000)
@@ -142,17 +142,17 @@ def _tracked_class(cls: type[BaseModel]) -> type[Memory]:
     """Return a subclass of a plain model whose instances log their changes."""
     config = ConfigDict(**{**cls.model_config, 'validate_assignment': True})
 
-    def equal(one: BaseModel, other: object) -> bool:
+    def equal(record: BaseModel, other: object) -> bool:
         """Compare as the plain class does: equal fields of equal classes."""
         return isinstance(other, BaseModel) and (
-            (_plain_class(one), one.__dict__) == (_plain_class(other), other.__dict__)
+            (_plain_class(record), record.__dict__) == (_plain_class(other), other.__dict__)
         )
 
     body = {'__module__': cls.__module__, '__qualname__': cls.__qualname__, '__doc__': cls.__doc__}
     named = body | {'model_config': config, '__eq__': equal, '__plain__': cls}
     meta: Any = type(cls)
-    made: type[Memory] = meta(cls.__name__, (cls, Memory), named)
-    return made
+    tracked: type[Memory] = meta(cls.__name__, (cls, Memory), named)
+    return tracked
 
 
 def _plain_class(value: BaseModel) -> type[BaseModel]:
@@ -212,8 +212,8 @@ class _ElementSink:
         """Log a change inside the element, unless it has left the list."""
         owner = self._owner
         if not (self._index < len(owner) and owner[self._index] is self.element):
-            found = (index for index, item in enumerate(owner) if item is self.element)
-            self._index = next(found, len(owner))
+            indices = (index for index, item in enumerate(owner) if item is self.element)
+            self._index = next(indices, len(owner))
         if self._index < len(owner):
             owner.log.note(op, f'{owner.path}/{self._index}{path}', value)
         elif not self.open:
@@ -230,9 +230,9 @@ class TrackedList(list[Any]):
         self.log, self.path, self._deep = log, path, False
         self._shared: ref[Shared] | None = None
         for item in items:
-            super().append(self._own(item))
+            super().append(self._adopt(item))
 
-    def _own(self, item: Any) -> Any:
+    def _adopt(self, item: Any) -> Any:
         """Return the item as an element: a tracked copy if it is mutable."""
         if not isinstance(item, (list, dict, BaseModel)) or not _changeable(item):
             return require_frozen(item, self.path)
@@ -256,7 +256,7 @@ class TrackedList(list[Any]):
         length = len(self)
         return lambda: list(islice(shared.items, length))
 
-    def _part(self) -> None:
+    def _unshare(self) -> None:
         """Give those who share this list a copy: it is about to change in other ways than growing."""
         if self._shared and (shared := self._shared()):
             shared.items = list(self)
@@ -264,7 +264,7 @@ class TrackedList(list[Any]):
 
     def append(self, item: Any) -> None:
         """Append an element."""
-        item = self._own(item)
+        item = self._adopt(item)
         self.log.note('add', f'{self.path}/-', item)
         super().append(item)
 
@@ -275,16 +275,16 @@ class TrackedList(list[Any]):
 
     def insert(self, index: SupportsIndex, item: Any) -> None:
         """Insert an element before `index`."""
-        place, item = len(self[: index.__index__()]), self._own(item)
+        place, item = len(self[: index.__index__()]), self._adopt(item)
         self.log.note('add', f'{self.path}/{place}', item)
-        self._part()
+        self._unshare()
         super().insert(place, item)
 
     def pop(self, index: SupportsIndex = -1) -> Any:
         """Remove and return the element at `index`."""
         place = range(len(self))[index.__index__()]
         self.log.note('remove', f'{self.path}/{place}')
-        self._part()
+        self._unshare()
         return super().pop(place)
 
     def remove(self, item: Any) -> None:
@@ -306,12 +306,12 @@ class TrackedList(list[Any]):
     def __setitem__(self, index: Any, item: Any) -> None:
         if isinstance(index, slice):
             items = list(self)
-            items[index] = [self._own(each) for each in item]
+            items[index] = [self._adopt(each) for each in item]
             self._replace(items)
             return
-        place, item = range(len(self))[index], self._own(item)
+        place, item = range(len(self))[index], self._adopt(item)
         self.log.note('replace', f'{self.path}/{place}', item)
-        self._part()
+        self._unshare()
         super().__setitem__(place, item)
 
     def __delitem__(self, index: Any) -> None:
@@ -327,7 +327,7 @@ class TrackedList(list[Any]):
         return self
 
     def __imul__(self, times: SupportsIndex) -> TrackedList:
-        more = [self._own(item) for item in list(self) * (times.__index__() - 1)]
+        more = [self._adopt(item) for item in list(self) * (times.__index__() - 1)]
         self._replace([*self, *more] if times.__index__() > 0 else [])
         return self
 
@@ -336,7 +336,7 @@ class TrackedList(list[Any]):
 
     def _replace(self, items: list[Any]) -> None:
         self.log.note('replace', self.path, items)
-        self._part()
+        self._unshare()
         super().__setitem__(slice(None), items)
 
 
@@ -365,7 +365,7 @@ class TrackedDict(dict[Any, Any]):
         length = len(self)
         return lambda: dict(islice(shared.items.items(), length))
 
-    def _part(self) -> None:
+    def _unshare(self) -> None:
         """Give those who share this dict a copy."""
         if self._shared and (shared := self._shared()):
             shared.items = dict(self)
@@ -375,7 +375,7 @@ class TrackedDict(dict[Any, Any]):
         path = f'{self._path}/{escape_token(key)}'
         self._log.note('add', path, value)
         if key in self:
-            self._part()
+            self._unshare()
         adopted = track(value, self._log, path)
         self._deep = self._deep or _changes_inside(adopted)
         super().__setitem__(key, adopted)
@@ -384,7 +384,7 @@ class TrackedDict(dict[Any, Any]):
         if key not in self:
             raise KeyError(key)
         self._log.note('remove', f'{self._path}/{escape_token(key)}')
-        self._part()
+        self._unshare()
         super().__delitem__(key)
 
     def update(self, *others: Any, **named: Any) -> None:

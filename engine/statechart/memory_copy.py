@@ -30,52 +30,52 @@ def lazy_copy(memory: M) -> M:
             uncopied[name] = value.share(_capture)
         else:
             copied[name] = lazy_copy(value) if isinstance(value, Memory) else value
-    made: M = object.__new__(_lazy_class(type(memory)))
-    FIELDS.__set__(made, copied)
-    object.__setattr__(made, '__pydantic_fields_set__', set(memory.model_fields_set))
-    object.__setattr__(made, '__pydantic_extra__', None)
+    lazy: M = object.__new__(_lazy_class(type(memory)))
+    FIELDS.__set__(lazy, copied)
+    object.__setattr__(lazy, '__pydantic_fields_set__', set(memory.model_fields_set))
+    object.__setattr__(lazy, '__pydantic_extra__', None)
     private = {**(memory.__pydantic_private__ or {}), '_log': None, '_at': '', UNCOPIED: uncopied}
-    object.__setattr__(made, '__pydantic_private__', private)
-    return made
+    object.__setattr__(lazy, '__pydantic_private__', private)
+    return lazy
 
 
 def _capture(value: Any) -> Callable[[], Any]:
     """Capture a value in a list or dict, to be copied later, as it is now."""
     if isinstance(value, (TrackedList, TrackedDict)):
         return value.share(_capture)
-    kept = lazy_copy(value) if isinstance(value, Memory) else value
-    return lambda: kept
+    captured = lazy_copy(value) if isinstance(value, Memory) else value
+    return lambda: captured
 
 
-def _copy_all_fields(made: Any) -> None:
+def _copy_all_fields(lazy: Any) -> None:
     """Copy all parts not accessed yet, and turn the copy into an ordinary object of its class."""
-    uncopied = made.__pydantic_private__.pop(UNCOPIED)
-    copied, cls = FIELDS.__get__(made), type(made).__mro__[1]
+    uncopied = lazy.__pydantic_private__.pop(UNCOPIED)
+    copied, cls = FIELDS.__get__(lazy), type(lazy).__mro__[1]
     fields: Any = getattr(cls, 'model_fields')  # noqa: B009
-    FIELDS.__set__(made, {name: uncopied[name]() if name in uncopied else copied[name] for name in fields})
-    object.__setattr__(made, '__class__', cls)
+    FIELDS.__set__(lazy, {name: uncopied[name]() if name in uncopied else copied[name] for name in fields})
+    object.__setattr__(lazy, '__class__', cls)
 
 
-def _copy_field(made: Any, name: str) -> Any:
+def _copy_field(lazy: Any, name: str) -> Any:
     """Copy a part on first access."""
-    uncopied = made.__pydantic_private__[UNCOPIED]
+    uncopied = lazy.__pydantic_private__[UNCOPIED]
     if name not in uncopied:
-        return BaseModel.__getattr__(made, name)  # type: ignore[attr-defined]
-    value = FIELDS.__get__(made)[name] = uncopied.pop(name)()
+        return BaseModel.__getattr__(lazy, name)  # type: ignore[attr-defined]
+    value = FIELDS.__get__(lazy)[name] = uncopied.pop(name)()
     return value
 
 
 def _delegate(name: str) -> Callable[..., Any]:
-    def method(made: Any, *given: Any) -> Any:
-        _copy_all_fields(made)
-        return getattr(made, name)(*given)
+    def method(lazy: Any, *arguments: Any) -> Any:
+        _copy_all_fields(lazy)
+        return getattr(lazy, name)(*arguments)
 
     return method
 
 
-def _all_fields(made: Any) -> Any:
-    _copy_all_fields(made)
-    return made.__dict__
+def _all_fields(lazy: Any) -> Any:
+    _copy_all_fields(lazy)
+    return lazy.__dict__
 
 
 LAZY_ATTRIBUTES: dict[str, Any] = {
@@ -95,5 +95,5 @@ def _lazy_class(cls: type[M]) -> type[M]:
     meta: Any = type(cls)
     named = {'__module__': cls.__module__, '__qualname__': cls.__qualname__, '__hash__': cls.__hash__}
     # Bypasses pydantic's metaclass, which would build a schema.
-    made: type[M] = ABCMeta.__new__(meta, cls.__name__, (cls,), LAZY_ATTRIBUTES | named)
-    return made
+    lazy: type[M] = ABCMeta.__new__(meta, cls.__name__, (cls,), LAZY_ATTRIBUTES | named)
+    return lazy

@@ -122,18 +122,18 @@ class _Writer:
 
 def _ids(paths: Iterable[str]) -> dict[str, str]:
     """Return a unique identifier for each state: letters, digits and underscores."""
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     taken: set[str] = set()
     for path in paths:
         name = re.sub(r'[^A-Za-z0-9_]', '_', path.replace('.', '__'))
         while name.lower() in RESERVED or name.lower() in taken:
             name += '_'
-        found[path] = name
+        ids[path] = name
         taken.add(name.lower())
-    return found
+    return ids
 
 
 def _text(text: str) -> str:
-    found = ' '.join(text.split()).translate(ESCAPED)
+    escaped = ' '.join(text.split()).translate(ESCAPED)
     # Mermaid mistakes any line with these words for a layout direction.
-    return re.sub(r'\b(direction) (?=tb|bt|lr|rl)', r'\1#160;', found, flags=re.I)
+    return re.sub(r'\b(direction) (?=tb|bt|lr|rl)', r'\1#160;', escaped, flags=re.I)

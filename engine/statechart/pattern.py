@@ -71,8 +71,8 @@ class Pattern(PatternDefinition):
         if 'summary' not in cls.__dict__:
             cls.summary = inspect.getdoc(cls) or ''
         for part, base in (('Memory', BaseMemory), ('Parameters', BaseModel)):
-            found = getattr(cls, part)
-            if not isinstance(found, type) or not issubclass(found, base):
+            member = getattr(cls, part)
+            if not isinstance(member, type) or not issubclass(member, base):
                 problem = f'it must be a subclass of {base.__module__.partition(".")[0]}.{base.__name__}'
                 raise PatternError(cls.name, problem, where=part)
         if cls.states:
@@ -91,8 +91,10 @@ class Pattern(PatternDefinition):
         """
         fields = cls.Parameters.model_fields
         if unknown := [name for name in values if name not in fields]:
-            known = ', '.join(fields) or 'none'
-            raise InvalidInput({name: f'there is no such parameter; available: {known}' for name in unknown})
+            available = ', '.join(fields) or 'none'
+            raise InvalidInput(
+                {name: f'there is no such parameter; available: {available}' for name in unknown}
+            )
         return cls.parse_recorded(values)
 
     @classmethod
@@ -177,7 +179,7 @@ class Pattern(PatternDefinition):
             and isinstance(text := getattr(self.parameters, name, ''), str)
             and text
         ]
-        return max(texts, key=lambda found: (found[0], len(found[1])), default=(False, ''))[1]
+        return max(texts, key=lambda pair: (pair[0], len(pair[1])), default=(False, ''))[1]
 
     @classmethod
     def sample(cls, values: Mapping[str, Any] | None = None) -> Pattern:
@@ -186,15 +188,15 @@ class Pattern(PatternDefinition):
         Raises:
             InvalidInput: a value is invalid; names each field.
         """
-        given = dict(values or {})
+        overrides = dict(values or {})
         required = {name for name, field in cls.Parameters.model_fields.items() if field.is_required()}
-        if given and required <= given.keys():
-            return cls(cls.parse(given))
+        if overrides and required <= overrides.keys():
+            return cls(cls.parse(overrides))
         try:
             parameters = cls.Parameters()
         except ValidationError:
             parameters = cls.Parameters.model_construct()
-        for name, value in given.items():
+        for name, value in overrides.items():
             try:
                 cls.Parameters.__pydantic_validator__.validate_assignment(parameters, name, value)
             except ValidationError as error:

@@ -28,7 +28,7 @@ class Retry:
         return max(asked or 0.0, delay * (1 - self.jitter * chance))
 
     def should_retry(self, attempt: int, error: BaseException) -> bool:
-        """Whether to retry after `attempt`: our errors state it; unforeseen errors may be transient.
+        """Return whether to retry after `attempt`: our errors state it; unforeseen errors may be transient.
 
         An error may carry its own number of attempts and its own patience, as configured for the endpoint.
         """

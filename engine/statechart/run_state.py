@@ -15,7 +15,7 @@ from engine.records.events import Event
 from engine.records.message import Message
 from engine.records.plans_and_artifacts import Artifact, Criterion, PlanEntry
 from engine.records.question import OpenBatch
-from engine.records.state_path import within
+from engine.records.state_path import is_within
 from engine.statechart.memory import ChangeLog, Memory
 from engine.statechart.memory_copy import lazy_copy
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from engine.statechart.pattern import Pattern
 
 
-def _nothing(value: object) -> bool:
-    """Whether to omit a field from the journal: states without it then look as before the field existed."""
+def _is_empty(value: object) -> bool:
+    """Return whether a field is empty, and so omitted from the journal, as before the field existed."""
     return not value
 
 
@@ -49,23 +49,23 @@ class AgentState(Memory):
     """Tools that a person has allowed for the rest of the run."""
     problem: str = ''
     """Why it failed, if it did."""
-    artifacts: dict[str, Artifact] = Field(default_factory=dict, exclude_if=_nothing)
+    artifacts: dict[str, Artifact] = Field(default_factory=dict, exclude_if=_is_empty)
     """What its tools have produced, by name."""
-    criteria: tuple[Criterion, ...] = Field((), exclude_if=_nothing)
+    criteria: tuple[Criterion, ...] = Field((), exclude_if=_is_empty)
     """Which completion criteria are met, as of its latest reply or batch of tool calls."""
-    batch: OpenBatch | None = Field(None, exclude_if=_nothing)
+    batch: OpenBatch | None = Field(None, exclude_if=_is_empty)
     """The current batch of tool calls, once a server has asked a person something."""
-    reminders: int = Field(0, exclude_if=_nothing)
+    reminders: int = Field(0, exclude_if=_is_empty)
     """How often it was reminded of unmet completion criteria during this visit."""
-    seconds: float = Field(0.0, exclude_if=_nothing)
+    seconds: float = Field(0.0, exclude_if=_is_empty)
     """Seconds its model and tools took."""
-    cost: float = Field(0.0, exclude_if=_nothing)
+    cost: float = Field(0.0, exclude_if=_is_empty)
     """Dollars, as far as known."""
-    unpriced: int = Field(0, exclude_if=_nothing)
+    unpriced: int = Field(0, exclude_if=_is_empty)
     """Model calls of unknown cost."""
-    session: dict[str, Any] = Field(default_factory=dict, exclude_if=_nothing)
+    session: dict[str, Any] = Field(default_factory=dict, exclude_if=_is_empty)
     """The session of the external agent that plays it: its run and id, and whether it can be resumed."""
-    plan: tuple[PlanEntry, ...] = Field((), exclude_if=_nothing)
+    plan: tuple[PlanEntry, ...] = Field((), exclude_if=_is_empty)
     """The plan of the external agent that plays it."""
 
 
@@ -97,12 +97,12 @@ class RunState:
 
     def answer_problems(self, event: Event) -> dict[str, str]:
         """Return the problems with a person's answer to the servers' questions it addresses, by field."""
-        found: dict[str, str] = {}
+        problems: dict[str, str] = {}
         for path, agent in self.agents.items():
             question = agent.batch.question if agent.batch else None
-            if question and within(event.at or path, path):
-                found |= question.problems(event.data)
-        return found
+            if question and is_within(event.at or path, path):
+                problems |= question.problems(event.data)
+        return problems
 
     def deliver_notices(self, path: str, *, restarted: bool = False) -> None:
         """Add the notices that an agent has not seen to its conversation. Writes, like an action.

@@ -59,8 +59,8 @@ def panel_fields(pattern: PatternDefinition) -> tuple[PanelField, ...]:
     """Return the memory fields that a pattern's panels show."""
     return tuple(
         PanelField(panel=panel, part=part, field=field)
-        for panel, shown in pattern.chart_panels().items()
-        for part, field in ({'': shown} if isinstance(shown, str) else shown).items()
+        for panel, parts in pattern.chart_panels().items()
+        for part, field in ({'': parts} if isinstance(parts, str) else parts).items()
     )
 
 
@@ -95,8 +95,8 @@ def walk(
 
 def children_of(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the children of a state, under any of the keys that `transitions` allows."""
-    found = state.get('parallel') or state.get('children') or state.get('states') or ()
-    return [{'name': item} if isinstance(item, str) else item for item in found]
+    children = state.get('parallel') or state.get('children') or state.get('states') or ()
+    return [{'name': item} if isinstance(item, str) else item for item in children]
 
 
 def edge_of(item: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
@@ -123,14 +123,14 @@ def _edges(
         for source in sources:
             dest = source if edge['dest'] == '=' else edge['dest']
             if not (edge['source'] == '*' and source == dest):
-                made = EdgeShape(
+                shape = EdgeShape(
                     trigger=edge['trigger'],
                     source=StatePath(prefix + source),
                     dest=prefix + dest if dest else '',
                     conditions=callback_names(edge.get('conditions')),
                     unless=callback_names(edge.get('unless')),
                 )
-                yield made, edge
+                yield shape, edge
 
 
 def _criteria(state: Mapping[str, Any]) -> tuple[str, ...]:

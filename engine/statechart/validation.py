@@ -49,11 +49,11 @@ def validate_pattern(pattern: PatternDefinition) -> None:
     _check_form(pattern, pattern.chart_states())
     states: States = list(walk(pattern.chart_states()))
     paths = [path for path, _, _ in states]
-    known = set(paths)
+    all_paths = set(paths)
     for path, count in Counter(paths).items():
         if count > 1:
             raise PatternError(pattern.name, 'there are two states of this name', where=f'state {path!r}')
-    if pattern.initial not in known:
+    if pattern.initial not in all_paths:
         raise PatternError(pattern.name, f'it names no state: {pattern.initial!r}', where='initial')
     for where, field in _display_fields(pattern):
         if field and field not in pattern.Memory.model_fields:
@@ -61,9 +61,9 @@ def validate_pattern(pattern: PatternDefinition) -> None:
     for path, _, state in states:
         _check_state(pattern, path, state)
         if edges := state.get('transitions', ()):
-            inside = {child[len(path) + 1 :] for child in known if child.startswith(f'{path}.')}
+            inside = {child[len(path) + 1 :] for child in all_paths if child.startswith(f'{path}.')}
             _check_edges(pattern, edges, path, inside)
-    _check_edges(pattern, pattern.chart_transitions(), '', known)
+    _check_edges(pattern, pattern.chart_transitions(), '', all_paths)
     _check_endings(pattern, states)
 
 
@@ -124,7 +124,7 @@ def _contradictions(state: Mapping[str, Any], composite: bool) -> Iterator[str]:
         yield f'retry is an engine.Retry, not {state["retry"]!r}'
 
 
-def _check_edges(pattern: PatternDefinition, edges: Sequence[Any], scope: str, known: set[str]) -> None:
+def _check_edges(pattern: PatternDefinition, edges: Sequence[Any], scope: str, all_paths: set[str]) -> None:
     for item in edges:
         if not isinstance(item, Mapping) and not 3 <= len(item) <= len(EDGE_KEYS):
             raise PatternError(
@@ -143,7 +143,7 @@ def _check_edges(pattern: PatternDefinition, edges: Sequence[Any], scope: str, k
                 pattern.name, 'a trigger must be a name, and not an event of the engine', where=where
             )
         for name in [*_sources(edge), edge['dest']]:
-            if name not in known and name not in ('*', '=', None):
+            if name not in all_paths and name not in ('*', '=', None):
                 raise PatternError(pattern.name, f'there is no state {name!r}', where=where)
         for key in ('conditions', 'unless', 'before', 'after'):
             _check_methods(pattern, edge.get(key), where, key)
@@ -169,7 +169,7 @@ def _check_methods(pattern: PatternDefinition, value: Any, where: str, key: str)
 
 
 def accepts_arguments(method: Any, count: int) -> bool:
-    """Whether it accepts that many arguments."""
+    """Return whether it accepts that many arguments."""
     if isinstance(method, partial) and not (method.keywords or vars(method)):
         return accepts_arguments(method.func, count + len(method.args))
     bound = inspect.ismethod(method)

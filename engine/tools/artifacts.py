@@ -100,7 +100,7 @@ class ArtifactStore:
 
 
 async def make_artifact(value: Any, by: str, workspace: Workspace) -> Artifact:
-    """Make an artifact from a text or a JSON value."""
+    """Make an artifact from a string or another JSON value."""
     text = as_text(value)
     if len(text) <= MAX_JOURNALED:
         return Artifact(value=value, by=by, size=len(text))

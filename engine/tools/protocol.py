@@ -57,7 +57,7 @@ class ToolContext:
     key: str
     """Idempotency key: the same when this call is repeated after a crash."""
     store: dict[str, str] = field(default_factory=dict)
-    """Short texts that the agent stores between calls; a tool's changes are journaled with its result."""
+    """Short strings that the agent stores between calls; a tool's changes are journaled with its result."""
     workspace: Workspace | None = None
     """The agent's own folder in this run."""
     sandbox: Sandbox | None = None
@@ -77,7 +77,7 @@ class ToolContext:
 
     @property
     def artifacts(self) -> Mapping[str, Any]:
-        """The agent's artifacts that this tool consumes: texts and JSON values, by name."""
+        """The agent's artifacts that this tool consumes: strings and other JSON values, by name."""
         return self.artifact_store.values
 
     @property
@@ -212,7 +212,7 @@ class Tool:
 
 
 async def truncate(text: str, most: int, workspace: Workspace | None) -> str:
-    """Cut the middle of a text that is too long; if there is a workspace, it stores the whole."""
+    """Cut the middle of text that is too long; if there is a workspace, it stores the whole."""
     if len(text) <= most:
         return text
     kept = ''

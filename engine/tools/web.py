@@ -48,7 +48,7 @@ class Fetched:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is public and does not embed one that is not."""
+    """Return whether an address is public and does not embed one that is not."""
     if any(address in ipaddress.ip_network(network) for network in LOCAL):
         return False
     if isinstance(address, IPv6Address):

@@ -45,7 +45,7 @@ def diff_snapshots(objects: ObjectStore, before: str, after: str) -> list[FileCh
 
 
 def is_own_work(entry: FileVersion | FileChange) -> bool:
-    """Whether a file is an agent's work rather than internal data of Git or Python."""
+    """Return whether a file is an agent's work rather than internal data of Git or Python."""
     return not KEPT_BY_TOOLS.search(entry.path)
 
 
@@ -58,7 +58,7 @@ def format_patch(changes: Sequence[FileChange]) -> str:
 
 
 def is_link(change: FileChange) -> bool:
-    """Whether the file is or was a symbolic link, which a line-based patch would turn into a regular file."""
+    """Return whether the file is or was a symbolic link: a line-based patch would make it a regular file."""
     return any(file is not None and file.target is not None for file in (change.before, change.after))
 
 

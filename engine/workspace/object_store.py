@@ -12,7 +12,7 @@ from typing import BinaryIO
 from engine.errors import WorkspaceError
 from engine.records.events import DIGEST
 
-CHUNK = 1 << 20
+CHUNK_BYTES = 1 << 20
 
 
 class ObjectStore:
@@ -33,8 +33,8 @@ class ObjectStore:
 
     def put_file(self, file: BinaryIO) -> str:
         """Store the rest of an open file, of any length; returns its digest."""
-        head = file.read(CHUNK)
-        if len(head) < CHUNK:
+        head = file.read(CHUNK_BYTES)
+        if len(head) < CHUNK_BYTES:
             return self.put(head)
         scratch, hashed, piece = self._scratch(), hashlib.sha256(), head
         try:
@@ -42,7 +42,7 @@ class ObjectStore:
                 while piece:
                     hashed.update(piece)
                     copy.write(piece)
-                    piece = file.read(CHUNK)
+                    piece = file.read(CHUNK_BYTES)
             self._settle(scratch, self._path(hashed.hexdigest()))
         finally:
             scratch.unlink(missing_ok=True)

@@ -133,7 +133,7 @@ def _settings(path: str, data: bytes) -> Any:
 
 
 def _is_weaker(path: str, before: bytes, after: bytes) -> bool:
-    """Whether lines were removed or changed, or added lines skip tests or redefine their functions."""
+    """Return whether lines were removed or changed, or added lines skip tests or redefine their functions."""
     if path.endswith('.py') and not _functions(before).items() <= _functions(after).items():
         return True
     old, new = (data.decode(errors='replace').split('\n') for data in (before, after))
@@ -215,7 +215,7 @@ def _names_dependencies(path: Path) -> bool:
 
 
 def _npm_script(path: Path) -> bool:
-    """Whether `npm test` does anything."""
+    """Return whether `npm test` does anything."""
     try:
         script = json.loads(path.read_bytes())['scripts']['test']
     except (ValueError, LookupError, TypeError, OSError):
@@ -260,10 +260,10 @@ def _prefix(python: Path) -> dict[str, str]:
 
 
 def _is_own(root: Path, folder: Path) -> bool:
-    """Whether a folder is really inside the project: a link could otherwise choose any folder to mount."""
+    """Return whether a folder is really inside the project: a link could otherwise mount any folder."""
     return folder.is_dir() and folder.resolve().is_relative_to(root.resolve())
 
 
 def _is_python(prefix: str) -> bool:
-    """Whether Python is installed there; the path comes from the environment and cannot be trusted."""
+    """Return whether Python is installed there; the path comes from the environment and cannot be trusted."""
     return next(Path(prefix).glob('lib/python*/os.py'), None) is not None

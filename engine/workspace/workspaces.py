@@ -266,7 +266,7 @@ def sandbox_uid(name: str) -> int | None:
 
 @cache
 def _has_many_uids() -> bool:
-    """Whether this process may use the uids of sandboxes; cached, since a process's uid map never changes."""
+    """Return whether this process may use the uids of sandboxes; cached, since its uid map never changes."""
     try:
         ranges = [line.split() for line in Path('/proc/self/uid_map').read_text().splitlines()]
     except OSError:

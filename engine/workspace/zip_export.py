@@ -91,7 +91,7 @@ def _in_repository(path: str, bare: set[str]) -> tuple[str | None, str]:
 
 
 def _stays_inside(link: FileVersion) -> bool:
-    """Whether a link stays inside the folder, no matter what other links it passes through."""
+    """Return whether a link stays inside the folder, no matter what other links it passes through."""
     target = link.target or '/'
     if target.startswith('/') or FORBIDDEN.search(target) or not target.isprintable():
         return False

@@ -18,11 +18,11 @@ from storage.sql.tables import RunRow
 
 TABLES: tuple[Table, ...] = tuple(RunRow.metadata.sorted_tables)
 """All tables but the search index, which is rebuilt; tables that others refer to come first."""
-PIECE = 500
+BATCH_ROWS = 500
 """Rows written at a time."""
 PROCESS = 'process'
 """The kind of the entries of live processes: specific to one database, and not copied."""
-PATIENCE, PAUSE = 2.0, 0.05
+MAX_WAIT, RETRY_SECONDS = 2.0, 0.05
 """Seconds to wait for a session to close, and between checks."""
 
 
@@ -50,34 +50,34 @@ def copy_database(source: Settings, target: Settings, progress: Callable[[int, i
     """
     if not source.on_postgres and not source.path.exists():
         raise JournalUnavailable(f'{source.name} does not exist: there is nothing to copy')
-    for used in (source, target):
-        _refuse_others(used)
-    with _open(source) as reading:
-        before = _count(reading)
+    for settings in (source, target):
+        _refuse_others(settings)
+    with _open(source) as source_connection:
+        before = _count(source_connection)
         total, done = sum(before.rows.values()) + before.rows[RUN.name], 0
-        with _open(target, write=True) as writing:
-            if any((there := _count(writing).rows).values()):
-                held = f'{there[RUN.name]} runs, {there[ENTRY.name]} entries'
-                raise JournalUnavailable(f'{target.name} is not empty ({held}): name another database')
+        with _open(target, write=True) as target_connection:
+            if any((present := _count(target_connection).rows).values()):
+                contents = f'{present[RUN.name]} runs, {present[ENTRY.name]} entries'
+                raise JournalUnavailable(f'{target.name} is not empty ({contents}): name another database')
             for table in TABLES:
-                for piece in _pieces(source, reading, table):
-                    writing.execute(insert(table), piece)
-                    progress(done := done + len(piece), total)
-            for number in writing.execute(select(RUN.c.number)).scalars().all():
-                search.index(writing, number)
+                for batch in _batches(source, source_connection, table):
+                    target_connection.execute(insert(table), batch)
+                    progress(done := done + len(batch), total)
+            for number in target_connection.execute(select(RUN.c.number)).scalars().all():
+                search.index(target_connection, number)
                 progress(done := done + 1, total)
             if target.on_postgres:
-                _advance_sequences(writing)
-            if (arrived := _count(writing)) != before:
+                _advance_sequences(target_connection)
+            if (arrived := _count(target_connection)) != before:
                 raise JournalDamaged(
                     f'{target.name}: only {arrived} of {before} arrived; the copy was discarded'
                 )
-            with _open(source) as again:
-                if _count(again) != before:
+            with _open(source) as recheck:
+                if _count(recheck) != before:
                     raise JournalUnavailable(
                         f'{source.name} was changed meanwhile: stop what uses it; the copy was discarded'
                     )
-            writing.commit()
+            target_connection.commit()
     return CopyInfo(created=time.time(), runs=before.rows[RUN.name], steps=before.rows[STEP.name])
 
 
@@ -107,11 +107,11 @@ def _rows_to_copy(table: Table) -> ColumnElement[bool]:
     return ENTRY.c.kind != PROCESS if table is ENTRY else true()
 
 
-def _pieces(source: Settings, connection: Connection, table: Table) -> Iterator[list[dict[str, object]]]:
+def _batches(source: Settings, connection: Connection, table: Table) -> Iterator[list[dict[str, object]]]:
     query = select(table).where(_rows_to_copy(table)).order_by(*table.primary_key)
     with _translate_errors(source):  # Otherwise the error would name the target.
-        found = connection.execution_options(yield_per=PIECE).execute(query)
-        for rows in found.partitions():
+        result = connection.execution_options(yield_per=BATCH_ROWS).execute(query)
+        for rows in result.partitions():
             yield [dict(row._mapping) for row in rows]
 
 
@@ -132,8 +132,8 @@ def _translate_errors(settings: Settings) -> Iterator[None]:
 @contextmanager
 def _open(settings: Settings, *, write: bool = False) -> Iterator[Connection]:
     """Open a connection that sees one snapshot of the database; rolled back unless committed."""
-    opened = _open_postgres if settings.on_postgres else _open_sqlite
-    with _translate_errors(settings), opened(settings, write) as connection:
+    opener = _open_postgres if settings.on_postgres else _open_sqlite
+    with _translate_errors(settings), opener(settings, write) as connection:
         yield connection
 
 
@@ -151,12 +151,12 @@ def _open_sqlite(settings: Settings, write: bool) -> Iterator[Connection]:
 
 
 def _decode_strictly(name: str, text: bytes) -> str:
-    """Decode a text strictly; when runs are shown, damaged text is silently repaired instead."""
+    """Decode strictly; when runs are shown, damaged text is silently repaired instead."""
     try:
         return text.decode()
     except UnicodeDecodeError as error:
         raise JournalDamaged(
-            f'{name} contains a text that is not UTF-8 ({error}); put a backup in its place'
+            f'{name} contains text that is not UTF-8 ({error}); put a backup in its place'
         ) from error
 
 
@@ -165,17 +165,17 @@ def _open_postgres(settings: Settings, write: bool) -> Iterator[Connection]:
     from storage.postgres.connections import engine
     from storage.postgres.migrations import migrate
 
-    made = engine(settings)
+    database = engine(settings)
     try:
-        with made.begin() as connection:
+        with database.begin() as connection:
             migrate(connection, settings.name)
-        with made.connect().execution_options(isolation_level='REPEATABLE READ') as connection:
+        with database.connect().execution_options(isolation_level='REPEATABLE READ') as connection:
             connection.execute(text('SET LOCAL idle_in_transaction_session_timeout = 0'))
             if write:
                 connection.execute(text('LOCK TABLE run, entry, reservation IN EXCLUSIVE MODE'))
             yield connection
     finally:
-        made.dispose()
+        database.dispose()
 
 
 def _refuse_others(settings: Settings) -> None:
@@ -184,20 +184,20 @@ def _refuse_others(settings: Settings) -> None:
         return
     from storage.postgres.connections import engine
 
-    made, until = engine(settings), time.monotonic() + PATIENCE
+    database, until = engine(settings), time.monotonic() + MAX_WAIT
     try:
         with (
             _translate_errors(settings),
-            made.connect().execution_options(isolation_level='AUTOCOMMIT') as connection,
+            database.connect().execution_options(isolation_level='AUTOCOMMIT') as connection,
         ):
             while others := connection.execute(OTHERS).scalar_one():
                 if time.monotonic() > until:
                     raise JournalUnavailable(
                         f'{settings.name} is in use by others ({others} sessions): stop them, and try again'
                     )
-                time.sleep(PAUSE)
+                time.sleep(RETRY_SECONDS)
     finally:
-        made.dispose()
+        database.dispose()
 
 
 OTHERS = text(

@@ -18,7 +18,7 @@ from storage.sql.commands import check_new, insert_run, write_note
 from storage.sql.rows import STEP, STORED
 from storage.sqlite.file import translate_errors
 
-PIECE = 500
+BATCH_ROWS = 500
 """Rows written at a time."""
 
 
@@ -89,8 +89,8 @@ class StagedRuns:
         """Write one run's rows."""
         names = [column.name for column in table.c if column.name != 'run']
         query = f'SELECT {", ".join(names)} FROM {source} WHERE run = ? ORDER BY seq'
-        found = self._rows.execute(query, (number,))
-        while rows := found.fetchmany(PIECE):
+        cursor = self._rows.execute(query, (number,))
+        while rows := cursor.fetchmany(BATCH_ROWS):
             connection.execute(insert(table), [dict(zip(names, row, strict=True), run=key) for row in rows])
 
     def close(self) -> None:

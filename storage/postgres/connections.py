@@ -47,13 +47,13 @@ def conninfo(settings: Settings) -> str:
     """Return the parameters for libpq: the URL and our own defaults. Raises `InvalidInput`."""
     url = str(settings.database)
     try:
-        given = conninfo_to_dict(url)
+        url_options = conninfo_to_dict(url)
     except psycopg.Error:  # its text may show the password
         problem = 'is not a PostgreSQL URL; write a / or @ of the password as %2F or %40'
         raise InvalidInput({'database': f'{settings.name} {problem}'}) from None
     timeout = {'connect_timeout': max(2, round(settings.busy_timeout))}
     return make_conninfo(
-        url, **{key: value for key, value in (DEFAULTS | timeout).items() if key not in given}
+        url, **{key: value for key, value in (DEFAULTS | timeout).items() if key not in url_options}
     )
 
 
@@ -72,7 +72,7 @@ ESCAPE, NUL = '\x1a', '\0'
 
 
 class _TextDumper(Dumper):
-    """Writes texts. PostgreSQL cannot store NUL, so NUL and the escape character are escaped."""
+    """Writes strings. PostgreSQL cannot store NUL, so NUL and the escape character are escaped."""
 
     def dump(self, obj: str) -> bytes:
         """The text as the server accepts it."""
@@ -82,7 +82,7 @@ class _TextDumper(Dumper):
 
 
 class _TextLoader(Loader):
-    """Reads texts that `_TextDumper` wrote."""
+    """Reads strings that `_TextDumper` wrote."""
 
     def load(self, data: Buffer) -> str:
         """The original text."""
@@ -94,8 +94,8 @@ class _TextLoader(Loader):
 
 ADAPTERS = AdaptersMap(psycopg.adapters)
 ADAPTERS.register_dumper(str, _TextDumper)
-for whole in (Int8BinaryDumper, Int8Dumper):  # One width: each mix of widths would be prepared separately.
-    ADAPTERS.register_dumper(int, whole)
+for dumper in (Int8BinaryDumper, Int8Dumper):  # One width: each mix of widths would be prepared separately.
+    ADAPTERS.register_dumper(int, dumper)
 for kind in ('text', 'varchar'):
     ADAPTERS.register_loader(kind, _TextLoader)
 
@@ -121,7 +121,7 @@ def to_journal_error(error: Exception, name: str) -> Exception:
     message = without_password(' '.join(str(error).split()))
     if isinstance(error, UnicodeEncodeError):
         return JournalError(
-            f'{name}: a text contains half of a surrogate pair, which no database can store ({message})'
+            f'{name}: text contains half of a surrogate pair, which no database can store ({message})'
         )
     if not isinstance(error, psycopg.Error):
         return error
@@ -136,7 +136,7 @@ def to_journal_error(error: Exception, name: str) -> Exception:
 
 
 def is_lost(error: Exception) -> bool:
-    """Whether the connection failed or could not be opened, so that another attempt may succeed."""
+    """Return whether the connection failed or could not be opened, so that another attempt may succeed."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and (cause.sqlstate or '08')[
         :2
@@ -144,7 +144,7 @@ def is_lost(error: Exception) -> bool:
 
 
 def is_race(error: Exception) -> bool:
-    """Whether a concurrent transaction won, so that a retry sees its changes."""
+    """Return whether a concurrent transaction won, so that a retry sees its changes."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return isinstance(
         cause,

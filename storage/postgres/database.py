@@ -38,7 +38,7 @@ APPENDERS = 8
 """Maximum connections for appends; more would only wait for the server's disk together."""
 MAX_INLINE_STEPS = 100
 """Appends with more steps than this, or with a snapshot, are encoded in a thread."""
-PAUSE = 0.1
+RETRY_SECONDS = 0.1
 """Seconds between attempts to reach the server."""
 MAX_ATTEMPTS = 5
 """Attempts at work that loses to concurrent transactions."""
@@ -46,14 +46,14 @@ MAX_ATTEMPTS = 5
 
 async def open_postgres(settings: Settings) -> PostgresDatabase:
     """Open a database and migrate it to the current version; raises the same errors as `open_journal`."""
-    made = PostgresDatabase(settings)
+    database = PostgresDatabase(settings)
     try:
-        await made.write(lambda connection: migrate(connection, settings.name))
-        await made.begin()
+        await database.write(lambda connection: migrate(connection, settings.name))
+        await database.begin()
     except BaseException:
-        await made.close()
+        await database.close()
         raise
-    return made
+    return database
 
 
 class PostgresDatabase:
@@ -74,7 +74,7 @@ class PostgresDatabase:
             min_size=1,
             max_size=APPENDERS,
             timeout=settings.busy_timeout,
-            reconnect_timeout=PAUSE,
+            reconnect_timeout=RETRY_SECONDS,
             open=False,
         )
         self._yielder = GilYielder()
@@ -100,8 +100,8 @@ class PostgresDatabase:
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> Callable[[], T]:
         """Run a query immediately, so that the later call does not wait for the network."""
-        found = await self.read(query, *args, **kwargs)
-        return lambda: found
+        result = await self.read(query, *args, **kwargs)
+        return lambda: result
 
     async def write(self, work: Work[T]) -> T:
         """Do work and commit it, even if the caller is cancelled meanwhile."""
@@ -133,18 +133,18 @@ class PostgresDatabase:
         unconfirmed = self._unconfirmed.pop((info.id, info.epoch), None)
         try:
             with translate_errors(self._name):
-                found = await self._fetch(APPEND, rows.values(info))
-                if not found and unconfirmed and await self._is_stored(info, rows):
+                rows_written = await self._fetch(APPEND, rows.values(info))
+                if not rows_written and unconfirmed and await self._is_stored(info, rows):
                     return rows.size
         except JournalUnavailable:
             self._unconfirmed[info.id, info.epoch] = rows
             raise
-        if not found:
+        if not rows_written:
             raise await self._rejection(info, rows.before + 1)
         return rows.size
 
     async def _is_stored(self, info: RunInfo, rows: EncodedAppend) -> bool:
-        """Whether this append was committed although its response was lost."""
+        """Return whether this append was committed although its response was lost."""
         [(epoch,)] = await self._fetch(EPOCH, (info.id,)) or [(None,)]
         stored = await self._fetch(STORED, (info.id, rows.after, rows.before))
         return epoch == info.epoch and stored == rows.steps
@@ -152,10 +152,10 @@ class PostgresDatabase:
     async def _rejection(self, info: RunInfo, seq: int) -> EngineError:
         """Return the reason why step `seq` was rejected; nothing was written."""
         with translate_errors(self._name):
-            found = await self._fetch(EPOCH, (info.id,))
-        if not found:
+            epochs = await self._fetch(EPOCH, (info.id,))
+        if not epochs:
             return UnknownRun(info.id)
-        if found != [(info.epoch,)]:
+        if epochs != [(info.epoch,)]:
             return StaleOwner(info.id, info.epoch)
         return JournalConflict(info.id, seq)
 
@@ -194,4 +194,4 @@ class PostgresDatabase:
                 if not lost and not (is_race(error) and tries < MAX_ATTEMPTS):
                     raise to_journal_error(error, self._name) from error
             if lost:
-                time.sleep(PAUSE)
+                time.sleep(RETRY_SECONDS)

@@ -25,7 +25,7 @@ POLL_SECONDS = 0.5
 DEAD_AFTER = 2.0
 """Seconds for which a lock must be missing before its process counts as dead: after a disconnect or a restart
 of the server, a live process re-acquires its lock within a beat or two."""
-PATIENCE, PAUSE = 15.0, 0.1
+MAX_WAIT, RETRY_SECONDS = 15.0, 0.1
 """Seconds to wait while another process adopts runs, and between attempts."""
 FORGET_AFTER = 60.0
 """Seconds until a dead process is forgotten; until then, each server tries to continue its runs."""
@@ -61,8 +61,8 @@ class LockSnapshot:
     """Seconds since the database server was started."""
 
     def holds(self, owner: str) -> bool:
-        """Whether the lock of an owner is held."""
-        return number_of(owner) in self.held
+        """Return whether the lock of an owner is held."""
+        return lock_id(owner) in self.held
 
 
 class PostgresLocks:
@@ -107,7 +107,7 @@ class PostgresLocks:
                 self._keeper.start()
 
     def is_alive(self, owner: str) -> bool:
-        """Whether a process, possibly this one, holds the lock of `owner`; True if that is unknown."""
+        """Return whether a process, possibly this one, holds the lock of `owner`; True if that is unknown."""
         if owner in self._own:
             return True
         seen = self._latest_snapshot()
@@ -137,8 +137,8 @@ class PostgresLocks:
                     self._session.execute(DELETE_OWNERS, (KIND, [owner]))
 
     def begin_adoption(self) -> None:
-        """Keep other servers from adopting runs. Waits at most `PATIENCE`, as the epoch protects the runs."""
-        until = time.monotonic() + PATIENCE
+        """Keep other servers from adopting runs. Waits at most `MAX_WAIT`, as the epoch protects the runs."""
+        until = time.monotonic() + MAX_WAIT
         while time.monotonic() < until:
             with self._mutex, suppress(psycopg.Error):
                 if self._session is None:
@@ -146,7 +146,7 @@ class PostgresLocks:
                 if _try_lock(self._session, ADOPTION):
                     self._poll(self._session)  # A run adopted by another server has a live owner.
                     return
-            self._stopped.wait(PAUSE)
+            self._stopped.wait(RETRY_SECONDS)
 
     def end_adoption(self) -> None:
         """Let the other servers adopt runs."""
@@ -223,8 +223,8 @@ class PostgresLocks:
     def _poll(self, session: psycopg.Connection[tuple[Any, ...]]) -> LockSnapshot:
         row = session.execute(SELECT_LOCKS, (KIND,)).fetchone()
         assert row is not None
-        held, found, up = row
-        owners = {owner: (about, str(json.loads(body).get('serves', ''))) for owner, about, body in found}
+        held, entries, up = row
+        owners = {owner: (about, str(json.loads(body).get('serves', ''))) for owner, about, body in entries}
         now = time.monotonic()
         self._seen = seen = LockSnapshot(now, frozenset(held), owners, up)
         missing = {owner for owner in owners if not seen.holds(owner)}
@@ -235,7 +235,7 @@ class PostgresLocks:
         return seen
 
     def _acquire_lock(self, session: psycopg.Connection[tuple[Any, ...]], owner: str) -> bool:
-        if not _try_lock(session, number_of(owner)):
+        if not _try_lock(session, lock_id(owner)):
             return False
         self._publish(session, owner)
         return True
@@ -251,12 +251,12 @@ class PostgresLocks:
         return session
 
 
-def number_of(name: str) -> int:
+def lock_id(name: str) -> int:
     """Return the number of the advisory lock for a name."""
     return int.from_bytes(hashlib.sha256(f'hemicycle {name}'.encode()).digest()[:8], signed=True)
 
 
-ADOPTION = number_of(' adoption')
+ADOPTION = lock_id(' adoption')
 
 
 def _try_lock(session: psycopg.Connection[tuple[Any, ...]], number: int) -> bool:

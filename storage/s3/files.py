@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from obstore.store import S3Store
 
 URL: Final = re.compile(r's3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<prefix>.*))?')
-PIECE: Final = 1 << 20
+CHUNK_BYTES: Final = 1 << 20
 PAGE: Final = 1_000
 ENDPOINTS: Final = ('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT')
 """Environment variables that name a server other than Amazon's, most specific first."""
@@ -62,14 +62,14 @@ class S3Files:
     """
 
     def __init__(self, url: str) -> None:
-        found = URL.fullmatch(url.strip())
-        if found is None:
+        match = URL.fullmatch(url.strip())
+        if match is None:
             raise InvalidInput({'--files': f'must be s3://BUCKET or s3://BUCKET/PREFIX, not {url[:200]!r}'})
         try:
             import obstore  # noqa: F401  (an extra)
         except ImportError:
             raise InvalidInput({'--files': "needs obstore: pip install 'hemicycle[s3]'"}) from None
-        self._bucket, self._prefix = found['bucket'], (found['prefix'] or '').strip('/')
+        self._bucket, self._prefix = match['bucket'], (match['prefix'] or '').strip('/')
         self._endpoint = next((value for name in ENDPOINTS if (value := os.environ.get(name, ''))), '')
 
     @property
@@ -100,17 +100,17 @@ class S3Files:
         path, data = f'.check/{secrets.token_hex(8)}', b'hemicycle'
         self.send(path, data)
         try:
-            found = b''.join(self.read(path))
+            stored = b''.join(self.read(path))
         except FileNotFoundError:
-            found = b''
-        if found != data:
+            stored = b''
+        if stored != data:
             raise FilesUnavailable(f'{self.name}: what was written cannot be read back')
         self.remove([path])
 
     def read(self, path: str) -> Iterator[bytes]:
         """Yield a file in pieces. Raises `FileNotFoundError`, `FilesUnavailable`."""
         with self._translate_errors(path):
-            for piece in self._store.get(path).stream(min_chunk_size=PIECE):
+            for piece in self._store.get(path).stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(piece)
 
     def size(self, path: str) -> int | None:
@@ -130,9 +130,9 @@ class S3Files:
         """Yield all files below a folder. Raises `FilesUnavailable`."""
         with self._translate_errors(folder):
             for page in self._store.list(folder, chunk_size=PAGE):
-                for one in page:
-                    when = one['last_modified'].timestamp()
-                    yield StoredFile(path=one['path'], size=one['size'], modified=when)
+                for entry in page:
+                    when = entry['last_modified'].timestamp()
+                    yield StoredFile(path=entry['path'], size=entry['size'], modified=when)
 
     def folders(self) -> list[str]:
         """Return the top-level folders. Raises `FilesUnavailable`."""
@@ -146,10 +146,10 @@ class S3Files:
 
     def remove(self, paths: Iterable[str]) -> None:
         """Remove files, if they exist. Raises `FilesUnavailable`."""
-        given = list(paths)
-        with self._translate_errors(given[0] if given else ''):
-            if given:
-                self._store.delete(given)
+        batch = list(paths)
+        with self._translate_errors(batch[0] if batch else ''):
+            if batch:
+                self._store.delete(batch)
 
     @contextmanager
     def _translate_errors(self, path: str) -> Iterator[None]:

@@ -36,13 +36,13 @@ def fork(info: RunInfo, shape: Shape) -> Work[None]:
     """Store a new run whose history begins as a copy of its parent's."""
 
     def work(connection: Connection) -> None:
-        parent = number_of(connection, info.parent or RunId(''))
+        parent = lock_run_key(connection, info.parent or RunId(''))
         check_new(connection, info.id)
         steps, size = _extent(connection, STEP, parent, info.parent_at)
-        _, pictures = _extent(connection, STORED, parent, info.parent_at)
+        _, snapshot_bytes = _extent(connection, STORED, parent, info.parent_at)
         if steps != info.parent_at:
             raise JournalDamaged(f'a step of run {info.parent} is missing')
-        number = insert_run(connection, replace(info, seq=steps, bytes=size + pictures), shape)
+        number = insert_run(connection, replace(info, seq=steps, bytes=size + snapshot_bytes), shape)
         for table in (STEP, STORED):
             columns = [literal(number) if column.name == 'run' else column for column in table.c]
             copied = (
@@ -82,7 +82,7 @@ def annotate(run: RunId, changes: Annotation) -> Work[None]:
     columns = {name: value for name, value in changes.items() if name in COLUMNS}
 
     def work(connection: Connection) -> None:
-        number = number_of(connection, run)
+        number = lock_run_key(connection, run)
         if columns:
             connection.execute(update(RUN).where(RUN.c.number == number).values(columns))
         if 'tags' in changes:
@@ -97,18 +97,18 @@ def write_note(note: Note) -> Work[Note]:
     """Store or change a note on a step."""
 
     def work(connection: Connection) -> Note:
-        number = number_of(connection, note.run)
+        number = lock_run_key(connection, note.run)
         if note.id:
             seq, created = _note(connection, number, note.run, note.id)
             changed = update(NOTE).where(NOTE.c.id == note.id).values(text=note.text, edited=note.edited)
             connection.execute(changed)
-            kept = replace(note, seq=seq, created=created)
+            stored = replace(note, seq=seq, created=created)
         else:
             row = {name: value for name, value in asdict(note).items() if name != 'id'}
             added = insert(NOTE).values({**row, 'run': number}).returning(NOTE.c.id)
-            kept = replace(note, id=int(connection.execute(added).scalar_one()))
+            stored = replace(note, id=int(connection.execute(added).scalar_one()))
         index(connection, number)
-        return kept
+        return stored
 
     return work
 
@@ -117,7 +117,7 @@ def delete_note(run: RunId, note: int) -> Work[None]:
     """Delete a note on a step."""
 
     def work(connection: Connection) -> None:
-        number = number_of(connection, run)
+        number = lock_run_key(connection, run)
         _note(connection, number, run, note)
         connection.execute(delete(NOTE).where(NOTE.c.id == note))
         index(connection, number)
@@ -129,22 +129,22 @@ def delete_run(run: RunId) -> Work[None]:
     """Delete a run; foreign keys cascade to everything that belongs to it."""
 
     def work(connection: Connection) -> None:
-        number = number_of(connection, run)
+        number = lock_run_key(connection, run)
         forget_words(connection, number)
         connection.execute(delete(RUN).where(RUN.c.number == number))
 
     return work
 
 
-def reserve(asked: Reservation) -> Work[Reservation]:
+def reserve(requested: Reservation) -> Work[Reservation]:
     """Store a reservation unless its key is in use, delete expired ones, and return the stored one."""
 
     def work(connection: Connection) -> Reservation:
         connection.execute(
-            delete(RESERVATION).where(RESERVATION.c.created < asked.created - RESERVATION_SECONDS)
+            delete(RESERVATION).where(RESERVATION.c.created < requested.created - RESERVATION_SECONDS)
         )
-        connection.execute(RESERVE, asdict(asked))
-        row = connection.execute(select(RESERVATION).where(RESERVATION.c.key == asked.key)).one()
+        connection.execute(RESERVE, asdict(requested))
+        row = connection.execute(select(RESERVATION).where(RESERVATION.c.key == requested.key)).one()
         return Reservation(**row._mapping)
 
     return work
@@ -160,31 +160,31 @@ def finish_reservation(key: str, reply: str | None) -> Work[None]:
     """Store the reply to a reserved request, or free its key."""
 
     def work(connection: Connection) -> None:
-        this = RESERVATION.c.key == key
+        key_matches = RESERVATION.c.key == key
         if reply is None:
-            connection.execute(delete(RESERVATION).where(this))
+            connection.execute(delete(RESERVATION).where(key_matches))
         else:
-            connection.execute(update(RESERVATION).where(this).values(reply=reply))
+            connection.execute(update(RESERVATION).where(key_matches).values(reply=reply))
 
     return work
 
 
-def number_of(connection: Connection, run: RunId) -> int:
+def lock_run_key(connection: Connection, run: RunId) -> int:
     """Return a run's numeric key; no one else can change the run until the transaction ends.
 
     Raises:
         UnknownRun
     """
-    mine = select(RUN.c.number).where(RUN.c.id == run).with_for_update(key_share=True)
-    number = connection.execute(mine).scalar()
+    query = select(RUN.c.number).where(RUN.c.id == run).with_for_update(key_share=True)
+    number = connection.execute(query).scalar()
     if number is None:
         raise UnknownRun(run)
     return int(number)
 
 
 def _note(connection: Connection, number: int, run: RunId, note: int) -> tuple[int, float]:
-    found = select(NOTE.c.seq, NOTE.c.created).where(NOTE.c.id == note, NOTE.c.run == number)
-    row = connection.execute(found).one_or_none()
+    query = select(NOTE.c.seq, NOTE.c.created).where(NOTE.c.id == note, NOTE.c.run == number)
+    row = connection.execute(query).one_or_none()
     if row is None:
         raise UnknownNote(run, note)
     return int(row.seq), float(row.created)

@@ -23,7 +23,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-Whole = BigInteger().with_variant(Integer(), 'sqlite')
+Int64 = BigInteger().with_variant(Integer(), 'sqlite')
 """A 64-bit integer; in SQLite, every integer is one."""
 
 
@@ -107,12 +107,12 @@ def index_words(
         connection: the connection to write on.
         number: the run's key.
         texts: what people wrote about it, by the index's columns.
-        split: splits a text into words, for a database that does not tokenize.
+        split: splits a string into words, for a database that does not tokenize.
     """
     if connection.dialect.name == 'postgresql':
-        found = {_fold(word) for one in texts.values() for word in split(one)}
+        folded = {_fold(word) for content in texts.values() for word in split(content)}
         words, room = list[str](), MAX_TEXT
-        for word in sorted(found - {''}):
+        for word in sorted(folded - {''}):
             room -= len(word)
             if room > 0:
                 words.append(word)

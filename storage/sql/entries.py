@@ -24,34 +24,34 @@ def entry(connection: Connection, kind: str, key: str) -> Entry | None:
 def entries(connection: Connection, query: EntryQuery) -> list[Entry]:
     """The entries that match."""
     order = [ENTRY.c.rank.desc(), ENTRY.c.key.desc()] if query.newest else [ENTRY.c.rank, ENTRY.c.key]
-    found = select(ENTRY).where(_matches(query)).order_by(*order).limit(query.limit)
-    return [_entry_of(row) for row in connection.execute(found).all()]
+    selected = select(ENTRY).where(_matches(query)).order_by(*order).limit(query.limit)
+    return [_entry_of(row) for row in connection.execute(selected).all()]
 
 
 def runs_beyond(connection: Connection, kind: str, since: float) -> list[RunId]:
     """Return runs whose last step is beyond the rank of their entry."""
     reached = and_(ENTRY.c.kind == kind, ENTRY.c.key == RUN.c.id)
-    found = (
+    selected = (
         select(RUN.c.id)
         .outerjoin(ENTRY, reached)
         .where(RUN.c.updated >= since, RUN.c.seq > func.coalesce(ENTRY.c.rank, 0))
         .order_by(RUN.c.updated, RUN.c.id)
     )
-    return [RunId(run) for run in connection.execute(found).scalars()]
+    return [RunId(run) for run in connection.execute(selected).scalars()]
 
 
 def write_entries(written: Sequence[Entry], deleted: Sequence[Entry]) -> Work[None]:
     """Write and delete entries, all or none."""
 
     def work(connection: Connection) -> None:
-        for given in sorted((*written, *deleted), key=lambda one: (one.kind, one.key)):
-            stored = connection.execute(select(ENTRY.c.version).where(_is(given)).with_for_update()).scalar()
-            if (stored or 0) != given.version:
-                raise EntryChanged(given.kind, given.key)
-        for given in (*deleted, *written):
-            connection.execute(delete(ENTRY).where(_is(given)))
+        for entry in sorted((*written, *deleted), key=lambda item: (item.kind, item.key)):
+            stored = connection.execute(select(ENTRY.c.version).where(_is(entry)).with_for_update()).scalar()
+            if (stored or 0) != entry.version:
+                raise EntryChanged(entry.kind, entry.key)
+        for entry in (*deleted, *written):
+            connection.execute(delete(ENTRY).where(_is(entry)))
         if written:
-            connection.execute(insert(ENTRY), [_row(given) for given in written])
+            connection.execute(insert(ENTRY), [_row(entry) for entry in written])
 
     return work
 

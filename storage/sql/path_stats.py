@@ -21,12 +21,13 @@ TROUBLED = or_(STATE.c.failed > 0, STATE.c.expired > 0, STATE.c.fell > 0)
 """Whether something failed in a state."""
 
 
-def store_path_stats(given: Mapping[RunId, PathStats]) -> Work[None]:
+def store_path_stats(stats_by_run: Mapping[RunId, PathStats]) -> Work[None]:
     """Store path statistics, except for deleted runs and where longer ones are already stored."""
-    rests = {run: json.dumps(dict(stats.rest)) if stats.rest else '' for run, stats in given.items()}
+    rests = {run: json.dumps(dict(stats.rest)) if stats.rest else '' for run, stats in stats_by_run.items()}
 
     def work(connection: Connection) -> None:
-        for run, stats in sorted(given.items()):  # in a fixed order, so that two writers cannot deadlock
+        # In a fixed order, so that two writers cannot deadlock.
+        for run, stats in sorted(stats_by_run.items()):
             number = connection.execute(
                 select(RUN.c.number).where(RUN.c.id == run).with_for_update()
             ).scalar()
@@ -75,12 +76,14 @@ def read_path_stats(connection: Connection, number: int) -> PathStats | None:
 
 def path_filters(query: RunQuery) -> list[ColumnElement[bool]]:
     """Return the conditions on rows of `run` for a query's edges and state."""
-    found: list[ColumnElement[bool]] = []
+    conditions: list[ColumnElement[bool]] = []
     if query.edges:
         named = [edge.partition('>')[::2] for edge in query.edges]
         any_of = or_(*(and_(EDGE.c.source == source, EDGE.c.dest == dest) for source, dest in named))
-        found.append(exists(select(EDGE.c.run).where(and_(EDGE.c.run == RUN.c.number, any_of))))
+        conditions.append(exists(select(EDGE.c.run).where(and_(EDGE.c.run == RUN.c.number, any_of))))
     if query.state:
         there = and_(STATE.c.run == RUN.c.number, STATE.c.path == query.state)
-        found.append(exists(select(STATE.c.run).where(and_(there, TROUBLED) if query.trouble else there)))
-    return found
+        conditions.append(
+            exists(select(STATE.c.run).where(and_(there, TROUBLED) if query.trouble else there))
+        )
+    return conditions

@@ -57,19 +57,19 @@ def info(connection: Connection, run: RunId) -> RunInfo:
 
 def shape(connection: Connection, run: RunId) -> Shape:
     """The run's chart. Raises `UnknownRun`."""
-    found = connection.execute(
+    row = connection.execute(
         select(LAUNCH.c.shape).join(RUN, RUN.c.number == LAUNCH.c.run).where(RUN.c.id == run)
     ).scalar_one_or_none()
-    if found is None:
+    if row is None:
         raise UnknownRun(run)
-    return read_shape(run, found)
+    return read_shape(run, row)
 
 
 def transitions(
     connection: Connection, run: RunId, after: int, until: int | None, limit: int | None
 ) -> list[Transition]:
     """The steps in a range, in order. Raises `UnknownRun`, `StepDamaged` if one is missing."""
-    number, last = _number_and_end(connection, run)
+    number, last = _key_and_last_step(connection, run)
     query = (
         select(STEP.c.seq, STEP.c.time, STEP.c.name, STEP.c.at, STEP.c.body)
         .where(STEP.c.run == number, STEP.c.seq > after)
@@ -82,21 +82,21 @@ def transitions(
     rows = connection.execute(query).cursor
     assert rows is not None
     # Fetch the driver's tuples: with SQLAlchemy's rows, reading a long history takes a third longer.
-    found = rows.fetchall()
+    stored = rows.fetchall()
     first = max(after, 0) + 1
     expected = last - first + 1 if limit is None else min(last - first + 1, limit)
-    if len(found) < expected or (found and found[-1][0] != first + len(found) - 1):
-        number_of(connection, run)  # It may have been deleted meanwhile.
-        missing = next((seq for seq, row in enumerate(found, first) if row[0] != seq), first + len(found))
+    if len(stored) < expected or (stored and stored[-1][0] != first + len(stored) - 1):
+        run_key(connection, run)  # It may have been deleted meanwhile.
+        missing = next((seq for seq, row in enumerate(stored, first) if row[0] != seq), first + len(stored))
         raise StepDamaged(run, missing, 'is missing')
-    return [read_transition(run, row) for row in found]
+    return [read_transition(run, row) for row in stored]
 
 
 def snapshot(connection: Connection, run: RunId, at: int) -> Snapshot | None:
     """The latest snapshot at or before a step. Raises `UnknownRun`."""
     row = connection.execute(
         select(STORED.c.seq, STORED.c.body)
-        .where(STORED.c.run == number_of(connection, run), STORED.c.seq <= at)
+        .where(STORED.c.run == run_key(connection, run), STORED.c.seq <= at)
         .order_by(STORED.c.seq.desc())
         .limit(1)
     ).one_or_none()
@@ -107,41 +107,41 @@ def long_list(connection: Connection, run: RunId, at: int, field: str) -> list[A
     """A long list of memory in the snapshot at step `at`. Raises `UnknownRun`, `JournalDamaged`."""
     query = (
         select(STORED.c.seq, STORED.c.body)
-        .where(STORED.c.run == number_of(connection, run), STORED.c.seq <= at)
+        .where(STORED.c.run == run_key(connection, run), STORED.c.seq <= at)
         .order_by(STORED.c.seq.desc())
-        .execution_options(yield_per=PIECE)
+        .execution_options(yield_per=BATCH_ROWS)
     )
     with connection.execute(query) as rows:
         return join_tails(field, (read_snapshot(run, row.seq, row.body) for row in rows))
 
 
-PIECE = 50
+BATCH_ROWS = 50
 """Snapshots fetched at a time."""
 
 
 def path_stats(connection: Connection, run: RunId) -> PathStats | None:
     """The stored path statistics of a run. Raises `UnknownRun`."""
-    return read_path_stats(connection, number_of(connection, run))
+    return read_path_stats(connection, run_key(connection, run))
 
 
 def runs(connection: Connection, query: RunQuery) -> RunPage:
     """One page of the list, newest first, and the total number of matches."""
-    wanted = and_(True, *filters(query))
-    total = connection.execute(select(func.count()).select_from(RUN).where(wanted)).scalar_one()
+    condition = and_(True, *filters(query))
+    total = connection.execute(select(func.count()).select_from(RUN).where(condition)).scalar_one()
     rows = connection.execute(
         select_infos()
-        .where(wanted, *_beyond(query))
+        .where(condition, *_beyond(query))
         .order_by(*_order(query))
         .limit(query.limit)
         .offset(query.offset)
     )
-    usage = _sum_usage(connection, wanted) if query.totals else None
+    usage = _sum_usage(connection, condition) if query.totals else None
     return RunPage(runs=tuple(map(list_info, rows)), total=total, usage=usage)
 
 
-def _sum_usage(connection: Connection, wanted: ColumnElement[bool]) -> Usage:
+def _sum_usage(connection: Connection, condition: ColumnElement[bool]) -> Usage:
     sums = [func.coalesce(func.sum(RUN.c[name]), 0).label(name) for name in SUMMED]
-    row = connection.execute(select(*sums).where(wanted)).one()
+    row = connection.execute(select(*sums).where(condition)).one()
     return Usage(**row._mapping)
 
 
@@ -171,24 +171,24 @@ SELECT id FROM down
 def unfinished(connection: Connection) -> list[RunInfo]:
     """Every run outside the trash that has not ended, oldest first."""
     going = [status.value for status in Status if not status.ended]
-    wanted = and_(RUN.c.deleted == 0, RUN.c.status.in_(going))
-    rows = connection.execute(select_infos().where(wanted).order_by(RUN.c.created, RUN.c.id))
+    condition = and_(RUN.c.deleted == 0, RUN.c.status.in_(going))
+    rows = connection.execute(select_infos().where(condition).order_by(RUN.c.created, RUN.c.id))
     return [list_info(row) for row in rows]
 
 
 def notes(connection: Connection, run: RunId) -> list[Note]:
     """Return the notes on a run's steps, in step order. Raises `UnknownRun`."""
-    number = number_of(connection, run)
+    number = run_key(connection, run)
     rows = connection.execute(select(NOTE).where(NOTE.c.run == number).order_by(NOTE.c.seq, NOTE.c.id))
     return [Note(**{**row._mapping, 'run': run}) for row in rows]
 
 
-def number_of(connection: Connection, run: RunId) -> int:
+def run_key(connection: Connection, run: RunId) -> int:
     """The numeric key of a run. Raises `UnknownRun`."""
-    return _number_and_end(connection, run)[0]
+    return _key_and_last_step(connection, run)[0]
 
 
-def _number_and_end(connection: Connection, run: RunId) -> tuple[int, int]:
+def _key_and_last_step(connection: Connection, run: RunId) -> tuple[int, int]:
     """The numeric key of a run, and its last step. Raises `UnknownRun`."""
     row = connection.execute(select(RUN.c.number, RUN.c.seq).where(RUN.c.id == run)).one_or_none()
     if row is None:
@@ -229,51 +229,51 @@ PLACES = {'list': RUN.c.deleted == 0, 'trash': RUN.c.deleted > 0, 'purging': RUN
 
 def filters(query: RunQuery) -> list[ColumnElement[bool]]:
     """The conditions on rows of `run` for a query."""
-    found = [PLACES[query.place], *path_filters(query), *text_filters(query.text)]
+    conditions = [PLACES[query.place], *path_filters(query), *text_filters(query.text)]
     if query.starred:
-        found.append(RUN.c.starred)
+        conditions.append(RUN.c.starred)
     if query.pinned:
-        found.append(RUN.c.pinned)
+        conditions.append(RUN.c.pinned)
     if query.seen_by is not None:
-        found.append(~RUN.c.private | (RUN.c.author == query.seen_by))
+        conditions.append(~RUN.c.private | (RUN.c.author == query.seen_by))
     if query.pattern:
-        found.append(RUN.c.pattern == query.pattern)
+        conditions.append(RUN.c.pattern == query.pattern)
     if query.status:
-        found.append(RUN.c.status.in_([status.value for status in query.status]))
+        conditions.append(RUN.c.status.in_([status.value for status in query.status]))
     if query.tag:
-        found.append(RUN.c.number.in_(select(TAG.c.run).where(TAG.c.label == query.tag)))
+        conditions.append(RUN.c.number.in_(select(TAG.c.run).where(TAG.c.label == query.tag)))
     if query.since is not None:
-        found.append(RUN.c.created >= query.since)
+        conditions.append(RUN.c.created >= query.since)
     if query.until is not None:
-        found.append(RUN.c.created < query.until)
-    return found
+        conditions.append(RUN.c.created < query.until)
+    return conditions
 
 
 def outdated_runs(connection: Connection, query: RunQuery) -> list[RunId]:
     """All matching runs whose path statistics are missing or out of date, newest first."""
     up_to_date = and_(PATH.c.run == RUN.c.number, PATH.c.rules == RULES)
-    wanted = and_(func.coalesce(PATH.c.seq, 0) < RUN.c.seq, *filters(replace(query, edges=(), state='')))
-    found = connection.execute(
+    condition = and_(func.coalesce(PATH.c.seq, 0) < RUN.c.seq, *filters(replace(query, edges=(), state='')))
+    outdated = connection.execute(
         select(RUN.c.id)
         .select_from(RUN.outerjoin(PATH, up_to_date))
-        .where(wanted)
+        .where(condition)
         .order_by(RUN.c.created.desc(), RUN.c.id.desc())
     )
-    return [RunId(run) for run in found.scalars()]
+    return [RunId(run) for run in outdated.scalars()]
 
 
 def total_traffic(connection: Connection, query: RunQuery) -> Traffic:
     """The traffic of all matching runs together."""
-    wanted = and_(True, *filters(query))
+    condition = and_(True, *filters(query))
     statuses = connection.execute(
-        select(RUN.c.status, func.count()).where(wanted).group_by(RUN.c.status)
+        select(RUN.c.status, func.count()).where(condition).group_by(RUN.c.status)
     ).all()
     forks, inherited = connection.execute(
         select(func.count(), func.coalesce(func.sum(RUN.c.parent_at), 0)).where(
-            wanted, RUN.c.parent.is_not(None)
+            condition, RUN.c.parent.is_not(None)
         )
     ).one()
-    matching = select(RUN.c.number).where(wanted)
+    matching = select(RUN.c.number).where(condition)
     return Traffic(
         runs=sum(count for _, count in statuses),
         statuses={status: count for status, count in statuses},
@@ -293,7 +293,7 @@ def _shapes(connection: Connection, matching: Select[tuple[int]]) -> tuple[tuple
         .group_by(LAUNCH.c.shape)
         .order_by(func.max(LAUNCH.c.run).desc())
     )
-    found: dict[Shape, int] = {}
+    counts: dict[Shape, int] = {}
     unread = False
     for stored, count, _ in texts:
         try:
@@ -301,10 +301,10 @@ def _shapes(connection: Connection, matching: Select[tuple[int]]) -> tuple[tuple
         except ValueError:
             unread = True  # `path_statistics` names the run
             continue
-        found[shape] = found.get(shape, 0) + count
-    if unread and not found:
+        counts[shape] = counts.get(shape, 0) + count
+    if unread and not counts:
         raise JournalDamaged('the charts of these runs in the database are damaged')
-    return tuple(sorted(found.items(), key=lambda item: -item[1]))
+    return tuple(sorted(counts.items(), key=lambda item: -item[1]))
 
 
 def _edges(connection: Connection, matching: Select[tuple[int]]) -> tuple[EdgeTraffic, ...]:

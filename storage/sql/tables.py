@@ -13,9 +13,9 @@ from typing import Annotated
 from sqlalchemy import Index
 from sqlmodel import Field, SQLModel
 
-from storage.sql.dialects import Whole
+from storage.sql.dialects import Int64
 
-Number = Annotated[int, Field(sa_type=Whole)]
+Number = Annotated[int, Field(sa_type=Int64)]
 
 
 class RunRow(SQLModel, table=True):
@@ -30,7 +30,7 @@ class RunRow(SQLModel, table=True):
         Index('run_of_parent', 'parent'),
     )
 
-    number: int | None = Field(default=None, primary_key=True, sa_type=Whole)
+    number: int | None = Field(default=None, primary_key=True, sa_type=Int64)
     id: str = Field(unique=True)
     pattern: str
     title: str
@@ -66,11 +66,11 @@ class RunRow(SQLModel, table=True):
 
 
 class LaunchRow(SQLModel, table=True):
-    """A run's launch data, as JSON texts; written once."""
+    """A run's launch data, as JSON strings; written once."""
 
     __tablename__ = 'launch'
 
-    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    run: int = Field(sa_type=Int64, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
     parameters: str
     models: str
     seed: str
@@ -85,8 +85,8 @@ class TagRow(SQLModel, table=True):
     __tablename__ = 'tag'
     __table_args__ = (Index('tag_label', 'label', 'run'), {'sqlite_with_rowid': False})
 
-    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
-    position: int = Field(sa_type=Whole, primary_key=True)
+    run: int = Field(sa_type=Int64, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    position: int = Field(sa_type=Int64, primary_key=True)
     label: str
 
 
@@ -96,8 +96,8 @@ class NoteRow(SQLModel, table=True):
     __tablename__ = 'note'
     __table_args__ = (Index('note_of_step', 'run', 'seq'),)
 
-    id: int | None = Field(default=None, primary_key=True, sa_type=Whole)
-    run: int = Field(sa_type=Whole, foreign_key='run.number', ondelete='CASCADE')
+    id: int | None = Field(default=None, primary_key=True, sa_type=Int64)
+    run: int = Field(sa_type=Int64, foreign_key='run.number', ondelete='CASCADE')
     seq: Number
     text: str
     created: float
@@ -144,8 +144,8 @@ class TransitionRow(SQLModel, table=True):
 
     __tablename__ = 'transition'
 
-    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
-    seq: int = Field(sa_type=Whole, primary_key=True)
+    run: int = Field(sa_type=Int64, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    seq: int = Field(sa_type=Int64, primary_key=True)
     time: float
     name: str
     at: str
@@ -157,8 +157,8 @@ class SnapshotRow(SQLModel, table=True):
 
     __tablename__ = 'snapshot'
 
-    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
-    seq: int = Field(sa_type=Whole, primary_key=True)
+    run: int = Field(sa_type=Int64, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    seq: int = Field(sa_type=Int64, primary_key=True)
     body: bytes
 
 
@@ -167,7 +167,7 @@ class PathRow(SQLModel, table=True):
 
     __tablename__ = 'trail'
 
-    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
+    run: int = Field(sa_type=Int64, primary_key=True, foreign_key='run.number', ondelete='CASCADE')
     seq: Number
     rules: Number
     rest: str
@@ -179,7 +179,7 @@ class PathEdgeRow(SQLModel, table=True):
     __tablename__ = 'trail_edge'
     __table_args__ = ({'sqlite_with_rowid': False},)
 
-    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='trail.run', ondelete='CASCADE')
+    run: int = Field(sa_type=Int64, primary_key=True, foreign_key='trail.run', ondelete='CASCADE')
     source: str = Field(primary_key=True)
     dest: str = Field(primary_key=True)
     times: Number
@@ -191,7 +191,7 @@ class PathStateRow(SQLModel, table=True):
     __tablename__ = 'trail_state'
     __table_args__ = ({'sqlite_with_rowid': False},)
 
-    run: int = Field(sa_type=Whole, primary_key=True, foreign_key='trail.run', ondelete='CASCADE')
+    run: int = Field(sa_type=Int64, primary_key=True, foreign_key='trail.run', ondelete='CASCADE')
     path: str = Field(primary_key=True)
     visits: Number
     seconds: float

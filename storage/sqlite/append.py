@@ -12,7 +12,7 @@ from sqlalchemy.sql.elements import ClauseElement
 
 from engine.errors import EngineError, JournalConflict, JournalError, StaleOwner, UnknownRun
 from engine.records import RunInfo, Snapshot, Transition
-from storage.codec import Codec, Text
+from storage.codec import Codec, Encoded
 from storage.sql.rows import RUN, STEP, STORED, USAGE, budget_text, usage_values
 
 SHORT = 32_768
@@ -74,13 +74,13 @@ class Append:
         cached: CachedRow | None = None,
     ) -> None:
         self._codec, self._info, self._transitions, self._snapshot = codec, info, transitions, snapshot
-        self._texts: list[Text] | None = None
+        self._texts: list[Encoded] | None = None
         self._before = cached
         self.cached = cached
         """The row's values once this is committed."""
 
     def is_short(self) -> bool:
-        """Whether doing this work takes no longer than passing it to another thread."""
+        """Return whether doing this work takes no longer than passing it to another thread."""
         if self._snapshot:
             return False
         try:
@@ -124,17 +124,17 @@ class Append:
         if cached and cached.epoch == info.epoch:
             if connection.execute(ADVANCE_KNOWN, (*values, cached.number)).rowcount:
                 return cached.number, cached.status_values
-        elif found := connection.execute(ADVANCE, values).fetchall():
-            number, *turn = found[0]
+        elif rows := connection.execute(ADVANCE, values).fetchall():
+            number, *turn = rows[0]
             return number, turn
         raise self._rejection(connection, before + 1)
 
     def _rejection(self, connection: sqlite3.Connection, seq: int) -> EngineError:
         """Return the reason why step `seq` was rejected; nothing was written."""
         info = self._info
-        found = connection.execute(EPOCH, (info.id,)).fetchone()
-        if found is None:
+        row = connection.execute(EPOCH, (info.id,)).fetchone()
+        if row is None:
             return UnknownRun(info.id)
-        if found != (info.epoch,):
+        if row != (info.epoch,):
             return StaleOwner(info.id, info.epoch)
         return JournalConflict(info.id, seq)

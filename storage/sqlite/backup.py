@@ -228,10 +228,10 @@ class _ExactReader(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes."""
-        wanted = self._left if size < 0 else min(size, self._left)
-        found = self._file.read(wanted).ljust(wanted, b'\0')
-        self._left -= wanted
-        return found
+        length = self._left if size < 0 else min(size, self._left)
+        data = self._file.read(length).ljust(length, b'\0')
+        self._left -= length
+        return data
 
 
 def _unpack(archive: Path, staging: Path) -> BackupInfo:

@@ -70,17 +70,17 @@ def prepare(settings: Settings) -> None:
 
 
 def is_read_only(path: Path) -> bool:
-    """Whether the file exists, but its folder, where SQLite puts its log, cannot be written."""
+    """Return whether the file exists, but its folder, where SQLite puts its log, cannot be written."""
     return path.exists() and not os.access(path.parent, os.W_OK)
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
     """Return the identity of the file at a path; None if there is none."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def moved_error(path: Path) -> JournalUnavailable:
@@ -171,6 +171,6 @@ def to_journal_error(error: Exception, path: Path) -> BaseException:
         return JournalUnavailable(f'{path}: {ADVICE[code]} ({error})')
     if isinstance(error, UnicodeEncodeError):
         return JournalError(
-            f'{path}: a text contains half of a surrogate pair, which no database can store ({error})'
+            f'{path}: text contains half of a surrogate pair, which no database can store ({error})'
         )
     return error

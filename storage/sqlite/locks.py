@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 from engine.errors import JournalUnavailable
 
-TRIES, PAUSE = 20, 0.005
+TRIES, RETRY_SECONDS = 20, 0.005
 """Probing a lock holds it for an instant; an attempt to take it therefore retries for 100 ms."""
 
 STARTUP_SECONDS = 60.0
@@ -53,7 +53,7 @@ class FileLocks:
             )
 
     def is_alive(self, owner: str) -> bool:
-        """Whether a process, possibly this one, holds the lock of `owner`."""
+        """Return whether a process, possibly this one, holds the lock of `owner`."""
         return _is_held(self._owner(owner))
 
     def live_owners(self) -> list[str]:
@@ -124,7 +124,7 @@ class FileLocks:
 def _lock(descriptor: int) -> bool:
     for attempt in range(TRIES):
         if attempt:
-            time.sleep(PAUSE)
+            time.sleep(RETRY_SECONDS)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

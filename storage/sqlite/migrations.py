@@ -62,7 +62,7 @@ def fourth(connection: Connection) -> None:
 
 def fifth(connection: Connection) -> None:
     """Path statistics: filled on demand."""
-    for statement in FIFTH.split(';'):
+    for statement in MIGRATION_5.split(';'):
         connection.exec_driver_sql(statement)
 
 
@@ -74,7 +74,7 @@ def sixth(connection: Connection) -> None:
         'deleted FLOAT NOT NULL DEFAULT 0',
     ):
         connection.exec_driver_sql(f'ALTER TABLE run ADD COLUMN {column}')
-    for statement in SIXTH.split(';'):
+    for statement in MIGRATION_6.split(';'):
         connection.exec_driver_sql(statement)
     index_all(connection)
 
@@ -239,7 +239,7 @@ CREATE TABLE snapshot (
 )
 """
 
-FIFTH = """
+MIGRATION_5 = """
 CREATE TABLE trail (
     run INTEGER NOT NULL PRIMARY KEY REFERENCES run (number) ON DELETE CASCADE,
     seq INTEGER NOT NULL, rules INTEGER NOT NULL, rest VARCHAR NOT NULL
@@ -255,7 +255,7 @@ CREATE TABLE trail_state (
 ) WITHOUT ROWID
 """
 
-SIXTH = """
+MIGRATION_6 = """
 CREATE TABLE note (
     id INTEGER NOT NULL PRIMARY KEY, run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
     seq INTEGER NOT NULL, text VARCHAR NOT NULL, created FLOAT NOT NULL, edited FLOAT NOT NULL

@@ -298,7 +298,7 @@ async def test_an_imported_trace_refuses_actions_that_need_a_pattern(conductor: 
     with (FOLDER / 'pydantic_ai.json').open('rb') as file:
         [new] = await conductor.import_bundle(file)
     info = await conductor.info(new.run)
-    assert new.outcome == 'new' and info.drawn and info.tags == ('imported trace',)
+    assert new.outcome == 'new' and info.is_imported_trace and info.tags == ('imported trace',)
     assert await conductor.audit(new.run) == info.seq == (await here.info(new.run)).seq
     assert (await conductor.compare(new.run, new.run)).same_path
     for action in (conductor.fork(new.run, 3), conductor.rerun(new.run)):

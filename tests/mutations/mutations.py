@@ -57,14 +57,14 @@ MUTATIONS = (
         before="""\
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
-            self._host.feed.publish(step)
-        stopped = [] if self._is_fully_replayed else self._work.apply(steps)
+            self._context.feed.publish(step)
+        stopped = [] if self._is_fully_replayed else self._runner.apply(steps)
 """,
         after="""\
-        stopped = [] if self._is_fully_replayed else self._work.apply(steps)
+        stopped = [] if self._is_fully_replayed else self._runner.apply(steps)
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
-            self._host.feed.publish(step)
+            self._context.feed.publish(step)
 """,
         guards=(f'{LAW}::test_no_work_starts_before_its_step_is_journaled',),
     ),
@@ -74,11 +74,11 @@ MUTATIONS = (
         before="""\
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
         for step in steps:
-            self._host.feed.publish(step)
+            self._context.feed.publish(step)
 """,
         after="""\
         for step in steps:
-            self._host.feed.publish(step)
+            self._context.feed.publish(step)
         self.info = await self._recorder.write(self.info, self.projection, steps, self.state.dump_tails)
 """,
         guards=(f'{LAW}::test_no_watcher_sees_a_step_before_it_is_journaled',),
@@ -199,7 +199,7 @@ MUTATIONS = (
     Mutation(
         name='give up when the journal is full',
         module='engine.runtime.recorder',
-        before='            await host.services.clock.sleep(wait)\n',
+        before='            await context.services.clock.sleep(wait)\n',
         after='            raise\n',
         guards=(f'{RECORDER}::test_a_full_journal_is_reported_and_waited_for',),
     ),
@@ -241,7 +241,7 @@ MUTATIONS = (
     Mutation(
         name='let a watcher miss a step',
         module='engine.runtime.feed',
-        before='return found, seq, False  #',
+        before='return following, seq, False  #',
         after='pass  #',
         guards=(WATCH,),
     ),
@@ -353,7 +353,7 @@ MUTATIONS = (
     Mutation(
         name='interrupt work as soon as the budget is spent',
         module='engine.runtime.budget_enforcer',
-        before='        if not meter.closing and (over or not self._work.running_states):\n',
+        before='        if not meter.closing and (over or not self._runner.running_states):\n',
         after='        if not meter.closing:\n',
         guards=(f'{BUDGET}::test_work_in_progress_may_end_within_the_grace',),
     ),

@@ -143,7 +143,7 @@ def test_no_owner_is_dead_during_an_outage_and_shortly_after(
 
 
 def test_one_server_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, 'PATIENCE', 0.3)
+    monkeypatch.setattr(locks, 'MAX_WAIT', 0.3)
     with locks_of(database) as one, locks_of(database) as two:
         one.acquire('one')
         two.acquire('two')
@@ -151,7 +151,7 @@ def test_one_server_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPa
         with psycopg.connect(database) as looking:
             query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
             before = looking.execute(query).fetchone()
-            two.begin_adoption()  # It gives up waiting after `PATIENCE`.
+            two.begin_adoption()  # It gives up waiting after `MAX_WAIT`.
             assert looking.execute(query).fetchone() == before
             one.end_adoption()
             two.begin_adoption()

@@ -34,9 +34,9 @@ from engine.records import (
     StatePath,
     View,
     clip,
+    is_within,
     message_of,
     parent_of,
-    within,
 )
 from ui.api.streamed_text import StreamedText
 from ui.formatting.parameters import main_parameter
@@ -253,7 +253,7 @@ class EditorAgent:
                     self._wait_for(session, self._answer(session, run, leaf, question))
             if not leaf.endswith('.approving'):
                 continue
-            home = next((path for path in view.agents if within(leaf, path)), '')
+            home = next((path for path in view.agents if is_within(leaf, path)), '')
             calls = [part for part in view.agents[home]['messages'][-1]['parts'] if part['kind'] == 'call']
             key = tuple(str(part['id']) for part in calls)
             if key and key not in session.asked:
@@ -404,7 +404,7 @@ def _plan(view: View, name: str) -> list[tuple[str, str]]:
 
 
 def _works(view: View, path: str) -> bool:
-    leaf = next((leaf for leaf in view.active if within(leaf, path)), '')
+    leaf = next((leaf for leaf in view.active if is_within(leaf, path)), '')
     return bool(leaf) and not leaf.endswith(('.done', '.failed'))
 
 

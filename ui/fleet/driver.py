@@ -15,7 +15,7 @@ from temporalio.exceptions import ApplicationError
 
 from engine.errors import JournalUnavailable
 from engine.records import RunId, StatePath
-from engine.runtime import KeptTimer, LiveRuns, Run
+from engine.runtime import LiveRuns, Run, TimerSnapshot
 from ui.fleet.heartbeat import heartbeat
 from ui.fleet.records import DRIVE, Placement, ReleaseReason
 from ui.web.fleet import DrivenRun
@@ -143,5 +143,5 @@ class Driver:
         return [asdict(timer) for timer in await self._runs.release_run(live)]
 
 
-def _timer(fields: dict[str, Any]) -> KeptTimer:
-    return KeptTimer(**{**fields, 'path': StatePath(fields['path'])})
+def _timer(fields: dict[str, Any]) -> TimerSnapshot:
+    return TimerSnapshot(**{**fields, 'path': StatePath(fields['path'])})

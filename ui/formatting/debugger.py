@@ -9,7 +9,7 @@ from typing import Literal
 
 from engine import Breakpoint
 from engine.journal import StepMode
-from engine.records import EdgeShape, Shape, StatePath, View, within
+from engine.records import EdgeShape, Shape, StatePath, View, is_within
 from ui.formatting.steps import edge_name, edge_text, path_text, reason_text
 
 DebugAction = Literal['pause', 'resume', 'in', 'over', 'out']
@@ -77,7 +77,7 @@ def step_refusal(how: StepMode, shape: Shape, view: View, at: str = '') -> str:
     """
     if region_has_ended(shape, view, at):
         return 'It has ended and waits for the others' if at else 'It has ended'
-    inside = [leaf for leaf in view.active if within(leaf, at)]
+    inside = [leaf for leaf in view.active if is_within(leaf, at)]
     if all(waits_for_person(shape, leaf) for leaf in inside if not is_final(shape, leaf)):
         return 'It waits for your answer'
     if how == 'out' and not at and not common_ancestor(inside):
@@ -87,7 +87,7 @@ def step_refusal(how: StepMode, shape: Shape, view: View, at: str = '') -> str:
 
 def region_has_ended(shape: Shape, view: View, at: str = '') -> bool:
     """Return whether a region, or the whole run, has ended."""
-    return all(is_final(shape, leaf) for leaf in view.active if within(leaf, at))
+    return all(is_final(shape, leaf) for leaf in view.active if is_within(leaf, at))
 
 
 def common_ancestor(leaves: Sequence[str]) -> str:
@@ -106,7 +106,7 @@ def active_regions(shape: Shape, active: Sequence[StatePath]) -> dict[str, str]:
     leaves_by_region: dict[str, list[str]] = {}
     for state in shape.states:
         parent = shape.state(state.parent)
-        leaves = [str(leaf) for leaf in active if within(leaf, state.path)]
+        leaves = [str(leaf) for leaf in active if is_within(leaf, state.path)]
         if leaves and parent is not None and parent.kind == 'parallel':
             leaves_by_region[state.path] = leaves
     return {

@@ -22,9 +22,9 @@ from engine.records import (
     Shape,
     View,
     clip,
+    is_within,
     resolve_pointer,
     split_pointer,
-    within,
 )
 from ui.formatting.values import count
 
@@ -125,7 +125,9 @@ def edge_outcomes(transition: Transition, shape: Shape) -> list[EdgeOutcome]:
     """
     event = transition.event
     candidates = [edge for edge in shape.edges if edge.trigger == event.name and _concerns(edge, transition)]
-    return [way for way in _candidate_outcomes(candidates, transition) if way.taken or not shape.drawn]
+    return [
+        way for way in _candidate_outcomes(candidates, transition) if way.taken or not shape.is_imported_trace
+    ]
 
 
 def _concerns(edge: EdgeShape, transition: Transition) -> bool:
@@ -133,7 +135,7 @@ def _concerns(edge: EdgeShape, transition: Transition) -> bool:
     exact = transition.event.name in ('done', 'always')
     if not at:
         return edge.source in transition.left or edge.source == '[*]'
-    return edge.source == at or (not exact and within(at, edge.source))
+    return edge.source == at or (not exact and is_within(at, edge.source))
 
 
 def _candidate_outcomes(candidates: Sequence[EdgeShape], transition: Transition) -> Iterator[EdgeOutcome]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine import Transition
-from engine.history import OWN
+from engine.records import ENGINE_EVENTS
 from ui.formatting.steps import path_text, reason_text
 
 Kind = Literal['error', 'human', 'pause', 'budget', 'verdict', 'revision', 'restart', 'note', 'tool']
@@ -96,7 +96,7 @@ def _event_mark(transition: Transition) -> tuple[Kind, str] | None:
     name, data = transition.event.name, transition.event.data
     if transition.raised:
         return None
-    if name in PAUSES | HUMAN or name not in OWN:
+    if name in PAUSES | HUMAN or name not in ENGINE_EVENTS:
         return 'pause' if name in PAUSES else 'human', _describe_action(transition)
     if name == 'recover':
         return 'restart', _describe_recovery(data)

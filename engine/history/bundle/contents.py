@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.history.bundle.format import CHUNK
+from engine.history.bundle.format import CHUNK_BYTES
 from engine.history.bundle.redaction import HIDDEN, Redaction
 from engine.workspace.object_store import ObjectStore
 from engine.workspace.snapshots import MAX_FILES
@@ -57,7 +57,7 @@ class RedactedObjects:
         hashed, left = hashlib.sha256(), store.size(other)
         with store.open(other) as file:
             while True:
-                piece = file.read(CHUNK)
+                piece = file.read(CHUNK_BYTES)
                 hashed.update(piece)
                 left -= len(piece)
                 yield other, piece, left > 0

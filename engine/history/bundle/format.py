@@ -34,7 +34,7 @@ FORMAT, VERSION = 'runs', 1
 NOT_A_BUNDLE = 'this is not a bundle of runs; create one with `hemicycle export --bundle`'
 MAX_LINE = 16 << 20
 """Maximum bytes of a line; parsing can take about twenty times as much memory."""
-CHUNK = 1 << 19
+CHUNK_BYTES = 1 << 19
 """Maximum bytes of file content in one line."""
 LOCAL_FIELDS = frozenset({'owner', 'epoch', 'bytes', 'author', 'private', 'deleted'})
 """Fields of a run's summary that describe how it is stored here, not the run itself."""
@@ -132,7 +132,7 @@ class EndLine(_Line):
     sha256: Digest
     """Digest of all bytes before this line."""
     hidden: int
-    """Number of texts from which a secret was removed."""
+    """Number of strings from which a secret was removed."""
 
 
 AnyLine = RunLine | StepLine | ObjectLine | ObjectRefLine | ExchangeLine | EndLine

@@ -141,7 +141,7 @@ async def _store_runs(
 
 
 def _has_files(home: Path) -> bool:
-    """Whether a run's folder holds files; if the run is unknown here, they belong to another database."""
+    """Return whether a run's folder holds files; those of a run unknown here belong to another database."""
     return any(entry and not entry.is_dir(follow_symlinks=False) for _, entry in walk(home))
 
 
@@ -157,7 +157,7 @@ async def _exists(store: BundleStore, run: RunId) -> bool:
 
 
 async def _is_same(store: BundleStore, here: RunInfo, run: StagedRun) -> bool:
-    """Whether an existing run has the same history."""
+    """Return whether an existing run has the same history."""
     if any(getattr(here, name) != getattr(run.info, name) for name in IDENTITY_FIELDS):
         return False
     if await store.reader.journal.shape(here.id) != run.shape:

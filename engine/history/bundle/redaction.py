@@ -27,10 +27,10 @@ KEY_PATTERN = re.compile(
 
 
 class Redaction:
-    """Removes secrets from texts, and counts the texts in which it found any.
+    """Removes secrets from strings, and counts those in which it found any.
 
     Args:
-        hides: functions that each remove some secrets from a text.
+        hides: functions that each remove some secrets from a string.
     """
 
     def __init__(self, hides: Iterable[Callable[[str], str]] = ()) -> None:
@@ -57,7 +57,7 @@ class Redaction:
         )
 
     def redact_text(self, text: str) -> str:
-        """Remove the secrets from a text, and count it if there were any."""
+        """Remove the secrets from a string, and count it if there were any."""
         hidden = self.hide(text)
         if hidden != text:
             self.found += 1
@@ -74,7 +74,7 @@ class Redaction:
         return data if hidden == text else hidden.encode('utf-8', 'surrogateescape')
 
     def hide(self, text: str) -> str:
-        """Remove the secrets from a text without counting."""
+        """Remove the secrets from a string without counting."""
         if len(text) < MIN_SECRET // 2:
             return text
         for hide in self._hides:

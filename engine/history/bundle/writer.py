@@ -137,7 +137,7 @@ class _BundleWriter:
                     )
 
     def _redact_exchange(self, take: dict[str, Any]) -> dict[str, Any]:
-        """Redact an exchange's pieces as one text, so that a secret split between pieces is still found."""
+        """Redact an exchange's pieces as one string, so that a secret split between pieces is still found."""
         pieces = [(at, unpack(piece)) for at, piece in take['pieces']]
         return take | {'pieces': pack(pieces, self._redaction.hide) if pieces else []}
 

@@ -299,7 +299,7 @@ def _step_rows(  # noqa: PLR0913  (a place in two tracks)
 
 
 def _at_end(a: RegionPath, b: RegionPath, kind: Kind, nexts: tuple[int, int]) -> bool:
-    """Whether the run without a step in this row has no later step either."""
+    """Return whether the run without a step in this row has no later step either."""
     return nexts[1] == len(b.steps) if kind == 'only-a' else kind == 'only-b' and nexts[0] == len(a.steps)
 
 

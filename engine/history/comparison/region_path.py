@@ -27,7 +27,7 @@ class RegionPath:
 
 
 def changes_state(step: Transition) -> bool:
-    """Whether a step took an edge or left every state; other steps only record something."""
+    """Return whether a step took an edge or left every state; other steps only record something."""
     return bool(step.edges or step.left or step.entered)
 
 

@@ -98,7 +98,7 @@ def from_others(
 
 
 def is_free(variation: ForkOverrides, models: Mapping[str, str], services: Services) -> bool:
-    """Whether the fork cannot cost money, because everything is replayed or simulated."""
+    """Return whether the fork cannot cost money, because everything is replayed or simulated."""
     plays = {variation.after, variation.before, *variation.plays.values()}
     live = 'live' in plays or (variation.played and variation.beyond == 'live')
     return not live or all(_free(models, role, services) for role in {'', *models})

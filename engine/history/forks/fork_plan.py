@@ -51,7 +51,7 @@ class ForkPlanner:
         workflow = workflow_of(
             self._live.catalog, replace(parent, parameters={**parent.parameters, **variation.parameters})
         )
-        workflow.instructed = {**workflow.instructed, **variation.instructions}
+        workflow.instruction_overrides = {**workflow.instruction_overrides, **variation.instructions}
         validate_overrides(variation, workflow, self._services)
         chart = self._live.charts.of(workflow)
         if variation.before != 'recorded' or at == 0:  # nothing precedes the first step

@@ -133,7 +133,7 @@ def apply_overrides(
     else:
         check_effort(services, models, effort)
     given: dict[str, Any] = {
-        'instructions': workflow.instructed,
+        'instructions': workflow.instruction_overrides,
         'tools': {**info.options.get('tools', {}), **variation.tools},
     }
     return replace(
@@ -153,7 +153,7 @@ def _before(variation: ForkOverrides) -> tuple[StepSource, ...]:
 
 
 def contains_shape(today: Shape, recorded: Shape) -> bool:
-    """Whether a chart still has all states and edges of a recorded one; timeouts may differ.
+    """Return whether a chart still has all states and edges of a recorded one; timeouts may differ.
 
     It may have additional nested states, and edges to and from them, but no additional top-level states or
     regions. Any active states of the recorded chart are then valid in this one.

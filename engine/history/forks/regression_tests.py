@@ -201,7 +201,7 @@ class RegressionTests:
             UnknownPattern: the run was drawn from a trace, so there is no pattern to test.
         """
         view, shape = await self._reader.view(run), await self.journal.shape(run)
-        if shape.drawn:
+        if shape.is_imported_trace:
             self._live.catalog.pattern(shape.pattern)
         answer = view.memory.get(shape.answer) if shape.answer else None
         return record_test(await self.journal.info(run), view, answer, await self.journal.transitions(run))

@@ -12,7 +12,7 @@ from engine.history.forks.replay_log import Called, RecordedEvent, ReplayLog, wa
 from engine.journal.projection import RunProjection
 from engine.models.protocol import SCRIPTED
 from engine.records import ANSWER, Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
-from engine.records.state_path import is_active, parent_of, within
+from engine.records.state_path import is_active, is_within, parent_of
 from engine.runtime.replay_source import Treatment
 from engine.statechart.run_state import AgentState, RunState
 from engine.workspace.workspaces import Workspaces
@@ -269,19 +269,19 @@ class Replayer:
         return not event.at or is_active(event.at, self._projection.active)
 
     def _is_same(self, item: RecordedEvent, state: RunState) -> bool:
-        """Whether a recorded batch of tool results belongs to the current calls."""
+        """Return whether a recorded batch of tool results belongs to the current calls."""
         home = parent_of(item.event.at)
         return item.calls is None or home not in state.agents or item.calls == _calls(state.agents[home])
 
     def _is_allowed(self, item: RecordedEvent, state: RunState) -> bool:
-        """Whether the recorded approval is for exactly the calls now awaiting it."""
+        """Return whether the recorded approval is for exactly the calls now awaiting it."""
         waiting = waiting_agents(self._projection.active)
-        asked = [home for home in waiting if home in state.agents and within(home, item.event.at)]
+        asked = [home for home in waiting if home in state.agents and is_within(home, item.event.at)]
         asked += [home for home in waiting if item.event.at == f'{home}.approving']
         return all(item.allowed.get(home) == _calls(state.agents[home]) for home in asked)
 
     def _is_answered(self, item: RecordedEvent, state: RunState) -> bool:
-        """Whether the recorded answer is to the questions being asked now."""
+        """Return whether the recorded answer is to the questions being asked now."""
         batches = {home: state.agents[home].batch for home in item.questions if home in state.agents}
         return bool(item.questions) and all(
             (batch := batches.get(home)) and batch.question and batch.question.is_same(question)

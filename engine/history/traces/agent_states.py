@@ -100,50 +100,52 @@ class _Builder:
         self._count += 1
         if self._count > MAX_STATES // 3:
             raise BundleError(0, f'a chart can have {MAX_STATES // 3} agents at most')
-        made = AgentState(path, role, visits, region)
+        agent = AgentState(path, role, visits, region)
         called = [inner for visit in visits for inner in visit.inside]
-        lanes = self._split_overlaps(sorted(called, key=lambda inner: (inner.start, inner.name)))
-        first = _overlaps(lanes)
-        sets: dict[int, ParallelState] = {}
-        for number, (name, lane) in enumerate(lanes):
-            several = sum(other == first[number] for other in first) > 1
+        regions = self._split_overlaps(sorted(called, key=lambda inner: (inner.start, inner.name)))
+        first = _overlaps(regions)
+        parallels: dict[int, ParallelState] = {}
+        for number, (name, region_visits) in enumerate(regions):
+            is_parallel = sum(other == first[number] for other in first) > 1
             home = path
-            if several:
-                if first[number] not in sets:
-                    again = f'_{len(sets) + 1}' if sets else ''
-                    sets[first[number]] = ParallelState(child(path, f'{PARALLEL}{again}'), [])
-                home = sets[first[number]].path
-            inner = self.build(child(home, name), lane[0].name, lane, region=several)
-            made.inside.append(inner)
-            if several:
-                sets[first[number]].regions.append(inner)
-        made.parallels = list(sets.values())
-        return made
+            if is_parallel:
+                if first[number] not in parallels:
+                    suffix = f'_{len(parallels) + 1}' if parallels else ''
+                    parallels[first[number]] = ParallelState(child(path, f'{PARALLEL}{suffix}'), [])
+                home = parallels[first[number]].path
+            inner = self.build(child(home, name), region_visits[0].name, region_visits, region=is_parallel)
+            agent.inside.append(inner)
+            if is_parallel:
+                parallels[first[number]].regions.append(inner)
+        agent.parallels = list(parallels.values())
+        return agent
 
     def _split_overlaps(self, visits: Sequence[Visit]) -> list[tuple[str, list[Visit]]]:
-        """Group visits by state name; overlapping visits of one agent go to different lanes."""
-        lanes: dict[str, list[Visit]] = {}
+        """Group visits by state name; overlapping visits of one agent go to different regions."""
+        regions: dict[str, list[Visit]] = {}
         shared: dict[str, set[str]] = {}
         for visit in visits:
             shared.setdefault(state_name(visit), set()).add(visit.name)
         for visit in visits:
             name = state_name(visit)
             name = name if len(shared[name]) == 1 else to_state_name(visit.name)
-            lane, number = name, 1
-            while lane in lanes and (lanes[lane][-1].end > visit.start or lanes[lane][-1].name != visit.name):
+            region, number = name, 1
+            while region in regions and (
+                regions[region][-1].end > visit.start or regions[region][-1].name != visit.name
+            ):
                 number += 1
-                lane = f'{name}_{number}'
+                region = f'{name}_{number}'
                 if number > MAX_STATES:
                     raise BundleError(0, f'more than {MAX_STATES} agents work at the same time')
-            lanes.setdefault(lane, []).append(visit)
-        return list(lanes.items())
+            regions.setdefault(region, []).append(visit)
+        return list(regions.items())
 
 
-def _overlaps(lanes: Sequence[tuple[str, list[Visit]]]) -> list[int]:
-    """Return, for each lane, the first lane it overlaps with, directly or through others."""
-    first = list(range(len(lanes)))
+def _overlaps(regions: Sequence[tuple[str, list[Visit]]]) -> list[int]:
+    """Return, for each region, the first region it overlaps with, directly or through others."""
+    first = list(range(len(regions)))
     ordered = sorted(
-        ((visit, number) for number, (_, lane) in enumerate(lanes) for visit in lane),
+        ((visit, number) for number, (_, visits) in enumerate(regions) for visit in visits),
         key=lambda item: item[0].start,
     )
     going: list[tuple[float, int]] = []
@@ -151,7 +153,7 @@ def _overlaps(lanes: Sequence[tuple[str, list[Visit]]]) -> list[int]:
         going = [(end, other) for end, other in going if end > visit.start]
         joined = {first[other] for _, other in going} | {first[number]}
         if len(joined) > 1:
-            first = [min(joined) if one in joined else one for one in first]
+            first = [min(joined) if index in joined else index for index in first]
         going.append((visit.end, number))
     return first
 

@@ -213,7 +213,7 @@ def _find_call(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCa
 
 
 def _is_repetition(known: Message, other: Message) -> bool:
-    """Whether a message repeats an earlier one, comparing only what traces reliably repeat."""
+    """Return whether a message repeats an earlier one, comparing only what traces reliably repeat."""
     if known.role != other.role:
         return False
     if known.role == 'tool':

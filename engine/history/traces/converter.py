@@ -37,14 +37,14 @@ from engine.records import (
     StateShape,
     Transition,
 )
-from engine.records.shape import DRAWN
+from engine.records.shape import TRACE_PREFIX
 
 TAG = 'imported trace'
 """The tag of all runs converted from traces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrawnRun:
+class ConvertedRun:
     """A run converted from a trace."""
 
     info: RunInfo
@@ -52,7 +52,7 @@ class DrawnRun:
     steps: list[Transition]
 
 
-def draw_run(trace: Trace) -> DrawnRun:
+def convert_trace(trace: Trace) -> ConvertedRun:
     """Convert a trace to a run. Raises `BundleError` if its chart would be too large."""
     top = build_agent_states(trace.visits)
     planner = StepPlanner(top)
@@ -66,7 +66,7 @@ def draw_run(trace: Trace) -> DrawnRun:
     name = workflow_name(root)
     info = RunInfo(
         id=RunId(hashlib.sha256(f'trace {trace.id}'.encode()).hexdigest()[:12]),
-        pattern=f'{DRAWN}{_slug(name)}',
+        pattern=f'{TRACE_PREFIX}{_slug(name)}',
         title=_title(trace, planned) or name,
         models=_models(trace.visits),
         created=trace.start,
@@ -87,7 +87,9 @@ def draw_run(trace: Trace) -> DrawnRun:
         answer='answer',
     )
     memory = {'trace': trace.id, 'service': root.service, 'workflow': name, 'answer': ''}
-    return DrawnRun(info=info, shape=shape, steps=list(_steps(info, shape, planned, memory, planner.answer)))
+    return ConvertedRun(
+        info=info, shape=shape, steps=list(_steps(info, shape, planned, memory, planner.answer))
+    )
 
 
 def _steps(

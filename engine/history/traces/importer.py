@@ -14,7 +14,7 @@ from engine.history.bundle.format import encode_line, run_line, step_line
 from engine.history.bundle.importer import Imported, finish_work, import_bundle
 from engine.history.bundle.store import BundleStore
 from engine.history.bundle.writer import head_line
-from engine.history.traces.converter import DrawnRun, draw_run
+from engine.history.traces.converter import ConvertedRun, convert_trace
 from engine.history.traces.otlp import SpanReader, is_trace_file
 from engine.history.traces.tree import name_trace_in_errors, traces_of
 
@@ -59,7 +59,7 @@ def _convert(reader: SpanReader, bundle: IO[bytes]) -> None:
     runs = []
     for trace in traces:
         with name_trace_in_errors(trace.id):
-            runs.append(draw_run(trace))
+            runs.append(convert_trace(trace))
     digest, count = hashlib.sha256(), 0
     for line in _lines(runs):
         made = encode_line(line)
@@ -70,7 +70,7 @@ def _convert(reader: SpanReader, bundle: IO[bytes]) -> None:
     bundle.seek(0)
 
 
-def _lines(runs: list[DrawnRun]) -> Iterator[dict[str, Any]]:
+def _lines(runs: list[ConvertedRun]) -> Iterator[dict[str, Any]]:
     yield head_line([run.info for run in runs], time.time())
     for run in runs:
         yield run_line(run.info, run.shape, ())

@@ -16,7 +16,7 @@ from engine.records.jsonable import to_jsonable
 from engine.records.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 
 MAX_TEXT = 100_000
-"""Maximum characters of a text; longer ones are truncated."""
+"""Maximum characters of a string; longer ones are truncated."""
 PLACES = re.compile(r'(\d+)\.(.+)')
 LISTED: Final = {
     'input': (
@@ -219,7 +219,7 @@ def _events(span: Span, *, choice: bool) -> list[Any]:
 
 
 def _text_reply(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Build a reply from attributes that hold a single text, and possibly tool calls."""
+    """Build a reply from attributes that hold a single string, and possibly tool calls."""
     calls = parse_json(about.get('ai.response.toolCalls'))
     text = first_of(about, names.OUTPUTS)
     return {

@@ -27,7 +27,7 @@ REQUESTS = re.compile(
 
 
 def is_trace_file(file: BinaryIO) -> bool:
-    """Whether this looks like OTLP/JSON, compressed or not; rewinds the file."""
+    """Return whether this looks like OTLP/JSON, compressed or not; rewinds the file."""
     try:
         head = decompress(file).read(HEAD)
     except (OSError, EOFError, zlib.error):

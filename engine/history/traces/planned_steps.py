@@ -188,7 +188,7 @@ class StepPlanner:
 
     def _points(self, agent: AgentState, visit: Visit) -> list[_Point]:
         if id(visit) not in self._points_by_visit:
-            points = _list_acts(visit)
+            points = _list_operations(visit)
             for group in agent.groups(visit):
                 at = next((n for n, point in enumerate(points) if _is_after(point, group.start)), len(points))
                 points.insert(at, _Point(group.start, 'call', group=group))
@@ -197,7 +197,7 @@ class StepPlanner:
         return self._points_by_visit[id(visit)]
 
 
-def _list_acts(visit: Visit) -> list[_Point]:
+def _list_operations(visit: Visit) -> list[_Point]:
     """Return model calls and tool batches in the order in which they ended."""
     spans = [(chat, True) for chat in visit.chats] + [(tool, False) for tool in visit.tools]
     points: list[_Point] = []
@@ -219,7 +219,7 @@ def _list_acts(visit: Visit) -> list[_Point]:
 
 
 def _has_inline_results(asked: Span, chat: Span) -> bool:
-    """Whether a model call's request contains results of the previous reply's calls, which have no spans."""
+    """Return whether a request contains results of the previous reply's calls, which have no spans."""
     reply = read_messages(asked).reply
     called = {call.id for call in reply.calls if call.id} if reply else set()
     return bool(called) and any(
@@ -230,7 +230,7 @@ def _has_inline_results(asked: Span, chat: Span) -> bool:
 
 
 def _is_after(point: _Point, time: float) -> bool:
-    """Whether a point comes after a call to an agent at this time."""
+    """Return whether a point comes after a call to an agent at this time."""
     return point.time > time or (point.kind == 'results' and point.time == time)
 
 

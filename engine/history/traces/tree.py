@@ -27,7 +27,7 @@ class Node:
     inside: list[Node] = field(default_factory=list)
 
     def holds(self, *kinds: Kind) -> bool:
-        """Whether a span of one of these kinds is directly inside."""
+        """Return whether a span of one of these kinds is directly inside."""
         return any(node.kind in kinds for node in self.inside)
 
 
@@ -228,7 +228,7 @@ def _is_agent(node: Node, owner: Node | None) -> bool:
 
 
 def _is_graph(node: Node) -> bool:
-    """Whether an agent is a graph of several parts that call models, so that those parts are the agents."""
+    """Return whether an agent is a graph of parts that call models, so that those parts are the agents."""
     names, waiting = set[str](), list(node.inside)
     if node.holds(Kind.CHAT):
         return False

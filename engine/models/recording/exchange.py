@@ -18,7 +18,7 @@ from engine.models.endpoint import Endpoint
 
 TLS = ('ca', 'certificate', 'certificate_key', 'certificate_password')
 """Fields of an endpoint that are needed only to connect to it, which a replay does not do."""
-PACKED = 'base64:'
+BASE64_PREFIX = 'base64:'
 IDS = frozenset({'id', 'call_id', 'tool_call_id', 'tool_use_id'})
 """Fields of a request that hold call ids. Our ids number the steps of a run, and the order of the steps
 varies when agents run in parallel."""
@@ -150,12 +150,16 @@ def pack(pieces: Sequence[tuple[float, bytes]], hide: Callable[[str], str]) -> t
 
 def unpack(piece: str) -> bytes:
     """Decode a piece to bytes."""
-    return base64.b64decode(piece.removeprefix(PACKED)) if piece.startswith(PACKED) else piece.encode()
+    return (
+        base64.b64decode(piece.removeprefix(BASE64_PREFIX))
+        if piece.startswith(BASE64_PREFIX)
+        else piece.encode()
+    )
 
 
 def _text(piece: bytes) -> str:
     try:
         text = piece.decode('utf-8')
     except ValueError:
-        text = PACKED  # Split inside a character.
-    return f'{PACKED}{base64.b64encode(piece).decode()}' if text.startswith(PACKED) else text
+        text = BASE64_PREFIX  # Split inside a character.
+    return f'{BASE64_PREFIX}{base64.b64encode(piece).decode()}' if text.startswith(BASE64_PREFIX) else text

@@ -96,7 +96,7 @@ def scenarios(pattern: str) -> list[Sample]:
 
 
 def has_scenario(pattern: str, task: str, parameters: Mapping[str, Any]) -> bool:
-    """Whether the scripted model knows this task; a scenario about a project does not fit another one."""
+    """Return whether the scripted model knows this task; a scenario about a project fits no other one."""
     found = bundled_scenarios().find(pattern, task)
     return found is not None and all(
         parameters.get(name) == found.parameters[name] for name in ABOUT if name in found.parameters

@@ -46,7 +46,7 @@ class Turn(FrozenModel):
 
     when: str = ''
     """For a case: a regular expression searched for in the messages since the model's last reply.
-    Matches of its named groups replace `<<name>>` in the case's texts."""
+    Matches of its named groups replace `<<name>>` in the case's text."""
     cases: tuple[Turn, ...] = ()
     """The first case that fits is used; the last one always fits."""
     seconds: float = Field(0, ge=0, le=3600)
@@ -155,7 +155,7 @@ class Scenario(FrozenModel):
         return self
 
     def fits(self, pattern: str, task: str) -> bool:
-        """Whether this scenario covers the task."""
+        """Return whether this scenario covers the task."""
         text = task.casefold()
         return pattern == self.pattern and all(word.casefold() in text for word in self.match)
 

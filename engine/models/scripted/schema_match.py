@@ -42,7 +42,7 @@ def resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fits(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
-    """Whether `value` fits `schema`, whose references are relative to `root`."""
+    """Return whether `value` fits `schema`, whose references are relative to `root`."""
     return bool(_validator()(root, format_checker=_formats()).evolve(schema=schema).is_valid(value))
 
 

@@ -20,7 +20,7 @@ TERMS = {terms!r}
 
 
 def mentions(text: str) -> list[str]:
-    """Return the terms of the goal that a text mentions."""
+    """Return the terms of the goal that a string mentions."""
     return [term for term in TERMS if term.lower() in text.lower()]
 '''
 TEST = """from {name} import TERMS, mentions

@@ -124,7 +124,7 @@ def _is_long(term: str) -> bool:
 
 
 def _carries(word: str) -> bool:
-    """Whether the word carries meaning, and is not just grammar."""
+    """Return whether the word carries meaning, and is not just grammar."""
     return word[0].isalpha() and word.lower() not in SMALL | ORDERS
 
 

@@ -28,17 +28,17 @@ def validate_breakpoints(values: Any, shape: Shape, fields: Collection[str]) -> 
         InvalidInput: names the field.
     """
     read = [replace(item, when=item.when.strip(), hits=0, problem='') for item in load_breakpoints(values)]
-    found = number_breakpoints(read)
+    breakpoints = number_breakpoints(read)
     states = [state.path for state in shape.states]
     edges = [f'{edge.source}>{edge.dest or edge.source}' for edge in shape.edges]
     problems: dict[str, str] = {}
-    for number, item in enumerate(found):
+    for number, item in enumerate(breakpoints):
         where = f'breakpoints.{number}'
-        for name, known in (('enter', states), ('leave', states), ('edge', edges)):
+        for name, paths in (('enter', states), ('leave', states), ('edge', edges)):
             path = getattr(item, name)
-            if path and path not in known:
+            if path and path not in paths:
                 kind = 'edge' if name == 'edge' else 'state'
-                problems[f'{where}.{name}'] = f'there is no {kind} {path!r}; {_suggest(path, known)}'
+                problems[f'{where}.{name}'] = f'there is no {kind} {path!r}; {_suggest(path, paths)}'
         if sum(map(bool, (item.enter, item.leave, item.edge))) > 1:
             problems[where] = 'give only one of enter, leave and edge'
         elif item.label == 'nothing':
@@ -48,18 +48,18 @@ def validate_breakpoints(values: Any, shape: Shape, fields: Collection[str]) -> 
                 check_condition(item.when, fields)
             except InvalidInput as error:
                 problems[f'{where}.when'] = error.problems['when']
-    ids = [item.id for item in found]
+    ids = [item.id for item in breakpoints]
     if len(set(ids)) < len(ids):
         problems['breakpoints'] = 'two of them have the same number'
     if problems:
         raise InvalidInput(problems)
-    return found
+    return breakpoints
 
 
-def _suggest(path: str, known: Sequence[str]) -> str:
-    close = get_close_matches(path, known, n=3)
+def _suggest(path: str, paths: Sequence[str]) -> str:
+    close = get_close_matches(path, paths, n=3)
     if close:
         return f'did you mean {" or ".join(close)}?'
-    listed = sorted(dict.fromkeys(known), key=lambda name: name.count('.'))
+    listed = sorted(dict.fromkeys(paths), key=lambda name: name.count('.'))
     more = f' and {len(listed) - MAX_NAMED} more' if len(listed) > MAX_NAMED else ''
     return f'available: {", ".join(listed[:MAX_NAMED])}{more}'

@@ -45,7 +45,7 @@ NAMES = {
     'data': 'all data of the event: data.output.summary',
 }
 """The names available in a condition, with descriptions. A name without a value at a step is null."""
-LASTING = frozenset({'cost', 'tokens', 'seconds', 'step', 'disagree', 'memory'})
+PERSISTENT_NAMES = frozenset({'cost', 'tokens', 'seconds', 'step', 'disagree', 'memory'})
 """Names whose values persist between steps; the others belong to a single step."""
 
 
@@ -61,18 +61,18 @@ class Condition:
     part: Part
 
     @property
-    def lasts(self) -> bool:
+    def is_persistent(self) -> bool:
         """Whether it uses only names whose values persist between steps."""
-        return self.names <= LASTING
+        return self.names <= PERSISTENT_NAMES
 
-    def holds(self, moment: ValueProvider) -> bool:
-        """Whether it holds.
+    def holds(self, context: ValueProvider) -> bool:
+        """Return whether it holds.
 
         Raises:
             EvaluationError: types do not match, it divides by zero, or it takes too long.
         """
         try:
-            return bool(self.part(Evaluation(moment)))
+            return bool(self.part(Evaluation(context)))
         except EvaluationError:
             raise
         except RecursionError:
@@ -86,7 +86,7 @@ def parse_condition(text: str) -> Condition:
     """Parse a condition.
 
     A subset of Python expressions: `and`, `or`, `not`; `== != < <= > >= in not in`; `+ - * / // %` on
-    numbers, `+` on texts too; texts, numbers, lists, `true`, `false`, `null`; the names in `NAMES`, with
+    numbers, `+` on strings too; strings, numbers, lists, `true`, `false`, `null`; the names in `NAMES`, with
     `.name` and `[index]` to reach into them as into JSON; the functions in `condition_values`; and
     `any(item.score < 60 for item in memory.verdicts)`, or `all`.
 
@@ -106,14 +106,14 @@ def parse_condition(text: str) -> Condition:
             tree = ast.parse(source.strip(), mode='eval')
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         column = getattr(error, 'offset', None) or len(source.strip()) + 1
-        problem = _in_words(source.strip()[column - 1 :], getattr(error, 'msg', ''))
+        problem = _explain_syntax_error(source.strip()[column - 1 :], getattr(error, 'msg', ''))
         raise condition_error(column + indent, problem) from None
     reader = ConditionCompiler(source, NAMES)
     part = reader.read(tree.body, 0)
     return Condition(text=text, names=frozenset(reader.names), fields=dict(reader.fields), part=part)
 
 
-def _in_words(rest: str, problem: str) -> str:
+def _explain_syntax_error(rest: str, problem: str) -> str:
     """Rephrase Python's syntax error at `rest` for readers who do not know Python."""
     if rest.startswith('='):
         return 'use == to compare two values'

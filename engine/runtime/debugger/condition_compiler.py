@@ -16,12 +16,12 @@ from engine.runtime.debugger.condition_values import (
     FUNCTIONS,
     EvaluationError,
     calculate,
-    cost_of_call,
-    cost_of_two,
+    call_cost,
+    comparison_cost,
+    get_item,
     is_missing,
-    is_there,
-    of_values,
-    reach,
+    is_present,
+    null_safe,
     require_list,
 )
 
@@ -44,7 +44,7 @@ class ValueProvider(Protocol):
 class Evaluation:
     """One evaluation: the names' values, and how many more parts and values it may use."""
 
-    moment: ValueProvider
+    context: ValueProvider
     local: dict[str, Any] = field(default_factory=dict)
     left: int = MAX_STEPS
     items: int = MAX_ITEMS
@@ -82,13 +82,13 @@ class ConditionCompiler:
         """Return a function that computes the node's value. Raises `InvalidInput`."""
         if depth > MAX_DEPTH:
             raise self._unsupported(node, 'it is nested too deeply')
-        made = self._read(node, depth + 1)
+        evaluate = self._read(node, depth + 1)
 
         def part(run: Evaluation) -> Any:
             run.left -= 1
             if run.left < 0:
                 raise EvaluationError('it takes too long: it looks at too many items')
-            return made(run)
+            return evaluate(run)
 
         return part
 
@@ -125,14 +125,14 @@ class ConditionCompiler:
     def _operation(self, node: ast.expr, depth: int) -> Part:
         match node:
             case ast.BoolOp(op=kind, values=values):
-                return _join(isinstance(kind, ast.Or), [self.read(value, depth) for value in values])
+                return _bool_op(isinstance(kind, ast.Or), [self.read(value, depth) for value in values])
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 part = self.read(operand, depth)
                 return lambda run: not part(run)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return _of_two(operator.sub, lambda run: 0, self.read(operand, depth))
+                return _binary(operator.sub, lambda run: 0, self.read(operand, depth))
             case ast.BinOp(left=first, op=operation, right=second) if type(operation) in ARITHMETIC:
-                return _of_two(ARITHMETIC[type(operation)], self.read(first, depth), self.read(second, depth))
+                return _binary(ARITHMETIC[type(operation)], self.read(first, depth), self.read(second, depth))
         raise self._unsupported(node)
 
     def _name(self, node: ast.expr, name: str) -> Part:
@@ -144,7 +144,7 @@ class ConditionCompiler:
         if name not in self._known:
             raise self._unsupported(node, f'there is no {name!r}; available: {", ".join(self._known)}')
         self.names.add(name)
-        return lambda run: run.moment.value(name)
+        return lambda run: run.context.value(name)
 
     def _note_field(self, inner: ast.expr, name: object) -> None:
         if isinstance(inner, ast.Name) and inner.id == 'memory' and 'memory' not in self._local:
@@ -158,9 +158,9 @@ class ConditionCompiler:
             pair = nodes[number : number + 2]
             to_null = any(_is_null(item) for item in pair)
             if to_null and isinstance(kind, ast.Eq | ast.Is | ast.NotEq | ast.IsNot):
-                steps.append(is_there if isinstance(kind, ast.NotEq | ast.IsNot) else is_missing)
+                steps.append(is_present if isinstance(kind, ast.NotEq | ast.IsNot) else is_missing)
             elif type(kind) in COMPARISONS:
-                steps.append(of_values(COMPARISONS[type(kind)]))
+                steps.append(null_safe(COMPARISONS[type(kind)]))
             else:
                 raise self._unsupported(node, '`is` only compares with null')
 
@@ -168,7 +168,7 @@ class ConditionCompiler:
             first = parts[0](run)
             for step, part in zip(steps, parts[1:], strict=True):
                 second = part(run)
-                run.spend(cost_of_two(first, second, run.items))
+                run.spend(comparison_cost(first, second, run.items))
                 if not step(first, second):
                     return False
                 first = second
@@ -192,7 +192,7 @@ class ConditionCompiler:
             if any(value is None for value in values):
                 return None
             if name != 'len':
-                run.spend(cost_of_call(values, run.items))
+                run.spend(call_cost(values, run.items))
             return function(*values)
 
         return call
@@ -207,21 +207,21 @@ class ConditionCompiler:
             raise self._unsupported(node, f'{local!r} already means something else')
         source = self.read(items, depth)
         self._local.append(local)
-        wanted = [self.read(item, depth) for item in ifs]
+        filters = [self.read(item, depth) for item in ifs]
         answer = self.read(node.elt, depth)
         self._local.pop()
 
         def search(run: Evaluation) -> bool:
             items = source(run)
             run.spend(len(items) if isinstance(items, Mapping) else 0)
-            found = _answers(run, local, [] if items is None else require_list(items), wanted, answer)
-            return any(found) if name == 'any' else all(found)
+            answers = _answers(run, local, [] if items is None else require_list(items), filters, answer)
+            return any(answers) if name == 'any' else all(answers)
 
         return search
 
     def _unsupported(self, node: ast.expr, problem: str = '') -> InvalidInput:
         named = node.op if isinstance(node, ast.BinOp | ast.UnaryOp) else node
-        word = WORDS.get(type(named), type(named).__name__)
+        word = SYNTAX_NAMES.get(type(named), type(named).__name__)
         return condition_error(self._column(node), problem or f'{word} cannot be used here')
 
     def _column(self, node: ast.expr) -> int:
@@ -231,34 +231,34 @@ class ConditionCompiler:
 
 
 def _answers(
-    run: Evaluation, local: str, items: Sequence[Any], wanted: list[Part], answer: Part
+    run: Evaluation, local: str, items: Sequence[Any], filters: list[Part], answer: Part
 ) -> Iterator[bool]:
     before = dict(run.local)
     try:
         for item in items:
             run.local[local] = item
-            if all(part(run) for part in wanted):
+            if all(part(run) for part in filters):
                 yield bool(answer(run))
     finally:
         run.local = before
 
 
 def _index(inner: Part, key: Part) -> Part:
-    return lambda run: reach(inner(run), key(run))
+    return lambda run: get_item(inner(run), key(run))
 
 
-def _join(one_is_enough: bool, parts: list[Part]) -> Part:
-    def join(run: Evaluation) -> bool:
-        return any(part(run) for part in parts) if one_is_enough else all(part(run) for part in parts)
+def _bool_op(is_or: bool, parts: list[Part]) -> Part:
+    def evaluate(run: Evaluation) -> bool:
+        return any(part(run) for part in parts) if is_or else all(part(run) for part in parts)
 
-    return join
+    return evaluate
 
 
-def _of_two(work: Callable[[Any, Any], Any], first: Part, second: Part) -> Part:
+def _binary(operation: Callable[[Any, Any], Any], first: Part, second: Part) -> Part:
     def compute(run: Evaluation) -> Any:
-        one, two = first(run), second(run)
-        run.spend(cost_of_two(one, two, run.items))
-        return calculate(work, one, two)
+        left, right = first(run), second(run)
+        run.spend(comparison_cost(left, right, run.items))
+        return calculate(operation, left, right)
 
     return compute
 
@@ -270,7 +270,7 @@ def _is_null(node: ast.expr) -> bool:
     return False
 
 
-WORDS: dict[type[ast.AST], str] = {
+SYNTAX_NAMES: dict[type[ast.AST], str] = {
     ast.Pow: 'a power',
     ast.MatMult: '`@`',
     ast.LShift: '`<<`',
@@ -283,7 +283,7 @@ WORDS: dict[type[ast.AST], str] = {
     ast.Lambda: 'an inline function',
     ast.IfExp: '`if`',
     ast.Dict: 'an object',
-    ast.JoinedStr: 'a text with embedded values',
+    ast.JoinedStr: 'a string with embedded values',
     ast.Subscript: 'a part of a list',
     ast.Call: 'a call of this kind',
     ast.Constant: 'this kind of constant',

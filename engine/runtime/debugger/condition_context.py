@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from engine.records.state_path import parent_of
-from engine.runtime.debugger.condition_values import is_number, reach
+from engine.runtime.debugger.condition_values import get_item, is_number
 
 if TYPE_CHECKING:
     from engine.journal.projection import RunProjection
@@ -65,7 +65,7 @@ class ConditionContext:
         results = data.get('results')
         if not isinstance(results, list):
             return None
-        texts = (reach(result, 'text') for result in results)
+        texts = (get_item(result, 'text') for result in results)
         return '\n'.join(text for text in texts if isinstance(text, str))
 
     @property
@@ -74,17 +74,17 @@ class ConditionContext:
         for path in self.step.entered:
             agent = self.state.agents.get(parent_of(path))
             if agent is not None and path.endswith(f'.{USING_TOOLS}'):
-                asked = next((message.calls for message in reversed(agent.messages) if message.calls), ())
-                return [call.name for call in asked]
+                calls = next((message.calls for message in reversed(agent.messages) if message.calls), ())
+                return [call.name for call in calls]
         return None
 
     @property
     def score(self) -> float | None:
         """The score in the answer, or in an activity's result."""
         data = self.step.event.data
-        found = reach(data.get('output'), 'score')
-        found = data.get('score') if found is None else found
-        return found if is_number(found) else None
+        score = get_item(data.get('output'), 'score')
+        score = data.get('score') if score is None else score
+        return score if is_number(score) else None
 
     @property
     def disagree(self) -> bool | None:
@@ -93,24 +93,24 @@ class ConditionContext:
 
 
 READERS: Mapping[str, Callable[[ConditionContext], Any]] = {
-    'cost': lambda moment: moment.projection.usage.dollars,
-    'tokens': lambda moment: moment.projection.usage.total,
-    'seconds': lambda moment: moment.projection.meter.running,
-    'step': lambda moment: moment.step.seq,
-    'disagree': lambda moment: moment.disagree,
-    'memory': lambda moment: moment.state.memory,
-    'state': lambda moment: moment.step.entered[-1] if moment.step.entered else None,
-    'entered': lambda moment: list(moment.step.entered),
-    'left': lambda moment: list(moment.step.left),
-    'event': lambda moment: moment.step.event.name,
-    'attempt': lambda moment: moment.step.event.attempt,
-    'loops': lambda moment: moment.loops,
-    'text': lambda moment: moment.text,
-    'tools': lambda moment: moment.tools,
-    'agent': lambda moment: moment.agent,
-    'role': lambda moment: moment.of_agent('role'),
-    'model': lambda moment: moment.step.event.data.get('model') or moment.of_agent('model'),
-    'error': lambda moment: str(moment.step.event.data.get('error') or '') or None,
-    'score': lambda moment: moment.score,
-    'data': lambda moment: moment.step.event.data,
+    'cost': lambda context: context.projection.usage.dollars,
+    'tokens': lambda context: context.projection.usage.total,
+    'seconds': lambda context: context.projection.meter.running,
+    'step': lambda context: context.step.seq,
+    'disagree': lambda context: context.disagree,
+    'memory': lambda context: context.state.memory,
+    'state': lambda context: context.step.entered[-1] if context.step.entered else None,
+    'entered': lambda context: list(context.step.entered),
+    'left': lambda context: list(context.step.left),
+    'event': lambda context: context.step.event.name,
+    'attempt': lambda context: context.step.event.attempt,
+    'loops': lambda context: context.loops,
+    'text': lambda context: context.text,
+    'tools': lambda context: context.tools,
+    'agent': lambda context: context.agent,
+    'role': lambda context: context.of_agent('role'),
+    'model': lambda context: context.step.event.data.get('model') or context.of_agent('model'),
+    'error': lambda context: str(context.step.event.data.get('error') or '') or None,
+    'score': lambda context: context.score,
+    'data': lambda context: context.step.event.data,
 }

@@ -10,16 +10,16 @@ from typing import Any
 from pydantic import BaseModel
 
 MAX_TEXT = 1_000_000
-"""Maximum number of characters in a concatenated text."""
+"""Maximum number of characters in a concatenated string."""
 CHARACTERS = 200
-"""Number of characters of a text that count as one value."""
+"""Number of characters of a string that count as one value."""
 
 
 class EvaluationError(Exception):
     """A condition that cannot be evaluated; `str(error)` says why."""
 
 
-def reach(value: Any, key: Any) -> Any:
+def get_item(value: Any, key: Any) -> Any:
     """Return the value in a JSON value or a record at this key; None if there is none."""
     if isinstance(value, Mapping):
         return value.get(key) if isinstance(key, str) else None
@@ -31,21 +31,23 @@ def reach(value: Any, key: Any) -> Any:
 
 
 def is_simple(value: Any) -> bool:
-    """Whether it is null, a truth value, a number or a text."""
+    """Return whether it is null, a truth value, a number or a string."""
     return value is None or isinstance(value, bool | int | float | str)
 
 
-def cost_of_two(one: Any, two: Any, most: int) -> int:
-    """Return how many values comparing or joining two inspects; stops counting soon after `most`."""
-    if (is_simple(one) or is_simple(two)) and not isinstance(one, BaseModel) | isinstance(two, BaseModel):
-        return _shallow(one) + _shallow(two)
-    return _deep(one, most) + _deep(two, most)
+def comparison_cost(left: Any, right: Any, limit: int) -> int:
+    """Return how many values comparing or joining two inspects; stops counting soon after `limit`."""
+    if (is_simple(left) or is_simple(right)) and not isinstance(left, BaseModel) | isinstance(
+        right, BaseModel
+    ):
+        return _shallow(left) + _shallow(right)
+    return _deep(left, limit) + _deep(right, limit)
 
 
-def cost_of_call(values: Sequence[Any], most: int) -> int:
+def call_cost(values: Sequence[Any], limit: int) -> int:
     """Return how many values a function inspects: the items of its list, or all in the two it compares."""
     if len(values) == 2:
-        return cost_of_two(values[0], values[1], most)
+        return comparison_cost(values[0], values[1], limit)
     return sum(map(_shallow, values))
 
 
@@ -55,50 +57,51 @@ def _shallow(value: Any) -> int:
     return len(value) if isinstance(value, list | tuple | Mapping) else 0
 
 
-def _deep(value: Any, most: int) -> int:
-    """Return the number of values in a value; stops counting above `most`."""
-    left, count = [value], 0
-    while left and count <= most:
-        found = left.pop()
+def _deep(value: Any, limit: int) -> int:
+    """Return the number of values in a value; stops counting above `limit`."""
+    remaining, count = [value], 0
+    while remaining and count <= limit:
+        item = remaining.pop()
         count += 1
-        if isinstance(found, str):
-            count += len(found) // CHARACTERS
-        elif isinstance(found, BaseModel):
-            left.extend(found.__dict__.values())
-        elif isinstance(found, Mapping):
-            left.extend(found.values())
-        elif isinstance(found, list | tuple):
-            left.extend(found)
+        if isinstance(item, str):
+            count += len(item) // CHARACTERS
+        elif isinstance(item, BaseModel):
+            remaining.extend(item.__dict__.values())
+        elif isinstance(item, Mapping):
+            remaining.extend(item.values())
+        elif isinstance(item, list | tuple):
+            remaining.extend(item)
     return count
 
 
-def calculate(work: Callable[[Any, Any], Any], one: Any, two: Any) -> Any:
-    """Return the result of arithmetic on two numbers, or of joining two texts."""
-    if one is None or two is None:
+def calculate(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Return the result of arithmetic on two numbers, or of joining two strings."""
+    if left is None or right is None:
         return None
-    if work is operator.add and are_texts(one, two):
-        if len(one) + len(two) > MAX_TEXT:
+    if operation is operator.add and are_strings(left, right):
+        if len(left) + len(right) > MAX_TEXT:
             raise EvaluationError('the text would be too long')
-    elif not (is_number(one) and is_number(two)):
-        raise EvaluationError(f'it cannot work with {kind_of(one)} and {kind_of(two)}')
-    return work(one, two)
+    elif not (is_number(left) and is_number(right)):
+        raise EvaluationError(f'it cannot work with {kind_of(left)} and {kind_of(right)}')
+    return operation(left, right)
 
 
-def of_values(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+def null_safe(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     """Make a comparison false if either value is missing."""
 
-    def compare_values(one: Any, two: Any) -> bool:
-        if one is None or two is None:
+    def compare_values(left: Any, right: Any) -> bool:
+        if left is None or right is None:
             return False
-        # A number or a text never equals a record, so the items of a list need no conversion.
-        of_items = is_simple(one) or is_simple(two)
-        one, two = (
-            value if of_items and isinstance(value, list | tuple) else to_json(value) for value in (one, two)
+        # A number or a string never equals a record, so the items of a list need no conversion.
+        of_items = is_simple(left) or is_simple(right)
+        left, right = (
+            value if of_items and isinstance(value, list | tuple) else to_json(value)
+            for value in (left, right)
         )
-        alike = (is_number(one) and is_number(two)) or are_texts(one, two)
+        alike = (is_number(left) and is_number(right)) or are_strings(left, right)
         if compare in ORDER and not alike:
-            raise EvaluationError(f'it cannot compare {kind_of(one)} with {kind_of(two)}')
-        return compare(one, two)
+            raise EvaluationError(f'it cannot compare {kind_of(left)} with {kind_of(right)}')
+        return compare(left, right)
 
     return compare_values
 
@@ -133,7 +136,7 @@ def _lower(value: Any) -> str:
 
 
 def _starts(value: Any, start: Any) -> bool:
-    if not are_texts(value, start):
+    if not are_strings(value, start):
         raise EvaluationError(f'starts needs two texts, not {kind_of(value)} and {kind_of(start)}')
     return bool(value.startswith(start))
 
@@ -144,8 +147,8 @@ def _absolute(value: Any) -> Any:
 
 def _extreme(pick: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:
     def find(*values: Any) -> Any:
-        found = _numbers(require_list(values[0]) if len(values) == 1 else values)
-        return pick(found) if found else None
+        numbers = _numbers(require_list(values[0]) if len(values) == 1 else values)
+        return pick(numbers) if numbers else None
 
     return find
 
@@ -162,12 +165,12 @@ def _numbers(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number; true and false are not."""
+    """Return whether it is a number; true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def are_texts(*values: Any) -> bool:
-    """Whether all of them are texts."""
+def are_strings(*values: Any) -> bool:
+    """Return whether all of them are strings."""
     return all(isinstance(value, str) for value in values)
 
 
@@ -179,14 +182,14 @@ def kind_of(value: Any) -> str:
     return 'an object'
 
 
-def is_missing(one: Any, two: Any) -> bool:
+def is_missing(left: Any, right: Any) -> bool:
     """`x == null`."""
-    return one is None and two is None
+    return left is None and right is None
 
 
-def is_there(one: Any, two: Any) -> bool:
+def is_present(left: Any, right: Any) -> bool:
     """`x != null`."""
-    return one is not None or two is not None
+    return left is not None or right is not None
 
 
 def to_json(value: Any) -> Any:

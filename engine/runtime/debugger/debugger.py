@@ -10,14 +10,14 @@ from engine.journal.projection import RunProjection
 from engine.records import CONTROL, Event, Transition
 from engine.records.breakpoint import Breakpoint
 from engine.records.shape import Shape
-from engine.records.state_path import RUN, StatePath, is_active, within
+from engine.records.state_path import RUN, StatePath, is_active, is_within
 from engine.runtime.debugger.condition import parse_condition
 from engine.runtime.debugger.condition_context import ConditionContext
 from engine.runtime.debugger.condition_values import EvaluationError
 from engine.runtime.debugger.regions import has_ended, nearest, of_workflow, region_of
 from engine.statechart.run_state import RunState
 
-UNSEEN = CONTROL - {'start', 'retry', 'warn', 'exhaust'}
+NON_STOPPING_EVENTS = CONTROL - {'start', 'retry', 'warn', 'exhaust'}
 """Events that never stop a run: people's actions, and the debugger's own."""
 
 
@@ -40,7 +40,7 @@ class Debugger:
 
     def __init__(self, projection: RunProjection, shape: Shape, state: Callable[[], RunState]) -> None:
         self._projection, self._shape, self._state = projection, shape, state
-        self._held: set[tuple[str, str]] = set()
+        self._true_conditions: set[tuple[str, str]] = set()
         """Conditions true at the last check, with their breakpoints' numbers; these do not stop it again."""
 
     def due_events(self, steps: Sequence[Transition]) -> list[Event]:
@@ -48,7 +48,7 @@ class Debugger:
         pauses = self._projection.pauses
         if not steps or self._projection.status.ended or not (pauses.breakpoints or pauses.pending_steps):
             return []
-        seen = [step for step in steps if step.raised or step.event.name not in UNSEEN]
+        seen = [step for step in steps if step.raised or step.event.name not in NON_STOPPING_EVENTS]
         stops: dict[StatePath, _Stop] = {}
         if seen:
             for region, pending in pauses.pending_steps.items():
@@ -58,7 +58,7 @@ class Debugger:
         problems: dict[str, str] = {}
         for item in pauses.breakpoints:
             if not item.enabled:
-                self._held.discard((item.id, item.when))
+                self._true_conditions.discard((item.id, item.when))
                 continue
             try:
                 hit = self._hit(item, steps, seen)
@@ -80,18 +80,18 @@ class Debugger:
     ) -> tuple[Transition, str] | None:
         """Return the step that hits a breakpoint, and where."""
         condition = parse_condition(item.when) if item.when else None
-        if condition and condition.lasts and not item.place:
-            return self._became_true(item, steps, seen)
+        if condition and condition.is_persistent and not item.place:
+            return self._step_turning_true(item, steps, seen)
         for step in seen:
             place = _place(item, step)
             if place is None:
                 continue
-            moment = ConditionContext(step, self._projection, self._state(), item.enter or item.leave)
-            if condition is None or condition.holds(moment):
+            context = ConditionContext(step, self._projection, self._state(), item.enter or item.leave)
+            if condition is None or condition.holds(context):
                 return step, place
         return None
 
-    def _became_true(
+    def _step_turning_true(
         self, item: Breakpoint, steps: Sequence[Transition], seen: Sequence[Transition]
     ) -> tuple[Transition, str] | None:
         """Return the step at which a lasting condition becomes true; not again until it has been false."""
@@ -99,14 +99,14 @@ class Debugger:
         fresh = [step for step in steps if step.event.name in ('breakpoints', 'recover')]
         if not (seen or fresh):
             return None
-        moment = ConditionContext(last, self._projection, self._state())
-        if not parse_condition(item.when).holds(moment):
-            self._held.discard(key)
+        context = ConditionContext(last, self._projection, self._state())
+        if not parse_condition(item.when).holds(context):
+            self._true_conditions.discard(key)
             return None
-        known = key in self._held
-        self._held.add(key)
+        was_true = key in self._true_conditions
+        self._true_conditions.add(key)
         # A condition that was true before a restart has already stopped the run.
-        if known or any(step.event.name == 'recover' for step in fresh):
+        if was_true or any(step.event.name == 'recover' for step in fresh):
             return None
         return last, last.event.at
 
@@ -117,7 +117,7 @@ class Debugger:
         if pending.how == 'out':
             left = any(pending.until in step.left for step in seen)
             return left or has_ended(self._shape, pending.until, active)
-        moved = (path for step in seen for path in (*step.left, *step.entered) if within(path, region))
+        moved = (path for step in seen for path in (*step.left, *step.entered) if is_within(path, region))
         return any(of_workflow(self._shape, path) for path in moved)
 
     def _target(self, place: str) -> StatePath:

@@ -77,8 +77,8 @@ class GuardExplanations:
         says, accesses = self._known.get((source, dest, guard), ('', ()))
         event_fields = {'data': event.data, 'ran': event.ran, 'time': event.time}
         document = {**before, 'parameters': self._parameters, 'event': event_fields}
-        found = ((_name_location(access, document), _value(access, document)) for access in accesses)
-        return GuardExplanation(says, tuple((name, value) for name, value in found if value is not MISSING))
+        values = ((_name_location(access, document), _value(access, document)) for access in accesses)
+        return GuardExplanation(says, tuple((name, value) for name, value in values if value is not MISSING))
 
     def says(self, source: str, dest: str, guard: str) -> str:
         """Return how a guard of an edge describes itself, or ''."""
@@ -86,11 +86,11 @@ class GuardExplanations:
 
     def refusal(self, guard: GuardResult, before: Mapping[str, Any], event: Event) -> str:
         """Return why a guard rejected an event, in words: its name, its description, and what it saw."""
-        found = self.of(guard.source, guard.dest, guard.name, before, event)
-        seen = [f'{name} = {_brief(value)}' for name, value in found.values]
-        if event.data and not any(name.startswith('event.') for name, _ in found.values):
+        explanation = self.of(guard.source, guard.dest, guard.name, before, event)
+        seen = [f'{name} = {_brief(value)}' for name, value in explanation.values]
+        if event.data and not any(name.startswith('event.') for name, _ in explanation.values):
             seen.insert(0, f'event = {shorten(event.data)}')
-        says = f': {found.says.rstrip(".")}' if found.says else ''
+        says = f': {explanation.says.rstrip(".")}' if explanation.says else ''
         answer = 'true' if guard.value else 'false'
         return f'{guard.name} is {answer}{says}' + (f' ({", ".join(seen)})' if seen else '')
 
@@ -112,9 +112,9 @@ def _analyze_guard(
         function = getattr(type(pattern), guard, None)
         analyzer.follow(function, [owner, PathRef('/memory', pattern.Memory), event])
     else:
-        function, given = (guard.func, guard.args) if isinstance(guard, partial) else (guard, ())
+        function, bound = (guard.func, guard.args) if isinstance(guard, partial) else (guard, ())
         code = getattr(function, '__code__', None)
-        named = zip(code.co_varnames if code else (), given, strict=False)
+        named = zip(code.co_varnames if code else (), bound, strict=False)
         first: PathRef | Constant = PathRef('/memory', pattern.Memory)
         if needs_context(guard):
             first = Constant(_Scope(owner, PathRef('', pattern.Memory), home))
@@ -210,7 +210,7 @@ class GuardAnalyzer:
                 yield access
 
     def follow(
-        self, function: Any, given: Sequence[PathRef | Constant | None], depth: int = 0
+        self, function: Any, arguments: Sequence[PathRef | Constant | None], depth: int = 0
     ) -> PathRef | Constant | None:
         """Analyze a function called with these arguments; return its result, if that can be tracked."""
         self._calls += 1
@@ -218,7 +218,7 @@ class GuardAnalyzer:
         if tree is None or depth > MAX_DEPTH or self._calls > MAX_CALLS:
             return None
         names = [argument.arg for argument in (*tree.args.posonlyargs, *tree.args.args)]
-        env: Env = dict.fromkeys(names) | dict(zip(names, given, strict=False))
+        env: Env = dict.fromkeys(names) | dict(zip(names, arguments, strict=False))
         return _Body(self, function, env, depth).run(tree.body)
 
     def note(self, value: PathRef | Constant | None) -> None:
@@ -242,10 +242,10 @@ class GuardAnalyzer:
             return self.follow(member.fget, [base], depth + 1)
         if isinstance(base, Constant):
             return _attribute(base, name)
-        known = inspect.isfunction(member)
+        is_method = inspect.isfunction(member)
         return (
             Constant(_Method(member, base))
-            if known
+            if is_method
             else PathRef(f'{base.pointer}/{escape_token(name)}', _kind(kind, name))
         )
 
@@ -272,12 +272,12 @@ class _Body:
     def run(self, body: Sequence[ast.stmt]) -> PathRef | Constant | None:
         """Analyze the whole body; return its result if that is one location or, failing that, a constant."""
         self._analyze_body(body)
-        places = [one for one in self._returned if isinstance(one, PathRef)]
-        found = places if len(places) == 1 else self._returned
-        if self._depth and len(found) == 1:
-            return found[0]
-        for one in self._returned:
-            self._analyzer.note(one)
+        places = [value for value in self._returned if isinstance(value, PathRef)]
+        results = places if len(places) == 1 else self._returned
+        if self._depth and len(results) == 1:
+            return results[0]
+        for value in self._returned:
+            self._analyzer.note(value)
         return None
 
     def _analyze_body(self, body: Sequence[ast.stmt]) -> None:
@@ -344,15 +344,15 @@ class _Body:
                     return self._part(base, key)
         function = self._resolve(called)
         value = function.value if isinstance(function, Constant) else None
-        given = [self._resolve(argument) for argument in arguments]
+        values = [self._resolve(argument) for argument in arguments]
         if isinstance(value, _Method):
-            return self._analyzer.follow(value.function, [value.owner, *given], self._depth + 1)
+            return self._analyzer.follow(value.function, [value.owner, *values], self._depth + 1)
         if inspect.ismethod(value) and _is_own_code(value):
-            return self._analyzer.follow(value.__func__, [Constant(value.__self__), *given], self._depth + 1)
+            return self._analyzer.follow(value.__func__, [Constant(value.__self__), *values], self._depth + 1)
         if inspect.isfunction(value) and _is_own_code(value):
-            return self._analyzer.follow(value, given, self._depth + 1)
-        for one in given:
-            self._analyzer.note(one)
+            return self._analyzer.follow(value, values, self._depth + 1)
+        for argument_value in values:
+            self._analyzer.note(argument_value)
         if isinstance(function, PathRef):  # a method of a value, such as a list's
             self._analyzer.note(PathRef(function.pointer.rpartition('/')[0]))
         return None
@@ -369,10 +369,10 @@ class _Body:
                     self._env[name.id] = None
             for condition in loop.ifs:
                 self._note_access(condition)
-        made: list[ast.expr | None] = [getattr(node, part, None) for part in ('key', 'value', 'elt')]
-        for one in made:
-            if one:
-                self._note_access(one)
+        results: list[ast.expr | None] = [getattr(node, part, None) for part in ('key', 'value', 'elt')]
+        for result in results:
+            if result:
+                self._note_access(result)
         self._env = outside
 
 
@@ -390,17 +390,17 @@ def _attribute(base: Constant, name: str) -> PathRef | Constant | None:
 def _tree(function: Any) -> ast.FunctionDef | None:
     """Return the syntax tree of a function; None if its source is unavailable."""
     try:
-        made = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     except (OSError, TypeError, SyntaxError):
         return None
     # If the file has changed since it was loaded, these lines may hold something else.
-    if not isinstance(made, ast.FunctionDef) or made.name != function.__code__.co_name:
+    if not isinstance(definition, ast.FunctionDef) or definition.name != function.__code__.co_name:
         return None
-    return made
+    return definition
 
 
 def _is_own_code(function: Any) -> bool:
-    """Whether a function belongs to the engine or a pattern, not to a library."""
+    """Return whether a function belongs to the engine or a pattern, not to a library."""
     root = str(function.__module__).partition('.')[0]
     return root not in sys.stdlib_module_names and root not in ('pydantic', 'pydantic_core')
 
@@ -408,9 +408,9 @@ def _is_own_code(function: Any) -> bool:
 def _kind(owner: type | None, name: str) -> type | None:
     """Return the record class of a record's field, if it holds one."""
     fields = getattr(owner, 'model_fields', {})
-    wanted = fields[name].annotation if name in fields else None
-    of = [wanted, *get_args(wanted)]
-    return next((one for one in of if inspect.isclass(one) and issubclass(one, BaseModel)), None)
+    annotation = fields[name].annotation if name in fields else None
+    kinds = [annotation, *get_args(annotation)]
+    return next((kind for kind in kinds if inspect.isclass(kind) and issubclass(kind, BaseModel)), None)
 
 
 def _cell_value(cell: Any) -> Any:

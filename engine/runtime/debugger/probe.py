@@ -11,8 +11,8 @@ from engine.records import Transition
 from engine.records.jsonable import to_jsonable
 from engine.runtime.debugger.condition import parse_condition
 from engine.runtime.debugger.condition_context import ConditionContext
-from engine.runtime.debugger.condition_values import EvaluationError, reach
-from engine.runtime.debugger.debugger import UNSEEN
+from engine.runtime.debugger.condition_values import EvaluationError, get_item
+from engine.runtime.debugger.debugger import NON_STOPPING_EVENTS
 from engine.statechart.run_state import RunState
 
 WHOLE = frozenset({'memory', 'data'})
@@ -47,13 +47,15 @@ def probe_condition(
         InvalidInput: it cannot be parsed.
     """
     condition = parse_condition(text)
-    step = next((step for step in reversed(steps) if step.raised or step.event.name not in UNSEEN), None)
+    step = next(
+        (step for step in reversed(steps) if step.raised or step.event.name not in NON_STOPPING_EVENTS), None
+    )
     if step is None:
         return None
-    moment = ConditionContext(step, projection, state)
-    values = {name: to_jsonable(moment.value(name)) for name in sorted(condition.names - WHOLE)}
-    values |= {f'memory.{name}': to_jsonable(reach(state.memory, name)) for name in condition.fields}
+    context = ConditionContext(step, projection, state)
+    values = {name: to_jsonable(context.value(name)) for name in sorted(condition.names - WHOLE)}
+    values |= {f'memory.{name}': to_jsonable(get_item(state.memory, name)) for name in condition.fields}
     try:
-        return ConditionResult(seq=step.seq, holds=condition.holds(moment), values=values)
+        return ConditionResult(seq=step.seq, holds=condition.holds(context), values=values)
     except EvaluationError as error:
         return ConditionResult(seq=step.seq, values=values, problem=str(error))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from posixpath import commonpath
 
 from engine.records.shape import Shape
-from engine.records.state_path import RUN, StatePath, is_active, parent_of, within
+from engine.records.state_path import RUN, StatePath, is_active, is_within, parent_of
 
 
 def region_of(shape: Shape, path: str) -> StatePath:
@@ -36,7 +36,7 @@ def innermost_common(leaves: Sequence[StatePath]) -> StatePath:
 
 
 def has_ended(shape: Shape, path: str, active: Sequence[StatePath]) -> bool:
-    """Whether everything inside the state at `path` has ended; `active` are the leaves."""
+    """Return whether everything inside the state at `path` has ended; `active` are the leaves."""
     state = shape.state(path)
     if state is None or not is_active(path, active):
         return False
@@ -49,8 +49,8 @@ def has_ended(shape: Shape, path: str, active: Sequence[StatePath]) -> bool:
 
 
 def of_workflow(shape: Shape, path: str) -> bool:
-    """Whether the state at `path` belongs to the workflow: outside agents' charts, or the end of one."""
-    inside = [state for state in shape.states if state.role and within(path, state.path)]
+    """Return whether the state at `path` belongs to the workflow: outside agents' charts, or one's end."""
+    inside = [state for state in shape.states if state.role and is_within(path, state.path)]
     if all(state.path == path for state in inside):
         return True
     state = shape.state(path)

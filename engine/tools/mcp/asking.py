@@ -33,7 +33,7 @@ class Connection(Protocol):
         """The server's name."""
 
     def hide(self, text: str) -> str:
-        """Remove the server's secrets from a text."""
+        """Remove the server's secrets from text."""
 
 
 class AskingCall:

@@ -64,7 +64,7 @@ class McpServer:
 
     @property
     def secret_filter(self) -> SecretFilter:
-        """A filter that removes its secrets from texts."""
+        """A filter that removes its secrets from text."""
         keys = tuple(secret for secret in self.secrets if ' ' not in secret)
         return secret_filter(keys, tuple(secret for secret in self.secrets if ' ' in secret))
 

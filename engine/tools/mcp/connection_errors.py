@@ -26,5 +26,5 @@ class SessionEnded(ConnectionLost):
 
 
 def is_closed(error: MCPError) -> bool:
-    """Whether the connection is closed. The code alone does not tell: servers use it for other errors."""
+    """Return whether the connection is closed; servers use the code for other errors, too."""
     return error.code == CLOSED and error.message == CLOSED_SAID

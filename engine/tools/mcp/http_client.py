@@ -106,7 +106,7 @@ async def _whole(response: httpx2.Response) -> httpx2.Response:
 
 
 def _is_explained(response: httpx2.Response) -> bool:
-    """Whether a response is a protocol error."""
+    """Return whether a response is a protocol error."""
     if not response.is_closed:
         return False
     try:

@@ -82,7 +82,7 @@ class StoredSignIn(OAuthClientProvider):
         super().__init__(server.url, metadata, self, check_and_show, wait_for_code)
 
     def hide(self, text: str) -> str:
-        """Remove this sign-in's secrets from a text."""
+        """Remove this sign-in's secrets from text."""
         return secret_filter(tuple(filter(None, self._secrets)), ()).redact_text(
             self._file.secret_filter.redact_text(text)
         )

@@ -149,7 +149,7 @@ async def _store_content(what: str, data: str, context: ToolContext) -> str:
 
 
 def _is_too_large(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema is unreasonably large: it would fill a request, or block this process."""
+    """Return whether a schema is unreasonably large: it would fill a request, or block this process."""
     level: list[Any] = [schema]
     for _ in range(MAX_NESTED):
         values = [value for item in level for value in (item.values() if isinstance(item, dict) else item)]

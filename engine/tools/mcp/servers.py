@@ -76,7 +76,7 @@ class McpServers:
             )
 
     def has(self, name: str) -> bool:
-        """Whether a name could be a server's tool or wildcard; does no I/O."""
+        """Return whether a name could be a server's tool or wildcard; does no I/O."""
         return self._server(name) is not None
 
     async def find(self, names: Iterable[str]) -> dict[str, Tool]:
@@ -176,7 +176,7 @@ class McpServers:
 
     @property
     def secret_filters(self) -> list[SecretFilter]:
-        """Filters that remove the secrets of all servers from texts, tokens included."""
+        """Filters that remove the secrets of all servers from text, tokens included."""
         known = self._known.values()
         signed_in = [server.tokens.secret_filter for server in known if server.tokens]
         return [*(server.server.secret_filter for server in known), *signed_in]

@@ -300,7 +300,7 @@ class McpSession:
         return ConnectionLost(self._name_server(f'{problem}; it wrote: {errors}' if errors else problem))
 
     def hide(self, text: str) -> str:
-        """Remove the server's secrets and tokens from a text."""
+        """Remove the server's secrets and tokens from text."""
         hidden = self._server.hide(text)
         return self._tokens.secret_filter.redact_text(hidden) if self._tokens else hidden
 

@@ -129,7 +129,7 @@ class Tasks(ClientExtension):
 
 
 def becomes_task(client: Client, tool: types.Tool) -> bool:
-    """Whether a call to the tool should be a task, in the protocol version 2025-11-25."""
+    """Return whether a call to the tool should be a task, in the protocol version 2025-11-25."""
     support = tool.execution.task_support if tool.execution else None
     tasks = client.server_capabilities.tasks
     calls = tasks.requests.tools if tasks and tasks.requests else None

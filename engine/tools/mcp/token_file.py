@@ -45,7 +45,7 @@ class TokenFile:
 
     @property
     def secret_filter(self) -> SecretFilter:
-        """A filter that removes the tokens from texts."""
+        """A filter that removes the tokens from text."""
         parts = [part for part in self.read().values() if isinstance(part, dict)]
         return secret_filter(
             tuple(str(part[name]) for part in parts for name in SECRET if part.get(name)), ()

@@ -26,7 +26,7 @@ THEIRS = 'the agent'
 
 
 def has_marks(text: str) -> bool:
-    """Whether a text still has conflict markers."""
+    """Return whether a file still has conflict markers."""
     lines = {line[:8].rstrip() for line in text.splitlines()}
     return lines >= {'<' * 7, '=' * 7, '>' * 7}
 
@@ -186,8 +186,8 @@ class GitMerge:
         variables: Mapping[str, str],
     ) -> _Result:
         before, after = await self._changed_files(only)
-        ground = await self._ground(onto, variables)
-        base = await self._tree(ground, before, before | after, variables)
+        base_commit = await self._base_commit(onto, variables)
+        base = await self._tree(base_commit, before, before | after, variables)
         agent = await self._tree(base, after, before | after, variables)
         root = await self._commit_tree(base, 'base', variables)
         theirs = await self._commit_tree(agent, 'theirs', variables, parent=root)
@@ -229,7 +229,7 @@ class GitMerge:
             {f'{prefix}{path}': file for path, file in new.items() if path in wanted},
         )
 
-    async def _ground(self, onto: str, variables: Mapping[str, str]) -> str:
+    async def _base_commit(self, onto: str, variables: Mapping[str, str]) -> str:
         """Return the commit that supplies the files the agent has not changed."""
         if self._work.base:
             try:
@@ -240,14 +240,14 @@ class GitMerge:
         return onto
 
     async def _tree(
-        self, ground: str, files: Mapping[str, FileVersion], paths: Mapping[str, FileVersion],
+        self, commit: str, files: Mapping[str, FileVersion], paths: Mapping[str, FileVersion],
         variables: Mapping[str, str],
     ) -> str:  # fmt: skip
-        """Write a tree like `ground`, but with exactly these files at these paths."""
+        """Write a tree like that of `commit`, but with exactly these files at these paths."""
         entries = {}
         for path in paths:
             entries[path] = await self._entry(path, files[path], variables) if path in files else None
-        return await self._write_tree(ground, entries, variables)
+        return await self._write_tree(commit, entries, variables)
 
     async def _entry(self, path: str, file: FileVersion, variables: Mapping[str, str]) -> tuple[str, str]:
         """Return the mode and the object id of a file."""

@@ -95,7 +95,7 @@ class Worktrees:
 
 
 def has_worktree(project: str) -> bool:
-    """Whether a project can be laid out as a worktree: a folder on this machine, not a sample."""
+    """Return whether a project can be laid out as a worktree: a folder on this machine, not a sample."""
     return bool(project) and not project.startswith(SAMPLE)
 
 

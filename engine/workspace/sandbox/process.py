@@ -18,7 +18,7 @@ from engine.workspace.sandbox.limits import EndReason, Limits, process_tree, wat
 UNSANDBOXED = 'This ran without a sandbox.'
 DRAIN_SECONDS = 2.0
 """Seconds to wait for remaining output after a program has ended."""
-CHUNK = 1 << 16
+CHUNK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,7 @@ class _Output:
 
     async def read(self, stream: asyncio.StreamReader) -> None:
         """Read everything; discard what exceeds the limit."""
-        while piece := await stream.read(CHUNK):
+        while piece := await stream.read(CHUNK_BYTES):
             self._add(piece[: max(0, self._most - self._size)])
             self._size += len(piece)
             if self._size > self._most and not self.full.done():

@@ -190,5 +190,5 @@ class Sandbox:
 
 
 def env_flag(variable: str) -> bool:
-    """Whether an environment variable is set to a true value."""
+    """Return whether an environment variable is set to a true value."""
     return os.environ.get(variable, '').strip().lower() in ('1', 'true', 'yes', 'on')

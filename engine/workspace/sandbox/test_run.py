@@ -120,7 +120,7 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
 
 
 def _is_plausible(report: junit.Report, ran: CommandResult) -> bool:
-    """Whether a report fits how the command ended: it can fail although all tests pass, or forge a report."""
+    """Return whether a report fits how the command ended: it can fail with all tests passed, or forge one."""
     bad = report.failed + report.errors
     return ran.ended == 'exit' and bool(bad or (report.passed and ran.code == 0))
 

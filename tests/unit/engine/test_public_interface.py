@@ -17,7 +17,7 @@ PUBLIC = {
     'engine.agents': ('AgentInfo Check Criteria Evidence RoleAssignment ToolPlayground ToolTrial agents_of'),
     'engine.history': (
         'AcceptedEvent COMPOSED_AGENT CleanupResult Comparison CostEstimate DiskUsage Divergence '
-        'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode Mergeable OWN Pick Redaction '
+        'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode Mergeable Pick Redaction '
         'RegressionResult RegressionTest Row RunReader RunStats StepSource align folder_bytes '
         'json_differences lineage_tree merge_message merge_shapes open_question origin_of program_version '
         'report_of'
@@ -39,15 +39,16 @@ PUBLIC = {
     ),
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '
-        'Dwell ENDINGS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge GuardResult Instant '
-        'JournalOutage MAX_NOTE Message Note Origin Outcome PURGING PanelField PathStats PlanItem Question '
-        'RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending StatePath '
-        'StateShape StateTraffic StatedReport Status Traffic Transition Usage View answer_model clip '
-        'escape_token is_active message_of parent_of resolve_pointer split_pointer within'
+        'Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge '
+        'GuardResult Instant JournalOutage MAX_NOTE Message Note Origin Outcome PURGING PanelField '
+        'PathStats PlanItem Question RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape '
+        'Snapshot Spending StatePath StateShape StateTraffic StatedReport Status Traffic Transition Usage '
+        'View answer_model clip escape_token is_active is_within message_of parent_of resolve_pointer '
+        'split_pointer'
     ),
     'engine.runtime': (
-        'ACTOR CONDITION_NAMES ConditionResult Feed GuardExplanation GuardExplanations Item KeptTimer '
-        'LiveRuns Run acting_as new_run_id parse_condition region_of'
+        'ACTOR CONDITION_NAMES ConditionResult Feed GuardExplanation GuardExplanations Item LiveRuns Run '
+        'TimerSnapshot acting_as new_run_id parse_condition region_of'
     ),
     'engine.statechart': ('AgentWork Deliverables edge_label mermaid read_leniently'),
     'engine.tools': ('RemoteTool ServerHealth Tool ToolOutput ToolRegistry bullet missing_requirement'),

@@ -177,7 +177,7 @@ def test_a_damaged_text_is_not_silently_repaired(source: Path, tmp_path: Path) -
 async def test_a_database_in_use_is_refused(
     source: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr('storage.bulk.database_copy.PATIENCE', 0.2)
+    monkeypatch.setattr('storage.bulk.database_copy.MAX_WAIT', 0.2)
     await (await open_journal(postgres_url)).close()
     with (
         closing(psycopg.connect(postgres_url, application_name='hemicycle')),

@@ -18,9 +18,9 @@ from engine.runtime import Item
 from ui.api.client.connection import FIRST_PAUSE, MAX_PAUSE, Connection
 from ui.api.wire import decode
 
-SILENCE: Final = 45.0
+HEARTBEAT_TIMEOUT: Final = 45.0
 """Seconds without a heartbeat after which a connection is dropped and replaced."""
-TIMEOUT: Final = httpx.Timeout(SILENCE, connect=5.0)
+TIMEOUT: Final = httpx.Timeout(HEARTBEAT_TIMEOUT, connect=5.0)
 
 
 async def watch_run(

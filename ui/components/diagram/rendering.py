@@ -15,7 +15,7 @@ from typing import Any
 import graphviz
 
 from engine import EngineError, Status, Transition
-from engine.records import Shape, StateShape, View, parent_of, within
+from engine.records import Shape, StateShape, View, is_within, parent_of
 from engine.statechart import edge_label, mermaid
 from ui.components.diagram.failure_badges import add_failure_badges
 from ui.components.diagram.folding import agent_paths
@@ -359,7 +359,9 @@ class _Drawing:
 
     def _count_drawn(self, path: str) -> int:
         """Count the drawn states among a state and those inside it."""
-        return sum(within(state.path, path) and state.path not in self.hidden for state in self.shape.states)
+        return sum(
+            is_within(state.path, path) and state.path not in self.hidden for state in self.shape.states
+        )
 
 
 def _rows(regions: list[str], most: int) -> list[list[str]]:

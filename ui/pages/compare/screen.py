@@ -10,7 +10,7 @@ from nicegui import ui
 
 from engine import Conductor, EngineError
 from engine.history import Comparison
-from engine.records import within
+from engine.records import is_within
 from ui.components.elements import live_region
 from ui.components.error_banner import ErrorBanner
 from ui.components.layout import view_switch
@@ -29,7 +29,7 @@ from ui.pages.compare.transcript import ComparedTranscript
 from ui.pages.shared.compare_picker import pick_comparison
 from ui.web.routing import compare_path
 
-POLL_INTERVAL = 2.0
+POLL_SECONDS = 2.0
 """Minimum seconds between comparisons of unfinished runs; longer if a comparison is slow."""
 VIEWS = (('diagram', 'Diagram'), ('agents', 'Details'), ('inspector', 'Steps'))
 
@@ -81,7 +81,7 @@ class CompareScreen:
         self._aligned.show(found.rows, self._at)
         await self._show()
         if not self._both_ended:
-            ui.timer(POLL_INTERVAL, self._refresh)
+            ui.timer(POLL_SECONDS, self._refresh)
 
     async def go(self, place: int) -> None:
         """Go to a row. While one is loading, only the latest request is remembered."""
@@ -159,7 +159,7 @@ class CompareScreen:
         hits = [
             n
             for n, row in enumerate(rows)
-            if any(within(edge.partition('>')[2], path) for edge in (*row.edges, *row.other[1:]))
+            if any(is_within(edge.partition('>')[2], path) for edge in (*row.edges, *row.other[1:]))
         ]
         if hits:
             await self.go(next((n for n in hits if n > self._at), hits[0]))

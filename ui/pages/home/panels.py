@@ -20,7 +20,7 @@ from ui.pages.settings.connect import ConnectDialog
 from ui.pages.shared.attention import Attention, RequestList
 from ui.web.backend import Backend
 
-POLL_INTERVAL = 1.0
+POLL_SECONDS = 1.0
 RUNNING = RunQuery(status=(Status.RUNNING,), limit=6)
 FIRST = 'pipeline'
 """The pattern shown to new users."""
@@ -44,7 +44,7 @@ class NeedsYou:
     async def load(self) -> None:
         """Load the list and start polling."""
         await self._poll()
-        ui.timer(POLL_INTERVAL, self._poll, immediate=False)
+        ui.timer(POLL_SECONDS, self._poll, immediate=False)
 
     async def _poll(self) -> None:
         await self._attention.refresh()
@@ -73,7 +73,7 @@ class RunningNow:
     async def load(self) -> None:
         """Load the list and start polling."""
         await self._poll()
-        ui.timer(POLL_INTERVAL, self._poll, immediate=False)
+        ui.timer(POLL_SECONDS, self._poll, immediate=False)
 
     async def _poll(self) -> None:
         try:

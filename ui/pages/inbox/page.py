@@ -23,7 +23,7 @@ from ui.web.backend import Backend
 from ui.web.permission import is_permitted
 from ui.web.routing import serve_page
 
-POLL_INTERVAL = 1.0
+POLL_SECONDS = 1.0
 """Polling interval in seconds."""
 
 
@@ -36,7 +36,7 @@ def register(backend: Backend) -> None:
             page_head('Inbox', 'Everything that is waiting for a person, oldest first.')
             questions = Questions(backend)
         await questions.refresh()
-        ui.timer(POLL_INTERVAL, questions.refresh, immediate=False)
+        ui.timer(POLL_SECONDS, questions.refresh, immediate=False)
 
     @serve_page('/inbox/{ask}')
     async def question(ask: str) -> None:

@@ -15,7 +15,7 @@ from ui.web.backend import Backend
 from ui.web.permission import refusal
 from ui.web.routing import serve_page
 
-POLL_INTERVAL = 2.0
+POLL_SECONDS = 2.0
 MAX_SHOWN = 100
 STATES = {'': 'All', 'due': 'Pending', 'sent': 'Sent', 'failed': 'Failed'}
 PILLS = {'due': ('Pending', 'waiting'), 'sent': ('Sent', 'done'), 'failed': ('Failed', 'failed')}
@@ -35,7 +35,7 @@ def register(backend: Backend) -> None:
             destinations, log = DestinationList(backend), MessageLog(backend)
         await destinations.load()
         await log.refresh()
-        ui.timer(POLL_INTERVAL, log.refresh, immediate=False)
+        ui.timer(POLL_SECONDS, log.refresh, immediate=False)
 
 
 class MessageLog:

@@ -24,7 +24,7 @@ from ui.services.inbox import wait_texts
 from ui.web.backend import Backend
 from ui.web.routing import traffic_path
 
-POLL_INTERVAL = 1.0
+POLL_SECONDS = 1.0
 """Seconds between queries of the journal."""
 MAX_FIRST_WAIT = 1.0
 """Maximum seconds that a page waits for its runs."""
@@ -99,7 +99,7 @@ class RunList:
         if self._card.is_deleted:
             return
         with self._card:
-            ui.timer(POLL_INTERVAL, self.refresh, immediate=False)
+            ui.timer(POLL_SECONDS, self.refresh, immediate=False)
 
     async def _after_action(self, runs: Iterable[RunInfo]) -> None:
         self._acted = {info.id for info in runs}

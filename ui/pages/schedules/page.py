@@ -30,7 +30,7 @@ from ui.web.backend import Backend
 from ui.web.permission import is_permitted, refusal
 from ui.web.routing import serve_page
 
-POLL_INTERVAL = 2.0
+POLL_SECONDS = 2.0
 Action = Callable[[], Awaitable[object]]
 SHOWN_TICKS = 5
 DAY = 86_400.0
@@ -56,7 +56,7 @@ def register(backend: Backend) -> None:
             lists: tuple[StarterList[Any], ...] = (ScheduleList(backend), TriggerList(backend))
         for one in lists:
             await one.refresh()
-            ui.timer(POLL_INTERVAL, one.refresh, immediate=False)
+            ui.timer(POLL_SECONDS, one.refresh, immediate=False)
 
 
 class StarterList(ABC, Generic[T]):

@@ -20,7 +20,7 @@ from ui.web.permission import require
 from ui.web.routing import serve_page
 
 WORKERS = '/workers'
-POLL_INTERVAL = 2.0
+POLL_SECONDS = 2.0
 """Polling interval in seconds."""
 DRAIN = 'fleet.drain'
 MAX_RUNS = 12
@@ -41,7 +41,7 @@ def register(backend: Backend) -> None:
                 return
             page = Workers(backend, backend.fleet)
         await page.refresh()
-        ui.timer(POLL_INTERVAL, page.refresh, immediate=False)
+        ui.timer(POLL_SECONDS, page.refresh, immediate=False)
 
 
 class Workers:

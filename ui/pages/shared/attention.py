@@ -16,7 +16,7 @@ from ui.components.widgets import Text, draw_changes, link, set_attributes, text
 from ui.services.inbox import InboxItem, question_path
 from ui.web.backend import Backend
 
-POLL_INTERVAL = 1.0
+POLL_SECONDS = 1.0
 """Polling interval in seconds, shared by all pages of a caller."""
 MAX_SHOWN = 20
 MAX_ARGUMENTS = 120
@@ -57,7 +57,7 @@ class Attention:
     async def refresh(self) -> None:
         """Refresh the requests, unless that was done less than half an interval ago."""
         now = self._backend().clock.now()
-        if now - self._last_refresh < POLL_INTERVAL / 2:
+        if now - self._last_refresh < POLL_SECONDS / 2:
             return
         self._last_refresh = now
         try:
@@ -112,7 +112,7 @@ class Attention:
             show()
 
         show()  # requests that another page has just loaded
-        ui.timer(POLL_INTERVAL, refresh, immediate=False)  # an immediate timer would send the page half-drawn
+        ui.timer(POLL_SECONDS, refresh, immediate=False)  # an immediate timer would send the page half-drawn
 
 
 class AttentionFeed:

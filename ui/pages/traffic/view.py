@@ -26,7 +26,7 @@ from ui.web.routing import traffic_path
 
 SIZE = 10
 """Page size of the list."""
-POLL_INTERVAL = 5.0
+POLL_SECONDS = 5.0
 """Seconds between updates."""
 MAX_FIRST_WAIT = 1.0
 """Maximum seconds that the page waits for its numbers."""
@@ -73,7 +73,7 @@ class TrafficView:
         await self._runs.load()
         await asyncio.wait({task}, timeout=MAX_FIRST_WAIT)
         with self._all:
-            ui.timer(POLL_INTERVAL, self._reload, immediate=False)
+            ui.timer(POLL_SECONDS, self._reload, immediate=False)
 
     @property
     def _traffic_query(self) -> RunQuery:

@@ -10,7 +10,7 @@ from typing import Any
 from nicegui import background_tasks, ui
 
 from engine import Conductor, EngineError, Transition
-from engine.records import RunInfo, StateShape, View, within
+from engine.records import RunInfo, StateShape, View, is_within
 from engine.workspace import is_own_work
 from ui.components.debounce import create_page_task
 from ui.components.dialogs import notify_errors
@@ -57,7 +57,7 @@ class WallPane:
         """Show the agent's current state."""
         live = not view.status.ended
         self.pane.show(view, view.agents.get(self.path), live=live, may_control=may_control, files=files)
-        leaf = next((leaf for leaf in view.active if within(leaf, self.path)), '')
+        leaf = next((leaf for leaf in view.active if is_within(leaf, self.path)), '')
         waits = live and leaf.endswith(WAITS)
         set_class(self.root, 'waits', on=waits)
         if view.status != self._status:
@@ -195,7 +195,7 @@ class WallRun:
     def _working_states(self, view: View) -> list[StateShape]:
         if view.status.ended:
             return []
-        return [state for state in self._roles if any(within(leaf, state.path) for leaf in view.active)]
+        return [state for state in self._roles if any(is_within(leaf, state.path) for leaf in view.active)]
 
     def _arrange(self, view: View, room: int) -> None:
         """Add a pane for each working agent; panes of idle ones are removed if there is no room."""
@@ -215,7 +215,7 @@ class WallRun:
             self._last_state = state
             return self.panes
         places = {path for step in steps for path in (step.event.at, *step.left, *step.entered)}
-        return [own for own in self.panes if any(within(path, own) for path in places)]
+        return [own for own in self.panes if any(is_within(path, own) for path in places)]
 
     def _show(self, view: View, paths: Collection[str]) -> None:
         may_control = self._conductor.can_control(self.info.id) and is_permitted('send')
@@ -248,7 +248,7 @@ class WallRun:
 
     def _stream(self, news: Updates) -> None:
         for path, pieces in news.text.items():
-            shown = next((shown for own, shown in self.panes.items() if within(path, own)), None)
+            shown = next((shown for own, shown in self.panes.items() if is_within(path, own)), None)
             if shown is not None:
                 shown.pane.append(pieces)
 

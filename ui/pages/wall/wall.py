@@ -19,7 +19,7 @@ from ui.replay.pace import BATCH_SECONDS, Pace
 MAX_PANES = 12
 """Maximum number of panes."""
 LIVE = RunQuery(status=(Status.RUNNING, Status.WAITING), limit=30)
-POLL_INTERVAL = 2.0
+POLL_SECONDS = 2.0
 """Polling interval in seconds, for new runs and for followed runs that report nothing."""
 
 
@@ -36,7 +36,7 @@ class Wall:
         self._runs: dict[RunId, WallRun] = {}
         self._known: dict[RunId, RunInfo] = {}
         self._large: WallPane | None = None
-        self._pace = Pace(idle=POLL_INTERVAL)
+        self._pace = Pace(idle=POLL_SECONDS)
         self._closed = False
         self._row = CachedElement().classes('wall-runs')
         self._row.props('role="group" aria-label="Runs shown" data-redrawn')
@@ -51,7 +51,7 @@ class Wall:
         await self._refresh_runs()
         ui.timer(0, self._update_when_due, immediate=False)
         ui.timer(1.0, self._tick, immediate=False)
-        ui.timer(POLL_INTERVAL, self._refresh_runs, immediate=False)
+        ui.timer(POLL_SECONDS, self._refresh_runs, immediate=False)
 
     def close(self) -> None:
         """Stop following all runs."""
@@ -117,7 +117,7 @@ class Wall:
         outdated = any(run.outdated for run in self._runs.values())
         self._pace.record_refresh(
             has_news=has_news,
-            within=BATCH_SECONDS if more else HEADER_INTERVAL if outdated else POLL_INTERVAL,
+            within=BATCH_SECONDS if more else HEADER_INTERVAL if outdated else POLL_SECONDS,
         )
         if self._large is not None and self._large.root.is_deleted:
             self._enlarge(self._large)

@@ -8,8 +8,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from engine import Catalog
-from engine.history import OWN, open_question
-from engine.records import ANSWER, Instant, Question, RunId, Shape, StatePath, View, message_of, parent_of
+from engine.history import open_question
+from engine.records import (
+    ANSWER,
+    ENGINE_EVENTS,
+    Instant,
+    Question,
+    RunId,
+    Shape,
+    StatePath,
+    View,
+    message_of,
+    parent_of,
+)
 
 APPROVAL = 'approve'
 OF_AGENTS = {'approval': 'your approval', 'answer': 'your answer'}
@@ -108,7 +119,7 @@ def _ask(shape: Shape, view: View, leaf: StatePath, kind: str, texts: Mapping[st
 def _events(shape: Shape, view: View, leaf: StatePath) -> Iterator[str]:
     """Yield the events that the waiting state accepts; an exhausted time budget can also be extended."""
     for edge in shape.edges:
-        if edge.source == leaf and edge.trigger not in OWN:
+        if edge.source == leaf and edge.trigger not in ENGINE_EVENTS:
             yield edge.trigger
     gauge = view.budget.get('seconds')
     if gauge is not None and gauge.exhausted:

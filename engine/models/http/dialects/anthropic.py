@@ -28,7 +28,7 @@ from engine.models.http.dialects.reasoning import (
     anthropic_thinking,
 )
 from engine.models.http.dialects.structured_output import AnswerPlan, decode_arguments, plan_answer
-from engine.models.http.dialects.vision import Sight
+from engine.models.http.dialects.vision import RequestImages
 from engine.models.protocol import (
     ArgumentPiece,
     CallStarted,
@@ -237,7 +237,7 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
     made: dict[str, Any] = {
         'model': model,
         'max_tokens': limit + thinking.budget,
-        'messages': _turns(plan.messages, endpoint, Sight.of(request, model, endpoint)),
+        'messages': _turns(plan.messages, endpoint, RequestImages.of(request, model, endpoint)),
         'stream': True,
     }
     if instructions := [message.text for message in plan.messages if message.role == 'system']:
@@ -265,7 +265,7 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
 
 
 def _repeats(request: ModelRequest) -> bool:
-    """Whether a later request probably begins like this one: an agent with tools, or a conversation."""
+    """Return whether a later request probably begins like this: an agent with tools, or a conversation."""
     return bool(request.tools) or any(message.role == 'assistant' for message in request.messages)
 
 
@@ -295,11 +295,13 @@ def _choice(plan: AnswerPlan) -> dict[str, str]:
 THINKING = ('thinking', 'redacted_thinking')
 
 
-def _turns(messages: tuple[Message, ...], endpoint: Endpoint, sight: Sight) -> list[dict[str, Any]]:
+def _turns(
+    messages: tuple[Message, ...], endpoint: Endpoint, request_images: RequestImages
+) -> list[dict[str, Any]]:
     """Convert messages to alternating turns; tool results count as the user's."""
     turns: list[dict[str, Any]] = []
     for message in messages:
-        blocks = list(_blocks(message, endpoint, sight)) if message.role != 'system' else []
+        blocks = list(_blocks(message, endpoint, request_images)) if message.role != 'system' else []
         while blocks and blocks[-1]['type'] in THINKING:  # The provider rejects a turn that ends with it.
             blocks.pop()
         role = 'assistant' if message.role == 'assistant' else 'user'
@@ -310,8 +312,8 @@ def _turns(messages: tuple[Message, ...], endpoint: Endpoint, sight: Sight) -> l
     return turns
 
 
-def _blocks(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[dict[str, Any]]:
-    thought, images = '', sight.results(message)
+def _blocks(message: Message, endpoint: Endpoint, request_images: RequestImages) -> Iterator[dict[str, Any]]:
+    thought, images = '', request_images.results(message)
     for part in message.parts:
         match part:
             case Text(text=text) if text.strip():  # The dialect rejects empty text blocks.

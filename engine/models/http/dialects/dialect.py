@@ -61,7 +61,7 @@ def reason_for(finish: str) -> Reason:
 
 
 def is_failure(finish: str) -> bool:
-    """Whether a provider's finish reason says that the answer is incomplete."""
+    """Return whether a provider's finish reason says that the answer is incomplete."""
     return FAILED_FINISH.search(finish.lower()) is not None
 
 

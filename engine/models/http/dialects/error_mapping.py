@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from html import unescape
 from typing import Any
 
-from engine.errors import PASSING, Kind, ModelError
+from engine.errors import TRANSIENT_KINDS, Kind, ModelError
 from engine.models.http.dialects.dialect import as_mapping, as_word, parse_objects
 from engine.models.http.dialects.retry_delay import retry_delay
 
@@ -121,7 +121,7 @@ def error_of_payload(
     return ModelError(
         named,
         kind=kind,
-        retryable=kind in PASSING and headers.get('x-should-retry') != 'false',
+        retryable=kind in TRANSIENT_KINDS and headers.get('x-should-retry') != 'false',
         retry_after=wait,
         status=status,
         code=codes[0] if codes else '',
@@ -146,7 +146,7 @@ def _inner_headers(error: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _is_lasting(codes: list[str], error: Mapping[str, Any]) -> bool:
-    """Whether an exhausted quota stays exhausted: the provider says so, or it is a daily quota."""
+    """Return whether an exhausted quota stays exhausted: the provider says so, or it is a daily quota."""
     by_code = any(CODES.get(code.lower()) == 'quota' for code in codes)
     return by_code or PER_DAY.search(str(error.get('details') or '').lower()) is not None
 

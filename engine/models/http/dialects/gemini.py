@@ -25,7 +25,7 @@ from engine.models.http.dialects.dialect import (
 from engine.models.http.dialects.error_mapping import error_of_payload
 from engine.models.http.dialects.reasoning import google_problem, google_thinking
 from engine.models.http.dialects.structured_output import decode_arguments, plan_answer
-from engine.models.http.dialects.vision import Sight
+from engine.models.http.dialects.vision import RequestImages
 from engine.models.protocol import (
     ArgumentPiece,
     CallStarted,
@@ -189,7 +189,7 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
     thinking = google_thinking(model, effort)
     limit = request.most_tokens or endpoint.most_tokens
     made: dict[str, Any] = {
-        'contents': _contents(plan.messages, model, endpoint, Sight.of(request, model, endpoint))
+        'contents': _contents(plan.messages, model, endpoint, RequestImages.of(request, model, endpoint))
     }
     if instructions := [message.text for message in plan.messages if message.role == 'system']:
         made['systemInstruction'] = {'parts': [{'text': '\n\n'.join(instructions)}]}
@@ -220,7 +220,7 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
 
 
 def _contents(
-    messages: tuple[Message, ...], model: str, endpoint: Endpoint, sight: Sight
+    messages: tuple[Message, ...], model: str, endpoint: Endpoint, request_images: RequestImages
 ) -> list[dict[str, Any]]:
     """Convert messages to turns; tool results become user turns that hold nothing else."""
     idents: dict[str, str] = {}
@@ -232,7 +232,7 @@ def _contents(
         if message.role == 'assistant':
             parts = _reply_parts(message, model, endpoint, idents)
         elif message.role == 'tool':
-            parts = list(_results(message, model, sight, idents))
+            parts = list(_results(message, model, request_images, idents))
         else:
             parts = [{'text': part.text} for part in message.parts if isinstance(part, Text) and part.text]
         if parts and kinds and kinds[-1] == message.role:
@@ -289,10 +289,10 @@ def _attach_opaque(
 
 
 def _results(
-    message: Message, model: str, sight: Sight, idents: Mapping[str, str]
+    message: Message, model: str, request_images: RequestImages, idents: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     """Yield tool results with their images inside or, for older models, after all results."""
-    images, later = sight.results(message), []
+    images, later = request_images.results(message), []
     for part in message.parts:
         if not isinstance(part, ToolResult):
             continue

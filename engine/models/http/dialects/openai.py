@@ -32,7 +32,7 @@ from engine.models.http.dialects.structured_output import (
     strict_tool_schema,
 )
 from engine.models.http.dialects.tool_call_assembler import ToolCallAssembler
-from engine.models.http.dialects.vision import Sight, data_url
+from engine.models.http.dialects.vision import RequestImages, data_url
 from engine.models.protocol import (
     ModelEvent,
     ModelRequest,
@@ -222,10 +222,12 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
     # OpenRouter routes to providers that cannot force a tool while thinking.
     thinks = effort not in ('', 'none') and endpoint.reasoning == 'object'
     plan = plan_answer(request, endpoint, model, thinks=thinks)
-    sight = Sight.of(request, model, endpoint)
+    request_images = RequestImages.of(request, model, endpoint)
     made: dict[str, Any] = {
         'model': model,
-        'messages': [item for message in plan.messages for item in _messages(message, endpoint, sight)],
+        'messages': [
+            item for message in plan.messages for item in _messages(message, endpoint, request_images)
+        ],
         'stream': True,
     }
     if endpoint.usage_option:
@@ -268,12 +270,14 @@ def _choice(plan: AnswerPlan) -> Any:
     return {'type': 'function', 'function': {'name': plan.choice}}
 
 
-def _messages(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[dict[str, Any]]:
+def _messages(
+    message: Message, endpoint: Endpoint, request_images: RequestImages
+) -> Iterator[dict[str, Any]]:
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     for result in results:
         text = result.text if result.ok else f'Error: {result.text}'
         yield {'role': 'tool', 'tool_call_id': _id(result.id, endpoint), 'content': text}
-    if images := sight.results(message):
+    if images := request_images.results(message):
         yield {'role': 'user', 'content': list(_image_messages(results, images))}
     if results:
         return

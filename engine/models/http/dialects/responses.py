@@ -33,7 +33,7 @@ from engine.models.http.dialects.structured_output import (
     repair_arguments,
     strict_tool_schema,
 )
-from engine.models.http.dialects.vision import Sight, data_url
+from engine.models.http.dialects.vision import RequestImages, data_url
 from engine.models.protocol import (
     ArgumentPiece,
     CallStarted,
@@ -243,10 +243,10 @@ def parse_usage(reported: Mapping[str, Any]) -> Usage:
 def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: str) -> dict[str, Any]:
     plan = plan_answer(request, endpoint, model)
     previous, fresh = _stored_response(plan.messages, endpoint)
-    sight = Sight.of(request, model, endpoint)
+    request_images = RequestImages.of(request, model, endpoint)
     made: dict[str, Any] = {
         'model': model,
-        'input': [item for message in fresh for item in _items(message, endpoint, sight)],
+        'input': [item for message in fresh for item in _items(message, endpoint, request_images)],
         'stream': True,
         'store': endpoint.store,
     }
@@ -294,10 +294,10 @@ def _tool(tool: ToolSpec, endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def _items(message: Message, endpoint: Endpoint, sight: Sight) -> Iterator[dict[str, Any]]:
+def _items(message: Message, endpoint: Endpoint, request_images: RequestImages) -> Iterator[dict[str, Any]]:
     """Convert a message to input items in the order of its parts: reasoning precedes what it led to."""
     spoken: dict[str, Any] = {}
-    images = sight.results(message)
+    images = request_images.results(message)
     for part in message.parts:
         match part:
             case Text(text=text) if text:
@@ -334,7 +334,7 @@ def _output(result: ToolResult, images: Sequence[tuple[str, str]]) -> str | list
 
 
 def _returnable(item: Mapping[str, Any]) -> bool:
-    """Whether an item can be sent back: reasoning needs its encrypted or its plain content."""
+    """Return whether an item can be sent back: reasoning needs its encrypted or its plain content."""
     return item.get('type') != 'reasoning' or bool(item.get('encrypted_content') or item.get('content'))
 
 

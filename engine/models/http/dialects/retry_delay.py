@@ -77,7 +77,7 @@ def _moment(text: str, headers: Mapping[str, str]) -> float | None:
 
 
 def _duration(text: str) -> float | None:
-    """Parse the seconds in a text such as `1h2m3.5s`, `250ms` or `2 minutes`."""
+    """Parse the seconds in a string such as `1h2m3.5s`, `250ms` or `2 minutes`."""
     text = GLUED.sub(' ', text.strip().lower()).rstrip(' ,.')
     found = re.findall(PART, text)
     if not found:

@@ -132,7 +132,7 @@ class ToolCallAssembler:
 
 
 def _begins(known: PartialCall, ident: str, name: str, text: str) -> bool:
-    """Whether a fragment with the index of `known` starts a new call, judging by its other fields."""
+    """Return whether a fragment with the index of `known` starts a new call, judging by its other fields."""
     if not name or not known.name:
         return False
     other_id = bool(ident) and bool(known.id) and ident != known.id

@@ -20,21 +20,21 @@ VISION_MODELS = re.compile(
 
 
 def takes_images(model: str, endpoint: Endpoint) -> bool:
-    """Whether to send images to a model."""
+    """Return whether to send images to a model."""
     return endpoint.images == 'always' or (
         endpoint.images == 'by model' and VISION_MODELS.search(model) is not None
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class RequestImages:
     """The images to send to a model."""
 
     images: Mapping[str, str] = field(default_factory=dict)
     """In base64, by digest."""
 
     @classmethod
-    def of(cls, request: ModelRequest, model: str, endpoint: Endpoint) -> Sight:
+    def of(cls, request: ModelRequest, model: str, endpoint: Endpoint) -> RequestImages:
         """Return the images of a request if the model accepts them, otherwise none."""
         return cls(request.images if takes_images(model, endpoint) else {})
 

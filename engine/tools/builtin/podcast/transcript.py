@@ -207,7 +207,7 @@ def _group_by_time(lines: list[str]) -> Iterator[tuple[float | None, list[str]]]
 
 
 def _turns(lines: list[str] | Iterator[str], before: str) -> list[tuple[str, str]]:
-    """Return the speakers and texts in some lines; lines without a name continue the previous speaker."""
+    """Return the speakers and their words in some lines; a line without a name continues the previous."""
     turns: list[tuple[str, list[str]]] = [(before, [])]
     for line in lines:
         dash = DASH.match(line)
@@ -224,7 +224,7 @@ def _turns(lines: list[str] | Iterator[str], before: str) -> list[tuple[str, str
 
 
 def _is_name(label: str) -> bool:
-    """Whether the words before a colon are a name: all but particles start with a capital or digit."""
+    """Return whether the words before a colon are a name: all but particles start with a capital or digit."""
     words = label.replace('(', '').replace(')', '').split()
     names = [word for word in words if word.lower() not in PARTICLES]
     return (

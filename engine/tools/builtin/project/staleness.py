@@ -12,8 +12,8 @@ from engine.workspace.workspace import Workspace
 
 OUTDATED = 'test_result'
 """The artifact that depends on the files."""
-PASSING = ('.git/', '__pycache__/', '.pytest_cache/')
-"""Folders whose files do not affect tests."""
+IGNORED_DIRS = ('.git/', '__pycache__/', '.pytest_cache/')
+"""Directories whose files do not affect tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +43,5 @@ async def _files(workspace: Workspace) -> frozenset[tuple[str, str]]:
         return frozenset()  # Not an error: running a command is the way to get below the limit.
     listed = await workspace.snapshot_files(snapshot)
     return frozenset(
-        (file.path, file.digest) for file in listed if not any(part in file.path for part in PASSING)
+        (file.path, file.digest) for file in listed if not any(part in file.path for part in IGNORED_DIRS)
     )

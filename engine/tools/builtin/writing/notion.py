@@ -147,7 +147,7 @@ class Notion:
 
 
 def blocks_of(markdown: str) -> list[dict[str, Any]]:
-    """Convert a text to blocks."""
+    """Convert Markdown to blocks."""
     # Imported here because it is slow, and every program loads all tools.
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
@@ -216,7 +216,7 @@ def _row(row: SyntaxTreeNode) -> dict[str, Any]:
 
 
 def _join_paragraphs(node: SyntaxTreeNode) -> list[dict[str, Any]]:
-    """Join the paragraphs of a quotation into one text."""
+    """Join the paragraphs of a quotation into one string."""
     found: list[dict[str, Any]] = []
     for child in node.children:
         if found:

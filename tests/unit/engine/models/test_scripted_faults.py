@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from engine.errors import PASSING, Kind, ModelError
+from engine.errors import TRANSIENT_KINDS, Kind, ModelError
 from engine.models.http.fake_server import FAILURES
 from engine.models.protocol import Hints, ModelEvent, ModelRequest, Started, TextPiece
 from engine.models.scripted.model import Scripted
@@ -50,7 +50,7 @@ async def test_a_scripted_failure_looks_like_a_real_one(tmp_path: Path, kind: st
         after = 0
     said = [event for event in events if not isinstance(event, Started)]
     assert len(said) == after and all(isinstance(event, TextPiece) for event in said)
-    assert (error.kind, error.retryable) == (kind, kind in PASSING)
+    assert (error.kind, error.retryable) == (kind, kind in TRANSIENT_KINDS)
     assert 'It said no' in str(error)
     if kind in FAILURES:
         assert error.status == FAILURES[kind][0]

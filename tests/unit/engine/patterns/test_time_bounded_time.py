@@ -409,7 +409,7 @@ async def test_pauses_are_not_counted() -> None:
         run = await begin(here, minutes=10)
         await reaches(here, run, 'coding')
         await here.pause(run)
-        await until(lambda: not here._live.runs[run]._work._tasks)
+        await until(lambda: not here._live.runs[run]._runner._tasks)
         clock._now += 10_000
         await here.resume(run)
         outcome = await here.result(run)

@@ -127,7 +127,7 @@ def test_missing_values_are_null(text: str) -> None:
         ('any(x for x in tools) and x', 27, "no 'x'"),
         ('lambda: 1', 1, 'an inline function'),
         ('(y := 3)', 2, '`:=`'),
-        ('f"{cost}"', 1, 'a text with embedded values'),
+        ('f"{cost}"', 1, 'a string with embedded values'),
         ('tools[0:1]', 1, 'a part of a list'),
         ('cost is 3', 1, 'compares with null'),
         ('1 if cost else 2', 1, '`if`'),
@@ -221,8 +221,8 @@ def test_long_conditions_are_refused_and_memory_fields_checked() -> None:
 
 
 def test_lasting_and_momentary_conditions_are_distinguished() -> None:
-    assert parse_condition('cost > 1 and memory.n and not disagree').lasts
-    assert not parse_condition('cost > 1 and "x" in tools').lasts
+    assert parse_condition('cost > 1 and memory.n and not disagree').is_persistent
+    assert not parse_condition('cost > 1 and "x" in tools').is_persistent
 
 
 PIECES = [

@@ -73,7 +73,7 @@ async def wait_until_at_rest(conductor: Conductor, run: RunId) -> Fold:
     await until(
         lambda: (
             run not in conductor._live.runs
-            or (live and live.projection.paused and not live._work._tasks and not live._mailbox._task)
+            or (live and live.projection.paused and not live._runner._tasks and not live._mailbox._task)
         )
     )
     return await conductor.fold(run)
@@ -118,7 +118,7 @@ async def test_a_run_stops_before_anything_starts_because_of_the_step(
     *_, turn = group_turns((await conductor.transitions(run))[:-1])
     assert view.stopped in {f'breakpoint 1 at step {step.seq}: {item.label}' for step in turn}
     assert [kept.hits for kept in view.breakpoints] == [1]
-    assert conductor._live.runs[run]._work._held == [active]
+    assert conductor._live.runs[run]._runner._held == [active]
     assert await conductor.audit(run) == view.seq
     await conductor.set_breakpoints(run, [])
     await conductor.resume(run)
@@ -264,7 +264,7 @@ async def test_a_failing_condition_is_false_and_reported_once(conductor: Conduct
         ([Breakpoint(when='cost >')], 'breakpoints.0.when', 'column 7'),
         ([Breakpoint(when='price > 3')], 'breakpoints.0.when', "no 'price'; available: cost, tokens"),
         ([Breakpoint(when='memory.find == 1')], 'breakpoints.0.when', "no field 'find'; available:"),
-        ([Breakpoint(when='cost > 1'), {'when': 3}], 'breakpoints.1.when', 'must be a text, not 3'),
+        ([Breakpoint(when='cost > 1'), {'when': 3}], 'breakpoints.1.when', 'must be text, not 3'),
         ([{'where': 'x'}], 'breakpoints.0.where', 'there is no such field'),
         ([{'when': 'step > 3', 'stop': 'all'}], 'breakpoints.0.stop', 'must be run or region'),
         ([Breakpoint(id='1', when='true'), Breakpoint(id='1', when='true')], 'breakpoints', 'same number'),

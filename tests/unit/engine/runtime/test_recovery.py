@@ -13,7 +13,7 @@ from engine.agents.chart import agent
 from engine.clock import settle
 from engine.errors import JournalConflict, JournalError, ModelError, StaleOwner, UnknownPattern, UnknownStep
 from engine.journal import MemoryJournal
-from engine.journal.budget_meter import Meter
+from engine.journal.budget_meter import BudgetMeter
 from engine.records import JournalOutage, RunId, RunInfo
 from engine.records.jsonable import describe_error
 from engine.runtime.activity_runner import ActivityRunner
@@ -261,7 +261,9 @@ async def test_a_journal_that_fails_for_good_stops_the_run_before_it_acts(error:
         assert (await heir.result(run)).status is Status.DONE
 
 
-@pytest.mark.parametrize('place', [(Meter, 'apply'), (ActivityRunner, 'control')], ids=['before', 'after'])
+@pytest.mark.parametrize(
+    'place', [(BudgetMeter, 'apply'), (ActivityRunner, 'control')], ids=['before', 'after']
+)
 async def test_a_run_stopped_by_a_journal_bug_continues_from_its_last_step(
     place: tuple[type, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

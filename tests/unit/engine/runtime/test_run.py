@@ -303,9 +303,9 @@ async def test_work_that_ignores_cancellation_cannot_end_the_next_visit(conducto
     go_on.set()
     await settle(20)
     live = conductor._live.runs[run]
-    assert live.projection.active == ('one',) and live._work.busy
+    assert live.projection.active == ('one',) and live._runner.busy
     await conductor.cancel(run)
-    assert live._work._tasks == {}
+    assert live._runner._tasks == {}
 
 
 async def test_a_dead_end_fails_and_says_where(conductor: Conductor) -> None:

@@ -119,7 +119,7 @@ class Crews:
 
     @property
     def at_work(self) -> set[str]:
-        return set(self.live._work._tasks)
+        return set(self.live._runner._tasks)
 
     async def let_end(self, state: str) -> None:
         """Let the agent or the work in a state end."""

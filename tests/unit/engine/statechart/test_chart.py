@@ -184,11 +184,11 @@ def test_expiry_inside_one_region_does_not_reach_its_sibling() -> None:
 
 def test_unknown_events_and_addresses_are_not_cached() -> None:
     bench = Bench(Two)
-    before = len(bench.chart._known)
+    before = len(bench.chart._decisions)
     for number in range(100):
         assert bench.fire(f'noise_{number}') == []
         assert bench.fire('end_a', at=f'nowhere.{number}') == []
-    assert len(bench.chart._known) == before
+    assert len(bench.chart._decisions) == before
 
 
 class Counter(Memory):

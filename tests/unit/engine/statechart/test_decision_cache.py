@@ -128,7 +128,7 @@ def decide(pattern: Pattern, events: list[Event], chart: Chart | None) -> list[A
 
 class UncachedChart(Chart):
     def _fire(self, *args: Any, **options: Any) -> Microstep | None:
-        self._known.clear()
+        self._decisions.clear()
         return super()._fire(*args, **options)
 
 

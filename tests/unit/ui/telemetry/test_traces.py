@@ -147,7 +147,10 @@ async def replies(conductor: Conductor, run: RunId) -> list[Any]:
 
 async def tasks(conductor: Conductor, run: RunId) -> set[str]:
     """Return the prompts in the steps that started agents' visits."""
-    found, drawn = set(), (await conductor.info(run)).drawn  # regions are entered before they start
+    found, drawn = (
+        set(),
+        (await conductor.info(run)).is_imported_trace,
+    )  # regions are entered before they start
     for step in await conductor.transitions(run):
         for change in step.changes:
             where, value = split_pointer(change.path), change.value

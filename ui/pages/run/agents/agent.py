@@ -10,7 +10,7 @@ from nicegui import ui
 
 from engine.acp import AGENT_PREFIX
 from engine.history import open_question
-from engine.records import Spending, StatePath, StateShape, Usage, View, parent_of, within
+from engine.records import Spending, StatePath, StateShape, Usage, View, is_within, parent_of
 from ui.components.dialogs import confirm
 from ui.components.elements import Conversation
 from ui.components.theme import button, origin_chip
@@ -116,7 +116,7 @@ class AgentPane:
             being_read: whether somebody is reading in a pane; another conversation then waits.
         """
         path, talk = self.state.path, agent or {}
-        leaf = next((leaf for leaf in view.active if within(leaf, path)), '')
+        leaf = next((leaf for leaf in view.active if is_within(leaf, path)), '')
         blocks = self._read_blocks(view, talk)
         other = being_read and self.conversation.would_remove(blocks)
         self.next_agent = self._context.name_of(path, str(talk.get('role', ''))) if other else ''
@@ -158,7 +158,7 @@ class AgentPane:
 
     def track(self, view: View) -> None:
         """Track the agent's state, even while hidden. Text streamed in the previous one is in the usage."""
-        leaf = next((leaf for leaf in view.active if within(leaf, self.state.path)), '')
+        leaf = next((leaf for leaf in view.active if is_within(leaf, self.state.path)), '')
         if leaf != self._leaf:
             self._leaf, self._last_output = leaf, view.entered[leaf][1] if leaf in view.entered else 0.0
             self._cut_off |= self.streamed > 0

@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import Status
 from engine.errors import WorkspaceError
 from engine.history import report_of
-from engine.records import View, within
+from engine.records import View, is_within
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import Conversation, Engagement, Splitters, batch_updates
 from ui.components.theme import button, empty_state, origin_chip
@@ -169,7 +169,7 @@ class AgentPanes:
 
     def _picked_agents(self, view: View, now: Sequence[str]) -> list[str]:
         """Return the agents of the picked stage; while it is at work, those shown without a pick."""
-        works = any(within(leaf, path) for leaf in view.active for path in now)
+        works = any(is_within(leaf, path) for leaf in view.active for path in now)
         if works and self._picked == self._stage_of(now):
             return list(now)
         picked = next((stage for stage in self._stages if stage.key == self._picked), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.records import Shape, View, within
+from engine.records import Shape, View, is_within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ def parallel_states(shape: Shape) -> dict[str, dict[str, list[str]]]:
         if state.kind != 'parallel':
             continue
         regions = [str(other.path) for other in shape.states if other.parent == state.path]
-        held = {region: [agent for agent in agents if within(agent, region)] for region in regions}
+        held = {region: [agent for agent in agents if is_within(agent, region)] for region in regions}
         with_agents = {region: inside for region, inside in held.items() if inside}
         if len(with_agents) > 1:
             found[state.path] = with_agents

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from engine import Status
-from engine.records import Shape, View, within
+from engine.records import Shape, View, is_within
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.steps import path_text
 from ui.pages.run.agents.regions import parallel_agents, parallel_states
@@ -60,12 +60,12 @@ class Stage:
 
     def status(self, view: View, history: History) -> str:
         """Return the stage's status, a key of `GLYPHS`."""
-        at_work = [leaf for leaf in view.active for path in self.agents if within(leaf, path)]
+        at_work = [leaf for leaf in view.active for path in self.agents if is_within(leaf, path)]
         begun = [path for path in self.agents if path in view.agents]
         if any(leaf.endswith(('.approving', '.asking', '.person')) for leaf in at_work):
             return 'asking'
         if working := [leaf for leaf in at_work if leaf.endswith(('.thinking', '.using_tools'))]:
-            held = view.paused or all(any(within(leaf, at) for at in view.held) for leaf in working)
+            held = view.paused or all(any(is_within(leaf, at) for at in view.held) for leaf in working)
             return 'paused' if held else 'working'
         if not begun:
             return 'idle'
@@ -81,9 +81,9 @@ def stages_of(context: RunContext) -> list[Stage]:
     agents = [str(state.path) for state in shape.states if state.role]
     found: dict[str, list[str]] = {}
     for path in agents:
-        around = [parallel for parallel in parallels if within(path, parallel)]
+        around = [parallel for parallel in parallels if is_within(path, parallel)]
         top = path.partition('.')[0]
-        alone = path if sum(within(other, top) for other in agents) == 1 else top
+        alone = path if sum(is_within(other, top) for other in agents) == 1 else top
         found.setdefault(max(around, key=len, default=alone), []).append(path)
     return [
         Stage(key, context.name_of(key) if key in agents else path_text(key).capitalize(), tuple(inside))
@@ -120,11 +120,11 @@ class VisibleAgents:
         if not ended:
             return []
         newest = max(ended, key=lambda path: ended[path])
-        around = [known for known in self._parallels if within(newest, known)]
+        around = [known for known in self._parallels if is_within(newest, known)]
         if not around:
             return [newest]
         inner = max(around, key=len)
-        return [path for path in ended if within(path, inner)]
+        return [path for path in ended if is_within(path, inner)]
 
     def _end_of(self, path: str, seq: int) -> int:
         stay = latest(self._history.stays, path, seq)

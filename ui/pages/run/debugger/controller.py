@@ -7,7 +7,7 @@ from typing import Any
 
 from engine import Breakpoint, Conductor, Transition
 from engine.journal import Fold, StepMode
-from engine.records import CONTROL, RunId, Shape, View, within
+from engine.records import CONTROL, RunId, Shape, View, is_within
 from ui.components.dialogs import notify_errors
 from ui.formatting.debugger import DebugAction, hit_numbers, is_final, step_refusal
 from ui.web.permission import is_permitted
@@ -77,7 +77,7 @@ class DebugController:
         pauses = self._fold.projection.pauses
         if not at:
             return any(pauses.overrides.values())
-        leaves = [leaf for leaf in self.view.active if within(leaf, at)]
+        leaves = [leaf for leaf in self.view.active if is_within(leaf, at)]
         return bool(leaves) and all(map(pauses.holds, leaves))
 
     def pending_step(self, at: str = '') -> StepMode | None:
@@ -139,12 +139,12 @@ class DebugController:
         if not at or self.view is None:
             return
         if self.others_wait:
-            if not self.view.paused and any(not within(leaf, at) for leaf in self.view.active):
+            if not self.view.paused and any(not is_within(leaf, at) for leaf in self.view.active):
                 await notify_errors(self._conductor.pause(self._run))
         elif self.view.paused and any(
             self.is_paused(leaf) and not is_final(self.shape, leaf)
             for leaf in self.view.active
-            if not within(leaf, at)
+            if not is_within(leaf, at)
         ):
             if at not in self.view.held:
                 await notify_errors(self._conductor.pause(self._run, at))
@@ -155,6 +155,6 @@ class DebugController:
         if event.name == 'step' and event.data.get('how', 'in') == 'in':
             self._steps[event.at] = step.seq
         elif event.name in ('pause', 'resume', 'step'):
-            self._steps = {at: seq for at, seq in self._steps.items() if not within(at, event.at)}
+            self._steps = {at: seq for at, seq in self._steps.items() if not is_within(at, event.at)}
         elif event.name not in CONTROL or event.name in ('recover', 'cancel', 'abort'):
-            self._steps = {at: seq for at, seq in self._steps.items() if not within(event.at, at)}
+            self._steps = {at: seq for at, seq in self._steps.items() if not is_within(event.at, at)}

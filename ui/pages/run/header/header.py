@@ -8,7 +8,7 @@ from nicegui import ui
 
 from engine import Conductor, Status
 from engine.models import ModelRegistry
-from engine.records import RunInfo, Shape, View, within
+from engine.records import RunInfo, Shape, View, is_within
 from ui.components.theme import button, origin_chip, pill
 from ui.components.widgets import CachedElement, Text, set_attributes, set_class, text_link
 from ui.exports.menu import export_button
@@ -64,7 +64,7 @@ class Header:
                 fork = _draw_control(
                     'Fork', 'call_split', steer, 'Start a new run from the step that is shown'
                 )
-                fork.set_visibility(not info.drawn)
+                fork.set_visibility(not info.is_imported_trace)
                 export_button(info)
                 more = button('', icon='more_horiz', kind='quiet', label='More')
                 more.on('click', lambda: steer('more'))
@@ -96,7 +96,7 @@ class Header:
     def _show_origins(self, view: View) -> None:
         """Show where the agents' replies came from; for those at work, also where they are expected from."""
         agents = [str(state.path) for state in self._context.shape.states if state.role]
-        at_work = [path for path in agents if any(within(leaf, path) for leaf in view.active)]
+        at_work = [path for path in agents if any(is_within(leaf, path) for leaf in view.active)]
         found = set(view.origins)
         found |= {self._context.expected_origin(path) for path in (at_work if found else agents)}
         if self._origins.clear_if_changed(found):

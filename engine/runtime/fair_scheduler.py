@@ -1,4 +1,4 @@
-"""LoopShare: limits how long runs use the event loop before pages and requests get their turn."""
+"""FairScheduler: limits how long runs use the event loop before pages and requests get their turn."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections import deque
 
 from engine.clock import Clock
 
-SHARE = 0.005
+MAX_ROUND_SECONDS = 0.005
 """Seconds of one round of the event loop after which further work waits for another round."""
 
 
-class LoopShare:
+class FairScheduler:
     """Spreads the work of many runs over rounds of the event loop.
 
     The event loop runs all ready tasks in one round and handles nothing else meanwhile: with 1,000 runs at
@@ -32,12 +32,12 @@ class LoopShare:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._width = 1
         """How many of those waiting get a turn in the next round."""
-        self._used = False
+        self._turn_taken = False
         """Whether one of them has had its turn in this round."""
-        self._put_off = 0
+        self._deferred = 0
         """How many of them have been deferred to a later round, because this one has become long."""
 
-    async def turn(self) -> None:
+    async def wait_for_turn(self) -> None:
         """Wait until there is room in a round."""
         if not self._counting:
             self._count()
@@ -49,16 +49,16 @@ class LoopShare:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.insert(place, future)
             await future
-            if not self._used or self._has_room():  # One gets its turn even in a long round.
-                self._used = True
+            if not self._turn_taken or self._has_room():  # One gets its turn even in a long round.
+                self._turn_taken = True
                 return
-            place, self._put_off = self._put_off, self._put_off + 1
+            place, self._deferred = self._deferred, self._deferred + 1
 
     def _has_room(self) -> bool:
-        return self._now() - self._began <= SHARE
+        return self._now() - self._began <= MAX_ROUND_SECONDS
 
     def _count(self) -> None:
-        self._counting, self._used, self._put_off = True, False, 0
+        self._counting, self._turn_taken, self._deferred = True, False, 0
         self._began = self._now()
         asyncio.get_running_loop().call_soon(self._next_round)
 

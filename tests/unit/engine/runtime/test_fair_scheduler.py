@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine import Activity, Catalog, Conductor, Event, Pattern, SimulatedClock
-from engine.runtime.loop_share import SHARE, LoopShare
+from engine.runtime.fair_scheduler import MAX_ROUND_SECONDS, FairScheduler
 
 PIECE = 0.001
 
@@ -44,11 +44,11 @@ class Watcher:
 )
 async def test_many_tasks_leave_room_for_others(works: list[bool]) -> None:
     clock = WorkClock()
-    share, watcher = LoopShare(clock), Watcher(clock)
+    scheduler, watcher = FairScheduler(clock), Watcher(clock)
     order: list[int] = []
 
     async def work(number: int) -> None:
-        await share.turn()
+        await scheduler.wait_for_turn()
         if works[number]:
             clock.work()
         order.append(number)
@@ -56,16 +56,16 @@ async def test_many_tasks_leave_room_for_others(works: list[bool]) -> None:
     watching = asyncio.create_task(watcher.watch())
     await asyncio.gather(*map(work, range(len(works))))
     watching.cancel()
-    assert PIECE < watcher.longest <= 2 * SHARE
+    assert PIECE < watcher.longest <= 2 * MAX_ROUND_SECONDS
     assert order == list(range(len(works)))  # first come, first served
 
 
 async def test_an_abandoned_turn_is_passed_on() -> None:
     clock = WorkClock()
-    share = LoopShare(clock)
+    scheduler = FairScheduler(clock)
 
     async def work() -> None:
-        await share.turn()
+        await scheduler.wait_for_turn()
         clock.work()
 
     tasks = [asyncio.create_task(work()) for _ in range(50)]
@@ -98,7 +98,7 @@ async def test_work_of_many_runs_leaves_room_for_others() -> None:
         watching = asyncio.create_task(watcher.watch())
         await asyncio.gather(*(one() for _ in range(100)))
         watching.cancel()
-    assert PIECE <= watcher.longest <= 2 * SHARE
+    assert PIECE <= watcher.longest <= 2 * MAX_ROUND_SECONDS
 
 
 async def test_decisions_of_many_runs_leave_room_for_others() -> None:
@@ -119,4 +119,4 @@ async def test_decisions_of_many_runs_leave_room_for_others() -> None:
         watching = asyncio.create_task(watcher.watch())
         await asyncio.gather(*(run.send('go') for run in runs))
         watching.cancel()
-    assert PIECE <= watcher.longest <= 2 * SHARE
+    assert PIECE <= watcher.longest <= 2 * MAX_ROUND_SECONDS

@@ -26,15 +26,18 @@ def build_chart(workflow: Pattern) -> tuple[Chart, frozenset[str]]:
     """
     names: set[str] = set()
     everything = frozenset(type(workflow.parameters).model_fields)
-    if vars(workflow).keys() - {'parameters', 'instructed'} or vars(workflow.parameters).keys() - everything:
+    if (
+        vars(workflow).keys() - {'parameters', 'instruction_overrides'}
+        or vars(workflow.parameters).keys() - everything
+    ):
         names |= everything  # derived from the parameters, by its own `__init__` or a cached property
     probe = copy.copy(workflow)
     probe.parameters = _record_reads(workflow.parameters, names)
     validate_pattern(probe)
     chart = Chart(probe)
-    left = weakref.ref(probe), weakref.ref(probe.parameters)
+    references = weakref.ref(probe), weakref.ref(probe.parameters)
     del probe
-    if any(found() is not None for found in left):
+    if any(reference() is not None for reference in references):
         return Chart(workflow), everything
     return chart, frozenset(names)
 

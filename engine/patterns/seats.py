@@ -46,11 +46,11 @@ def build_seat(  # noqa: PLR0913  (its edges need them all)
         hand_back: the action that hands it back to the agent.
         conditions: the guards that an answer must satisfy.
     """
-    mine, taken = partial(names_seat, seat), partial(is_taken, seat)
+    is_for_seat, taken = partial(names_seat, seat), partial(is_taken, seat)
     edges = [
         edge('always', 'thinking', PERSON, taken),
-        edge('take_seat', 'thinking', PERSON, mine, after=take_seat),
-        edge('hand_back', PERSON, 'thinking', mine, after=hand_back),
+        edge('take_seat', 'thinking', PERSON, is_for_seat, after=take_seat),
+        edge('hand_back', PERSON, 'thinking', is_for_seat, after=hand_back),
         edge(trigger, PERSON, 'done', conditions, after=answer),
     ]
     return {

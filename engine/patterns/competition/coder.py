@@ -11,7 +11,7 @@ from engine.agents.chart import agent
 from engine.agents.spec import Role
 from engine.errors import ToolError, WorkspaceError
 from engine.patterns.competition import coder_seat
-from engine.patterns.competition.coder_seat import candidate
+from engine.patterns.competition.coder_seat import candidate_of
 from engine.patterns.competition.evidence import Checks, examine, has_written
 from engine.patterns.competition.records import Candidate, ContestMemory, Evidence, Version
 from engine.records import Event
@@ -44,13 +44,13 @@ class CoderConfig:
     seconds: float
     demands: Callable[[Any], tuple[str, ...]] = lambda memory: ()
     """Returns the demands that the work must meet, given the memory."""
-    given: tuple[str, ...] = ()
+    initial_projects: tuple[str, ...] = ()
     """The projects its folder starts with."""
     worktree: bool = False
     """Whether the first project is given as a git worktree."""
     seat: bool = False
     """Whether a person may take its seat; memory then has `seats`."""
-    called: Callable[[CallbackContext, Event], bool] | None = None
+    is_called: Callable[[CallbackContext, Event], bool] | None = None
     """For a revision, which starts from the latest version: the guard that decides whether it is called."""
 
     @classmethod
@@ -59,15 +59,15 @@ class CoderConfig:
         return cls(
             coder=coder,
             checks=Checks.of(parameters),
-            prompt=implement,
+            prompt=task_prompt,
             seconds=seconds,
-            given=tuple(filter(None, (parameters.project, parameters.tests))),
+            initial_projects=tuple(filter(None, (parameters.project, parameters.tests))),
             worktree=parameters.worktrees,
             seat=seat,
         )
 
 
-def role(coder: str) -> Role:
+def coder_role(coder: str) -> Role:
     """Return a coder's role, named after its region so that each coder can have its own model."""
     return Role(name=coder, title=coder.capitalize(), instructions=INSTRUCTIONS, tools=TOOLS)
 
@@ -111,16 +111,16 @@ async def prepare_workspaces(coders: Iterable[str], parameters: Any, activity: A
 def region(config: CoderConfig) -> dict[str, Any]:
     """Return the states of one coder."""
     me = config.coder
-    start, leading = _build_revision_start(config) if config.called else ([], [])
-    seat, moves = coder_seat.seat(me) if config.seat else ([], [])
+    revision_states, revision_edges = _build_revision_start(config) if config.is_called else ([], [])
+    seat_states, seat_edges = coder_seat.build_seat(me) if config.seat else ([], [])
     return {
         'name': me,
-        'initial': 'called' if config.called else 'working',
+        'initial': 'called' if config.is_called else 'working',
         'children': [
-            *start,
+            *revision_states,
             agent(
                 'working',
-                role(me),
+                coder_role(me),
                 prompt=config.prompt,
                 then=partial(record_summary, me),
                 folder=me,
@@ -129,17 +129,17 @@ def region(config: CoderConfig) -> dict[str, Any]:
             ),
             {
                 'name': 'testing',
-                'invoke': partial(test, config),
+                'invoke': partial(test_work, config),
                 'within': 2 * config.checks.seconds + EXAMINATION_MARGIN,
             },
-            *seat,
+            *seat_states,
             *FINAL_STATES,
         ],
         'transitions': [
-            *leading,
-            *moves,
+            *revision_edges,
+            *seat_edges,
             ['done', 'working', 'testing'],
-            edge('done', 'testing', 'done', after=partial(keep_version, config)),
+            edge('done', 'testing', 'done', after=partial(store_version, config)),
             *failure_edges(['working', 'testing'], 'failed', after=partial(record_failure, config)),
         ],
     }
@@ -149,36 +149,40 @@ def _build_revision_start(config: CoderConfig) -> tuple[list[Any], list[Any]]:
     """Return what precedes a revision: skip coders not called, restore the others' latest version."""
     states = [
         {'name': 'called'},
-        {'name': 'restoring', 'invoke': partial(restore, config.coder)},
+        {'name': 'restoring', 'invoke': partial(restore_version, config.coder)},
         {'name': 'spared', 'final': True},
     ]
     edges = [
-        ['always', 'called', 'restoring', config.called],
-        ['always', 'called', 'spared', None, config.called],
+        ['always', 'called', 'restoring', config.is_called],
+        ['always', 'called', 'spared', None, config.is_called],
         ['done', 'restoring', 'working'],
         edge('failed', 'restoring', 'failed', after=partial(record_failure, config)),
     ]
     return states, edges
 
 
-async def restore(coder: str, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
+async def restore_version(coder: str, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
     """Restore the coder's latest version: a failed attempt may have left half-finished work."""
-    version = candidate(scope, coder).latest
+    version = candidate_of(scope, coder).latest
     if version is None:
         return {}
     await activity.workspace(coder).restore(version.snapshot)
     return {'snapshots': {coder: version.snapshot}}
 
 
-async def test(config: CoderConfig, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
+async def test_work(config: CoderConfig, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
     """Test the coder's work.
 
     Raises:
         ToolError: the coder wrote no file.
     """
     me = config.coder
-    if not config.called and not await has_written(
-        me, await activity.workspace(me).snapshot(), config.given, activity, worktree=config.worktree
+    if not config.is_called and not await has_written(
+        me,
+        await activity.workspace(me).snapshot(),
+        config.initial_projects,
+        activity,
+        worktree=config.worktree,
     ):
         raise ToolError('it wrote no file')
     return await examine(config.checks, me, activity)
@@ -186,22 +190,22 @@ async def test(config: CoderConfig, scope: CallbackContext, activity: Activity) 
 
 def record_summary(coder: str, scope: CallbackContext, event: Event) -> None:
     """Store the coder's summary of its work."""
-    mine = candidate(scope, coder)
-    mine.said = str(event.data.get('text', ''))
-    mine.model = str(event.data.get('model', ''))
+    candidate = candidate_of(scope, coder)
+    candidate.said = str(event.data.get('text', ''))
+    candidate.model = str(event.data.get('model', ''))
 
 
-def keep_version(config: CoderConfig, scope: CallbackContext, event: Event) -> None:
+def store_version(config: CoderConfig, scope: CallbackContext, event: Event) -> None:
     """Add the version with its test results."""
-    mine = candidate(scope, config.coder)
-    add_version(mine, event, said=mine.said, answers=config.demands(scope.state.memory))
-    mine.status, mine.problem = 'ready', ''
-    if mine.edits:
-        mine.edits = ()
+    candidate = candidate_of(scope, config.coder)
+    add_version(candidate, event, said=candidate.said, answers=config.demands(scope.state.memory))
+    candidate.status, candidate.problem = 'ready', ''
+    if candidate.edits:
+        candidate.edits = ()
 
 
 def add_version(
-    mine: Candidate,
+    candidate: Candidate,
     event: Event,
     *,
     said: str,
@@ -209,10 +213,10 @@ def add_version(
     merged: dict[str, str] | None = None,
 ) -> None:
     """Add a version from the result of `examine`."""
-    mine.versions.append(
+    candidate.versions.append(
         Version(
-            number=len(mine.versions) + 1,
-            snapshot=event.data['snapshots'][mine.coder],
+            number=len(candidate.versions) + 1,
+            snapshot=event.data['snapshots'][candidate.coder],
             files=event.data['files'],
             said=said,
             evidence=Evidence.model_validate(event.data['evidence']),
@@ -224,14 +228,14 @@ def add_version(
 
 def record_failure(config: CoderConfig, scope: CallbackContext, event: Event) -> None:
     """Record why the attempt failed; an earlier version stays in play."""
-    mine = candidate(scope, config.coder)
-    mine.problem = str(event.data.get('error') or 'it was stopped')
-    if not mine.versions:
-        mine.status = 'failed'
+    candidate = candidate_of(scope, config.coder)
+    candidate.problem = str(event.data.get('error') or 'it was stopped')
+    if not candidate.versions:
+        candidate.status = 'failed'
 
 
-def implement(memory: ContestMemory) -> str:
-    """A coder's task."""
+def task_prompt(memory: ContestMemory) -> str:
+    """Return a coder's task."""
     return (
         f'Task:\n{memory.task}\n\nImplement it in your folder, with tests of your own. What lies there '
         'already belongs to the task; tests that were given will be run as they were given.'

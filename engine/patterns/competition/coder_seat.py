@@ -54,31 +54,31 @@ class HandIn(Input):
 INPUTS: dict[str, type[BaseModel]] = {'hand_in': HandIn}
 
 
-def seat(me: str) -> tuple[list[Any], list[Any]]:
+def build_seat(me: str) -> tuple[list[Any], list[Any]]:
     """Return the states and edges for a person in a coder's seat; the region has `working` and `testing`."""
-    mine = partial(seats.names_me, me)
+    is_for_seat = partial(seats.names_me, me)
     states = [
         {'name': seats.PERSON, 'waits': WORK},
-        {'name': 'saving', 'invoke': partial(save, me)},
+        {'name': 'saving', 'invoke': partial(save_submission, me)},
     ]
     edges = [
         ['always', 'working', seats.PERSON, partial(seats.is_taken, me)],
-        edge('hand_back', seats.PERSON, 'working', mine, after=seats.hand_back),
-        edge('hand_in', seats.PERSON, 'saving', mine, after=partial(take_work, me)),
+        edge('hand_back', seats.PERSON, 'working', is_for_seat, after=seats.hand_back),
+        edge('hand_in', seats.PERSON, 'saving', is_for_seat, after=partial(store_submission, me)),
         ['done', 'saving', 'testing'],
-        edge('failed', 'saving', seats.PERSON, after=partial(keep_problem, me)),
+        edge('failed', 'saving', seats.PERSON, after=partial(record_problem, me)),
     ]
     return states, edges
 
 
-async def save(me: str, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
+async def save_submission(me: str, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
     """Write the submitted files into the coder's folder.
 
     Raises:
         ToolError: a path cannot be written or removed.
     """
     folder = activity.workspace(me)
-    for edit in candidate(scope, me).edits:
+    for edit in candidate_of(scope, me).edits:
         if edit.text is None:
             await folder.remove(edit.path)
         else:
@@ -86,19 +86,19 @@ async def save(me: str, scope: CallbackContext, activity: Activity) -> dict[str,
     return {'snapshots': {me: await folder.snapshot()}}
 
 
-def take_work(me: str, scope: CallbackContext, event: Event) -> None:
+def store_submission(me: str, scope: CallbackContext, event: Event) -> None:
     """Store a person's submission until it is written."""
-    given, mine = HandIn.model_validate(dict(event.data)), candidate(scope, me)
-    mine.edits = tuple(FileEdit(path=file.path, text=file.text) for file in given.files)
-    mine.said, mine.model, mine.problem = given.said, '', ''
+    submission, candidate = HandIn.model_validate(dict(event.data)), candidate_of(scope, me)
+    candidate.edits = tuple(FileEdit(path=file.path, text=file.text) for file in submission.files)
+    candidate.said, candidate.model, candidate.problem = submission.said, '', ''
 
 
-def keep_problem(me: str, scope: CallbackContext, event: Event) -> None:
+def record_problem(me: str, scope: CallbackContext, event: Event) -> None:
     """Record why the submission could not be written."""
-    candidate(scope, me).problem = str(event.data.get('error') or 'it could not be written')
+    candidate_of(scope, me).problem = str(event.data.get('error') or 'it could not be written')
 
 
-def candidate(scope: CallbackContext, coder: str) -> Candidate:
+def candidate_of(scope: CallbackContext, coder: str) -> Candidate:
     """Return the coder's candidate from the run's memory."""
     memory = scope.state.memory
     assert isinstance(memory, ContestMemory)

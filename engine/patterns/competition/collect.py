@@ -54,7 +54,7 @@ async def copy_versions(memory: ContestMemory, folders: Iterable[str], activity:
     return snapshots
 
 
-def copies(candidates: Iterable[Candidate]) -> str:
+def describe_copies(candidates: Iterable[Candidate]) -> str:
     """Describe the contents of a folder after `copy_versions`."""
     latest = ((candidate.coder, candidate.latest) for candidate in candidates if candidate.in_play)
     return ', '.join(
@@ -65,19 +65,19 @@ def copies(candidates: Iterable[Candidate]) -> str:
 
 
 async def _files(version: Version, activity: Activity) -> str:
-    shown: list[str] = []
-    left = MAX_WORK
+    sections: list[str] = []
+    chars_left = MAX_WORK
     for file in version.files:
         data = await activity.services.workspaces.content(activity.run.id, file.digest)
         text = decode_text(data)
-        if text is None or left <= 0:
-            shown.append(f'--- {file.path} ({file.size} bytes, not shown)')
+        if text is None or chars_left <= 0:
+            sections.append(f'--- {file.path} ({file.size} bytes, not shown)')
             continue
-        cut = text[: min(MAX_FILE, left)]
+        cut = text[: min(MAX_FILE, chars_left)]
         note = f'\n[{len(text) - len(cut)} more characters]' if len(cut) < len(text) else ''
-        shown.append(f'--- {file.path}\n{cut.rstrip()}{note}')
-        left -= len(cut)
-    return '\n\n'.join(shown)
+        sections.append(f'--- {file.path}\n{cut.rstrip()}{note}')
+        chars_left -= len(cut)
+    return '\n\n'.join(sections)
 
 
 async def _diff_text(before: str, version: Version, activity: Activity) -> str:
@@ -85,7 +85,7 @@ async def _diff_text(before: str, version: Version, activity: Activity) -> str:
     return '\n'.join(change.text or f'{change.kind}: {change.path}' for change in changes)[:MAX_CHANGED]
 
 
-def test_results(candidates: Iterable[Candidate]) -> str:
+def summarize_tests(candidates: Iterable[Candidate]) -> str:
     """Summarize test results in a few lines per candidate, with reasons for failures."""
     return '\n'.join(line for candidate in candidates for line in _result(candidate))
 
@@ -101,12 +101,12 @@ def _result(candidate: Candidate) -> list[str]:
     ]
     if candidate.problem:
         lines.append(f'{candidate.coder}: its latest attempt came to nothing: {candidate.problem}')
-    failing = failures(evidence.required)
+    failing = list_failures(evidence.required)
     return [*lines, fence(f'what failed in {candidate.coder}', failing)] if failing else lines
 
 
-def failures(suite: Suite) -> str:
+def list_failures(suite: Suite) -> str:
     """List the tests that did not pass, with the end of their output."""
-    shown = [f'{test.name}\n{test.detail[-MAX_DETAIL:]}' for test in suite.failures[:SHOWN_FAILURES]]
-    more = suite.failed + suite.errors - len(shown)
-    return '\n\n'.join([*shown, *([f'and {more} more'] if shown and more > 0 else [])])
+    items = [f'{test.name}\n{test.detail[-MAX_DETAIL:]}' for test in suite.failures[:SHOWN_FAILURES]]
+    unlisted = suite.failed + suite.errors - len(items)
+    return '\n\n'.join([*items, *([f'and {unlisted} more'] if items and unlisted > 0 else [])])

@@ -45,7 +45,7 @@ class Checks:
         return cls(tests=parameters.tests, command=parameters.command, seconds=parameters.test_seconds)
 
     @property
-    def any(self) -> bool:
+    def has_required(self) -> bool:
         """Whether any tests are required besides the author's own."""
         return bool(self.tests or self.command)
 
@@ -60,13 +60,13 @@ async def examine(checks: Checks, folder: str, activity: Activity) -> dict[str, 
     work = activity.workspace(folder)
     snapshot = await work.snapshot()
     files = await activity.services.workspaces.files(activity.run.id, snapshot)
-    given = set(await _list_checks(checks))
+    check_files = set(await _list_checks(checks))
     notes = [
         FileEntry(path=file.path, digest=file.digest, size=file.size, executable=file.executable)
         for file in files
         if file.target is None and '__pycache__' not in file.path and not file.path.startswith('.git/')
     ]
-    written = [note.path for note in notes if note.path not in given]
+    written = [note.path for note in notes if note.path not in check_files]
     evidence = await _run_tests(checks, folder, snapshot, written, activity) if written else NO_EVIDENCE
     return {
         'snapshots': {folder: snapshot},
@@ -76,31 +76,31 @@ async def examine(checks: Checks, folder: str, activity: Activity) -> dict[str, 
 
 
 async def has_written(
-    folder: str, snapshot: str, given: Sequence[str], activity: Activity, *, worktree: bool = False
+    folder: str, snapshot: str, projects: Sequence[str], activity: Activity, *, worktree: bool = False
 ) -> bool:
     """Whether a folder holds more than its initial projects; by-products of tools do not count.
 
     Args:
         folder: the folder's name.
         snapshot: the folder's contents.
-        given: the initial projects, in the order they were copied.
+        projects: the initial projects, in the order they were copied.
         activity: the run's activity.
         worktree: whether the first project was given as a git worktree.
     """
     content = await _digests(snapshot, activity)
-    lists = [
-        await listed_files(each) if worktree and each == given[0] and has_worktree(each) else None
-        for each in given
+    listings = [
+        await listed_files(source) if worktree and source == projects[0] and has_worktree(source) else None
+        for source in projects
     ]
-    laid_out = list(zip(given, lists, strict=True))
+    initial_projects = list(zip(projects, listings, strict=True))
     if set(content) != {
-        path for each, listed in laid_out for path in await project.project_paths(each, listed)
+        path for source, listing in initial_projects for path in await project.project_paths(source, listing)
     }:
         return bool(content)
     copy, initial = activity.workspace(f'given to {folder}'), ''
-    for each, listed in laid_out:
-        initial = await project.copy_project(each, copy, listed=listed)
-    return bool(given) and content != await _digests(initial, activity)
+    for source, listing in initial_projects:
+        initial = await project.copy_project(source, copy, listed=listing)
+    return bool(projects) and content != await _digests(initial, activity)
 
 
 async def _digests(snapshot: str, activity: Activity) -> dict[str, str]:
@@ -125,18 +125,18 @@ async def _run_tests(
     checks: Checks, folder: str, snapshot: str, written: list[str], activity: Activity
 ) -> Evidence:
     copy = activity.workspace(f'tests of {folder}')
-    sandbox, own = activity.services.sandbox, Suite(problem='no test was written')
+    sandbox, own_suite = activity.services.sandbox, Suite(problem='no test was written')
     unsafe = False
     try:
         own_tests = [path for path in written if _is_test(path)]
         if own_tests:
             await copy.restore(snapshot)
-            tested = await _run(shlex.join([*PYTEST_WITHOUT_PLUGINS, *own_tests]), checks, copy, sandbox)
-            own, unsafe = _suite(tested), tested.ran.unsafe
-        if not checks.any:
-            return Evidence(required=own, own=own, unsafe=unsafe)
+            result = await _run(shlex.join([*PYTEST_WITHOUT_PLUGINS, *own_tests]), checks, copy, sandbox)
+            own_suite, unsafe = _suite(result), result.ran.unsafe
+        if not checks.has_required:
+            return Evidence(required=own_suite, own=own_suite, unsafe=unsafe)
         required = await _run_required(checks, snapshot, copy, activity)
-        return Evidence(required=_suite(required), own=own, unsafe=required.ran.unsafe)
+        return Evidence(required=_suite(required), own=own_suite, unsafe=required.ran.unsafe)
     except ToolError as error:
         problem = f'the tests could not be run: {error}'
         return Evidence(required=Suite(problem=problem), own=Suite(problem=problem))
@@ -145,10 +145,10 @@ async def _run_tests(
 async def _run_required(checks: Checks, snapshot: str, copy: Workspace, activity: Activity) -> SuiteResult:
     # Undo any changes that the author's own tests made to the folder.
     await copy.restore(snapshot)
-    given = await _list_checks(checks)
-    if given:
+    check_files = await _list_checks(checks)
+    if check_files:
         await project.copy_project(checks.tests, copy)
-    tests = [path for path in given if _is_test(path)]
+    tests = [path for path in check_files if _is_test(path)]
     command = checks.command or shlex.join([*PYTEST_WITHOUT_PLUGINS, *PROTECTED, *tests])
     return await _run(command, checks, copy, activity.services.sandbox)
 

@@ -61,12 +61,12 @@ def plan_problem(plan: MergePlan, candidates: Mapping[str, Candidate]) -> str:
 
 def find_conflicts(plan: MergePlan, candidates: Mapping[str, Candidate]) -> list[Conflict]:
     """Find the paths picked from several candidates whose files differ."""
-    found = []
+    conflicts = []
     for path in dict.fromkeys(pick.path for pick in plan.files):
         coders = tuple(dict.fromkeys(pick.coder for pick in plan.files if pick.path == path))
         if len({digest_of(candidates[coder], path) for coder in coders}) > 1:
-            found.append(Conflict(path=path, coders=coders))
-    return found
+            conflicts.append(Conflict(path=path, coders=coders))
+    return conflicts
 
 
 def settle_conflicts(

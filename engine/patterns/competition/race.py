@@ -110,8 +110,8 @@ class Race(Pattern):
     @classmethod
     def deliverables(cls, parameters: Mapping[str, Any], memory: Mapping[str, Any]) -> Deliverables:
         """The racers' newest versions; the result is the winner's."""
-        found = read_leniently(cls.Memory, memory)
-        return Deliverables.of(parameters, found.works(), found.winner)
+        final_memory = read_leniently(cls.Memory, memory)
+        return Deliverables.of(parameters, final_memory.works(), final_memory.winner)
 
     @property
     def racers(self) -> tuple[str, ...]:
@@ -148,9 +148,9 @@ class Race(Pattern):
     def give_up(self, memory: Any, event: Event) -> None:
         """Record why nobody won."""
         reasons = [
-            f'{name}: {found.problem or found.latest.evidence.required.line}'
-            for name, found in memory.candidates.items()
-            if found.problem or found.latest
+            f'{name}: {candidate.problem or candidate.latest.evidence.required.line}'
+            for name, candidate in memory.candidates.items()
+            if candidate.problem or candidate.latest
         ]
         memory.caveat = f'nobody won: {reasons[0]}' if reasons else 'nobody won'
         memory.outcome = '\n- '.join(['Nobody won.', *reasons])

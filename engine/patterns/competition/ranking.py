@@ -29,10 +29,10 @@ def rank_candidates(
         for place, name in enumerate(placed):
             points[name] += len(names) - 1 - place
     rows = [_build_ranking(candidates[name], points[name]) for name in names]
-    own = {name: _count_own_passed(candidates[name]) for name in names}
+    own_passed = {name: _count_own_passed(candidates[name]) for name in names}
 
     def sort_key(row: Ranking) -> tuple[float, ...]:
-        tests = (not row.tests_ok, row.failed, -row.passed, -own[row.coder])
+        tests = (not row.tests_ok, row.failed, -row.passed, -own_passed[row.coder])
         return (*tests, -row.points) if tests_first else (-row.points, *tests)
 
     return sorted(rows, key=sort_key)

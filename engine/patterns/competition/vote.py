@@ -66,12 +66,12 @@ def normalize(answer: str) -> str:
 
 def ballot_prompt(memory: Any) -> str:
     """Return a voter's prompt; from the second ballot on, it shows all answers of the previous one."""
-    before = [ballot for ballot in memory.ballots if ballot.number == memory.number - 1]
-    if not before:
+    previous_ballots = [ballot for ballot in memory.ballots if ballot.number == memory.number - 1]
+    if not previous_ballots:
         return f'Question: {memory.task}'
-    shown = [fence(ballot.voter, f'{ballot.answer}\n{ballot.why}') for ballot in before]
+    answers = [fence(ballot.voter, f'{ballot.answer}\n{ballot.why}') for ballot in previous_ballots]
     return '\n\n'.join(
-        [f'Question: {memory.task}', 'The last ballot was tied:', RULE, *shown, 'Answer again.']
+        [f'Question: {memory.task}', 'The last ballot was tied:', RULE, *answers, 'Answer again.']
     )
 
 
@@ -154,9 +154,13 @@ class Vote(Pattern):
     def states(self) -> list[Any]:
         """One region per voter."""
         return [
-            {'name': 'voting', 'on_enter': 'open', 'parallel': [self._voter(name) for name in self.voters]},
-            {'name': 'counting', 'on_enter': 'count'},
-            agent('judging', JUDGE, output=Ruling, then='rule', within=self.parameters.seconds),
+            {
+                'name': 'voting',
+                'on_enter': 'open_ballot',
+                'parallel': [self._voter(name) for name in self.voters],
+            },
+            {'name': 'counting', 'on_enter': 'count_votes'},
+            agent('judging', JUDGE, output=Ruling, then='adopt_ruling', within=self.parameters.seconds),
             {'name': 'decided', 'final': True},
             {'name': 'undecided', 'final': True, 'outcome': 'failed'},
         ]
@@ -165,12 +169,12 @@ class Vote(Pattern):
         ['done', 'voting', 'counting', 'has_votes'],
         ['done', 'voting', 'undecided'],
         ['always', 'counting', 'judging', 'is_for_judge'],
-        edge('always', 'counting', 'decided', unless='is_tied', before='settle'),
+        edge('always', 'counting', 'decided', unless='is_tied', before='adopt_majority'),
         ['always', 'counting', 'voting', 'may_vote_again'],
-        edge('always', 'counting', 'decided', before='take_first'),
+        edge('always', 'counting', 'decided', before='adopt_first'),
         ['done', 'judging', 'decided', 'is_ruled'],
-        edge('done', 'judging', 'decided', before='take_first'),
-        *failure_edges('judging', 'decided', before='take_first'),
+        edge('done', 'judging', 'decided', before='adopt_first'),
+        *failure_edges('judging', 'decided', before='adopt_first'),
     ]
 
     @property
@@ -199,28 +203,28 @@ class Vote(Pattern):
         """The judge named an answer that somebody gave."""
         return bool(memory.answer)
 
-    def open(self, memory: Any, event: Event) -> None:
+    def open_ballot(self, memory: Any, event: Event) -> None:
         """Start a ballot."""
         if memory.ballots:
             memory.number += 1
         memory.failed = {}
 
-    def count(self, memory: Any, event: Event) -> None:
+    def count_votes(self, memory: Any, event: Event) -> None:
         """Count equal answers."""
         memory.tally = dict(Counter(ballot.counted for ballot in self._votes(memory)).most_common())
 
-    def settle(self, memory: Any, event: Event) -> None:
+    def adopt_majority(self, memory: Any, event: Event) -> None:
         """Choose the answer with the most votes."""
         self._decide(memory, max(memory.tally, key=memory.tally.get), 'count')
 
-    def take_first(self, memory: Any, event: Event) -> None:
+    def adopt_first(self, memory: Any, event: Event) -> None:
         """Choose the tied answer of the voter listed first."""
         most = max(memory.tally.values())
         tied = {answer for answer, votes in memory.tally.items() if votes == most}
         first = next(ballot.counted for ballot in self._votes(memory) if ballot.counted in tied)
         self._decide(memory, first, 'first')
 
-    def rule(self, memory: Any, event: Event) -> None:
+    def adopt_ruling(self, memory: Any, event: Event) -> None:
         """Adopt the judge's ruling if it names an answer that was given."""
         ruling = Ruling.model_validate(event.data['output'])
         if normalize(ruling.answer) in memory.tally:
@@ -229,12 +233,12 @@ class Vote(Pattern):
 
     def prompt_judging(self, memory: Any) -> str:
         """Return the judge's prompt: every voter's answer with its reason."""
-        shown = [fence(ballot.voter, f'{ballot.answer}\n{ballot.why}') for ballot in self._votes(memory)]
-        return '\n\n'.join([f'Question: {memory.task}', *shown, 'Which answer is right?'])
+        answers = [fence(ballot.voter, f'{ballot.answer}\n{ballot.why}') for ballot in self._votes(memory)]
+        return '\n\n'.join([f'Question: {memory.task}', *answers, 'Which answer is right?'])
 
-    def _decide(self, memory: Any, counted: str, by: str) -> None:
+    def _decide(self, memory: Any, counted: str, settled_by: str) -> None:
         ballot = next(ballot for ballot in self._votes(memory) if ballot.counted == counted)
-        memory.answer, memory.why, memory.settled_by = ballot.answer, ballot.why, by
+        memory.answer, memory.why, memory.settled_by = ballot.answer, ballot.why, settled_by
 
     def _votes(self, memory: Any) -> list[Ballot]:
         """The votes of the latest ballot, in the order of the voters."""

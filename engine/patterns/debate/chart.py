@@ -46,7 +46,7 @@ def debate(name: str, config: DebateConfig) -> dict[str, Any]:
                 'synthesizing',
                 prompts.SYNTHESIS,
                 output=None if config.words_only else Position,
-                prompt=partial(prompts.synthesis, config.brief),
+                prompt=partial(prompts.synthesis_prompt, config.subject),
                 then=partial(steps.synthesize, config),
                 within=config.seconds,
             ),
@@ -78,7 +78,7 @@ def seat_edges(states: Sequence[str], names: tuple[str, ...]) -> list[dict[str, 
 
 def _turn(role: Role, config: DebateConfig) -> dict[str, Any]:
     me = role.name
-    mine, taken = partial(seats.names_me, me), partial(seats.is_taken, me)
+    is_for_reviewer, taken = partial(seats.names_me, me), partial(seats.is_taken, me)
     return {
         'name': me,
         'initial': 'called',
@@ -90,7 +90,7 @@ def _turn(role: Role, config: DebateConfig) -> dict[str, Any]:
                 folder=me,
                 turns=config.turns,
                 output=None if config.words_only else Position,
-                prompt=partial(prompts.turn, me, config),
+                prompt=partial(prompts.turn_prompt, me, config),
                 then=partial(steps.speak, me, config),
                 within=config.seconds,
             ),
@@ -101,8 +101,8 @@ def _turn(role: Role, config: DebateConfig) -> dict[str, Any]:
         'transitions': [
             ['always', 'called', seats.PERSON, taken],
             ['always', 'called', 'speaking', None, taken],
-            edge('take_seat', 'speaking', seats.PERSON, mine, after=seats.take_seat),
-            edge('hand_back', seats.PERSON, 'speaking', mine, after=seats.hand_back),
+            edge('take_seat', 'speaking', seats.PERSON, is_for_reviewer, after=seats.take_seat),
+            edge('hand_back', seats.PERSON, 'speaking', is_for_reviewer, after=seats.hand_back),
             edge(
                 'say',
                 seats.PERSON,

@@ -23,7 +23,7 @@ class DebateConfig:
     """Time limit of an agent's turn, in seconds; a person may take longer."""
     words_only: bool
     """Whether the models write text with keywords instead of records."""
-    brief: Callable[[Any, bool], str]
+    subject: Callable[[Any, bool], str]
     """Describes the subject of the debate, given the memory and whether it is the reviewer's first turn."""
     turns: int
     """Maximum number of model replies in a reviewer's turn."""

@@ -38,12 +38,12 @@ def is_agreed(memory: DebateMemory, reviewers: Sequence[str]) -> bool:
     must share a decided verdict and, unless it is `REVISE_ALL`, not name different implementations; the
     last speaker must agree. A sole reviewer only has to decide.
     """
-    words = latest_utterances(memory, reviewers)
+    latest = latest_utterances(memory, reviewers)
     present = [reviewer for reviewer in reviewers if reviewer not in memory.debate.absent]
-    if not are_enough(len(present), reviewers) or set(words) != set(present):
+    if not are_enough(len(present), reviewers) or set(latest) != set(present):
         return False
-    positions = [utterance.position for utterance in words.values() if utterance.position]
-    if len(positions) < len(words) or any(position.verdict == 'UNDECIDED' for position in positions):
+    positions = [utterance.position for utterance in latest.values() if utterance.position]
+    if len(positions) < len(latest) or any(position.verdict == 'UNDECIDED' for position in positions):
         return False
     last = memory.current_utterances()[-1].position
     return are_alike(positions) and last is not None and (last.agrees or len(reviewers) == 1)
@@ -51,8 +51,8 @@ def is_agreed(memory: DebateMemory, reviewers: Sequence[str]) -> bool:
 
 def build_consensus(memory: DebateMemory, reviewers: Sequence[str]) -> Consensus:
     """Build the consensus from the shared verdict, the last reviewer's text and everyone's demands."""
-    words = latest_utterances(memory, reviewers)
-    positions = [utterance.position for utterance in words.values() if utterance.position]
+    latest = latest_utterances(memory, reviewers)
+    positions = [utterance.position for utterance in latest.values() if utterance.position]
     last = memory.current_utterances()[-1]
     assert last.position is not None
     return Consensus(
@@ -62,7 +62,7 @@ def build_consensus(memory: DebateMemory, reviewers: Sequence[str]) -> Consensus
         text=last.text,
         changes=demands(positions),
         rests_on=tuple(dict.fromkeys(fact for position in positions for fact in position.rests_on)),
-        by=tuple(words),
+        by=tuple(latest),
         round=last.round,
     )
 

@@ -33,10 +33,10 @@ def parse_position(text: str, names: Collection[str] = ()) -> Position:
     verdicts: set[Verdict] = set()
     agrees, best, changes = False, '', []
     for line in _plain_lines(text):
-        found = LINE.match(line)
-        if not found:
+        match = LINE.match(line)
+        if not match:
             continue
-        word, rest = found.groups()
+        word, rest = match.groups()
         if word == 'CONSENSUS':
             agrees = True
             after = AFTER.match(rest)
@@ -71,5 +71,7 @@ def _plain_lines(text: str) -> list[str]:
 
 
 def _find_name(text: str, names: Collection[str]) -> str:
-    found = [(place.start(), name) for name in names if (place := re.search(rf'\b{re.escape(name)}\b', text))]
-    return min(found)[1] if found else ''
+    places = [
+        (place.start(), name) for name in names if (place := re.search(rf'\b{re.escape(name)}\b', text))
+    ]
+    return min(places)[1] if places else ''

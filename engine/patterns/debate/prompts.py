@@ -34,8 +34,8 @@ ANSWER = (
 RECORD = 'Set `agrees` when the others have already said what you would settle on, and only then.'
 
 
-def turn(reviewer: str, config: DebateConfig, memory: DebateMemory) -> str:
-    """A reviewer's prompt for its turn."""
+def turn_prompt(reviewer: str, config: DebateConfig, memory: DebateMemory) -> str:
+    """Return a reviewer's prompt for its turn."""
     debate = memory.debate
     others = [name for name in config.names if name != reviewer]
     who = f'With {" and ".join(others)} you' if others else 'You'
@@ -47,7 +47,7 @@ def turn(reviewer: str, config: DebateConfig, memory: DebateMemory) -> str:
             f'You are {reviewer}. {who} review implementations of one task. '
             f'This is round {debate.round} of at most {config.rounds}.',
             FINAL if config.phase == 'final' else DEBATE,
-            config.brief(memory, first),
+            config.subject(memory, first),
             'What was said last:',
             recent_messages(memory, config.recent),
             *_open_points(reviewer, config, memory),
@@ -63,13 +63,13 @@ def _open_points(reviewer: str, config: DebateConfig, memory: DebateMemory) -> l
 
 
 def recent_messages(memory: DebateMemory, count: int) -> str:
-    """The latest messages, each in its own fence."""
-    words = [
+    """Return the latest messages, each in its own fence."""
+    utterances = [
         utterance for utterance in memory.transcript if not utterance.problem and not utterance.synthesized
     ][-count:]
-    shown = [fence(_head(utterance), _body(utterance), MAX_MESSAGE) for utterance in words]
-    away = [f'{name} takes no part: {problem}' for name, problem in memory.debate.absent.items()]
-    return '\n\n'.join([*shown, *away]) or 'Nothing yet.'
+    messages = [fence(_head(utterance), _body(utterance), MAX_MESSAGE) for utterance in utterances]
+    absences = [f'{name} takes no part: {problem}' for name, problem in memory.debate.absent.items()]
+    return '\n\n'.join([*messages, *absences]) or 'Nothing yet.'
 
 
 SYNTHESIS = Role(
@@ -83,17 +83,17 @@ SYNTHESIS = Role(
 """The role that derives a result from a debate without consensus."""
 
 
-def synthesis(brief: Callable[[Any, bool], str], memory: DebateMemory) -> str:
-    """The synthesizer's prompt."""
-    words = [utterance for utterance in memory.current_utterances() if utterance.position]
-    shown = [fence(_head(utterance), _body(utterance), MAX_MESSAGE) for utterance in words]
+def synthesis_prompt(subject: Callable[[Any, bool], str], memory: DebateMemory) -> str:
+    """Return the synthesizer's prompt."""
+    utterances = [utterance for utterance in memory.current_utterances() if utterance.position]
+    messages = [fence(_head(utterance), _body(utterance), MAX_MESSAGE) for utterance in utterances]
     return '\n\n'.join(
         [
             'The reviewers did not agree. Say what should be done: which implementation is the best, and '
             'what has to be changed. You cannot approve in their place.',
-            brief(memory, False),
+            subject(memory, False),
             'The debate:',
-            *shown,
+            *messages,
         ]
     )
 

@@ -19,9 +19,9 @@ def fence(label: str, text: str, limit: int = MAX_QUOTED) -> str:
     The marker is derived from the text's digest, so its author cannot include it, and the same
     text is always quoted the same way.
     """
-    shown = shorten(text, limit)
-    mark = _find_unused_mark(shown)
-    return f'=== {mark} begins: {_line(label)}\n{shown}\n=== {mark} ends'
+    quoted = shorten(text, limit)
+    mark = _find_unused_mark(quoted)
+    return f'=== {mark} begins: {_line(label)}\n{quoted}\n=== {mark} ends'
 
 
 def shorten(text: str, limit: int) -> str:

@@ -134,7 +134,7 @@ def parse_turn(data: Mapping[str, Any], names: tuple[str, ...]) -> Position:
     """Parse a person's turn; without a verdict, keywords count as in a model's text."""
     turn = HumanTurn.model_validate(dict(data))
     if turn.verdict is None:
-        found = parse_position(turn.text, names)
+        parsed = parse_position(turn.text, names)
         shared = turn.model_dump(include=SHARED, exclude_defaults=True)
-        return Position.model_validate({**found.model_dump(), **shared})
+        return Position.model_validate({**parsed.model_dump(), **shared})
     return Position(**turn.model_dump(exclude={'reviewer'}))

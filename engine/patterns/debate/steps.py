@@ -83,11 +83,11 @@ def synthesize(config: DebateConfig, scope: CallbackContext, event: Event) -> No
 def synthesize_by_rule(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Record a fallback when synthesis fails too: revise the best, with all demands."""
     memory = seats.debate_memory(scope)
-    words = consensus.latest_utterances(memory, config.names).values()
+    utterances = consensus.latest_utterances(memory, config.names).values()
     position = Position(
         text='There was no consensus, and none could be drawn from what was said. All demands stand.',
         verdict='REVISE_BEST',
-        changes=consensus.demands([utterance.position for utterance in words if utterance.position]),
+        changes=consensus.demands([utterance.position for utterance in utterances if utterance.position]),
     )
     _record_synthesis(config, memory, position, model='')
 
@@ -104,8 +104,8 @@ def _record_utterance(  # noqa: PLR0913
 ) -> None:
     memory = seats.debate_memory(scope)
     model = '' if human else str(event.data.get('model', ''))
-    known = consensus.drop_unknown_names(position, memory.names())
-    _add_utterance(config, memory, me, position.text, model=model, position=known, human=human)
+    valid_position = consensus.drop_unknown_names(position, memory.names())
+    _add_utterance(config, memory, me, position.text, model=model, position=valid_position, human=human)
     _advance(config, memory)
 
 
@@ -137,9 +137,11 @@ def _advance(config: DebateConfig, memory: DebateMemory) -> None:
 def _record_synthesis(config: DebateConfig, memory: DebateMemory, position: Position, *, model: str) -> None:
     changes = position.changes
     if position.verdict == 'APPROVE':
-        words = consensus.latest_utterances(memory, config.names).values()
-        asked = consensus.demands([utterance.position for utterance in words if utterance.position])
-        changes = tuple(dict.fromkeys([*changes, *asked]))
+        utterances = consensus.latest_utterances(memory, config.names).values()
+        asked_changes = consensus.demands(
+            [utterance.position for utterance in utterances if utterance.position]
+        )
+        changes = tuple(dict.fromkeys([*changes, *asked_changes]))
     _add_utterance(
         config, memory, SYNTHESIZER, position.text, model=model, position=position, synthesized=True
     )

@@ -37,7 +37,7 @@ MERGER = Role(
 def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
     """Return a reviewer's region, in which it reviews alone before hearing the others."""
     words_only = parameters.answers == 'words'
-    mine = partial(seats.names_me, role.name)
+    is_for_reviewer = partial(seats.names_me, role.name)
     return {
         'name': role.name,
         'initial': 'reading',
@@ -48,8 +48,8 @@ def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
                 folder=role.name,
                 turns=prompts.REVIEWER_TURNS,
                 output=None if words_only else Position,
-                prompt=partial(prompts.review, words_only=words_only),
-                then=partial(keep_review, role.name),
+                prompt=partial(prompts.review_prompt, words_only=words_only),
+                then=partial(store_review, role.name),
                 within=parameters.reviewer_seconds,
             ),
             {'name': seats.PERSON, 'waits': 'word'},
@@ -57,16 +57,16 @@ def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
         ],
         'transitions': [
             ['always', 'reading', seats.PERSON, partial(is_taken, role.name)],
-            edge('hand_back', seats.PERSON, 'reading', mine, after=seats.hand_back),
+            edge('hand_back', seats.PERSON, 'reading', is_for_reviewer, after=seats.hand_back),
             edge(
                 'say',
                 seats.PERSON,
                 'done',
                 partial(seats.is_word, role.name),
-                after=partial(keep_word, role.name),
+                after=partial(store_human_review, role.name),
             ),
             ['done', 'reading', 'done'],
-            *failure_edges('reading', 'failed', after=partial(miss_review, role.name)),
+            *failure_edges('reading', 'failed', after=partial(record_failed_review, role.name)),
         ],
     }
 
@@ -80,26 +80,26 @@ def picking_state(parameters: ReviewParameters) -> dict[str, Any]:
             'picking',
             CHOOSER,
             output=Choice,
-            prompt=prompts.choose,
-            then='take_model_choice',
+            prompt=prompts.choice_prompt,
+            then='apply_model_choice',
             within=parameters.reviewer_seconds,
         )
-    return {'name': 'picking', 'on_enter': 'pick'}
+    return {'name': 'picking', 'on_enter': 'pick_by_rule'}
 
 
 def picking_edges(parameters: ReviewParameters) -> list[dict[str, Any]]:
     """Return the transitions from picking: to merging if files may be merged, otherwise onward."""
-    ways: list[tuple[str, list[str], str | None]] = [('always', [], None)]
+    triggers: list[tuple[str, list[str], str | None]] = [('always', [], None)]
     if parameters.pick == 'person':
-        ways = [('choose', ['is_candidate'], 'take_choice')]
+        triggers = [('choose', ['is_candidate'], 'apply_choice')]
     elif parameters.pick == 'model':
-        ways = [('done', [], None), ('failed', [], 'pick'), ('expired', [], 'pick')]
-    found = []
-    for trigger, conditions, before in ways:
+        triggers = [('done', [], None), ('failed', [], 'pick_by_rule'), ('expired', [], 'pick_by_rule')]
+    edges = []
+    for trigger, conditions, before in triggers:
         if parameters.merge == 'files':
-            found.append(edge(trigger, 'picking', 'merging', [*conditions, 'may_merge'], before=before))
-        found.append(edge(trigger, 'picking', 'iterating', conditions, before=before))
-    return found
+            edges.append(edge(trigger, 'picking', 'merging', [*conditions, 'may_merge'], before=before))
+        edges.append(edge(trigger, 'picking', 'iterating', conditions, before=before))
+    return edges
 
 
 def merging_state(parameters: ReviewParameters, checks: Checks) -> dict[str, Any]:
@@ -112,30 +112,30 @@ def merging_state(parameters: ReviewParameters, checks: Checks) -> dict[str, Any
             'listing',
             MERGER,
             output=merging.MergePlan,
-            prompt=prompts.plan,
-            then='take_plan',
+            prompt=prompts.merge_prompt,
+            then='store_merge_plan',
             within=parameters.reviewer_seconds,
         )
     )
-    heard = (
-        [edge('take_files', 'listing', 'sorting', 'is_plan', after='take_plan')]
+    listing_edges = (
+        [edge('take_files', 'listing', 'sorting', 'is_plan', after='store_merge_plan')]
         if by_person
         else [
             ['done', 'listing', 'sorting'],
-            *failure_edges('listing', 'skipped', after='lose_plan'),
+            *failure_edges('listing', 'skipped', after='record_merge_failure'),
         ]
     )
-    asks = parameters.conflicts == 'person'
+    asks_person = parameters.conflicts == 'person'
     return {
         'name': 'merging',
         'initial': 'listing',
         'children': [
             listing,
             {'name': 'sorting'},
-            *([{'name': 'resolving', 'waits': 'conflicts'}] if asks else []),
+            *([{'name': 'resolving', 'waits': 'conflicts'}] if asks_person else []),
             {
                 'name': 'copying',
-                'invoke': partial(copy_selected, checks),
+                'invoke': partial(copy_selected_files, checks),
                 'within': 2 * checks.seconds + EXAMINATION_MARGIN,
             },
             {'name': 'merged', 'final': True},
@@ -143,13 +143,17 @@ def merging_state(parameters: ReviewParameters, checks: Checks) -> dict[str, Any
             {'name': 'refused', 'final': True, 'outcome': 'failed'},
         ],
         'transitions': [
-            *heard,
-            edge('always', 'sorting', 'resolving' if asks else 'refused', 'is_open'),
+            *listing_edges,
+            edge('always', 'sorting', 'resolving' if asks_person else 'refused', 'is_open'),
             edge('always', 'sorting', 'copying', 'has_plan'),
             edge('always', 'sorting', 'skipped'),
-            *([edge('resolve', 'resolving', 'copying', 'settles', after='take_answers')] if asks else []),
-            edge('done', 'copying', 'merged', after='keep_merged'),
-            *failure_edges('copying', 'skipped', after='lose_plan'),
+            *(
+                [edge('resolve', 'resolving', 'copying', 'settles', after='resolve_conflicts')]
+                if asks_person
+                else []
+            ),
+            edge('done', 'copying', 'merged', after='add_merged_version'),
+            *failure_edges('copying', 'skipped', after='record_merge_failure'),
         ],
     }
 
@@ -159,7 +163,7 @@ def is_target(name: str, scope: CallbackContext, event: Event) -> bool:
     return name in _memory(scope).targets
 
 
-def keep_review(me: str, scope: CallbackContext, event: Event) -> None:
+def store_review(me: str, scope: CallbackContext, event: Event) -> None:
     """Store a first review; first reviews open the transcript."""
     memory = _memory(scope)
     if 'output' in event.data:
@@ -177,7 +181,7 @@ def is_taken(me: str, scope: CallbackContext, event: Event) -> bool:
     return _memory(scope).revision > 1 and seats.is_taken(me, scope, event)
 
 
-def keep_word(me: str, scope: CallbackContext, event: Event) -> None:
+def store_human_review(me: str, scope: CallbackContext, event: Event) -> None:
     """Store a person's turn in a reviewer's seat as that reviewer's first review."""
     memory = _memory(scope)
     position = drop_unknown_names(seats.parse_turn(event.data, memory.names()), memory.names())
@@ -187,7 +191,7 @@ def keep_word(me: str, scope: CallbackContext, event: Event) -> None:
     )
 
 
-def miss_review(me: str, scope: CallbackContext, event: Event) -> None:
+def record_failed_review(me: str, scope: CallbackContext, event: Event) -> None:
     """Record a failed first review; its author may still join the debate."""
     problem = str(event.data.get('error') or 'it failed')
     _record_utterance(_memory(scope), Utterance(speaker=me, phase='review', text='', problem=problem))
@@ -195,7 +199,7 @@ def miss_review(me: str, scope: CallbackContext, event: Event) -> None:
 
 def _record_utterance(memory: ReviewMemory, utterance: Utterance) -> None:
     """Add a first review, in the order of the reviewers rather than of completion."""
-    later = sum(one.speaker > utterance.speaker for one in memory.transcript)
+    later = sum(other.speaker > utterance.speaker for other in memory.transcript)
     if later and memory.revision > 1:
         memory.transcript.insert(len(memory.transcript) - later, utterance)
     else:
@@ -204,16 +208,16 @@ def _record_utterance(memory: ReviewMemory, utterance: Utterance) -> None:
 
 def add_comment(memory: ReviewMemory, comment: LineComment, *, by: str) -> None:
     """Store a comment on a line of a candidate's newest version, without duplicates."""
-    found = memory.candidates.get(comment.candidate)
-    version = found.latest if found else None
+    candidate = memory.candidates.get(comment.candidate)
+    version = candidate.latest if candidate else None
     if version is None or comment.path not in {file.path for file in version.files}:
         return
-    made = Comment(**comment.model_dump(), version=version.number, by=by)
-    if made not in memory.comments:
-        memory.comments.append(made)
+    new_comment = Comment(**comment.model_dump(), version=version.number, by=by)
+    if new_comment not in memory.comments:
+        memory.comments.append(new_comment)
 
 
-def take_comments(memory: ReviewMemory) -> None:
+def store_comments(memory: ReviewMemory) -> None:
     """Store the comments that reviewers made in the finished debate."""
     first, debate = len(memory.consensuses) < 2, memory.debate.number
     for utterance in memory.transcript:
@@ -229,7 +233,9 @@ def send_comments(memory: ReviewMemory) -> None:
             memory.comments[place] = comment.model_copy(update={'sent': memory.revision_count})
 
 
-async def copy_selected(checks: Checks, scope: CallbackContext, activity: Activity) -> dict[str, object]:
+async def copy_selected_files(
+    checks: Checks, scope: CallbackContext, activity: Activity
+) -> dict[str, object]:
     """Copy the picked files into the best candidate's folder and run its tests."""
     memory = _memory(scope)
     taken = dict(memory.taken)

@@ -106,8 +106,10 @@ class ReviewMemory(ContestMemory, DebateMemory):
 
     def open_comments(self, candidate: str, *, human: bool = False) -> list[Comment]:
         """Return comments not yet sent to the coder; with `human`, only those made by people."""
-        mine = (one for one in self.comments if one.candidate == candidate and not one.sent)
-        return [one for one in mine if not (human and one.by)]
+        own_comments = (
+            comment for comment in self.comments if comment.candidate == candidate and not comment.sent
+        )
+        return [comment for comment in own_comments if not (human and comment.by)]
 
     def names(self) -> tuple[str, ...]:
         """Names that a position may use."""
@@ -115,9 +117,9 @@ class ReviewMemory(ContestMemory, DebateMemory):
 
     def rankings(self, reviewers: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Return each reviewer's latest ranking, or just its best candidate if it gave none."""
-        found: dict[str, tuple[str, ...]] = {}
+        rankings: dict[str, tuple[str, ...]] = {}
         for utterance in self.transcript:
             position = utterance.position
             if position and utterance.speaker in reviewers and (position.ranking or position.best):
-                found[utterance.speaker] = position.ranking or (position.best,)
-        return list(found.values())
+                rankings[utterance.speaker] = position.ranking or (position.best,)
+        return list(rankings.values())

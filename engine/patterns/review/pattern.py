@@ -74,25 +74,25 @@ class ParallelReview(Pattern):
                 'name': 'implementing',
                 'parallel': [coder.region(self._coder_config(name)) for name in self.coders],
             },
-            {'name': 'consolidating', 'invoke': 'gather'},
+            {'name': 'consolidating', 'invoke': 'collect_submissions'},
             {
                 'name': 'reviewing',
                 'parallel': [chart.review_region(role, parameters) for role in self._roles()],
             },
             *([debate('debating', self._debate_config('debate', parameters.max_rounds))] if debates else []),
-            {'name': 'choosing', 'on_enter': 'decide'},
+            {'name': 'choosing', 'on_enter': 'choose_strategy'},
             chart.picking_state(parameters),
             *([chart.merging_state(parameters, Checks.of(parameters))] if merges else []),
-            {'name': 'iterating', 'on_enter': 'refuse'},
+            {'name': 'iterating', 'on_enter': 'record_refusal'},
             {
                 'name': 'revising',
                 'parallel': [coder.region(self._revision_config(name)) for name in self.coders],
             },
-            {'name': 'gathering', 'invoke': 'gather'},
+            {'name': 'gathering', 'invoke': 'collect_submissions'},
             debate('final_review', self._debate_config('final', parameters.final_rounds if debates else 1)),
-            {'name': 'weighing', 'on_enter': 'weigh'},
+            {'name': 'weighing', 'on_enter': 'act_on_final_review'},
             {'name': 'complete', 'final': True, 'on_enter': 'deliver'},
-            {'name': 'failed', 'final': True, 'outcome': 'failed', 'on_enter': 'give_up'},
+            {'name': 'failed', 'final': True, 'outcome': 'failed', 'on_enter': 'record_failure'},
         ]
 
     def transitions(self) -> list[Any]:
@@ -107,7 +107,7 @@ class ParallelReview(Pattern):
             [['done', 'reviewing', 'debating'], ['done', 'debating', 'choosing']]
             if debates
             else [
-                edge('done', 'reviewing', 'choosing', 'is_reviewed', before='take_review'),
+                edge('done', 'reviewing', 'choosing', 'is_reviewed', before='adopt_sole_review'),
                 ['done', 'reviewing', 'failed'],
             ]
         )
@@ -115,7 +115,7 @@ class ParallelReview(Pattern):
             ['done', 'preparing', 'implementing'],
             ['done', 'implementing', 'consolidating', 'has_survivors'],
             ['done', 'implementing', 'failed'],
-            edge('done', 'consolidating', 'reviewing', before='keep_exhibits'),
+            edge('done', 'consolidating', 'reviewing', before='store_exhibits'),
             *reviewed,
             ['always', 'choosing', 'iterating', 'concerns_all'],
             ['always', 'choosing', 'picking'],
@@ -123,15 +123,15 @@ class ParallelReview(Pattern):
             *([['done', 'merging', 'iterating']] if merges else []),
             edge('always', 'iterating', 'complete', ['wants_approval', 'has_evidence'], before='approve'),
             ['always', 'iterating', 'complete', 'is_spent'],
-            edge('always', 'iterating', 'revising', before='send_back'),
+            edge('always', 'iterating', 'revising', before='begin_revision'),
             ['done', 'revising', 'gathering', 'is_revised'],
             ['done', 'revising', 'iterating'],
-            edge('done', 'gathering', 'final_review', before='keep_exhibits'),
+            edge('done', 'gathering', 'final_review', before='store_exhibits'),
             ['done', 'final_review', 'weighing'],
             ['always', 'weighing', 'picking', 'needs_pick'],
             ['always', 'weighing', 'iterating'],
             *(['failed', state, 'failed'] for state in [*failing, *(['merging'] if merges else [])]),
-            *(edge('comment', state, None, 'is_line', after='take_comment') for state in work),
+            *(edge('comment', state, None, 'is_line', after='store_comment') for state in work),
             *seat_edges(work, (*self.reviewers, *self.coders)),
         ]
 
@@ -146,20 +146,22 @@ class ParallelReview(Pattern):
     def facts(self, memory: ReviewMemory) -> dict[str, Any]:
         """Facts for the reviewers' tools: the versions of each candidate, and the test command."""
         versions = {
-            name: [version.snapshot for version in found.versions]
-            for name, found in memory.candidates.items()
+            name: [version.snapshot for version in candidate.versions]
+            for name, candidate in memory.candidates.items()
         }
         return {
-            'candidates': {name: kept for name, kept in versions.items() if kept},
+            'candidates': {name: snapshots for name, snapshots in versions.items() if snapshots},
             'command': self.parameters.command,
         }
 
     @classmethod
     def deliverables(cls, parameters: Mapping[str, Any], memory: Mapping[str, Any]) -> Deliverables:
         """The coders' newest versions; the result is the one picked last."""
-        found = read_leniently(cls.Memory, memory)
+        final_memory = read_leniently(cls.Memory, memory)
         return Deliverables.of(
-            parameters, found.works(), found.choices[-1].candidate if found.choices else ''
+            parameters,
+            final_memory.works(),
+            final_memory.choices[-1].candidate if final_memory.choices else '',
         )
 
     @property
@@ -171,12 +173,12 @@ class ParallelReview(Pattern):
         """Give every coder the initial files and the tests."""
         return await coder.prepare_workspaces(self.coders, self.parameters, activity)
 
-    async def gather(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
+    async def collect_submissions(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
         """Collect the coders' work for the reviewers, and copy it into their folders."""
-        found = await collect.collect_summaries(memory, activity)
+        summaries = await collect.collect_summaries(memory, activity)
         if not self._has_tools:
-            return found
-        return {**found, 'snapshots': await collect.copy_versions(memory, self.reviewers, activity)}
+            return summaries
+        return {**summaries, 'snapshots': await collect.copy_versions(memory, self.reviewers, activity)}
 
     @property
     def reviewers(self) -> tuple[str, ...]:
@@ -199,8 +201,8 @@ class ParallelReview(Pattern):
 
     def may_merge(self, memory: ReviewMemory, event: Event) -> bool:
         """Files are to be merged, there are others to take them from, and nothing is approved."""
-        wanted = self.parameters.merge == 'files' and memory.plan is None
-        return wanted and memory.strategy != 'APPROVE' and len(memory.in_play()) > 1
+        is_wanted = self.parameters.merge == 'files' and memory.plan is None
+        return is_wanted and memory.strategy != 'APPROVE' and len(memory.in_play()) > 1
 
     def needs_pick(self, memory: ReviewMemory, event: Event) -> bool:
         """The reviewers approved, and no best candidate has been picked yet."""
@@ -239,8 +241,8 @@ class ParallelReview(Pattern):
 
     def is_line(self, memory: ReviewMemory, event: Event) -> bool:
         """The file is part of a candidate's newest version."""
-        found = memory.candidates.get(str(event.data.get('candidate')))
-        version = found.latest if found else None
+        candidate = memory.candidates.get(str(event.data.get('candidate')))
+        version = candidate.latest if candidate else None
         return version is not None and event.data.get('path') in {file.path for file in version.files}
 
     def has_plan(self, memory: ReviewMemory, event: Event) -> bool:
@@ -257,7 +259,7 @@ class ParallelReview(Pattern):
 
     # -- actions
 
-    def keep_exhibits(self, memory: ReviewMemory, event: Event) -> None:
+    def store_exhibits(self, memory: ReviewMemory, event: Event) -> None:
         """Store the collected work for the reviewers."""
         for item in event.data['exhibits']:
             exhibit = CandidateSummary.model_validate(item)
@@ -267,7 +269,7 @@ class ParallelReview(Pattern):
             revised = tuple(name for name in memory.targets if name in names)
             memory.subjects = revised if memory.consensuses else names
 
-    def take_review(self, memory: ReviewMemory, event: Event) -> None:
+    def adopt_sole_review(self, memory: ReviewMemory, event: Event) -> None:
         """Let the sole reviewer decide: its first review replaces a debate."""
         memory.debate.number = 1
         utterance = memory.transcript[-1]
@@ -277,7 +279,7 @@ class ParallelReview(Pattern):
             Consensus(debate=1, by=(utterance.speaker,), **position.model_dump(include=CONCLUSIONS))
         )
 
-    def decide(self, memory: ReviewMemory, event: Event) -> None:
+    def choose_strategy(self, memory: ReviewMemory, event: Event) -> None:
         """Turn the consensus into a strategy and its targets."""
         consensus, names = memory.consensus, memory.in_play()
         assert consensus is not None
@@ -285,23 +287,23 @@ class ParallelReview(Pattern):
         memory.strategy = 'REVISE_BEST' if memory.default else consensus.verdict
         memory.standings = tuple(rank_candidates(memory.candidates, memory.rankings(self.reviewers)))
         memory.targets = names
-        chart.take_comments(memory)
+        chart.store_comments(memory)
         if len(names) == 1:
             self._choose(memory, names[0], 'only one', '')
 
-    def weigh(self, memory: ReviewMemory, event: Event) -> None:
+    def act_on_final_review(self, memory: ReviewMemory, event: Event) -> None:
         """Act on the final review."""
-        before = memory.targets
-        self.decide(memory, event)
+        previous_targets = memory.targets
+        self.choose_strategy(memory, event)
         consensus = memory.consensus
         assert consensus is not None
         if consensus.best in memory.in_play() and self.parameters.pick == 'ranking':
             self._choose(memory, consensus.best, 'reviewers', consensus.text)
         if memory.strategy == 'REVISE_BEST':
             named = memory.best or consensus.best
-            memory.targets = (named,) if named in memory.in_play() else before
+            memory.targets = (named,) if named in memory.in_play() else previous_targets
 
-    def pick(self, memory: ReviewMemory, event: Event) -> None:
+    def pick_by_rule(self, memory: ReviewMemory, event: Event) -> None:
         """Pick by rule: the reviewers' agreement, their rankings, or the tests."""
         consensus, names = memory.consensus, memory.in_play()
         if self.parameters.pick == 'tests':
@@ -313,19 +315,19 @@ class ParallelReview(Pattern):
         else:
             self._choose(memory, memory.standings[0].coder, 'ranking', '')
 
-    def take_choice(self, memory: ReviewMemory, event: Event) -> None:
+    def apply_choice(self, memory: ReviewMemory, event: Event) -> None:
         """Apply a person's choice."""
         self._choose(memory, event.data['candidate'], 'person', str(event.data.get('why', '')))
 
-    def take_model_choice(self, memory: ReviewMemory, event: Event) -> None:
+    def apply_model_choice(self, memory: ReviewMemory, event: Event) -> None:
         """Apply a model's choice; if it names no candidate in play, pick by rule."""
         choice = Choice.model_validate(event.data['output'])
         if choice.candidate in memory.in_play():
             self._choose(memory, choice.candidate, 'model', choice.why)
         else:
-            self.pick(memory, event)
+            self.pick_by_rule(memory, event)
 
-    def take_plan(self, memory: ReviewMemory, event: Event) -> None:
+    def store_merge_plan(self, memory: ReviewMemory, event: Event) -> None:
         """Store which files to take."""
         data = event.data.get('output', event.data)
         plan = parse_plan(data) or MergePlan()
@@ -338,27 +340,27 @@ class ParallelReview(Pattern):
             order = [standing.coder for standing in memory.standings]
             self._resolve_conflicts(memory, resolve_by_rank(memory.file_conflicts, order), 'ranked')
 
-    def lose_plan(self, memory: ReviewMemory, event: Event) -> None:
+    def record_merge_failure(self, memory: ReviewMemory, event: Event) -> None:
         """Record that listing or copying the files failed; the best stays as it is."""
         memory.plan = memory.plan or MergePlan()
         memory.plan_problem = str(event.data.get('error') or 'it could not be merged')
 
-    def take_comment(self, memory: ReviewMemory, event: Event) -> None:
+    def store_comment(self, memory: ReviewMemory, event: Event) -> None:
         """Store a person's comment for the coder."""
         chart.add_comment(memory, LineComment.model_validate(dict(event.data)), by='')
 
-    def take_answers(self, memory: ReviewMemory, event: Event) -> None:
+    def resolve_conflicts(self, memory: ReviewMemory, event: Event) -> None:
         """Settle the conflicts with a person's answers."""
         self._resolve_conflicts(memory, dict(event.data['files']), 'person')
 
-    def keep_merged(self, memory: ReviewMemory, event: Event) -> None:
+    def add_merged_version(self, memory: ReviewMemory, event: Event) -> None:
         """Give the best candidate a new version with the files taken from others."""
         best = memory.best
         foreign = {path: coder for path, coder in memory.taken.items() if coder != best}
         why = memory.plan.why if memory.plan else ''
         add_version(memory.candidates[best], event, said=why, merged=foreign)
 
-    def refuse(self, memory: ReviewMemory, event: Event) -> None:
+    def record_refusal(self, memory: ReviewMemory, event: Event) -> None:
         """Record why an approval is rejected, if there was one."""
         if not memory.best and memory.standings and memory.strategy == 'APPROVE':
             self._choose(memory, memory.standings[0].coder, 'ranking', '')
@@ -367,7 +369,7 @@ class ParallelReview(Pattern):
             memory.refusals.append(f'The approval of {memory.best} does not hold: {objection}')
             memory.targets = (memory.best,)
 
-    def send_back(self, memory: ReviewMemory, event: Event) -> None:
+    def begin_revision(self, memory: ReviewMemory, event: Event) -> None:
         """Count the revision as it begins, and send its coders the comments on their files."""
         memory.revision_count += 1
         chart.send_comments(memory)
@@ -408,9 +410,13 @@ class ParallelReview(Pattern):
             )
         )
 
-    def give_up(self, memory: ReviewMemory, event: Event) -> None:
+    def record_failure(self, memory: ReviewMemory, event: Event) -> None:
         """Record why there is nothing to deliver."""
-        reasons = [f'{name}: {found.problem}' for name, found in memory.candidates.items() if found.problem]
+        reasons = [
+            f'{name}: {candidate.problem}'
+            for name, candidate in memory.candidates.items()
+            if candidate.problem
+        ]
         reasons += [f'{name}: {problem}' for name, problem in memory.debate.absent.items()]
         for conflict in memory.file_conflicts:
             if not conflict.taken:
@@ -469,13 +475,13 @@ class ParallelReview(Pattern):
         """Only coders asked to revise do any work."""
         return replace(
             self._coder_config(name),
-            prompt=partial(prompts.revise, name),
+            prompt=partial(prompts.revision_prompt, name),
             demands=partial(prompts.revision_demands, name),
-            called=partial(chart.is_target, name),
+            is_called=partial(chart.is_target, name),
         )
 
     def _roles(self) -> list[Role]:
-        return [prompts.reviewer(name, tools=self._has_tools) for name in self.reviewers]
+        return [prompts.reviewer_role(name, tools=self._has_tools) for name in self.reviewers]
 
     @property
     def _has_tools(self) -> bool:
@@ -490,6 +496,6 @@ class ParallelReview(Pattern):
             recent=self.parameters.recent,
             seconds=self.parameters.reviewer_seconds,
             words_only=self.parameters.answers == 'words',
-            brief=partial(prompts.brief, tools=self._has_tools),
+            subject=partial(prompts.debate_subject, tools=self._has_tools),
             turns=prompts.REVIEWER_TURNS,
         )

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.agents.spec import Role
-from engine.patterns.competition.collect import MAX_CHANGED, MAX_WORK, copies, failures, test_results
+from engine.patterns.competition.collect import (
+    MAX_CHANGED,
+    MAX_WORK,
+    describe_copies,
+    list_failures,
+    summarize_tests,
+)
 from engine.patterns.competition.records import Version
 from engine.patterns.debate.prompts import WORDS
 from engine.patterns.debate.quoting import RULE, bullet_list, fence
@@ -22,22 +28,22 @@ TOOLS = ('list_files', 'read_file', 'search', 'test_candidate', 'compare_candida
 REVIEWER_TURNS = 24
 
 
-def reviewer(name: str, *, tools: bool) -> Role:
-    """A reviewer's role."""
+def reviewer_role(name: str, *, tools: bool) -> Role:
+    """Return a reviewer's role."""
     return Role(name=name, title=name.capitalize(), instructions=REVIEWER, tools=TOOLS if tools else ())
 
 
-def revise(coder: str, memory: ReviewMemory) -> str:
+def revision_prompt(coder: str, memory: ReviewMemory) -> str:
     """Return a coder's task in a revision."""
     candidate, consensus = memory.candidates[coder], memory.consensus
     version = candidate.latest
     assert version is not None
     parts = [f'Task:\n{memory.task}', f'Your folder holds version {version.number} of your implementation.']
-    parts.append(f'The tests of it:\n{_tests(version)}')
+    parts.append(f'The tests of it:\n{_describe_tests(version)}')
     if candidate.problem:
         parts.append(f'Your latest attempt came to nothing: {candidate.problem}')
     if version.merged:
-        listed_files = bullet_list(f'{path} from {whom}' for path, whom in version.merged.items())
+        listed_files = bullet_list(f'{path} from {coder_name}' for path, coder_name in version.merged.items())
         parts.append(f'These files were taken from other implementations:\n{listed_files}')
     if consensus:
         whose = (
@@ -47,7 +53,9 @@ def revise(coder: str, memory: ReviewMemory) -> str:
             whose = 'What the reviewer says'
         parts.append(f'{whose}:\n{fence("what they say", consensus.text)}')
     parts.append(f'What you have to change:\n{bullet_list(demands(memory), "- What they say, above.")}')
-    if comments := [one for one in memory.comments if one.candidate == coder and _is_due(one, memory)]:
+    if comments := [
+        comment for comment in memory.comments if comment.candidate == coder and _is_due(comment, memory)
+    ]:
         parts.append(
             f'Comments on lines of your files; heed each:\n{fence("comments", _list_comments(comments))}'
         )
@@ -61,15 +69,16 @@ def _is_due(comment: Comment, memory: ReviewMemory) -> bool:
 
 def _list_comments(comments: Iterable[Comment]) -> str:
     return '\n'.join(
-        f'- {one.path}, line {one.line} of version {one.version} ({one.by or "a person"}): {one.text}'
-        for one in comments
+        f'- {comment.path}, line {comment.line} of version {comment.version} '
+        f'({comment.by or "a person"}): {comment.text}'
+        for comment in comments
     )
 
 
 def revision_demands(coder: str, memory: ReviewMemory) -> tuple[str, ...]:
     """Return what a coder's revision must address: the demands, and the comments sent to it."""
-    due = (one for one in memory.comments if one.candidate == coder and _is_due(one, memory))
-    return (*demands(memory), *(f'{one.path}, line {one.line}: {one.text}' for one in due))
+    due = (comment for comment in memory.comments if comment.candidate == coder and _is_due(comment, memory))
+    return (*demands(memory), *(f'{comment.path}, line {comment.line}: {comment.text}' for comment in due))
 
 
 def demands(memory: ReviewMemory) -> tuple[str, ...]:
@@ -78,29 +87,30 @@ def demands(memory: ReviewMemory) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*changes, *memory.refusals[-1:]]))
 
 
-def brief(memory: ReviewMemory, first: bool, *, tools: bool = False) -> str:
+def debate_subject(memory: ReviewMemory, first: bool, *, tools: bool = False) -> str:
     """Describe the subject of a debate: the task, the test results and, on a first turn, the files."""
-    asked = demands(memory) if memory.revision_count else ()
+    current_demands = demands(memory) if memory.revision_count else ()
     parts = [
         f'Task:\n{memory.task}',
-        f'The tests, as they were run:\n{test_results(memory.candidates.values())}',
+        f'The tests, as they were run:\n{summarize_tests(memory.candidates.values())}',
     ]
-    if asked and memory.consensuses:
-        parts.append(f'What the last consensus asked for:\n{bullet_list(asked)}')
+    if current_demands and memory.consensuses:
+        parts.append(f'What the last consensus asked for:\n{bullet_list(current_demands)}')
     if first and tools and memory.revision > 1:
         parts.append(
-            f'Your folder holds copies of them: {copies(memory.candidates.values())}. Read and search them, '
-            'run their tests, and compare them: what is shown below may be cut, and the copies are whole.'
+            f'Your folder holds copies of them: {describe_copies(memory.candidates.values())}. '
+            'Read and search them, run their tests, and compare them: what is shown below may be cut, and '
+            'the copies are whole.'
         )
-    if comments := [one for one in memory.comments if not one.by and not one.sent]:
+    if comments := [comment for comment in memory.comments if not comment.by and not comment.sent]:
         parts.append(f'Comments of people, not heeded yet:\n{fence("comments", _list_comments(comments))}')
     if first:
-        shown = memory.targets if memory.debate.phase == 'final' else memory.in_play()
-        parts += [_exhibit(name, memory) for name in shown if name in memory.exhibits]
+        names = memory.targets if memory.debate.phase == 'final' else memory.in_play()
+        parts += [_exhibit(name, memory) for name in names if name in memory.exhibits]
     return '\n\n'.join(parts)
 
 
-def review(memory: ReviewMemory, *, words_only: bool) -> str:
+def review_prompt(memory: ReviewMemory, *, words_only: bool) -> str:
     """Return the task of the first review."""
     count = len(memory.in_play())
     return '\n\n'.join(
@@ -109,37 +119,37 @@ def review(memory: ReviewMemory, *, words_only: bool) -> str:
             'them, and say what has to be changed in the best one.'
             if count > 1
             else 'Review this implementation. Give a detailed critique, and say what has to be changed.',
-            brief(memory, True, tools=not words_only),
+            debate_subject(memory, True, tools=not words_only),
             *([WORDS] if words_only else []),
         ]
     )
 
 
-def choose(memory: ReviewMemory) -> str:
+def choice_prompt(memory: ReviewMemory) -> str:
     """Return the task of the model that picks the best."""
     return '\n\n'.join(
         [
             'Pick the best of these implementations, by what the reviewers say and what the tests show. '
             'Answer with its name.',
-            brief(memory, True),
-            _verdict(memory),
+            debate_subject(memory, True),
+            _consensus_section(memory),
         ]
     )
 
 
-def plan(memory: ReviewMemory) -> str:
+def merge_prompt(memory: ReviewMemory) -> str:
     """Return the task of the model that lists the files to take."""
     return '\n\n'.join(
         [
             f'{memory.best} goes on. Say which files of the others should be taken into its folder, as they '
             'are; take none if that would help nothing.',
-            brief(memory, True),
-            _verdict(memory),
+            debate_subject(memory, True),
+            _consensus_section(memory),
         ]
     )
 
 
-def _verdict(memory: ReviewMemory) -> str:
+def _consensus_section(memory: ReviewMemory) -> str:
     consensus = memory.consensus
     return f'The reviewers:\n{fence("what they say", consensus.text)}' if consensus else ''
 
@@ -154,8 +164,8 @@ def _exhibit(name: str, memory: ReviewMemory) -> str:
     return '\n'.join(parts)
 
 
-def _tests(version: Version) -> str:
+def _describe_tests(version: Version) -> str:
     evidence = version.evidence
     lines = [f'Required: {evidence.required.line}. Your own: {evidence.own.line}.']
-    failing = failures(evidence.required) or failures(evidence.own)
+    failing = list_failures(evidence.required) or list_failures(evidence.own)
     return '\n'.join([*lines, fence('what failed', failing)] if failing else lines)

@@ -412,11 +412,7 @@ class ParallelReview(Pattern):
 
     def record_failure(self, memory: ReviewMemory, event: Event) -> None:
         """Record why there is nothing to deliver."""
-        reasons = [
-            f'{name}: {candidate.problem}'
-            for name, candidate in memory.candidates.items()
-            if candidate.problem
-        ]
+        reasons = [f'{item.coder}: {item.problem}' for item in memory.candidates.values() if item.problem]
         reasons += [f'{name}: {problem}' for name, problem in memory.debate.absent.items()]
         for conflict in memory.file_conflicts:
             if not conflict.taken:

@@ -13,7 +13,7 @@ from nicegui.element import Element
 from nicegui.elements.mixins.value_element import ValueElement
 
 from ui.components.assets import ASSETS
-from ui.components.diagram.overlays import Layer
+from ui.formatting.diagram.overlays import Layer
 
 
 class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):

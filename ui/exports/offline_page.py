@@ -19,11 +19,11 @@ from engine import Conductor
 from engine.history import Redaction
 from engine.records import RunId
 from ui.components.assets import ASSETS, MARK, STYLES
-from ui.components.diagram.folding import default_folds
-from ui.components.diagram.rendering import svg
 from ui.exports.run_history import RunHistory, read_history
 from ui.exports.text import export_note, format_moment
 from ui.formatting.changes import wordings
+from ui.formatting.diagram.folding import default_folds
+from ui.formatting.diagram.rendering import svg
 from ui.formatting.values import STATUS_TEXT
 from ui.replay.marks import KINDS
 

@@ -11,8 +11,8 @@ from engine import Conductor, EngineError, Transition
 from engine.journal import Fold
 from engine.records import GuardResult, Note, RunId, RunInfo, Shape, View
 from engine.runtime import GuardExplanations
-from ui.components.diagram.rendering import highlight
 from ui.exports.text import CannotExport, note_date
+from ui.formatting.diagram.rendering import highlight
 from ui.formatting.steps import (
     EdgeOutcome,
     edge_outcomes,

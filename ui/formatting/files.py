@@ -1,4 +1,4 @@
-"""Files as people read them: previews, and the lines of a unified diff."""
+"""Files as people read them: previews, lines of a unified diff, and a pull request's description."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from engine.history import Mergeable
 from engine.workspace import FileChange, FileVersion
 from ui.formatting.values import count
 
@@ -112,3 +113,24 @@ def omission_reason(change: FileChange) -> str:
 def mode_note(file: FileVersion) -> str:
     """Return a note on a file's permissions."""
     return ', executable' if file.executable else ''
+
+
+def pull_request(mergeable: Mergeable, agent: str, changes: Sequence[FileChange]) -> str:
+    """Return a title, the task, the agent's summary, its test results and the files.
+
+    Args:
+        mergeable: the work of the run that can be merged.
+        agent: the agent that did the work.
+        changes: the files that it changed.
+    """
+    run = mergeable.run
+    lines = [f'# {" ".join(run.title.split()) or run.pattern}', '']
+    if task := str(run.parameters.get('task') or run.parameters.get('request') or ''):
+        lines += ['## Task', '', *(f'> {line}' for line in task.splitlines()), '']
+    if summary := mergeable.said.get(agent, ''):
+        lines += ['## What was done', '', summary.strip(), '']
+    if tests := mergeable.tests.get(agent, ''):
+        lines += ['## Tests', '', f'Required tests: {tests}.', '']
+    lines += [f'## Files ({count(len(changes), "file")})', '']
+    lines += [f'- `{change.path}`: {change.kind}, +{change.added} -{change.removed}' for change in changes]
+    return '\n'.join([*lines, '', f'Made by {agent} in run {run.id} of Hemicycle.', ''])

@@ -4,7 +4,7 @@ import graphviz
 import pytest
 
 from engine import Breakpoint, Conductor
-from ui.components.diagram.rendering import dot
+from ui.formatting.diagram.rendering import dot
 from ui.pages.run.debugger.badges import breakpoint_layer
 
 DRAW = """async ([svg, layers]) => {

@@ -13,7 +13,7 @@ from engine.records import Shape
 from ui.api.dependencies import CollapseAgents, Engine
 from ui.api.problems import problems
 from ui.api.wire import wire
-from ui.components.diagram.rendering import export_chart
+from ui.formatting.diagram.rendering import export_chart
 from ui.formatting.parameters import PatternInfo, PatternList, describe_pattern, describe_patterns
 
 router = APIRouter(prefix='/patterns', tags=['Patterns'])

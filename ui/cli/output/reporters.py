@@ -18,6 +18,7 @@ from engine import Transition
 from engine.journal import Fold
 from engine.records import Delta, JournalOutage, Outcome, RunInfo, StatePath, message_of, parent_of
 from ui.cli.output.errors import print_error
+from ui.cli.output.partial_json import readable
 from ui.cli.output.step_text import (
     UNBOUNDED,
     console,
@@ -28,7 +29,6 @@ from ui.cli.output.step_text import (
     step_remark,
     style_of,
 )
-from ui.formatting.partial_json import readable
 from ui.formatting.safe_text import one_line, strip_control
 from ui.formatting.steps import duration
 

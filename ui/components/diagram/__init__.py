@@ -1,1 +1,1 @@
-"""Charts as drawings: layout, folding, overlays, zooming and saving."""
+"""Diagrams on pages: thumbnails, fitting into the room, collapsing, zooming and saving."""

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from nicegui import app, ui
 
 from engine.records import Shape
-from ui.components.diagram.folding import default_folds, enclosing_composite, foldable_states, unfold
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
+from ui.formatting.diagram.folding import default_folds, enclosing_composite, foldable_states, unfold
 from ui.formatting.steps import path_text
 
 NAME = 'Expanded states'

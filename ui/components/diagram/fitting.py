@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from engine.records import Shape
-from ui.components.diagram.folding import fold_levels
-from ui.components.diagram.rendering import Layout, has_graphviz, render_svg
+from ui.formatting.diagram.folding import fold_levels
+from ui.formatting.diagram.rendering import Layout, has_graphviz, render_svg
 
 Room = tuple[int, int]
 """Width and height of the space for a drawing, in pixels."""

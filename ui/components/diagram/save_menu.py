@@ -9,10 +9,10 @@ from nicegui import ui
 
 from engine import EngineError
 from engine.records import Shape
-from ui.components.diagram.rendering import FORMATS, Folded, export_chart
 from ui.components.menus import menu
 from ui.components.theme import button
 from ui.components.widgets import Text
+from ui.formatting.diagram.rendering import FORMATS, Folded, export_chart
 
 NAMES = {
     'mermaid': ('Mermaid', 'For Markdown, wikis and GitHub'),

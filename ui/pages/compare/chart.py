@@ -10,12 +10,12 @@ from engine import Transition
 from engine.history import Comparison, merge_shapes
 from engine.records import Shape
 from ui.components.diagram.collapse_menu import CollapseMenu
-from ui.components.diagram.overlays import Decoration, Layer, aggregate, visible_ancestor, visible_edge
-from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.theme import text_notice
 from ui.components.widgets import Text
+from ui.formatting.diagram.overlays import Decoration, Layer, aggregate, visible_ancestor, visible_edge
+from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.formatting.steps import edge_name
 from ui.formatting.values import count
 

@@ -7,11 +7,11 @@ from nicegui import ui
 from engine import Conductor, EngineError, Transition
 from engine.agents import agents_of
 from engine.records import RunId, RunInfo, Shape, View
-from ui.components.diagram.folding import default_folds
-from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.components.elements import Diagram
 from ui.components.theme import FORM_KEYS, frame, page_head, text_notice
 from ui.components.widgets import Text
+from ui.formatting.diagram.folding import default_folds
+from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.formatting.forks import turn_sentence
 from ui.formatting.steps import headline
 from ui.pages.fork.form import ForkForm

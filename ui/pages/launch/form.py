@@ -14,7 +14,6 @@ from engine.models.scripted import Sample
 from engine.records import RunInfo, Shape
 from ui.components.breakpoints.debug_options import DebugOptions
 from ui.components.diagram.fitting import Room, fit
-from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
 from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
@@ -22,6 +21,7 @@ from ui.components.forms.form import Form
 from ui.components.menus import PickerItem, picker
 from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes, set_class
+from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
 from ui.formatting.values import ago
 from ui.pages.launch.efforts import Efforts
 from ui.pages.launch.models import Models

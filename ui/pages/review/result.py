@@ -12,7 +12,7 @@ from engine.workspace import MergePreview, Resolution, format_patch
 from ui.components.dialogs import confirm
 from ui.components.theme import button, notice, text_notice
 from ui.components.widgets import Text, label, text_input
-from ui.formatting.merging import pull_request
+from ui.formatting.files import pull_request
 from ui.formatting.values import as_sentence, count
 from ui.pages.review.conflict import ConflictCard
 

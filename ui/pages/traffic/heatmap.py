@@ -8,13 +8,13 @@ from nicegui import ui
 
 from engine.records import Shape
 from ui.components.diagram.collapse_menu import CollapseMenu
-from ui.components.diagram.folding import agent_paths, default_folds
-from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes
+from ui.formatting.diagram.folding import agent_paths, default_folds
+from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.formatting.steps import duration
 from ui.pages.traffic.heatmap_badges import MODES, Mode, heat_layer, percent, scale_ends
 from ui.pages.traffic.heatmap_data import Heat

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from ui.components.diagram.overlays import Decoration, Layer
+from ui.formatting.diagram.overlays import Decoration, Layer
 from ui.formatting.steps import duration, edge_text, path_text
 from ui.formatting.values import compact, count
 from ui.pages.traffic.heatmap_data import EdgeHeat, Heat, StateHeat

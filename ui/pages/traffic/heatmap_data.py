@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.records import EdgeTraffic, Shape, StatePath, StateTraffic, Traffic
-from ui.components.diagram.overlays import aggregate, visible_ancestor, visible_edge
+from ui.formatting.diagram.overlays import aggregate, visible_ancestor, visible_edge
 from ui.formatting.steps import edge_name
 from ui.formatting.values import compact
 

@@ -8,8 +8,8 @@ import pytest
 from engine import Conductor
 from engine.records import Shape
 from ui.components.diagram.fitting import COLUMN, MIN_SCALE, VIEW_BOX, fit
-from ui.components.diagram.folding import composites_around, count_drawn, default_folds, fold_levels
-from ui.components.diagram.rendering import svg
+from ui.formatting.diagram.folding import composites_around, count_drawn, default_folds, fold_levels
+from ui.formatting.diagram.rendering import svg
 
 pytestmark = pytest.mark.skipif(not shutil.which('dot'), reason='Graphviz is not installed')
 CONDUCTOR = Conductor()

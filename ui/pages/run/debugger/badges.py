@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from engine import Breakpoint
-from ui.components.diagram.overlays import Decoration, Layer
 from ui.formatting.debugger import breakpoint_label
+from ui.formatting.diagram.overlays import Decoration, Layer
 
 FULL, HOLLOW, STRUCK = '●', '○', '◉'
 """A breakpoint; a disabled one; one that has paused the run."""

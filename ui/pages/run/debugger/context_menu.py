@@ -12,10 +12,10 @@ from nicegui import ui
 from engine import Breakpoint
 from engine.records import EdgeShape, Shape
 from engine.runtime import region_of
-from ui.components.diagram.overlays import visible_edge
 from ui.components.menus import menu
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.debugger import CONTROLS, STEPS, DebugAction
+from ui.formatting.diagram.overlays import visible_edge
 from ui.formatting.steps import edge_name, edge_text, path_text
 from ui.pages.run.debugger.breakpoint_store import BreakpointStore
 from ui.pages.run.debugger.controller import DebugController

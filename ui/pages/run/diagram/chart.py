@@ -9,13 +9,13 @@ from nicegui import ui
 from engine.records import View
 from ui.components.diagram.collapse_menu import CollapseMenu
 from ui.components.diagram.fitting import COLUMN, Room, fit
-from ui.components.diagram.folding import composites_around
-from ui.components.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight
 from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import FIT_ACTIVE, zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.theme import button, text_notice
 from ui.components.widgets import set_attributes
+from ui.formatting.diagram.folding import composites_around
+from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight
 from ui.formatting.steps import active_text
 from ui.formatting.values import status_text
 from ui.pages.run.context import RunContext

@@ -12,10 +12,10 @@ from nicegui.element import Element
 from nicegui.events import KeyEventArguments
 
 from engine.records import EdgeShape
-from ui.components.diagram.overlays import Decoration, visible_edge
 from ui.components.elements import Diagram
 from ui.components.theme import button
 from ui.components.widgets import Text, draw_changes, set_attributes
+from ui.formatting.diagram.overlays import Decoration, visible_edge
 from ui.formatting.steps import EdgeOutcome, edge_name, edge_outcomes, path_text
 from ui.formatting.values import count
 from ui.pages.run.context import RunContext

@@ -1,6 +1,6 @@
 """Overlays on collapsed states."""
 
-from ui.components.diagram.overlays import aggregate, visible_ancestor, visible_edge
+from ui.formatting.diagram.overlays import aggregate, visible_ancestor, visible_edge
 
 FOLDED = frozenset({'team', 'team.first', 'writing'})
 

@@ -12,7 +12,7 @@ from engine import Conductor, EngineError, Event, Pattern, Transition, agent
 from engine.journal import Fold
 from engine.records import Edge, RunId, Shape, StatePath, StateShape
 from engine.statechart.shape_builder import build_shape
-from ui.components.diagram.rendering import Layout, dot, export_chart, highlight, render_svg, svg
+from ui.formatting.diagram.rendering import Layout, dot, export_chart, highlight, render_svg, svg
 
 SHAPE = Conductor().draw('pipeline')
 

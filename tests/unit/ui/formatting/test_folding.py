@@ -3,7 +3,7 @@
 import pytest
 
 from engine import Conductor
-from ui.components.diagram.folding import (
+from ui.formatting.diagram.folding import (
     MAX_STATES,
     agent_paths,
     count_drawn,
@@ -12,7 +12,7 @@ from ui.components.diagram.folding import (
     foldable_states,
     unfold,
 )
-from ui.components.diagram.rendering import dot
+from ui.formatting.diagram.rendering import dot
 from ui.formatting.steps import active_text
 
 CONDUCTOR = Conductor()

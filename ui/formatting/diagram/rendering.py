@@ -1,8 +1,9 @@
-"""Renders a Shape with Graphviz, once per shape, and computes the highlights of a step."""
+"""Renders a Shape with Graphviz, once per shape, with badges; and computes the highlights of a step."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -11,15 +12,15 @@ from functools import lru_cache
 from itertools import pairwise
 from textwrap import wrap
 from typing import Any
+from xml.etree import ElementTree
 
 import graphviz
 
 from engine import EngineError, Status, Transition
 from engine.records import Shape, StateShape, View, is_within, parent_of
 from engine.statechart import edge_label, mermaid
-from ui.components.diagram.failure_badges import add_failure_badges
-from ui.components.diagram.folding import agent_paths
 from ui.formatting.debugger import waits_for_person
+from ui.formatting.diagram.folding import agent_paths
 from ui.formatting.steps import edge_name, innermost
 
 GRAPHVIZ_MISSING = (
@@ -55,6 +56,15 @@ NODE = {
 EDGE = {'fontname': 'Helvetica', 'fontsize': '12', 'arrowsize': '0.65'}
 LABEL_WIDTH = 24
 """Characters per line of an edge label of up to two lines: wide labels make a drawing wide, hence small."""
+
+SVG = 'http://www.w3.org/2000/svg'
+RADIUS, ARM = 6.5, 2.6
+"""Radius of the badge's circle, and half the width of its cross, in units of the drawing."""
+STEP = 16.0
+"""Distance between the badges of a state."""
+
+ElementTree.register_namespace('', SVG)
+ElementTree.register_namespace('xlink', 'http://www.w3.org/1999/xlink')
 
 
 def has_graphviz() -> bool:
@@ -394,3 +404,37 @@ def highlight(
         'taken': [edge_name(edge) for edge in step.edges] if step else [],
         'traversed': list(traversed),
     }
+
+
+def add_failure_badges(drawn: str, edges: Iterable[tuple[str, str]]) -> str:
+    """Add a badge for each edge (source, destination) to a drawing, at the lower right of its source."""
+    root = ElementTree.fromstring(drawn)
+    graph = root.find(f'{{{SVG}}}g')
+    places: dict[str, int] = {}
+    states = {group.get('id'): group for group in root.iter(f'{{{SVG}}}g')}
+    for source, dest in edges:
+        corner = _corner(states.get(f's:{source}'))
+        if graph is None or corner is None:
+            continue
+        place = places[source] = places.get(source, -1) + 1
+        x, y = corner[0] - 7 - STEP * place, corner[1]
+        badge = ElementTree.SubElement(
+            graph, f'{{{SVG}}}g', {'id': f'e:{source}>{dest}', 'class': 'edge failing badge'}
+        )
+        ElementTree.SubElement(badge, f'{{{SVG}}}title').text = f'On failure: to {dest}'
+        circle = {'cx': f'{x:g}', 'cy': f'{y:g}', 'r': f'{RADIUS:g}', 'fill': 'white', 'stroke': 'gray'}
+        ElementTree.SubElement(badge, f'{{{SVG}}}circle', circle)
+        left, right, top, bottom = x - ARM, x + ARM, y - ARM, y + ARM
+        cross = f'M{left:g},{top:g}L{right:g},{bottom:g}M{right:g},{top:g}L{left:g},{bottom:g}'
+        ElementTree.SubElement(badge, f'{{{SVG}}}path', {'d': cross, 'fill': 'none', 'stroke': 'gray'})
+    return ElementTree.tostring(root, encoding='unicode')
+
+
+def _corner(state: ElementTree.Element | None) -> tuple[float, float] | None:
+    """Return the lower right corner of a drawn state."""
+    for name, attribute in (('path', 'd'), ('polygon', 'points')):
+        found = state.find(f'{{{SVG}}}{name}') if state is not None else None
+        if found is not None:
+            numbers = [float(number) for number in re.findall(r'-?[\d.]+', found.get(attribute, ''))]
+            return max(numbers[::2]), max(numbers[1::2])
+    return None

@@ -1,0 +1,1 @@
+"""State diagrams as SVG: rendered by Graphviz, folded, with layers of data; and no browser needed."""

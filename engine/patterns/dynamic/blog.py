@@ -26,11 +26,11 @@ MAX_LISTED = 20
 """Maximum number of dates, earlier posts and links at the end of a post."""
 
 
-def _analyze(memory: Any, made: Mapping[str, Any]) -> Any:
+def _analyze(memory: Any, artifacts: Mapping[str, Any]) -> Any:
     return [('analyze_prompt', {'prompt': memory.request})]
 
 
-def _research(memory: Any, made: Mapping[str, Any]) -> Any:
+def _research(memory: Any, artifacts: Mapping[str, Any]) -> Any:
     feed, source = memory.given['feed'], memory.given['calendar']
     return [
         *([('rss_feed', {'url': feed})] if feed else []),
@@ -43,55 +43,63 @@ def _first_day(memory: Any) -> dict[str, str]:
     return {'start': memory.given['first_day']} if memory.given['first_day'] else {}
 
 
-def _collect_findings(made: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: made[name] for name in ('recent_posts', 'events', 'links') if made.get(name)}
+def _collect_findings(artifacts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: artifacts[name] for name in ('recent_posts', 'events', 'links') if artifacts.get(name)}
 
 
-def _outline(memory: Any, made: Mapping[str, Any]) -> Any:
-    asked = made['analysis']
-    arguments = {'topic': asked['topic'], 'sections': asked['sections'], 'research': _collect_findings(made)}
-    return [('generate_outline', {**arguments, 'target_words': asked['target_words']})]
+def _outline(memory: Any, artifacts: Mapping[str, Any]) -> Any:
+    analysis = artifacts['analysis']
+    arguments = {
+        'topic': analysis['topic'],
+        'sections': analysis['sections'],
+        'research': _collect_findings(artifacts),
+    }
+    return [('generate_outline', {**arguments, 'target_words': analysis['target_words']})]
 
 
-def _expand(memory: Any, made: Mapping[str, Any]) -> Any:
-    tone = made['analysis']['tone']
-    titles = [section['title'] for section in made['outline']['sections']]
-    shared = {'research': _collect_findings(made), 'tone': tone}
+def _expand(memory: Any, artifacts: Mapping[str, Any]) -> Any:
+    tone = artifacts['analysis']['tone']
+    titles = [section['title'] for section in artifacts['outline']['sections']]
+    shared = {'research': _collect_findings(artifacts), 'tone': tone}
     return [('expand_section', {'section_title': title, **shared}) for title in titles]
 
 
-def _assemble(memory: Any, made: Mapping[str, Any]) -> Any:
-    titles = [item['title'] for item in made['outline']['sections']]
-    return [('assemble_content', {'sections': titles, 'outro': _list_unmentioned(made)})]
+def _assemble(memory: Any, artifacts: Mapping[str, Any]) -> Any:
+    titles = [item['title'] for item in artifacts['outline']['sections']]
+    return [('assemble_content', {'sections': titles, 'outro': _list_unmentioned(artifacts)})]
 
 
-def _list_unmentioned(made: Mapping[str, Any]) -> str:
+def _list_unmentioned(artifacts: Mapping[str, Any]) -> str:
     """List the dates, earlier posts and links that no section mentions, for the end of the post."""
-    written = '\n'.join(made['section_content'].values())
+    written = '\n'.join(artifacts['section_content'].values())
     events = [
         f'- {item["start"]}: {", ".join(filter(None, (item["title"], item["place"])))}'
-        for item in made.get('events', ())
+        for item in artifacts.get('events', ())
         if item['title'] not in written
     ]
     posts = [
         f'- [{item["title"]}]({item["link"]})'
-        for item in made.get('recent_posts', ())
+        for item in artifacts.get('recent_posts', ())
         if item['link'] and item['link'] not in written
     ]
     links = [
-        f'- [{name}]({address})' for name, address in made.get('links', {}).items() if address not in written
+        f'- [{name}]({address})'
+        for name, address in artifacts.get('links', {}).items()
+        if address not in written
     ]
-    found = (('Dates', events), ('Earlier posts', posts), ('Links', links))
-    return '\n\n'.join(f'## {title}\n\n' + '\n'.join(lines[:MAX_LISTED]) for title, lines in found if lines)
+    sections = (('Dates', events), ('Earlier posts', posts), ('Links', links))
+    return '\n\n'.join(
+        f'## {title}\n\n' + '\n'.join(lines[:MAX_LISTED]) for title, lines in sections if lines
+    )
 
 
-def _promote(memory: Any, made: Mapping[str, Any]) -> Any:
+def _promote(memory: Any, artifacts: Mapping[str, Any]) -> Any:
     return [('generate_social_posts', {})]
 
 
-def _publish(memory: Any, made: Mapping[str, Any]) -> Any:
-    wanted = memory.given['publish'] and 'blog_notion' in memory.tools
-    return [('blog_notion', {'title': made['outline']['title']})] if wanted else []
+def _publish(memory: Any, artifacts: Mapping[str, Any]) -> Any:
+    should_publish = memory.given['publish'] and 'blog_notion' in memory.tools
+    return [('blog_notion', {'title': artifacts['outline']['title']})] if should_publish else []
 
 
 class Blog(DynamicAgent):
@@ -162,7 +170,7 @@ class Blog(DynamicAgent):
             Check(
                 name='content_is_long_enough',
                 missing=f'a content of at least {MIN_CONTENT} characters',
-                holds=lambda seen: len(str(seen.artifacts.get('content', ''))) >= MIN_CONTENT,
+                holds=lambda evidence: len(str(evidence.artifacts.get('content', ''))) >= MIN_CONTENT,
             ),
         ),
         words='content',
@@ -178,34 +186,34 @@ class Blog(DynamicAgent):
         Phase(name='publish', calls=_publish, optional=True),
     )
 
-    async def lay_out(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
+    async def prepare_files(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
         """Put the calendar and links into the folder."""
-        wanted, workspace = self.parameters, activity.workspace(folder)
-        given = {
-            'feed': wanted.feed,
-            'calendar': wanted.calendar,
-            'first_day': wanted.first_day,
-            'publish': 'yes' if wanted.publish else '',
+        parameters, workspace = self.parameters, activity.workspace(folder)
+        values = {
+            'feed': parameters.feed,
+            'calendar': parameters.calendar,
+            'first_day': parameters.first_day,
+            'publish': 'yes' if parameters.publish else '',
         }
-        if wanted.links:
-            await workspace.write(static_links.FILE, wanted.links.encode())
-        if wanted.calendar and '://' not in wanted.calendar:
-            data = await asyncio.to_thread(sample_file(wanted.calendar).read_bytes)
+        if parameters.links:
+            await workspace.write(static_links.FILE, parameters.links.encode())
+        if parameters.calendar and '://' not in parameters.calendar:
+            data = await asyncio.to_thread(sample_file(parameters.calendar).read_bytes)
             await workspace.write(calendar.FILE, data)
-            given['calendar'] = calendar.FILE
-        return (await workspace.snapshot() if wanted.links or wanted.calendar else ''), given
+            values['calendar'] = calendar.FILE
+        return (await workspace.snapshot() if parameters.links or parameters.calendar else ''), values
 
     def unusable_tools(self) -> Mapping[str, str]:
         """Research tools without a source, and publishing unless it was requested."""
-        wanted = self.parameters
+        parameters = self.parameters
         return {
             name: f'no {what} was given with the run'
-            for name, what, given in (
-                ('calendar', 'calendar', wanted.calendar),
-                ('static_links', 'link', wanted.links or static_links.configured_links()),
+            for name, what, source in (
+                ('calendar', 'calendar', parameters.calendar),
+                ('static_links', 'link', parameters.links or static_links.configured_links()),
             )
-            if not given
-        } | ({} if wanted.publish else {'blog_notion': 'the run was started without Publish'})
+            if not source
+        } | ({} if parameters.publish else {'blog_notion': 'the run was started without Publish'})
 
     @classmethod
     def unavailable(cls) -> Mapping[str, str]:
@@ -219,7 +227,7 @@ class Blog(DynamicAgent):
 
     def shortfall(self, worker: AgentState, memory: DynamicAgent.Memory) -> str:
         """Add that nothing was published although it was requested."""
-        short = super().shortfall(worker, memory)
-        wanted = self.parameters.publish and memory.revision > 2
-        unpublished = 'it was not published' if wanted and 'published' not in worker.artifacts else ''
-        return '; '.join(filter(None, (short, unpublished)))
+        unmet = super().shortfall(worker, memory)
+        should_publish = self.parameters.publish and memory.revision > 2
+        unpublished = 'it was not published' if should_publish and 'published' not in worker.artifacts else ''
+        return '; '.join(filter(None, (unmet, unpublished)))

@@ -82,29 +82,29 @@ class CodeReviewer(CodingAgent):
     template = 'code-review'
     result = 'review'
 
-    async def lay_out(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
+    async def prepare_files(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
         """Put the project into the folder, with the change on top of its first commit."""
-        _, given = await super().lay_out(folder, activity)
+        _, values = await super().prepare_files(folder, activity)
         workspace, change = activity.workspace(folder), self.parameters.change
         data = f'{change}\n'.encode(errors='replace')
         if '\n' not in change:
             data = await asyncio.to_thread(sample_file(change).read_bytes)
         await workspace.write(PATCH, data)
-        ran = await activity.services.sandbox.run(
+        result = await activity.services.sandbox.run(
             ['git', '-c', 'safe.directory=*', 'apply', '--whitespace=nowarn', PATCH], workspace
         )
-        if ran.code != 0:
-            raise EngineError(f'the change does not apply to the project: {ran.output.strip()[-500:]}')
-        return await workspace.snapshot(), given
+        if result.code != 0:
+            raise EngineError(f'the change does not apply to the project: {result.output.strip()[-500:]}')
+        return await workspace.snapshot(), values
 
     def render(self, value: Any, mark: ListMark = bullet) -> str:
         """The review as Markdown."""
         review = CodeReview.model_validate(value)
         lines = [
             mark(
-                f'**{found.severity}** `{found.file}:{found.line}`: {found.problem}'
-                + (f'\n  {found.suggestion}' if found.suggestion else '')
+                f'**{finding.severity}** `{finding.file}:{finding.line}`: {finding.problem}'
+                + (f'\n  {finding.suggestion}' if finding.suggestion else '')
             )
-            for found in review.findings
+            for finding in review.findings
         ]
         return '\n\n'.join([f'**{review.verdict.capitalize()}.** {review.summary}', '\n'.join(lines)]).strip()

@@ -27,12 +27,12 @@ READ_ONLY_TOOLS = ('list_files', 'read_file', 'search', 'navigate', 'git', 'run_
 TESTS_PASS = Check(
     name='tests_pass',
     missing='a run of all tests, after the last change, in which none fails',
-    holds=lambda seen: seen.artifacts.get('test_result') is True,
+    holds=lambda evidence: evidence.artifacts.get('test_result') is True,
 )
 TESTS_WERE_RUN = Check(
     name='tests_were_run',
     missing='a run of the tests',
-    holds=lambda seen: 'test_report' in seen.artifacts,
+    holds=lambda evidence: 'test_report' in evidence.artifacts,
 )
 UNTIL_TESTS_PASS = Criteria(
     rule='all',
@@ -112,24 +112,24 @@ class CodingAgent(DynamicAgent, abstract=True):
             raise EngineError(problem)
         return await super().prepare(memory, activity)
 
-    async def lay_out(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
+    async def prepare_files(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
         """Put the project into the folder, with a git history."""
         workspace, sandbox = activity.workspace(folder), activity.services.sandbox
         project = self.parameters.project
         snapshot = await copy_project(project, workspace, sandbox, history=True)
-        found = {'snapshot': snapshot}
-        if others := await find_left_out(project):
-            found['left_out'] = f'The copy lacks links, devices and pipes: {", ".join(others)}'
+        values = {'snapshot': snapshot}
+        if left_out := await find_left_out(project):
+            values['left_out'] = f'The copy lacks links, devices and pipes: {", ".join(left_out)}'
         if command := await self._install_command():
             installed = await install_dependencies(
                 project, command, activity.workspace(DEPENDENCIES), sandbox
             )
             if not installed.ok:
                 raise EngineError(f'the dependencies were not installed:\n{installed.text}')
-            project, found['installed'] = installed.folder, installed.text
-        found['project'] = project
-        found['test_command'] = self.parameters.test_command or (await detect_tests(project)).command
-        return snapshot, found
+            project, values['installed'] = installed.folder, installed.text
+        values['project'] = project
+        values['test_command'] = self.parameters.test_command or (await detect_tests(project)).command
+        return snapshot, values
 
     async def _install_command(self) -> str:
         """Return the command that installs dependencies; '' if not requested, or if none are missing."""
@@ -137,9 +137,9 @@ class CodingAgent(DynamicAgent, abstract=True):
             return ''
         return self.parameters.install_command or (await detect_tests(self.parameters.project)).install
 
-    def keep_prepared(self, memory: DynamicAgent.Memory, event: Event) -> None:
+    def store_prepared(self, memory: DynamicAgent.Memory, event: Event) -> None:
         """Store the prepared values; the project's preparation steps become messages."""
-        super().keep_prepared(memory, event)
+        super().store_prepared(memory, event)
         assert isinstance(memory, CodingAgent.Memory)
         for kind in ('left_out', 'installed'):
             if text := memory.given.pop(kind, ''):
@@ -150,26 +150,30 @@ class CodingAgent(DynamicAgent, abstract=True):
     async def field_notes(self) -> Mapping[str, str]:
         """Note the detected commands for fields left empty, and the files that are not copied."""
         try:
-            found, others = (
+            detected, left_out = (
                 await detect_tests(self.parameters.project),
                 await find_left_out(self.parameters.project),
             )
         except WorkspaceError as error:
             return {'project': str(error)}
         notes = {
-            'project': f'Not copied, since they are links, devices or pipes: {", ".join(others)}'
-            if others
+            'project': f'Not copied, since they are links, devices or pipes: {", ".join(left_out)}'
+            if left_out
             else '',
-            'test_command': '' if self.parameters.test_command else found.note,
-            'install_command': '' if self.parameters.install_command else found.install_note,
+            'test_command': '' if self.parameters.test_command else detected.note,
+            'install_command': '' if self.parameters.install_command else detected.install_note,
         }
         return {name: note for name, note in notes.items() if note}
 
     def facts(self, memory: DynamicAgent.Memory) -> Mapping[str, Any]:
         """Facts for the tools: how to run the project's tests, and the snapshot with the original ones."""
-        given = memory.given
-        kept = given.get('snapshot', '') if self.keeps_tests else ''
-        tests = {'command': given.get('test_command', ''), 'project': given.get('project', ''), 'keep': kept}
+        values = memory.given
+        snapshot = values.get('snapshot', '') if self.keeps_tests else ''
+        tests = {
+            'command': values.get('test_command', ''),
+            'project': values.get('project', ''),
+            'keep': snapshot,
+        }
         return {'tests': tests}
 
     @property

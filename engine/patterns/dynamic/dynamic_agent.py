@@ -53,28 +53,28 @@ def _build_mode_branch(mode: str, pattern: DynamicAgent) -> dict[str, Any]:
     }
 
 
-def _keep_answer(result: str, context: CallbackContext, event: Event) -> None:
+def _store_answer(result: str, context: CallbackContext, event: Event) -> None:
     """Make the result artifact the answer, and note any shortfall."""
     pattern: Any = context.pattern
     memory: Any = context.state.memory
     worker = context.state.agents[context.path]
-    made = worker.artifacts.get(result)
-    if made is not None:
-        memory.answer = pattern.render(made.value, list_mark(memory))
-    if memory.revision > 1 and pattern.mode != 'compare' and (short := pattern.shortfall(worker, memory)):
-        memory.caveat = short
+    artifact = worker.artifacts.get(result)
+    if artifact is not None:
+        memory.answer = pattern.render(artifact.value, list_mark(memory))
+    if memory.revision > 1 and pattern.mode != 'compare' and (shortfall := pattern.shortfall(worker, memory)):
+        memory.caveat = shortfall
 
 
-def _keep_unfinished(result: str, context: CallbackContext, event: Event) -> None:
+def _store_partial_answer(result: str, context: CallbackContext, event: Event) -> None:
     """Keep a partial answer when the work failed."""
     pattern: Any = context.pattern
     memory: Any = context.state.memory
     if memory.revision < 2 or pattern.mode == 'compare':
         return
     for worker in context.state.agents.values():
-        made = worker.artifacts.get(result)
-        if made is not None and not memory.answer:
-            memory.answer = pattern.render(made.value, list_mark(memory))
+        artifact = worker.artifacts.get(result)
+        if artifact is not None and not memory.answer:
+            memory.answer = pattern.render(artifact.value, list_mark(memory))
 
 
 def list_mark(memory: DynamicAgent.Memory) -> ListMark:
@@ -166,7 +166,7 @@ class DynamicAgent(Pattern, abstract=True):
                 'name': 'failed',
                 'final': True,
                 'outcome': 'failed',
-                'on_enter': ['keep_error', partial(_keep_unfinished, self.result)],
+                'on_enter': ['record_error', partial(_store_partial_answer, self.result)],
             },
         ]
         first = {'name': 'preparing', 'invoke': 'prepare'}
@@ -182,13 +182,13 @@ class DynamicAgent(Pattern, abstract=True):
     def transitions(self) -> Sequence[Any]:
         """Steps in sequence; any failure ends the run, except on one side of a comparison."""
         work = 'both' if self.mode == 'compare' else 'working'
-        begin = edge('done', 'preparing', work, before='keep_prepared')
-        lost = [['failed', '*', 'failed'], ['expired', '*', 'failed']]
+        begin = edge('done', 'preparing', work, before='store_prepared')
+        failure_edges = [['failed', '*', 'failed'], ['expired', '*', 'failed']]
         if self.mode != 'compare':
-            return [begin, ['done', 'working', 'complete'], *lost]
-        weighed = edge('done', 'weighing', 'complete', before='keep_comparison')
-        neither = edge('done', 'weighing', 'failed', 'neither_is_done', before='keep_comparison')
-        return [begin, ['done', 'both', 'weighing'], neither, weighed, *lost]
+            return [begin, ['done', 'working', 'complete'], *failure_edges]
+        weighed = edge('done', 'weighing', 'complete', before='store_comparison')
+        neither = edge('done', 'weighing', 'failed', 'neither_is_done', before='store_comparison')
+        return [begin, ['done', 'both', 'weighing'], neither, weighed, *failure_edges]
 
     def remember(self) -> BaseMemory:
         """Initial memory, under the current rules."""
@@ -201,29 +201,31 @@ class DynamicAgent(Pattern, abstract=True):
         """Return how finished work falls short of the criteria, or ''."""
         signal = self.until.signal_name
         checks = {check.name: check.missing for check in self.until.all if check.name != signal}
-        short = [checks[item.name] for item in worker.criteria if item.name in checks and not item.holds]
-        return f'there is missing: {"; ".join(short)}' if short else ''
+        unmet = [checks[item.name] for item in worker.criteria if item.name in checks and not item.holds]
+        return f'there is missing: {"; ".join(unmet)}' if unmet else ''
 
     async def prepare(self, memory: Memory, activity: Activity) -> dict[str, Any]:
         """Find the usable tools, prepare the folders they work in, and build the prompt."""
-        known = ToolRegistry((await activity.services.toolset(self.role.tools)).values())
-        registry = (await known.available(activity.services.sandbox)).without(self.unusable_tools())
+        all_tools = ToolRegistry((await activity.services.toolset(self.role.tools)).values())
+        registry = (await all_tools.available(activity.services.sandbox)).without(self.unusable_tools())
         snapshots: dict[str, str] = {}
-        given: Mapping[str, str] = {}
+        values: Mapping[str, str] = {}
         for folder in self.folders:
-            snapshot, given = await self.lay_out(folder, activity)
+            snapshot, values = await self.prepare_files(folder, activity)
             snapshots |= {folder: snapshot} if snapshot else {}
-        values = {**self.parameters.model_dump(), **given, 'signal': self.until.signal}
+        prompt_values = {**self.parameters.model_dump(), **values, 'signal': self.until.signal}
         return {
-            'prompt': fill(self.template, {**values, 'tools': registry.section(), 'names': list(registry)}),
+            'prompt': fill(
+                self.template, {**prompt_values, 'tools': registry.section(), 'names': list(registry)}
+            ),
             'tools': list(registry),
             'off': registry.off,
             'warnings': registry.warnings(),
-            'given': dict(given),
+            'given': dict(values),
             'snapshots': snapshots,
         }
 
-    async def lay_out(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
+    async def prepare_files(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
         """Put the agent's material into its folder.
 
         Returns:
@@ -248,27 +250,29 @@ class DynamicAgent(Pattern, abstract=True):
         """The task."""
         return memory.prompt
 
-    def keep_prepared(self, memory: Memory, event: Event) -> None:
+    def store_prepared(self, memory: Memory, event: Event) -> None:
         """Store the prepared values."""
         memory.prompt, memory.tools = event.data['prompt'], tuple(event.data['tools'])
         memory.warnings = tuple(event.data['warnings'])
         memory.off, memory.given = dict(event.data['off']), dict(event.data['given'])
 
-    def keep_comparison(self, memory: Memory, event: Event) -> None:
+    def store_comparison(self, memory: Memory, event: Event) -> None:
         """Store both sides' results; the answer is the dynamic side's or, if it failed, the fixed one's."""
         memory.comparison = tuple(ModeResult.model_validate(side) for side in event.data['sides'])
         done = [side for side in memory.comparison if side.done]
         memory.answer = done[0].output if done else ''
-        lost = [f'the {side.way} way failed: {side.problem}' for side in memory.comparison if not side.done]
-        if memory.revision > 1 and lost and done:
-            memory.caveat = '; '.join(lost)
+        failures = [
+            f'the {side.way} way failed: {side.problem}' for side in memory.comparison if not side.done
+        ]
+        if memory.revision > 1 and failures and done:
+            memory.caveat = '; '.join(failures)
         memory.error = '; '.join(f'{side.way}: {side.problem}' for side in memory.comparison if side.problem)
 
     def neither_is_done(self, memory: Memory, event: Event) -> bool:
         """Both sides failed."""
         return not any(side['done'] for side in event.data['sides'])
 
-    def keep_error(self, memory: Memory, event: Event) -> None:
+    def record_error(self, memory: Memory, event: Event) -> None:
         """Record why it failed."""
         memory.error = memory.error or str(event.data.get('error') or f'{event.at} {event.name}')
 
@@ -280,7 +284,7 @@ class DynamicAgent(Pattern, abstract=True):
             self.role,
             output=self.output,
             prompt='prompt_working',
-            then=partial(_keep_answer, self.result),
+            then=partial(_store_answer, self.result),
             until=self.until,
             folder=folder,
         )
@@ -288,4 +292,4 @@ class DynamicAgent(Pattern, abstract=True):
             return dynamic
         # In fixed phases, no model signals completion.
         spec: AgentSpec = replace(dynamic['agent'], until=replace(self.until, signal=''))
-        return phase_sequence('working', spec, self.phases, partial(_keep_answer, self.result))
+        return phase_sequence('working', spec, self.phases, partial(_store_answer, self.result))

@@ -33,21 +33,21 @@ class ModeResult(FrozenModel):
 
 async def compare_modes(answer: str, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
     """Compare the sides of a run whose agents are at `both.<way>.working` (an activity)."""
-    found = []
+    results = []
     for path, agent in sorted(scope.state.agents.items()):
         first, _, rest = path.partition('.')
         if first == 'both' and rest.endswith('.working'):
-            found.append(_measure_mode(rest.partition('.')[0], agent, answer))
-    return {'sides': [side.model_dump() for side in found]}
+            results.append(_measure_mode(rest.partition('.')[0], agent, answer))
+    return {'sides': [side.model_dump() for side in results]}
 
 
 def _measure_mode(way: str, agent: AgentState, answer: str) -> ModeResult:
-    made = agent.artifacts.get(answer)
+    artifact = agent.artifacts.get(answer)
     return ModeResult(
         way=way,
-        done=not agent.problem and made is not None,
+        done=not agent.problem and artifact is not None,
         problem=agent.problem,
-        output=as_text(made.value) if made else '',
+        output=as_text(artifact.value) if artifact else '',
         artifacts=tuple(agent.artifacts),
         steps=sum(message.role in ('assistant', 'tool') for message in agent.messages),
         tool_calls=sum(len(message.calls) for message in agent.messages),

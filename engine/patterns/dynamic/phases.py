@@ -63,23 +63,23 @@ def phase_sequence(
 
     It ends in `done`, or in `failed` if a tool of a phase that is not optional fails.
     """
-    noted = partial(completion.record_criteria, spec)
+    record_criteria = partial(completion.record_criteria, spec)
     edges: list[dict[str, Any]] = []
     for number, phase in enumerate(phases, 1):
         last = number == len(phases)
-        after, end = ('done', [noted, then]) if last else (phases[number].name, [noted])
-        here = _after(phase.name, number)
+        after, end = ('done', [record_criteria, then]) if last else (phases[number].name, [record_criteria])
+        is_here = _after(phase.name, number)
         edges += [
-            edge('done', phase.name, after, has_nothing_to_do, after=[keep_calls, *end]),
-            edge('done', phase.name, 'approving', needs_approval, after=keep_calls),
-            edge('done', phase.name, 'using_tools', after=keep_calls),
-            edge('deny', 'approving', after, here, after=[record_denial, *end]),
+            edge('done', phase.name, after, has_nothing_to_do, after=[store_calls, *end]),
+            edge('done', phase.name, 'approving', needs_approval, after=store_calls),
+            edge('done', phase.name, 'using_tools', after=store_calls),
+            edge('deny', 'approving', after, is_here, after=[record_denial, *end]),
         ]
         if not phase.optional:
-            lost = [record_results, noted, _say_what_broke]
-            edges.append(edge('done', 'using_tools', 'failed', [here, broke], after=lost))
-        edges.append(edge('done', 'using_tools', after, here, after=[record_results, *end]))
-    ways = [phase.name for phase in phases]
+            on_failure = [record_results, record_criteria, _record_failed_call]
+            edges.append(edge('done', 'using_tools', 'failed', [is_here, broke], after=on_failure))
+        edges.append(edge('done', 'using_tools', after, is_here, after=[record_results, *end]))
+    phase_names = [phase.name for phase in phases]
     return {
         'name': name,
         'agent': spec,
@@ -100,7 +100,7 @@ def phase_sequence(
             edge('asked', 'using_tools', 'asking', after=store_question),
             edge(ANSWER, 'asking', 'using_tools', after=store_answer),
             edge('approve', 'approving', 'using_tools', names_calls, after=apply_permission),
-            edge('failed', [*ways, 'using_tools'], 'failed', after=give_up),
+            edge('failed', [*phase_names, 'using_tools'], 'failed', after=give_up),
         ],
     }
 
@@ -121,11 +121,11 @@ async def propose_calls(
         agent.artifacts, agent.artifacts, activity.workspace(spec.folder or scope.path)
     )
     if phase is last:
-        _enforce(spec, artifact_store.values)
-    asked = phase.calls(scope.state.copy_memory(), artifact_store.values)
+        _check_criteria(spec, artifact_store.values)
+    proposed = phase.calls(scope.state.copy_memory(), artifact_store.values)
     calls = tuple(
         ToolCall(id=f'call-{activity.since}-{number}', name=tool, arguments=json.dumps(dict(arguments)))
-        for number, (tool, arguments) in enumerate(asked, 1)
+        for number, (tool, arguments) in enumerate(proposed, 1)
     )
     nothing = Text(text=f'{phase.name.capitalize()}: there is nothing to do.')
     message = Message(role='assistant', parts=calls or (nothing,))
@@ -133,10 +133,10 @@ async def propose_calls(
     return {'message': to_jsonable_python(message), 'approval': waiting}
 
 
-def _enforce(spec: AgentSpec, artifacts: Mapping[str, Any]) -> None:
+def _check_criteria(spec: AgentSpec, artifacts: Mapping[str, Any]) -> None:
     """Raise `EngineError` for unmet criteria."""
-    seen = Evidence(artifacts=artifacts, text='')
-    missing = [check.missing for check in spec.until.all if not check.holds(seen)] if spec.until else []
+    evidence = Evidence(artifacts=artifacts, text='')
+    missing = [check.missing for check in spec.until.all if not check.holds(evidence)] if spec.until else []
     if missing:
         raise EngineError(f'the phases did not produce what was asked for; missing: {"; ".join(missing)}')
 
@@ -147,7 +147,7 @@ def begin_phases(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     scope.state.agents[scope.path] = AgentState(role=spec.role, messages=[Message.of('user', request)])
 
 
-def keep_calls(scope: CallbackContext, event: Event) -> None:
+def store_calls(scope: CallbackContext, event: Event) -> None:
     """Add a phase's calls to the conversation; they do not count as a model's turn."""
     scope.state.agents[scope.path].messages.append(message_of(event.data['message']))
 
@@ -173,7 +173,7 @@ def _after(name: str, number: int) -> Callable[[CallbackContext, Event], bool]:
     return after
 
 
-def _say_what_broke(scope: CallbackContext, event: Event) -> None:
+def _record_failed_call(scope: CallbackContext, event: Event) -> None:
     scope.state.agents[scope.path].problem = _describe_failed_call(event)
 
 

@@ -23,10 +23,10 @@ MIN_SHOW_NOTES = 300
 
 
 def _call(name: str) -> Any:
-    return lambda memory, made: [(name, {})]
+    return lambda memory, artifacts: [(name, {})]
 
 
-def _links(memory: Any, made: Mapping[str, Any]) -> Any:
+def _links(memory: Any, artifacts: Mapping[str, Any]) -> Any:
     return [('static_links', {})] if 'static_links' in memory.tools else []
 
 
@@ -79,7 +79,7 @@ class Podcast(DynamicAgent):
             Check(
                 name='notes_are_long_enough',
                 missing=f'show notes of at least {MIN_SHOW_NOTES} characters',
-                holds=lambda seen: len(str(seen.artifacts.get('show_notes', ''))) >= MIN_SHOW_NOTES,
+                holds=lambda evidence: len(str(evidence.artifacts.get('show_notes', ''))) >= MIN_SHOW_NOTES,
             ),
         ),
     )
@@ -93,21 +93,21 @@ class Podcast(DynamicAgent):
         Phase(name='clips', calls=_call('social_clips')),
     )
 
-    async def lay_out(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
+    async def prepare_files(self, folder: str, activity: Activity) -> tuple[str, Mapping[str, str]]:
         """Put the transcript and links into the folder."""
-        wanted, workspace = self.parameters, activity.workspace(folder)
-        data = wanted.transcript.encode(errors='replace')
-        if _is_path(wanted.transcript):
-            data = await asyncio.to_thread(sample_file(wanted.transcript).read_bytes)
+        parameters, workspace = self.parameters, activity.workspace(folder)
+        data = parameters.transcript.encode(errors='replace')
+        if _is_path(parameters.transcript):
+            data = await asyncio.to_thread(sample_file(parameters.transcript).read_bytes)
         await workspace.write(transcript_processor.FILE, data)
-        if wanted.links:
-            await workspace.write(static_links.FILE, wanted.links.encode())
+        if parameters.links:
+            await workspace.write(static_links.FILE, parameters.links.encode())
         return await workspace.snapshot(), {'file': transcript_processor.FILE}
 
     def unusable_tools(self) -> Mapping[str, str]:
         """Links, if none were given."""
-        given = self.parameters.links or static_links.configured_links()
-        return {} if given else {'static_links': 'no link was given with the run'}
+        links = self.parameters.links or static_links.configured_links()
+        return {} if links else {'static_links': 'no link was given with the run'}
 
 
 def _is_path(text: str) -> bool:

@@ -20,8 +20,8 @@ class Agent:
     """
 
     def __init__(self, conductor: Conductor, name: str) -> None:
-        made = conductor.catalog.pattern(name)
-        self.conductor, self.name, self.description = conductor, made.name, made.summary
+        pattern = conductor.catalog.pattern(name)
+        self.conductor, self.name, self.description = conductor, pattern.name, pattern.summary
 
     async def execute(
         self, input: Mapping[str, Any], *, models: Mapping[str, str] | None = None, **options: Unpack[Options]

@@ -58,8 +58,8 @@ class Triager(CodingAgent):
 
     def render(self, value: Any, mark: ListMark = bullet) -> str:
         """The finding as Markdown."""
-        found = Triage.model_validate(value)
-        evidence = '\n'.join(map(mark, found.evidence))
-        parts = [f'**{found.component}** (`{found.file}:{found.line}`, {found.severity}): {found.cause}']
-        parts += [f'`{found.test}` fails. What shows it:\n\n{evidence}']
-        return '\n\n'.join([*parts, *([found.suggestion] if found.suggestion else [])])
+        triage = Triage.model_validate(value)
+        evidence = '\n'.join(map(mark, triage.evidence))
+        parts = [f'**{triage.component}** (`{triage.file}:{triage.line}`, {triage.severity}): {triage.cause}']
+        parts += [f'`{triage.test}` fails. What shows it:\n\n{evidence}']
+        return '\n\n'.join([*parts, *([triage.suggestion] if triage.suggestion else [])])

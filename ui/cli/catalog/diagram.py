@@ -1,3 +1,65 @@
 """hemicycle diagram: a pattern's chart as Mermaid, DOT or SVG."""
 
 from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine import Catalog, InvalidInput
+from ui.cli.exit_codes import CODES
+from ui.cli.inputs import parse_parameters
+from ui.cli.options import PatternName
+from ui.cli.remote import find_pattern, find_shape
+from ui.cli.session import Session, with_session
+from ui.formatting.diagram.rendering import FORMATS, export_chart
+
+EPILOG = f"""Examples:
+
+```
+hemicycle diagram supervisor
+hemicycle diagram supervisor --format svg --output supervisor.svg
+hemicycle diagram supervisor --set execution="side by side" --set workers=2 --folded
+```
+
+{CODES}"""
+
+
+@with_session('patterns')
+def diagram(  # noqa: PLR0913  (its arguments are the command's)
+    pattern: PatternName,
+    how: Annotated[
+        str, typer.Option('--format', metavar='|'.join(FORMATS), help='Output format.')
+    ] = 'mermaid',
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar='FILE', help='File to write. Default: standard output.', show_default=False),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--set',
+            metavar='NAME=VALUE',
+            help='A parameter that the chart depends on. Repeatable.',
+            show_default=False,
+        ),
+    ] = None,
+    folded: Annotated[bool, typer.Option('--folded', help='Draw each agent as one state.')] = False,
+    *,
+    session: Session,
+) -> None:
+    """Draw the chart of a pattern with these parameters, without running it."""
+    if how not in FORMATS:
+        raise InvalidInput({'--format': f'must be {", ".join(FORMATS)}, not {how!r}'})
+    text = asyncio.run(_draw(session.catalog, pattern, sets or [], how, folded))
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, 'utf-8')
+
+
+async def _draw(catalog: Catalog, pattern: str, sets: list[str], how: str, folded: bool) -> str:
+    values = parse_parameters(await find_pattern(catalog, pattern), None, sets)
+    return await export_chart(await find_shape(catalog, pattern, values), how, folded=folded)

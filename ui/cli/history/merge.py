@@ -1,3 +1,139 @@
 """hemicycle merge: merges an agent's work into a branch of the project, or prints it as a patch."""
 
 from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Literal, cast, get_args
+
+import typer
+
+from engine.history import merge_message
+from engine.workspace import MergePreview, Resolution, format_patch
+from ui.cli.options import RunName
+from ui.cli.output.errors import CommandError
+from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.formatting.files import pull_request
+from ui.formatting.safe_text import strip_control
+
+Side = Literal['ours', 'theirs']
+EPILOG = """Examples:
+
+```
+hemicycle merge last --dry-run
+hemicycle merge 3f9 --agent racer2 --into feature/spans
+hemicycle merge 3f9 --take src/a.py=theirs --take src/b.py=@resolved.py
+hemicycle merge 3f9 --patch | git apply
+hemicycle merge 3f9 --pull-request
+```"""
+
+
+@with_session('database', 'files')
+def merge(  # noqa: PLR0913  (its arguments are the command's)
+    run: RunName = 'last',
+    agent: Annotated[
+        str,
+        typer.Option(
+            metavar='AGENT', help='Whose work to merge; by default the best candidate.', show_default=False
+        ),
+    ] = '',
+    into: Annotated[
+        str,
+        typer.Option(
+            metavar='BRANCH',
+            help='The branch to merge into; by default the current one. Created if it does not exist.',
+            show_default=False,
+        ),
+    ] = '',
+    only: Annotated[
+        list[str] | None, typer.Option(metavar='PATH', help='Merge only this file. Repeatable.')
+    ] = None,
+    take: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar='PATH=SIDE',
+            help='Resolve a conflict: ours (the branch), theirs (the agent), or @FILE with the text.',
+        ),
+    ] = None,
+    message: Annotated[
+        str, typer.Option('--message', '-m', help='The commit message.', show_default=False)
+    ] = '',
+    dry_run: Annotated[bool, typer.Option('--dry-run', help='Show what would change, and stop.')] = False,
+    patch: Annotated[bool, typer.Option('--patch', help='Print a patch, and merge nothing.')] = False,
+    request: Annotated[
+        bool,
+        typer.Option('--pull-request', help='Print a description for a pull request, and merge nothing.'),
+    ] = False,
+    *,
+    session: Session,
+) -> None:
+    """Merge an agent's work into a branch of your repository, or print it as a patch.
+
+    A merge is one commit. Until then, and with --dry-run, your branches and files are untouched.
+    """
+
+    async def work() -> str:
+        async with open_reader(session) as conductor:
+            found = await conductor.merging.mergeable(await find_run(conductor, run))
+            whose = agent or found.best
+            if not whose:
+                raise CommandError(f'--agent: name one of {", ".join(sorted(found.folders)) or "none"}')
+            if patch or request:
+                changes = await conductor.merging.changes(found, whose)
+                return format_patch(changes) if patch else pull_request(found, whose, changes)
+            resolutions = dict(map(_resolution, take or ()))
+            preview = await conductor.merging.preview(
+                found, whose, into, resolutions=resolutions, only=only or ()
+            )
+            summary = '\n'.join(_summarize(preview, whose))
+            if dry_run:
+                return f'{summary}\n'
+            if preview.conflicts:
+                raise CommandError(
+                    f'{summary}\nNothing was merged: resolve each with --take PATH=ours, theirs or @FILE'
+                )
+            commit = await conductor.merging.merge(
+                found, preview, whose, resolutions=resolutions, only=only or (),
+                message=message or merge_message(found, whose),
+            )  # fmt: skip
+            return f'{summary}\nMerged into {preview.branch}: commit {commit[:12]}\n'
+
+    typer.echo(strip_control(asyncio.run(work())), nl=False)
+
+
+def _summarize(preview: MergePreview, whose: str) -> list[str]:
+    """Summarize a merge, with a line for each file."""
+    where = f'{preview.branch}, a new branch' if preview.is_new else preview.branch
+    also = f' and the files in {preview.checked_out}' if preview.checked_out else ''
+    lines = [f'The work of {whose} changes {where}{also}:', *(f'  {path}' for path in preview.paths)]
+    for conflict in preview.conflicts:
+        lines.append(f'Conflict: {conflict.path}')
+        lines += [f'  {line}' for line in _mark_conflicts(conflict.text)]
+    return lines
+
+
+def _mark_conflicts(text: str | None) -> list[str]:
+    """Return the lines in conflict, with their markers."""
+    if text is None:
+        return ['one side has removed it, or it is not a text file']
+    found, inside = [], False
+    for line in text.splitlines():
+        inside = inside or line.startswith('<<<<<<<')
+        if inside:
+            found.append(line)
+        inside = inside and not line.startswith('>>>>>>>')
+    return found
+
+
+def _resolution(given: str) -> tuple[str, Resolution]:
+    path, _, side = given.rpartition('=')
+    if not path or not side:
+        raise CommandError(f'--take: {given!r} is not PATH=ours, PATH=theirs or PATH=@FILE')
+    if not side.startswith('@'):
+        if side not in get_args(Side):
+            raise CommandError(f'--take: {side!r} is not ours, theirs or @FILE')
+        return path, Resolution(side=cast(Side, side))
+    try:
+        return path, Resolution(text=Path(side[1:]).read_text('utf-8'))
+    except (OSError, ValueError) as error:
+        raise CommandError(f'--take: {side[1:]} cannot be read: {error}') from None

@@ -42,7 +42,7 @@ from engine.records.run_info import (
     RunQuery,
     Status,
 )
-from engine.records.shape import EdgeShape, PanelField, Shape, StateShape
+from engine.records.shape import EdgeShape, MarkField, PanelField, Shape, StateShape
 from engine.records.state_path import RUN, StatePath, is_active, is_within, parent_of
 from engine.records.usage import SOURCES, SUMMED, Origin, Spending, Usage
 
@@ -78,6 +78,7 @@ __all__ = [
     'GuardResult',
     'Instant',
     'JournalOutage',
+    'MarkField',
     'Message',
     'Note',
     'Origin',

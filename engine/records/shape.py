@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator
@@ -36,6 +36,8 @@ class StateShape:
     """Timeout in seconds."""
     criteria: tuple[str, ...] = ()
     """For an agent that works until criteria are met: their names."""
+    caption: str = field(default='', compare=False)
+    """For a state that works without an agent: its work in words, such as *Running tests*."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,15 @@ class PanelField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MarkField:
+    """A memory field whose changes are marked in a run's history."""
+
+    kind: str
+    """`verdict` for a list of records with a `verdict`, `revision` for a count of revisions."""
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
     """A whole chart, stored with each run so that it can be drawn even if its pattern no longer exists."""
 
@@ -75,6 +86,8 @@ class Shape:
     """The memory field that says in a few words how the result falls short."""
     panels: tuple[PanelField, ...] = ()
     """Which panels of the run page show which memory fields."""
+    marks: tuple[MarkField, ...] = field(default=(), compare=False)
+    """The memory fields whose changes are marked in the history."""
 
     @property
     def is_imported_trace(self) -> bool:
@@ -90,10 +103,34 @@ class Shape:
         return next((item.field for item in self.panels if (item.panel, item.part) == (panel, part)), '')
 
 
+CAPTIONS = {
+    'preparing': 'Copying the project',
+    'testing': 'Running tests',
+    'integrating': 'Running all tests',
+    'gathering': 'Collecting and testing the candidates',
+    'consolidating': 'Collecting and testing the candidates',
+}
+"""What states did in shapes stored without captions, by name."""
+MARKS = (
+    MarkField(kind='verdict', field='consensuses'),
+    MarkField(kind='revision', field='revision_count'),
+)
+"""What was marked in shapes stored without marks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredState(StateShape):
+    """A state, perhaps stored without a caption."""
+
+    caption: str | None = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stored(Shape):
-    """A shape, with the keys that older versions had for each panel."""
+    """A shape, perhaps stored without marks, and with the keys that older versions had for each panel."""
 
+    states: tuple[_StoredState, ...]
+    marks: tuple[MarkField, ...] | None = None  # type: ignore[assignment]
     plan: str = ''
     debate: str = ''
     candidates: str = ''
@@ -117,11 +154,21 @@ def _upgrade(stored: _Stored) -> Shape:
     parts = stored.oversight or {}
     panels = (
         *stored.panels,
-        *(PanelField(panel=panel, field=field) for panel, field in old.items() if field),
-        *(PanelField(panel='supervision', part=part, field=field) for part, field in parts.items() if field),
+        *(PanelField(panel=panel, field=shown) for panel, shown in old.items() if shown),
+        *(PanelField(panel='supervision', part=part, field=shown) for part, shown in parts.items() if shown),
     )
-    unchanged = {field.name: getattr(stored, field.name) for field in fields(Shape)}
-    return Shape(**unchanged | {'panels': panels})
+    kept = {one.name: getattr(stored, one.name) for one in fields(Shape)}
+    states = tuple(map(_upgrade_state, stored.states))
+    marks = MARKS if stored.marks is None else stored.marks
+    return Shape(**kept | {'panels': panels, 'states': states, 'marks': marks})
+
+
+def _upgrade_state(stored: _StoredState) -> StateShape:
+    kept = {one.name: getattr(stored, one.name) for one in fields(StateShape)}
+    caption = stored.caption
+    if caption is None:
+        caption = CAPTIONS.get(stored.name, '') if stored.invokes else ''
+    return StateShape(**kept | {'caption': caption})
 
 
 StoredShape = Annotated[_Stored, AfterValidator(_upgrade)]

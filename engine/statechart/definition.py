@@ -27,6 +27,7 @@ class PatternDefinition:
     caveat: ClassVar[str] = ''
     wait_texts: ClassVar[Mapping[str, str]] = MappingProxyType({})
     projects: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[Mapping[str, str]] = MappingProxyType({})
     inputs: ClassVar[Mapping[str, type[BaseModel]]] = {}
 
     class Parameters(BaseModel):

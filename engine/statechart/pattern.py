@@ -26,12 +26,15 @@ class Pattern(PatternDefinition):
         Memory: the run's data; only actions write it. A field named like a parameter starts with its value.
         initial: the state a run begins in.
         states, transitions: passed to `transitions` unchanged, plus our keys (`invoke`, `within`, `retry`,
-            `outcome`, `waits`, and those made by `agent()`). May be methods if they depend on the parameters.
+            `outcome`, `waits`, `caption`, and those made by `agent()`). May be methods if they depend on
+            the parameters.
         answer: the memory field with the result, or ''.
         caveat: the memory field that says in a few words how the result falls short ("2 of 5 tasks failed"),
             or ''. If it is empty, a completed run is a full success. For a failed run it is the reason.
         wait_texts: what its states wait for, as people read it, by the value of `waits`: `{'verdict': 'your
             verdict'}`. Not needed if `waits` can be read as it is, as in `more time`.
+        marks: the memory fields whose changes are marked in a run's history, by kind of mark: `verdict` for a
+            list of records with a `verdict`, `revision` for a count of revisions.
         projects: the parameters that name a project or tests, which must exist when a run starts.
         inputs: for triggers sent by people, the record that validates their data and from which a form can be
             drawn. The event then carries the record, defaults included.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from engine.records import EdgeShape, PanelField, Shape, StatePath, StateShape
+from engine.records import EdgeShape, MarkField, PanelField, Shape, StatePath, StateShape
 from engine.statechart.definition import PatternDefinition
 
 START = StatePath('[*]')
@@ -41,6 +41,7 @@ def build_shape(pattern: PatternDefinition) -> Shape:
                 waits=state.get('waits', ''),
                 within=None if isinstance(state.get('within'), str) else state.get('within'),
                 criteria=_criteria(state),
+                caption=state.get('caption', ''),
             )
         )
     return Shape(
@@ -52,6 +53,7 @@ def build_shape(pattern: PatternDefinition) -> Shape:
         answer=pattern.answer,
         caveat=pattern.caveat,
         panels=panel_fields(pattern),
+        marks=tuple(MarkField(kind=kind, field=field) for kind, field in pattern.marks.items()),
     )
 
 

@@ -36,7 +36,7 @@ STATE_KEYS = frozenset(
         'on_exit',
         'label',
     }
-    | {'invoke', 'within', 'retry', 'outcome', 'waits', 'agent'}
+    | {'invoke', 'within', 'retry', 'outcome', 'waits', 'agent', 'caption'}
 )
 MEMORY_IS_ENOUGH = ('prompt', 'cast')
 """The keys whose methods may omit the second argument after `self`."""
@@ -70,6 +70,7 @@ def validate_pattern(pattern: PatternDefinition) -> None:
 def _display_fields(pattern: PatternDefinition) -> Iterator[tuple[str, str]]:
     """Yield the declarations for display, each with the memory field it names."""
     yield from (('answer', pattern.answer), ('caveat', pattern.caveat))
+    yield from ((f'marks.{kind}', field) for kind, field in pattern.marks.items())
     for shown in panel_fields(pattern):
         yield '.'.join(filter(None, ('panels', shown.panel, shown.part))), shown.field
 

@@ -148,7 +148,7 @@ class _Writer:
             yield from self._reply(step, at)
         elif event.name == 'done' and isinstance(data.get('results'), (list, tuple)):
             yield from _results(data['results'], at)
-        mark = mark_of(step, self._visits)
+        mark = mark_of(step, self._shape.marks, self._visits)
         if mark:
             who = 'A person' if is_by_person(step, mark) else mark.kind.capitalize()
             yield f'**{who}** ({at}): {escape_markdown(mark.text)}\n'

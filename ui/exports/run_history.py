@@ -92,7 +92,7 @@ class _Reader:
 
     def _step(self, step: Transition) -> dict[str, Any]:
         view = self.fold.view
-        mark = mark_of(step, self._visits)
+        mark = mark_of(step, self._shape.marks, self._visits)
         for path in step.entered:
             self._visits.setdefault(path, []).append(step.seq)
         changes = [[change.op, change.path, change.value] for change in step.changes]

@@ -112,7 +112,7 @@ def transcript_entry(transition: Transition, shape: Shape) -> Block | None:
         kind = 'text' if texts else 'event'
         role = event.data.get('role') or (state.role if state else home)
         return {'kind': kind, 'title': role_title(str(role)), 'note': note, 'text': text}
-    mark = mark_of(transition, {})
+    mark = mark_of(transition, shape.marks, {})
     if mark is None or mark.kind == 'revision':
         return None
     kind = 'human' if is_by_person(transition, mark) else 'event'

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from engine import Conductor, Transition
-from engine.records import RunId
+from engine.records import MarkField, RunId, Shape
 from ui.formatting.steps import edge_name
 from ui.replay.history import History
 from ui.replay.marks import KINDS, Kind, Mark, marks_of
@@ -20,7 +20,9 @@ MAX_CACHED = 8
 class Index:
     """An index of one run's steps read so far; a page opened later continues where it ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, marked: Sequence[MarkField] = ()) -> None:
+        """`marked` are the memory fields whose changes are marked."""
+        self._marked = marked
         self.times: list[float] = []
         """The time of each step; step n is at n - 1."""
         self.marks: list[Mark] = []
@@ -48,7 +50,7 @@ class Index:
         """Add one step; a step that was already read changes nothing."""
         if step.seq != self.seq + 1:
             return
-        for mark in marks_of(step, self.visits):
+        for mark in marks_of(step, self._marked, self.visits):
             self.marks.append(mark)
             self.mark_steps[mark.kind].append(step.seq)
         for path in step.entered:
@@ -96,10 +98,10 @@ def previous_step(steps: Sequence[int], at: int) -> int | None:
 _indexes: WeakKeyDictionary[Conductor, OrderedDict[RunId, Index]] = WeakKeyDictionary()
 
 
-def shared_index(conductor: Conductor, run: RunId) -> Index:
+def shared_index(conductor: Conductor, run: RunId, shape: Shape) -> Index:
     """Return the index of a run, shared by all pages. Histories only grow, so it stays valid."""
     runs = _indexes.setdefault(conductor, OrderedDict())
-    index = runs.pop(run, None) or Index()
+    index = runs.pop(run, None) or Index(shape.marks)
     runs[run] = index
     while len(runs) > MAX_CACHED:
         runs.popitem(last=False)

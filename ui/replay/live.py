@@ -46,7 +46,7 @@ class Follower:
         self._conductor, self._run, self._known, self.shape = conductor, info.id, info.seq, shape
         self.fold = Fold(info.id, shape)
         """The run at its newest step. It starts at the head: the history is only scanned."""
-        self.index = shared_index(conductor, info.id)
+        self.index = shared_index(conductor, info.id, shape)
         """An index of the steps, as far as this page or another has read them."""
         self.last: Transition | None = None
         self._before: Mapping[str, Any] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine import Transition
-from engine.records import ENGINE_EVENTS
+from engine.records import ENGINE_EVENTS, Change, MarkField
 from ui.formatting.steps import path_text, reason_text
 
 Kind = Literal['error', 'human', 'pause', 'budget', 'verdict', 'revision', 'restart', 'note', 'tool']
@@ -59,10 +59,6 @@ STEPS = {'over': 'stepped over', 'out': 'stepped out'}
 IN_REGION = {'pause': 'held', 'resume': 'resumed', 'step': 'stepped'}
 """What was done to one region."""
 FAILURE_EVENTS = ('failed', 'expired', 'abort', 'exhaust', 'retry')
-DEBATED = '/memory/consensuses/-'
-"""Where the verdict of a debate is written."""
-COUNTED = '/memory/revision_count'
-"""Where a pattern counts revisions, each when it begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,20 +70,25 @@ class Mark:
     text: str
 
 
-def marks_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> list[Mark]:
+def marks_of(
+    transition: Transition, fields: Sequence[MarkField], visits: Mapping[str, Sequence[int]]
+) -> list[Mark]:
     """The marks of a step, at most one of each kind.
 
     Args:
         transition: the step.
+        fields: the memory fields whose changes are marked.
         visits: the states entered before it, each with the steps that entered it.
     """
-    candidates = [_event_mark(transition), *_turns(transition, visits), _tools(transition)]
+    candidates = [_event_mark(transition), *_turns(transition, fields, visits), _tools(transition)]
     return [Mark(seq=transition.seq, kind=mark[0], text=mark[1]) for mark in candidates if mark]
 
 
-def mark_of(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Mark | None:
-    """Return the most severe of a step's marks that are drawn, if any."""
-    drawn = [mark for mark in marks_of(transition, visits) if mark.kind not in UNMARKED]
+def mark_of(
+    transition: Transition, fields: Sequence[MarkField], visits: Mapping[str, Sequence[int]]
+) -> Mark | None:
+    """Return the most severe of a step's marks that are drawn, if any; arguments as of `marks_of`."""
+    drawn = [mark for mark in marks_of(transition, fields, visits) if mark.kind not in UNMARKED]
     return min(drawn, key=lambda mark: list(KINDS).index(mark.kind), default=None)
 
 
@@ -146,25 +147,35 @@ def _describe_failure(transition: Transition) -> str:
     return str(data.get('error') or data.get('reason') or f'{event.at} {event.name}')
 
 
-def _turns(transition: Transition, visits: Mapping[str, Sequence[int]]) -> Iterator[tuple[Kind, str] | None]:
+def _turns(
+    transition: Transition, fields: Sequence[MarkField], visits: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[Kind, str] | None]:
     """Yield the beginning of a revision, and verdicts."""
-    yield _revision(transition, visits)
+    written = {
+        one.kind: change.value for one in fields for change in transition.changes if _writes(change, one)
+    }
+    if count := written.get('revision'):
+        yield 'revision', f'revision {count} begins'
+    else:
+        yield _return(transition, visits)
     output = transition.event.data.get('output')
     if isinstance(output, Mapping) and isinstance(output.get('approved'), bool):
         yield 'verdict', 'approved' if output['approved'] else 'sent back'
     elif isinstance(output, Mapping) and isinstance(output.get('verdict'), str) and 'agrees' not in output:
         yield 'verdict', output['verdict']  # of one reviewer: in a debate it is only a position
-    for change in transition.changes:
-        if change.path == DEBATED and isinstance(change.value, Mapping):
-            verdict = str(change.value.get('verdict', '')).replace('_', ' ').lower()
-            yield 'verdict', ': '.join(filter(None, (verdict, str(change.value.get('best') or ''))))
+    joint = written.get('verdict')
+    if isinstance(joint, Mapping):
+        verdict = str(joint.get('verdict', '')).replace('_', ' ').lower()
+        yield 'verdict', ': '.join(filter(None, (verdict, str(joint.get('best') or ''))))
 
 
-def _revision(transition: Transition, visits: Mapping[str, Sequence[int]]) -> tuple[Kind, str] | None:
-    """Return a counted revision, or a return to a state that was entered before the one being left."""
-    for change in transition.changes:
-        if change.path == COUNTED and change.value:
-            return 'revision', f'revision {change.value} begins'
+def _writes(change: Change, marked: MarkField) -> bool:
+    """Return whether it sets the field or, if that is a list, appends to it."""
+    return change.path in (f'/memory/{marked.field}', f'/memory/{marked.field}/-')
+
+
+def _return(transition: Transition, visits: Mapping[str, Sequence[int]]) -> tuple[Kind, str] | None:
+    """Return a return to a state that was entered before the one being left."""
     seq = transition.seq
     outer = [path for path in transition.left if '.' not in path]
     left = min((_first(visits, path, seq) for path in outer), default=0)

@@ -130,6 +130,7 @@ def region(config: CoderConfig) -> dict[str, Any]:
             {
                 'name': 'testing',
                 'invoke': partial(test_work, config),
+                'caption': 'Running tests',
                 'within': 2 * config.checks.seconds + EXAMINATION_MARGIN,
             },
             *seat_states,

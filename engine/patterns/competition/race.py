@@ -84,7 +84,7 @@ class Race(Pattern):
         seconds = self.parameters.seconds
         configs = [CoderConfig.of(name, self.parameters, seconds=seconds) for name in self.racers]
         return [
-            {'name': 'preparing', 'invoke': 'prepare'},
+            {'name': 'preparing', 'invoke': 'prepare', 'caption': 'Copying the project'},
             {'name': 'racing', 'parallel': [coder.region(config) for config in configs]},
             {'name': 'won', 'final': True},
             {'name': 'lost', 'final': True, 'outcome': 'failed', 'on_enter': 'give_up'},

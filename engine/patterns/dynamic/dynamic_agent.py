@@ -169,7 +169,7 @@ class DynamicAgent(Pattern, abstract=True):
                 'on_enter': ['record_error', partial(_store_partial_answer, self.result)],
             },
         ]
-        first = {'name': 'preparing', 'invoke': 'prepare'}
+        first = {'name': 'preparing', 'invoke': 'prepare', 'caption': 'Copying the project'}
         if self.mode != 'compare':
             return [first, self._work(self.mode), *ends]
         both = {

@@ -44,6 +44,7 @@ PHASES = (
 """The top-level states of a run that has not ended."""
 
 
+COLLECTING = 'Collecting and testing the candidates'
 CONCLUSIONS = {'verdict', 'best', 'text', 'changes', 'rests_on'}
 """The fields that a position and a consensus share."""
 
@@ -61,6 +62,7 @@ class ParallelReview(Pattern):
     projects = ('project', 'tests')
     caveat = 'caveat'
     wait_texts = WAIT_TEXTS
+    marks = {'verdict': 'consensuses', 'revision': 'revision_count'}
     panels = {'debate': 'transcript', 'candidates': 'candidates'}
     inputs = INPUTS
 
@@ -69,12 +71,12 @@ class ParallelReview(Pattern):
         parameters = self.parameters
         merges, debates = parameters.merge == 'files', parameters.reviewers > 1
         return [
-            {'name': 'preparing', 'invoke': 'prepare'},
+            {'name': 'preparing', 'invoke': 'prepare', 'caption': 'Copying the project'},
             {
                 'name': 'implementing',
                 'parallel': [coder.region(self._coder_config(name)) for name in self.coders],
             },
-            {'name': 'consolidating', 'invoke': 'collect_submissions'},
+            {'name': 'consolidating', 'invoke': 'collect_submissions', 'caption': COLLECTING},
             {
                 'name': 'reviewing',
                 'parallel': [chart.review_region(role, parameters) for role in self._roles()],
@@ -88,7 +90,7 @@ class ParallelReview(Pattern):
                 'name': 'revising',
                 'parallel': [coder.region(self._revision_config(name)) for name in self.coders],
             },
-            {'name': 'gathering', 'invoke': 'collect_submissions'},
+            {'name': 'gathering', 'invoke': 'collect_submissions', 'caption': COLLECTING},
             debate('final_review', self._debate_config('final', parameters.final_rounds if debates else 1)),
             {'name': 'weighing', 'on_enter': 'act_on_final_review'},
             {'name': 'complete', 'final': True, 'on_enter': 'deliver'},

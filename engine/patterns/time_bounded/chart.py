@@ -78,7 +78,7 @@ def states() -> tuple[dict[str, Any], ...]:
             ),
             {'name': 'code_gate'},
             {
-                'name': 'testing', 'invoke': activities.run_tests,
+                'name': 'testing', 'caption': 'Running tests', 'invoke': activities.run_tests,
                 'within': 'call_seconds_left', 'on_enter': requests.ask_tester,
             },
             _agent(
@@ -105,7 +105,7 @@ def states() -> tuple[dict[str, Any], ...]:
         'on_enter': rounds.enter_verifying,
         'children': [
             {
-                'name': 'integrating', 'invoke': activities.run_tests,
+                'name': 'integrating', 'caption': 'Running all tests', 'invoke': activities.run_tests,
                 'within': 'call_seconds_left', 'on_enter': requests.set_test_timeout,
             },
             _supervisor('judging', 'goal', prompt=roles.goal_review_prompt, ask=requests.ask_goal_review),
@@ -117,7 +117,10 @@ def states() -> tuple[dict[str, Any], ...]:
             'name': 'working', 'within': 'seconds_until_cutoff', 'initial': 'time_check',
             'children': [
                 {'name': 'time_check', 'on_enter': rounds.check_time},
-                {'name': 'preparing', 'invoke': activities.prepare_project, 'within': 60},
+                {
+                    'name': 'preparing', 'caption': 'Copying the project',
+                    'invoke': activities.prepare_project, 'within': 60,
+                },
                 planning_state,
                 executing,
                 verifying,

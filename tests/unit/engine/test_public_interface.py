@@ -40,11 +40,11 @@ PUBLIC = {
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '
         'Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge '
-        'GuardResult Instant JournalOutage MAX_NOTE Message Note Origin Outcome PURGING PanelField '
-        'PathStats PlanItem Question RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape '
-        'Snapshot Spending StatePath StateShape StateTraffic StatedReport Status Traffic Transition Usage '
-        'View answer_model clip escape_token is_active is_within message_of parent_of resolve_pointer '
-        'split_pointer'
+        'GuardResult Instant JournalOutage MAX_NOTE MarkField Message Note Origin Outcome PURGING '
+        'PanelField PathStats PlanItem Question RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES '
+        'SUMMED Shape Snapshot Spending StatePath StateShape StateTraffic StatedReport Status Traffic '
+        'Transition Usage View answer_model clip escape_token is_active is_within message_of parent_of '
+        'resolve_pointer split_pointer'
     ),
     'engine.runtime': (
         'ACTOR CONDITION_NAMES ConditionResult Feed GuardExplanation GuardExplanations Item LiveRuns Run '
@@ -53,9 +53,9 @@ PUBLIC = {
     'engine.statechart': ('AgentWork Deliverables edge_label mermaid read_leniently'),
     'engine.tools': ('RemoteTool ServerHealth Tool ToolOutput ToolRegistry bullet missing_requirement'),
     'engine.workspace': (
-        'CommandResult Conflict Entry FileChange FileVersion Hunk Limits MergePreview RemoteFile RemoteFiles '
-        'Resolution Sandbox SuiteResult Workspace Workspaces apply_hunks close_folders format_patch '
-        'is_own_work open_folders split_hunks'
+        'CommandResult Conflict Entry FileChange FileVersion Hunk Limits MergePreview RemoteFile '
+        'RemoteFiles Resolution Sandbox SuiteResult Workspace Workspaces apply_hunks close_folders '
+        'format_patch is_own_work open_folders split_hunks'
     ),
     'engine.acp': ('AGENT_PREFIX AgentHealth AgentInfo ExternalAgents'),
     'engine.configuration': ('ConfigFile Configuration RetentionSection load_configuration parse_size'),

@@ -6,7 +6,17 @@ import pytest
 
 from engine import Event, Status, Transition
 from engine.journal import fold
-from engine.records import Change, Edge, EdgeShape, GuardResult, RunId, Shape, StatePath, StateShape
+from engine.records import (
+    Change,
+    Edge,
+    EdgeShape,
+    GuardResult,
+    MarkField,
+    RunId,
+    Shape,
+    StatePath,
+    StateShape,
+)
 from ui.formatting.steps import (
     brief_value,
     clock_end,
@@ -22,6 +32,7 @@ from ui.replay.conversation import agent_blocks, json_to_markdown, transcript_en
 from ui.replay.marks import Mark, mark_of
 
 PATH = StatePath
+MARKS = (MarkField(kind='revision', field='revision_count'),)
 
 
 def step(name: str, *, seq: int = 5, at: str = '', data: dict | None = None, **facts: object) -> Transition:
@@ -63,22 +74,22 @@ def test_going_back_is_a_revision_and_moving_forward_is_not():
     visits = {'a': [2], 'b': [4]}
     back = step('done', seq=6, left=(PATH('b'),), entered=(PATH('a'),))
     on = step('done', seq=6, left=(PATH('a'),), entered=(PATH('b'),))
-    mark = mark_of(back, visits)
+    mark = mark_of(back, MARKS, visits)
     assert mark is not None
     assert (mark.kind, mark.text) == ('revision', 'back to a')
-    assert mark_of(on, visits) is None
+    assert mark_of(on, MARKS, visits) is None
 
 
 def test_a_counted_revision_is_marked_where_it_starts():
     visits = {'iterating': [4], 'weighing': [8]}
     decides = step('always', seq=9, left=(PATH('weighing'),), entered=(PATH('iterating'),))
     decides = replace(decides, active=(PATH('iterating'),))
-    assert mark_of(decides, visits) is None
+    assert mark_of(decides, MARKS, visits) is None
     counted = Change(op='replace', path='/memory/revision_count', value=2)
     begins = step(
         'always', seq=10, left=(PATH('iterating'),), entered=(PATH('revising'),), changes=(counted,)
     )
-    assert mark_of(begins, visits) == Mark(seq=10, kind='revision', text='revision 2 begins')
+    assert mark_of(begins, MARKS, visits) == Mark(seq=10, kind='revision', text='revision 2 begins')
 
 
 @pytest.mark.parametrize(
@@ -113,7 +124,7 @@ def test_a_counted_revision_is_marked_where_it_starts():
     ],
 )
 def test_a_step_has_a_mark(name, data, kind, text):
-    mark = mark_of(step(name, data=data), {})
+    mark = mark_of(step(name, data=data), MARKS, {})
     assert mark is not None
     assert (mark.kind, mark.text) == (kind, text)
 

@@ -3,11 +3,13 @@
 import pytest
 
 from engine import Conductor, Event, Transition
-from engine.records import Change, Edge, RunId, StatePath
+from engine.records import Change, Edge, MarkField, RunId, Shape, StatePath
 from ui.replay.index import MAX_CACHED, Index, next_step, previous_step, shared_index
 from ui.replay.marks import KINDS, UNMARKED, marks_of
 
 PATH = StatePath
+SHAPE = Shape(pattern='p', title='P', initial=PATH('a'), states=(), edges=())
+MARKS = (MarkField(kind='verdict', field='consensuses'),)
 
 
 def step(name: str, seq: int, *, at: str = '', data: dict | None = None, **facts: object) -> Transition:
@@ -36,18 +38,20 @@ def put(path: str) -> Change:
     ],
 )
 def test_notable_events_are_marked(name, data, kind, text):
-    assert [(mark.kind, mark.text) for mark in marks_of(step(name, 4, data=data), {})] == [(kind, text)]
+    assert [(mark.kind, mark.text) for mark in marks_of(step(name, 4, data=data), MARKS, {})] == [
+        (kind, text)
+    ]
 
 
 def test_actions_on_one_region_name_it():
     for name, said in (('pause', 'held'), ('resume', 'resumed'), ('step', 'stepped')):
-        (mark,) = marks_of(step(name, 4, at='both.left', data={}), {})
+        (mark,) = marks_of(step(name, 4, at='both.left', data={}), MARKS, {})
         assert mark.text == f'{said} · both › left'  # noqa: RUF001  (the sign between the steps of a path)
 
 
 def test_verdicts_are_those_of_reviewers_and_of_whole_debates():
     def list_marks(**facts):
-        return [(mark.kind, mark.text) for mark in marks_of(step('done', 4, **facts), {})]
+        return [(mark.kind, mark.text) for mark in marks_of(step('done', 4, **facts), MARKS, {})]
 
     assert list_marks(data={'output': {'approved': False}}) == [('verdict', 'sent back')]
     assert list_marks(data={'output': {'verdict': 'request changes'}}) == [('verdict', 'request changes')]
@@ -58,15 +62,15 @@ def test_verdicts_are_those_of_reviewers_and_of_whole_debates():
 
 
 def test_consequences_of_an_error_are_not_marked_again():
-    assert marks_of(step('failed', 4, at='a', data={'error': 'no'}, raised=True), {}) == []
+    assert marks_of(step('failed', 4, at='a', data={'error': 'no'}, raised=True), MARKS, {}) == []
 
 
 def test_a_step_has_every_mark_that_applies():
     calls = {'message': {'parts': [{'kind': 'call', 'name': 'notes'}, {'kind': 'call', 'name': 'web'}]}}
     entered = (PATH('a.using_tools'),)
-    (tool,) = marks_of(step('done', 4, at='a.thinking', data=calls, entered=entered), {})
+    (tool,) = marks_of(step('done', 4, at='a.thinking', data=calls, entered=entered), MARKS, {})
     assert (tool.kind, tool.text) == ('tool', 'notes, web')
-    (allowed, tool) = marks_of(step('approve', 5, at='a.approving', entered=entered), {})
+    (allowed, tool) = marks_of(step('approve', 5, at='a.approving', entered=entered), MARKS, {})
     assert (allowed.kind, tool.kind, tool.text) == ('human', 'tool', 'tools of a')
 
 
@@ -106,9 +110,9 @@ def test_steps_are_indexed_once_and_in_order():
 
 async def test_pages_share_an_index_and_old_ones_are_evicted():
     async with Conductor() as conductor, Conductor() as other:
-        first = shared_index(conductor, RunId('r0'))
-        assert shared_index(conductor, RunId('r0')) is first
-        assert shared_index(other, RunId('r0')) is not first
+        first = shared_index(conductor, RunId('r0'), SHAPE)
+        assert shared_index(conductor, RunId('r0'), SHAPE) is first
+        assert shared_index(other, RunId('r0'), SHAPE) is not first
         for number in range(1, MAX_CACHED + 1):
-            shared_index(conductor, RunId(f'r{number}'))
-        assert shared_index(conductor, RunId('r0')) is not first
+            shared_index(conductor, RunId(f'r{number}'), SHAPE)
+        assert shared_index(conductor, RunId('r0'), SHAPE) is not first

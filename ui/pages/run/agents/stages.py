@@ -39,15 +39,6 @@ AT_WORK = ('thinking', 'using_tools', 'approving', 'asking', 'person')
 RESULT = 'result'
 """The key of the stage that shows a run's result."""
 
-WORK = {
-    'preparing': 'Copying the project',
-    'testing': 'Running tests',
-    'integrating': 'Running all tests',
-    'gathering': 'Collecting and testing the candidates',
-    'consolidating': 'Collecting and testing the candidates',
-}
-"""The activity of a state that works without an agent, by its name."""
-
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -191,4 +182,4 @@ def work_in_progress(shape: Shape, view: View) -> str:
     if view.status is not Status.RUNNING or view.paused:
         return ''
     found = (shape.state(leaf) for leaf in view.active)
-    return next((WORK[one.name] for one in found if one and one.invokes and one.name in WORK), '')
+    return next((state.caption for state in found if state and state.caption), '')

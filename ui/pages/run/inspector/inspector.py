@@ -167,7 +167,7 @@ class Inspector:
         ui.label(' · '.join(facts)).classes('muted small')
         if step.event.data.get('error'):
             text_notice('fail', 'error_outline', str(step.event.data['error']))
-        for mark in marks_of(step, {}):
+        for mark in marks_of(step, self._shape.marks, {}):
             if mark.kind in DETAILED:
                 ui.label(pause_sentence(mark.text)).classes(f'step-reason mark-{mark.kind}')
         self._draw_transitions(step)

@@ -55,11 +55,11 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
             ran = fold.projection.ran_at(first.time)
             event = replace(first.event, time=first.time, ran=ran)
             microsteps = _fire(run, chart, state, active, replace(first, event=event))
-            kept = [
+            comparable = [
                 replace(microstep, changes=without_new_fields(microstep.changes, fields))
                 for microstep in microsteps
             ]
-            _compare(run, turn, kept)
+            _compare(run, turn, comparable)
             fold.apply_all(turn)
         active = turn[-1].active
     return fold.projection.seq
@@ -77,14 +77,14 @@ def _has_variation(step: Transition) -> bool:
 
 def _apply_variation(pattern: Pattern, ways: Mapping[str, Any], after: int) -> Pattern:
     """Return the pattern before (0) or after (1) a fork's changes."""
-    found = pattern
+    varied = pattern
     if 'parameters' in ways:
-        found = type(pattern)(type(pattern).parse(ways['parameters'][after]))
-        found.instruction_overrides = pattern.instruction_overrides
+        varied = type(pattern)(type(pattern).parse(ways['parameters'][after]))
+        varied.instruction_overrides = pattern.instruction_overrides
     if 'instructions' in ways:
-        found = copy(found)
-        found.instruction_overrides = ways['instructions'][after]
-    return found
+        varied = copy(varied)
+        varied.instruction_overrides = ways['instructions'][after]
+    return varied
 
 
 def group_turns(transitions: Iterable[Transition]) -> Iterator[list[Transition]]:
@@ -120,14 +120,14 @@ def _fire(
 
 def recorded_fields(steps: Iterable[Transition]) -> set[str]:
     """Return the memory fields that existed when the run was recorded."""
-    found: set[str] = set()
+    names: set[str] = set()
     for step in steps:
         if step.event.name == 'start':
-            found.update(step.event.data.get('memory', {}))
-        found.update(
+            names.update(step.event.data.get('memory', {}))
+        names.update(
             split_pointer(change.path)[1] for change in step.changes if change.path.startswith('/memory/')
         )
-    return found
+    return names
 
 
 def without_new_fields(changes: Iterable[Change], fields: set[str]) -> tuple[Change, ...]:
@@ -143,11 +143,11 @@ def without_new_guards(
     recorded: Sequence[GuardResult], now: Sequence[GuardResult]
 ) -> tuple[GuardResult, ...]:
     """Drop guards of edges added since that were not taken: the record cannot contradict them."""
-    known = {(guard.name, guard.source, guard.dest) for guard in recorded}
+    recorded_keys = {(guard.name, guard.source, guard.dest) for guard in recorded}
     return tuple(
         guard
         for guard in now
-        if guard.value == guard.wanted or (guard.name, guard.source, guard.dest) in known
+        if guard.value == guard.wanted or (guard.name, guard.source, guard.dest) in recorded_keys
     )
 
 

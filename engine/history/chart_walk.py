@@ -41,9 +41,9 @@ class ChartWalk:
         entered = list(self._enter(StatePath(enclosing), dest))
         leaves = [path for path in entered if self._is_leaf(path)]
         place = next((n for n, leaf in enumerate(self.active) if leaf in left), len(self.active))
-        kept = [leaf for leaf in self.active if leaf not in left]
-        place = min(place, len(kept))
-        self.active = (*kept[:place], *leaves, *kept[place:])
+        remaining = [leaf for leaf in self.active if leaf not in left]
+        place = min(place, len(remaining))
+        self.active = (*remaining[:place], *leaves, *remaining[place:])
         return tuple(ordered), tuple(entered)
 
     def _enter(self, enclosing: StatePath, dest: StatePath) -> Iterator[StatePath]:
@@ -64,10 +64,10 @@ class ChartWalk:
 def _enclosing_state(source: str, dest: str) -> str:
     """Return the innermost state that an edge stays inside."""
     shared = []
-    for one, other in zip(source.split('.')[:-1], dest.split('.')[:-1], strict=False):
-        if one != other:
+    for name, other in zip(source.split('.')[:-1], dest.split('.')[:-1], strict=False):
+        if name != other:
             break
-        shared.append(one)
+        shared.append(name)
     return '.'.join(shared)
 
 
@@ -81,14 +81,14 @@ def audit_walk(run: RunId, shape: Shape, steps: Iterable[Transition]) -> int:
         Diverged: names the first step that does not follow from the chart and the steps before it.
     """
     walk = ChartWalk(shape.states)
-    known = {(edge.trigger, edge.source, edge.dest) for edge in shape.edges}
+    edges = {(edge.trigger, edge.source, edge.dest) for edge in shape.edges}
     count = 0
     for step in steps:
         count += 1
         was = (step.left, step.entered)
         now: tuple[tuple[StatePath, ...], tuple[StatePath, ...]] = ((), ())
         for edge in step.edges:
-            if (step.event.name, edge.source, edge.dest) not in known:
+            if (step.event.name, edge.source, edge.dest) not in edges:
                 problem = f'the chart has no edge {edge.source} → {edge.dest} for {step.event.name}'
                 raise Diverged(run, step.seq, problem)
             if edge.source != START and not any(is_within(leaf, edge.source) for leaf in walk.active):

@@ -72,63 +72,71 @@ class RunMerging:
         """Return a run's mergeable work and the branches it can go into. Raises `UnknownRun`."""
         info = await self._reader.journal.info(run)
         folders, base = await self._folders(run)
-        made = await self._deliverables(info)
-        if made.works:
+        deliverables = await self._deliverables(info)
+        if deliverables.works:
             folders = {
                 name: (folders[name][0], work.snapshot or folders[name][1])
-                for name, work in made.works.items()
+                for name, work in deliverables.works.items()
                 if name in folders
             }
-        best = made.best if made.best in folders else next(iter(folders), '') if len(folders) == 1 else ''
-        repository, problem = await self._repository(made.project)
+        best = (
+            deliverables.best
+            if deliverables.best in folders
+            else next(iter(folders), '')
+            if len(folders) == 1
+            else ''
+        )
+        repository, problem = await self._repository(deliverables.project)
         return Mergeable(
             run=info,
-            project=made.project,
+            project=deliverables.project,
             problem=problem or ('' if folders else 'its agents have changed no files'),
             folders=folders,
             best=best,
             base=base,
             branches=tuple(await repository.branches()) if repository else (),
-            said={name: work.summary for name, work in made.works.items()},
-            tests={name: work.tests for name, work in made.works.items() if work.tests},
+            said={name: work.summary for name, work in deliverables.works.items()},
+            tests={name: work.tests for name, work in deliverables.works.items() if work.tests},
         )
 
-    async def changes(self, found: Mergeable, agent: str) -> list[FileChange]:
+    async def changes(self, mergeable: Mergeable, agent: str) -> list[FileChange]:
         """Return an agent's changes to its project. Raises `InvalidInput`, `WorkspaceError`."""
-        before, after = self._snapshots(found, agent)
+        before, after = self._snapshots(mergeable, agent)
         return [
             change
-            for change in await self._workspaces.diff(found.run.id, before, after)
+            for change in await self._workspaces.diff(mergeable.run.id, before, after)
             if is_own_work(change)
         ]
 
-    async def compose(self, found: Mergeable, picks: Sequence[Pick]) -> Mergeable:
+    async def compose(self, mergeable: Mergeable, picks: Sequence[Pick]) -> Mergeable:
         """Compose a result from the files of several agents, or from some of their changes.
 
         Returns:
-            `found` with an additional folder, `COMPOSED_AGENT`, which becomes the best.
+            `mergeable` with an additional folder, `COMPOSED_AGENT`, which becomes the best.
 
         Raises:
             InvalidInput: there is no such agent, file or change.
             WorkspaceError
         """
-        start = next((found.folders[pick.agent][0] for pick in picks if pick.agent in found.folders), '')
-        place = self._workspaces.of(found.run.id, COMPOSED_AGENT)
+        start = next(
+            (mergeable.folders[pick.agent][0] for pick in picks if pick.agent in mergeable.folders), ''
+        )
+        place = self._workspaces.of(mergeable.run.id, COMPOSED_AGENT)
         await (place.restore(start) if start else place.make())
         for agent in dict.fromkeys(pick.agent for pick in picks):
-            changes = {change.path: change for change in await self.changes(found, agent)}
+            changes = {change.path: change for change in await self.changes(mergeable, agent)}
             for pick in picks:
                 if pick.agent == agent:
-                    await self._apply_pick(found, pick, changes.get(pick.path), place)
-        folders = {**found.folders, COMPOSED_AGENT: (start, await place.snapshot())}
-        return replace(found, folders=folders, best=COMPOSED_AGENT)
+                    await self._apply_pick(mergeable, pick, changes.get(pick.path), place)
+        folders = {**mergeable.folders, COMPOSED_AGENT: (start, await place.snapshot())}
+        return replace(mergeable, folders=folders, best=COMPOSED_AGENT)
 
     async def _apply_pick(
-        self, found: Mergeable, pick: Pick, change: FileChange | None, place: Workspace
+        self, mergeable: Mergeable, pick: Pick, change: FileChange | None, place: Workspace
     ) -> None:
         if change is None:
             raise InvalidInput({'path': f'{pick.agent} has not changed {pick.path}'})
-        content = partial(self._workspaces.content, found.run.id)
+        content = partial(self._workspaces.content, mergeable.run.id)
         if pick.hunks is None or change.after is None or not change.text:
             if change.after is None:
                 await place.remove(pick.path)
@@ -136,23 +144,25 @@ class RunMerging:
                 data = await content(change.after.digest)
                 await place.write(pick.path, data, executable=change.after.executable)
             return
-        known = split_hunks(change.text)
-        if not all(0 <= number < len(known) for number in pick.hunks):
-            raise InvalidInput({'hunks': f'{pick.path} has {len(known)} changes'})
+        hunks = split_hunks(change.text)
+        if not all(0 <= number < len(hunks) for number in pick.hunks):
+            raise InvalidInput({'hunks': f'{pick.path} has {len(hunks)} changes'})
         before = (await content(change.before.digest)).decode() if change.before else ''
-        text = apply_hunks(before, [known[number] for number in pick.hunks])
+        text = apply_hunks(before, [hunks[number] for number in pick.hunks])
         if text or change.before:
             await place.write(pick.path, text.encode(), executable=change.after.executable)
 
-    async def test(self, found: Mergeable, agent: str) -> SuiteResult:
+    async def test(self, mergeable: Mergeable, agent: str) -> SuiteResult:
         """Run the run's test command, or pytest, on a copy of an agent's folder. Raises `ToolError`."""
-        _, snapshot = self._snapshots(found, agent)
-        made = await self._deliverables(found.run)
-        copy = self._workspaces.of(found.run.id, f'tests of {agent}')
+        _, snapshot = self._snapshots(mergeable, agent)
+        deliverables = await self._deliverables(mergeable.run)
+        copy = self._workspaces.of(mergeable.run.id, f'tests of {agent}')
         await copy.restore(snapshot)
-        if made.tests:
-            await copy_project(made.tests, copy)
-        return await run_test_suite(copy, self._sandbox, command=made.command, seconds=made.seconds)
+        if deliverables.tests:
+            await copy_project(deliverables.tests, copy)
+        return await run_test_suite(
+            copy, self._sandbox, command=deliverables.command, seconds=deliverables.seconds
+        )
 
     async def send_back(self, run: RunId, agent: str, text: str, *, new: RunId | None = None) -> RunId:
         """Fork a run from an agent's last turn, with `text` as the agent's next message.
@@ -174,7 +184,7 @@ class RunMerging:
 
     async def preview(
         self,
-        found: Mergeable,
+        mergeable: Mergeable,
         agent: str = '',
         into: str = '',
         *,
@@ -184,7 +194,7 @@ class RunMerging:
         """Work out a merge without writing anything.
 
         Args:
-            found: the run's mergeable work.
+            mergeable: the run's mergeable work.
             agent: the agent whose work to merge; by default the best.
             into: the target branch; by default the one checked out.
             resolutions: how to resolve conflicting files, by path.
@@ -193,12 +203,12 @@ class RunMerging:
         Raises:
             InvalidInput, WorkspaceError
         """
-        merge, branch = await self._merge(found, agent, into)
+        merge, branch = await self._merge(mergeable, agent, into)
         return await merge.preview(branch, resolutions, only=only)
 
     async def merge(  # noqa: PLR0913  (all but two have defaults)
         self,
-        found: Mergeable,
+        mergeable: Mergeable,
         preview: MergePreview,
         agent: str = '',
         *,
@@ -212,25 +222,25 @@ class RunMerging:
             InvalidInput
             WorkspaceError: as `GitMerge.commit`.
         """
-        merge, _ = await self._merge(found, agent, preview.branch)
-        words = message or merge_message(found, agent or found.best)
+        merge, _ = await self._merge(mergeable, agent, preview.branch)
+        words = message or merge_message(mergeable, agent or mergeable.best)
         return await merge.commit(
             preview.branch, words, onto=preview.onto, resolutions=resolutions, only=only
         )
 
-    async def _merge(self, found: Mergeable, agent: str, into: str) -> tuple[GitMerge, str]:
-        before, after = self._snapshots(found, agent or found.best)
-        repository, problem = await self._repository(found.project)
+    async def _merge(self, mergeable: Mergeable, agent: str, into: str) -> tuple[GitMerge, str]:
+        before, after = self._snapshots(mergeable, agent or mergeable.best)
+        repository, problem = await self._repository(mergeable.project)
         if repository is None:
             raise InvalidInput({'project': problem})
         branch = into or repository.branch
         if not branch:
-            raise InvalidInput({'into': f'no branch is checked out in {found.project}: name one'})
+            raise InvalidInput({'into': f'no branch is checked out in {mergeable.project}: name one'})
         work = Work(
-            objects=self._workspaces.objects(found.run.id),
+            objects=self._workspaces.objects(mergeable.run.id),
             before=before,
             after=after,
-            base=str(found.base.get('commit', '')),
+            base=str(mergeable.base.get('commit', '')),
         )
         return GitMerge(repository, work), branch
 
@@ -243,11 +253,11 @@ class RunMerging:
         view = await self._reader.view(run.id)
         return pattern.deliverables(run.parameters, view.memory)
 
-    def _snapshots(self, found: Mergeable, agent: str) -> tuple[str, str]:
-        if agent not in found.folders:
-            names = ', '.join(sorted(found.folders)) or 'none'
+    def _snapshots(self, mergeable: Mergeable, agent: str) -> tuple[str, str]:
+        if agent not in mergeable.folders:
+            names = ', '.join(sorted(mergeable.folders)) or 'none'
             raise InvalidInput({'agent': f'name whose work to take; there is work of: {names}'})
-        return found.folders[agent]
+        return mergeable.folders[agent]
 
     async def _repository(self, project: str) -> tuple[Repository | None, str]:
         """Return a project's repository, or why it has none."""
@@ -262,7 +272,7 @@ class RunMerging:
 
     async def _folders(self, run: RunId) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         """Return the first and latest snapshot of each folder, and the commit they started from."""
-        found: dict[str, tuple[str, str]] = {}
+        folders: dict[str, tuple[str, str]] = {}
         base: dict[str, str] = {}
         for step in await self._reader.journal.transitions(run):
             data = step.event.data
@@ -270,15 +280,15 @@ class RunMerging:
                 continue
             base = base or {str(name): str(value) for name, value in (data.get('base') or {}).items()}
             for folder, snapshot in (data.get('snapshots') or {}).items():
-                if folder in found:
-                    found[folder] = (found[folder][0], str(snapshot))
+                if folder in folders:
+                    folders[folder] = (folders[folder][0], str(snapshot))
                 else:  # If the first snapshot is already the agent's output, compare to an empty folder.
-                    given = 'results' not in data and 'message' not in data and 'evidence' not in data
-                    found[folder] = (str(snapshot) if given else '', str(snapshot))
-        return found, base
+                    is_initial = 'results' not in data and 'message' not in data and 'evidence' not in data
+                    folders[folder] = (str(snapshot) if is_initial else '', str(snapshot))
+        return folders, base
 
 
-def merge_message(found: Mergeable, agent: str) -> str:
+def merge_message(mergeable: Mergeable, agent: str) -> str:
     """Return the commit message for an agent's work: the run's title, and its origin."""
-    title = ' '.join(found.run.title.split()) or f'Work of {agent}'
-    return f'{title[:72]}\n\nHemicycle-Run: {found.run.id}\nHemicycle-Agent: {agent}\n'
+    title = ' '.join(mergeable.run.title.split()) or f'Work of {agent}'
+    return f'{title[:72]}\n\nHemicycle-Run: {mergeable.run.id}\nHemicycle-Agent: {agent}\n'

@@ -40,15 +40,15 @@ async def refresh_paths(
     for start in range(0, len(due), RUNS_PER_WRITE):
         if progress:
             progress(start, len(due))
-        found: dict[RunId, PathStats] = {}
+        stats: dict[RunId, PathStats] = {}
         for run in due[start : start + RUNS_PER_WRITE]:
             try:
-                found[run] = await _continue_tally(journal, run)
+                stats[run] = await _continue_tally(journal, run)
             except UnknownRun:
                 continue  # deleted meanwhile
             except JournalDamaged as error:
                 unread[run] = str(error)
-        await journal.store_path_stats(found)
+        await journal.store_path_stats(stats)
     if progress and due:
         progress(len(due), len(due))
     return unread
@@ -157,8 +157,8 @@ def merge_shapes(shapes: Sequence[Shape]) -> Shape:
     edges: dict[EdgeShape, None] = {}
     for shape in shapes:
         for state in shape.states:
-            known = states.setdefault(state.path, state)
-            if known.kind == 'atomic' and state.kind in ('compound', 'parallel'):
-                states[state.path] = replace(known, kind=state.kind, initial=state.initial)
+            merged = states.setdefault(state.path, state)
+            if merged.kind == 'atomic' and state.kind in ('compound', 'parallel'):
+                states[state.path] = replace(merged, kind=state.kind, initial=state.initial)
         edges.update(dict.fromkeys(shape.edges))
     return replace(shapes[0], states=tuple(states.values()), edges=tuple(edges))

@@ -53,16 +53,16 @@ class DiskUsageMeter:
 
     async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
         """Return the disk usage of these runs. The size of a file shared with forks is split evenly."""
-        wanted = list(infos)
+        requested = list(infos)
         async with self._busy:
-            stale = {info.id: self._workspaces.home(info.id) for info in wanted if self._is_stale(info)}
-            found = await asyncio.to_thread(_measure_all, stale) if stale else {}
+            stale = {info.id: self._workspaces.home(info.id) for info in requested if self._is_stale(info)}
+            measured = await asyncio.to_thread(_measure_all, stale) if stale else {}
             if courier := self._workspaces.courier:
-                found = await courier.do(_measure_remote, courier.remote, found)
+                measured = await courier.do(_measure_remote, courier.remote, measured)
             now = self._clock.now()
-            moved = {info.id: info.updated for info in wanted}
-            self._known |= {run: (moved[run], now, weight) for run, weight in found.items()}
-        return {info.id: self._with_history(info) for info in wanted}
+            moved = {info.id: info.updated for info in requested}
+            self._known |= {run: (moved[run], now, weight) for run, weight in measured.items()}
+        return {info.id: self._with_history(info) for info in requested}
 
     def forget(self, run: RunId) -> None:
         """Drop the cached measurement of a run."""
@@ -87,19 +87,19 @@ def _measure_all(homes: dict[RunId, Path]) -> dict[RunId, DiskUsage]:
 
 def _measure_remote(remote: RemoteFiles, here: dict[RunId, DiskUsage]) -> dict[RunId, DiskUsage]:
     """Return what these runs use in the shared storage, or `here`, the local usage, if it is unavailable."""
-    found = {}
+    usages = {}
     try:
         for run in here:
             sizes = {file.path: file.size for file in remote.list_files(f'{run}/')}
             files = sum(size for path, size in sizes.items() if path.startswith(f'{run}/objects/'))
-            found[run] = DiskUsage(files=files, recording=sum(sizes.values()) - files)
+            usages[run] = DiskUsage(files=files, recording=sum(sizes.values()) - files)
     except FilesUnavailable:
         return here
-    return found
+    return usages
 
 
 def _measure(home: Path) -> DiskUsage:
-    recorded = sum(_share(found) for name in RECORDING_FILES if (found := _stat(home / name)))
+    recorded = sum(_share(status) for name in RECORDING_FILES if (status := _stat(home / name)))
     return DiskUsage(files=round(folder_bytes(home, shared=True) - recorded), recording=round(recorded))
 
 
@@ -114,13 +114,13 @@ def folder_bytes(folder: Path, *, shared: bool = False) -> float:
     for _, entry in walk(folder):
         with contextlib.suppress(OSError):  # removed meanwhile
             if entry is not None and not entry.is_dir(follow_symlinks=False):
-                found = entry.stat(follow_symlinks=False)
-                total += _share(found) if shared else found.st_size
+                status = entry.stat(follow_symlinks=False)
+                total += _share(status) if shared else status.st_size
     return total
 
 
-def _share(found: os.stat_result) -> float:
-    return found.st_size / max(found.st_nlink, 1)
+def _share(status: os.stat_result) -> float:
+    return status.st_size / max(status.st_nlink, 1)
 
 
 def _stat(path: Path) -> os.stat_result | None:
@@ -243,9 +243,9 @@ class RunMaintenance:
     async def clean_up(self, policy: Retention | None = None) -> CleanupResult:
         """Apply the policy: move runs to the trash, purge overdue ones from it, and remove leftover files."""
         chosen = policy or self.retention
-        found = await self.preview_cleanup(chosen)
+        expired = await self.preview_cleanup(chosen)
         now = self.clock.now()
-        for item in found:
+        for item in expired:
             await self.journal.annotate(item.info.id, deleted=now)
         overdue = [
             info.id
@@ -258,7 +258,7 @@ class RunMaintenance:
         await sweep(self.workspaces.root, self._exists)
         # Files that displaced workers wrote after a purge; those of runs being imported are safe for a day.
         await self.workspaces.sweep(self._exists, now - DAY)
-        return CleanupResult(taken=tuple(found), purged=tuple(overdue))
+        return CleanupResult(taken=tuple(expired), purged=tuple(overdue))
 
     async def _exists(self, run: RunId) -> bool:
         try:

@@ -34,10 +34,10 @@ class RunReader:
 
         If the query names an edge or a state, path statistics are refreshed first.
         """
-        asked = query or RunQuery()
-        if asked.edges or asked.state:
-            await refresh_paths(self.journal, asked)
-        return await self.journal.runs(asked)
+        effective_query = query or RunQuery()
+        if effective_query.edges or effective_query.state:
+            await refresh_paths(self.journal, effective_query)
+        return await self.journal.runs(effective_query)
 
     async def traffic(self, query: RunQuery | None = None, progress: Progress | None = None) -> Traffic:
         """Return the combined path statistics of all matching runs; the query's page is ignored.
@@ -49,9 +49,9 @@ class RunReader:
             query: selects the runs.
             progress: called periodically with the number of runs read and the total.
         """
-        asked = query or RunQuery()
-        unread = await refresh_paths(self.journal, asked, progress)
-        return replace(await self.journal.traffic(asked), unread=unread)
+        effective_query = query or RunQuery()
+        unread = await refresh_paths(self.journal, effective_query, progress)
+        return replace(await self.journal.traffic(effective_query), unread=unread)
 
     async def view(self, run: RunId, at: int | None = None) -> View:
         """Return the state of the run at step `at`, or now.
@@ -95,16 +95,16 @@ class RunReader:
 
     async def compare(self, a: RunId, b: RunId) -> Comparison:
         """Compare the steps two runs have taken so far. Raises `UnknownRun`."""
-        one, other = await self._count(a), await self._count(b)
-        found = await asyncio.to_thread(compare, one[0], other[0], one[1], other[1])
-        if found.divergence is None or not found.divergence.guards:
-            return found
-        known = await self.explain_guards(a)
+        first, second = await self._count(a), await self._count(b)
+        comparison = await asyncio.to_thread(compare, first[0], second[0], first[1], second[1])
+        if comparison.divergence is None or not comparison.divergence.guards:
+            return comparison
+        explanations = await self.explain_guards(a)
         guards = tuple(
-            replace(guard, says=known.says(guard.source, guard.dest, guard.name))
-            for guard in found.divergence.guards
+            replace(guard, says=explanations.says(guard.source, guard.dest, guard.name))
+            for guard in comparison.divergence.guards
         )
-        return replace(found, divergence=replace(found.divergence, guards=guards))
+        return replace(comparison, divergence=replace(comparison.divergence, guards=guards))
 
     async def _count(self, run: RunId) -> tuple[RunStats, list[Transition]]:
         fold = await self.fold(run)

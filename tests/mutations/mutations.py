@@ -374,7 +374,7 @@ MUTATIONS = (
     Mutation(
         name='replay a recorded event twice',
         module='engine.history.forks.replayer',
-        before='        self._items.remove(found)\n',
+        before='        self._items.remove(played)\n',
         after='',
         guards=(f'{PLAYBACK}::test_a_replaying_fork_can_be_stepped',),
     ),

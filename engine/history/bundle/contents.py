@@ -40,14 +40,14 @@ class RedactedObjects:
     def prepare(self) -> None:
         """Rewrite every object that needs it. Blocks: reads everything once. Raises `WorkspaceError`."""
         renamed = self._redaction.renamed
-        wanted = self.digests
+        digests = self.digests
         for _ in range(MAX_PASSES):
             before = dict(renamed)
-            for digest in wanted:
+            for digest in digests:
                 self._rewrite(digest, renamed)
             if renamed == before:
                 break
-            wanted = [digest for digest in self.digests if self._size(digest) < MAX_FILES * 200]
+            digests = [digest for digest in self.digests if self._size(digest) < MAX_FILES * 200]
         self._redaction.found += len(renamed.keys() & set(self.digests))
 
     def read_pieces(self, digest: str) -> Iterator[tuple[str, bytes, bool]]:
@@ -70,14 +70,14 @@ class RedactedObjects:
 
     def _rewrite(self, digest: str, renamed: dict[str, str]) -> None:
         if self._size(digest) > STREAMED_SIZE:
-            made = self._scan_large_file(digest)
+            content = self._scan_large_file(digest)
         else:
             data = self._objects.get(digest)
-            made = self._redaction.redact_content(data)
-            made = b'' if made == data else self._correct_sizes(made)
-        if made:
-            renamed[digest] = self._rewritten.put(made)
-            self._sizes[renamed[digest]] = len(made)
+            content = self._redaction.redact_content(data)
+            content = b'' if content == data else self._correct_sizes(content)
+        if content:
+            renamed[digest] = self._rewritten.put(content)
+            self._sizes[renamed[digest]] = len(content)
 
     def _scan_large_file(self, digest: str) -> bytes:
         with self._objects.open(digest) as file:

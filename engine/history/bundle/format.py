@@ -191,16 +191,16 @@ def decompress(file: BinaryIO) -> BinaryIO:
 def parse_head(line: bytes) -> HeadLine:
     """Parse the head of a bundle. Raises `BundleError`."""
     try:
-        found = orjson.loads(line)
+        head = orjson.loads(line)
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or found.get('hemicycle') != FORMAT:
+        head = None
+    if not isinstance(head, dict) or head.get('hemicycle') != FORMAT:
         raise BundleError(0, NOT_A_BUNDLE)
-    version = found.get('version')
+    version = head.get('version')
     if isinstance(version, int) and version > VERSION:
         raise BundleError(
             1,
-            f'it was written by a newer version ({str(found.get("program"))[:40]}): its format is {version},'
+            f'it was written by a newer version ({str(head.get("program"))[:40]}): its format is {version},'
             f' and this program knows formats up to {VERSION}. Install the newer version',
             field='version',
         )

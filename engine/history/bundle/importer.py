@@ -87,7 +87,7 @@ async def _store_bundle(
     store: BundleStore, staging: Staging, runs: list[StagedRun], hidden: int
 ) -> list[Imported]:
     ids: dict[RunId, RunId] = {}
-    known: set[RunId] = set()
+    present: set[RunId] = set()
     for run in runs:
         here = await _find_here(store, run.info.id)
         home = store.workspaces.home(run.info.id)
@@ -95,10 +95,10 @@ async def _store_bundle(
             ids[run.info.id] = run.info.id
         elif here and await _is_same(store, here, run):
             ids[run.info.id] = run.info.id
-            known.add(run.info.id)
+            present.add(run.info.id)
         else:
             ids[run.info.id] = RunId(uuid.uuid4().hex[:12])
-    fresh = [(number, run) for number, run in enumerate(runs) if run.info.id not in known]
+    fresh = [(number, run) for number, run in enumerate(runs) if run.info.id not in present]
     await _store_runs(store, staging, fresh, ids)
     return [
         Imported(
@@ -106,7 +106,7 @@ async def _store_bundle(
             origin=run.info.id,
             title=run.info.title,
             outcome='known'
-            if run.info.id in known
+            if run.info.id in present
             else 'new'
             if ids[run.info.id] == run.info.id
             else 'renamed',

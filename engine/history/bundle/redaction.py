@@ -42,10 +42,10 @@ class Redaction:
     @classmethod
     def for_catalog(cls, catalog: Catalog, environment: Mapping[str, str] | None = None) -> Redaction:
         """Create it for the secrets this process knows: of its endpoints, MCP servers and environment."""
-        known = os.environ if environment is None else environment
+        variables = os.environ if environment is None else environment
         secrets = [
             value
-            for name, value in known.items()
+            for name, value in variables.items()
             if SECRET_NAME.search(name.upper())
             and len(value) >= MIN_SECRET
             and not re.search(r'[\s/]', value)
@@ -53,7 +53,11 @@ class Redaction:
         servers = catalog.configuration.servers.values()
         endpoints = catalog.configuration.endpoints.values()
         return cls(
-            [*(one.hide for one in endpoints), *(one.hide for one in servers), *map(_make_remover, secrets)]
+            [
+                *(source.hide for source in endpoints),
+                *(source.hide for source in servers),
+                *map(_make_remover, secrets),
+            ]
         )
 
     def redact_text(self, text: str) -> str:

@@ -29,26 +29,26 @@ def check_shape(line: int, shape: Shape) -> None:
     """Raise `BundleError` if this is not a valid chart."""
     if len(shape.states) > MAX_STATES or len(shape.edges) > MAX_EDGES:
         raise BundleError(line, f'at most {MAX_STATES} states and {MAX_EDGES} edges', field='shape')
-    known = {''}
+    paths = {''}
     for number, state in enumerate(shape.states):
         parent, _, name = state.path.rpartition('.')
-        if not NAME.fullmatch(name) or name != state.name or parent != state.parent or parent not in known:
+        if not NAME.fullmatch(name) or name != state.name or parent != state.parent or parent not in paths:
             raise BundleError(
                 line, f'{state.path[:80]!r} is not a valid state', field=f'shape.states.{number}.path'
             )
-        if state.path in known:
+        if state.path in paths:
             raise BundleError(line, f'{state.path!r} is listed twice', field=f'shape.states.{number}.path')
-        known.add(state.path)
+        paths.add(state.path)
     for number, edge in enumerate(shape.edges):
-        if edge.source not in known | {START} or edge.dest not in known:
+        if edge.source not in paths | {START} or edge.dest not in paths:
             raise BundleError(line, 'it does not join two states of the chart', field=f'shape.edges.{number}')
 
 
-def check_step(line: int, step: Transition, known: frozenset[str]) -> None:
+def check_step(line: int, step: Transition, paths: frozenset[str]) -> None:
     """Raise `BundleError` if a chart with these states cannot have this step."""
     for field in ('left', 'entered', 'active'):
         for path in getattr(step, field):
-            if path not in known:
+            if path not in paths:
                 raise BundleError(line, f'the chart has no state {path[:80]!r}', field=field)
     message = step.event.data.get('message') if step.event.name == 'done' else None
     if isinstance(message, Mapping):

@@ -69,8 +69,8 @@ async def export_bundle(
     with tempfile.TemporaryDirectory(prefix='hemicycle-') as scratch:
         writer = _BundleWriter(store, redaction, Path(scratch))
         async for batch in writer.write_batches(runs):
-            if made := await asyncio.to_thread(press.compress, batch) if press else batch:
-                yield made
+            if chunk := await asyncio.to_thread(press.compress, batch) if press else batch:
+                yield chunk
     if press:
         yield press.flush()
 
@@ -94,8 +94,8 @@ class _BundleWriter:
             await asyncio.to_thread(contents.prepare)
             async for batch in self._run_batches(info):
                 yield batch
-            for made in (self._object_lines(info, contents), self._recording_lines(info)):
-                while batch := await asyncio.to_thread(_next_batch, made):
+            for lines in (self._object_lines(info, contents), self._recording_lines(info)):
+                while batch := await asyncio.to_thread(_next_batch, lines):
                     yield batch
         yield self._end_line()
 
@@ -145,19 +145,19 @@ class _BundleWriter:
         return self._encode_line(self._redaction.redact_value(jsonable(value)))
 
     def _encode_line(self, value: dict[str, Any]) -> bytes:
-        made = encode_line(value)
-        self._digest.update(made)
+        encoded = encode_line(value)
+        self._digest.update(encoded)
         self._lines += 1
-        return made
+        return encoded
 
     def _end_line(self) -> bytes:
         digest, hidden = self._digest.hexdigest(), self._redaction.found
         return encode_line({'kind': 'end', 'lines': self._lines, 'sha256': digest, 'hidden': hidden})
 
 
-def _next_batch(made: Iterator[bytes]) -> bytes:
+def _next_batch(lines: Iterator[bytes]) -> bytes:
     batch = bytearray()
-    for line in made:
+    for line in lines:
         batch += line
         if len(batch) >= BATCH_BYTES:
             break

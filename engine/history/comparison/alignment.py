@@ -18,7 +18,7 @@ def align(a: Sequence[Any], b: Sequence[Any]) -> list[Pair]:
     Each row is processed as the bits of one integer (Hyyrö, "Bit-parallel LCS-length computation revisited",
     2004): time and memory grow with len(a) * len(b) / 64.
     """
-    same = next((n for n, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), None)
+    same = next((n for n, (left, right) in enumerate(zip(a, b, strict=False)) if left != right), None)
     head = min(len(a), len(b)) if same is None else same
     tail = 0
     while tail < min(len(a), len(b)) - head and a[-1 - tail] == b[-1 - tail]:
@@ -61,13 +61,13 @@ def _longest(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
         hit = row & where.get(item, 0)
         row = ((row + hit) | (row - hit)) & full
         rows.append(row)
-    found, x, y = [], len(a), len(b)
+    pairs, x, y = [], len(a), len(b)
     while x and y:
         if a[x - 1] == b[y - 1]:
             x, y = x - 1, y - 1
-            found.append((x, y))
+            pairs.append((x, y))
         elif rows[y - 1] >> (x - 1) & 1:
             x -= 1
         else:
             y -= 1
-    return found[::-1]
+    return pairs[::-1]

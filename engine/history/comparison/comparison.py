@@ -187,19 +187,21 @@ def compare(
 
     Parallel regions are aligned separately, so that different interleaving does not count as a difference.
     """
-    kept = [list(steps)[:MAX_STEPS] for steps in (steps_a, steps_b)]
+    step_lists = [list(steps)[:MAX_STEPS] for steps in (steps_a, steps_b)]
     beyond = (max(0, len(steps_a) - MAX_STEPS), max(0, len(steps_b) - MAX_STEPS))
     first, second = (
         region_paths(side.shape, steps, ended=side.view.status.ended and not cut)
-        for side, steps, cut in zip((a, b), kept, beyond, strict=True)
+        for side, steps, cut in zip((a, b), step_lists, beyond, strict=True)
     )
-    found = list(_rows(first, second))
-    place = next((n for n, row in enumerate(found) if row.row.kind != 'same' and not row.row.pending), None)
+    placed_rows = list(_rows(first, second))
+    place = next(
+        (n for n, row in enumerate(placed_rows) if row.row.kind != 'same' and not row.row.pending), None
+    )
     return Comparison(
         a=a,
         b=b,
-        rows=tuple(placed.row for placed in found),
-        divergence=None if place is None else _divergence(place, found[place]),
+        rows=tuple(placed.row for placed in placed_rows),
+        divergence=None if place is None else _divergence(place, placed_rows[place]),
         shared=shared_steps(a, b),
         beyond=beyond,
     )
@@ -207,12 +209,12 @@ def compare(
 
 def shared_steps(a: RunStats, b: RunStats) -> int:
     """Return the number of steps two runs share by descent; 0 if they are not known to be related."""
-    one, other = a.info, b.info
-    if one.parent == other.id:
-        return one.parent_at
-    if other.parent == one.id:
-        return other.parent_at
-    return min(one.parent_at, other.parent_at) if one.parent and one.parent == other.parent else 0
+    first, second = a.info, b.info
+    if first.parent == second.id:
+        return first.parent_at
+    if second.parent == first.id:
+        return second.parent_at
+    return min(first.parent_at, second.parent_at) if first.parent and first.parent == second.parent else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,26 +261,26 @@ def _step_rows(  # noqa: PLR0913  (a place in two tracks)
     *,
     both_differ: bool = False,
 ) -> Iterator[_PlacedRow]:
-    one = None if x is None else a.steps[x]
-    other = None if y is None else b.steps[y]
-    shown = one or other
-    assert shown is not None
+    left = None if x is None else a.steps[x]
+    right = None if y is None else b.steps[y]
+    step_shown = left or right
+    assert step_shown is not None
     same = x is not None and y is not None and a.tokens[x] == b.tokens[y]
-    kind: Kind = 'same' if same else 'apart' if one and other else 'only-a' if one else 'only-b'
+    kind: Kind = 'same' if same else 'apart' if left and right else 'only-a' if left else 'only-b'
     row = Row(
         kind=kind,
-        a=one.seq if one else None,
-        b=other.seq if other else None,
+        a=left.seq if left else None,
+        b=right.seq if right else None,
         region=a.region or b.region,
-        event=shown.event.name,
-        edges=tuple(edge_name(edge.source, edge.dest) for edge in shown.edges),
+        event=step_shown.event.name,
+        edges=tuple(edge_name(edge.source, edge.dest) for edge in step_shown.edges),
         other=b.tokens[y] if kind == 'apart' and y is not None else (),
-        facets=facets_of(one, other) if same and one and other else (),
+        facets=facets_of(left, right) if same and left and right else (),
         pending=not both_differ
         and not same
-        and (b if one else a).may_continue
+        and (b if left else a).may_continue
         and _at_end(a, b, kind, nexts),
-        said=any(step is not None and 'message' in step.event.data for step in (one, other)),
+        said=any(step is not None and 'message' in step.event.data for step in (left, right)),
     )
     upcoming = [
         track.steps[place] if place < len(track.steps) else None
@@ -287,7 +289,7 @@ def _step_rows(  # noqa: PLR0913  (a place in two tracks)
     yield _PlacedRow(row, upcoming[0], upcoming[1])
     inside_a = a.inside.get(x, {}) if x is not None else {}
     inside_b = b.inside.get(y, {}) if y is not None else {}
-    since = (one.seq if one else 0, other.seq if other else 0)
+    since = (left.seq if left else 0, right.seq if right else 0)
     missing = RegionPath('', may_continue=row.pending)
     yield from _merge_rows(
         [
@@ -321,13 +323,13 @@ def _merge_rows(regions: Sequence[Sequence[_PlacedRow]], since: tuple[int, int])
         push(region, place + 1)
 
 
-def _divergence(place: int, found: _PlacedRow) -> Divergence:
-    guards = guard_differences(found.a, found.b)
+def _divergence(place: int, placed: _PlacedRow) -> Divergence:
+    guards = guard_differences(placed.a, placed.b)
     cause: Cause = 'end'
-    if found.a and found.b:
-        alike = (found.a.event.name, found.a.event.at) == (found.b.event.name, found.b.event.at)
+    if placed.a and placed.b:
+        alike = (placed.a.event.name, placed.a.event.at) == (placed.b.event.name, placed.b.event.at)
         cause = 'event' if not alike else 'guard' if guards else 'edge'
-    return Divergence(row=place, region=found.row.region, cause=cause, a=found.a, b=found.b, guards=guards)
+    return Divergence(row=place, region=placed.row.region, cause=cause, a=placed.a, b=placed.b, guards=guards)
 
 
 def _pair_counts(a: Mapping[str, int], b: Mapping[str, int]) -> dict[str, tuple[int, int]]:

@@ -89,4 +89,4 @@ class _EnclosingRegions:
     def _chain(self, path: str) -> list[str]:
         names = path.split('.')
         paths = ['.'.join(names[:size]) for size in range(1, len(names) + 1)]
-        return ['', *(found for found in paths if found in self._regions)]
+        return ['', *(region for region in paths if region in self._regions)]

@@ -35,34 +35,36 @@ class GuardDifference:
 
 def facets_of(a: Transition, b: Transition) -> tuple[Facet, ...]:
     """Return the aspects in which two matching steps differ."""
-    found: set[Facet] = set()
-    one, other = a.event.data, b.event.data
-    if one is not other and one != other:
-        for key in {*one, *other}:
+    facets: set[Facet] = set()
+    data_a, data_b = a.event.data, b.event.data
+    if data_a is not data_b and data_a != data_b:
+        for key in {*data_a, *data_b}:
             facet = FACET_BY_KEY.get(key, 'data')
             if facet == 'tools':
-                differs = _results(one.get(key)) != _results(other.get(key))
+                differs = _results(data_a.get(key)) != _results(data_b.get(key))
             else:
-                differs = facet is not None and one.get(key) != other.get(key)
+                differs = facet is not None and data_a.get(key) != data_b.get(key)
             if differs and facet:
-                found.add(facet)
+                facets.add(facet)
         if calls_of(a) != calls_of(b):
-            found.add('tools')
+            facets.add('tools')
     if guard_differences(a, b):
-        found.add('guards')
-    return tuple(sorted(found))
+        facets.add('guards')
+    return tuple(sorted(facets))
 
 
 def guard_differences(a: Transition | None, b: Transition | None) -> tuple[GuardDifference, ...]:
     """Return the guards whose answers differ, in the order in which they were evaluated."""
     if not (a and b) or a.guards == b.guards:
         return ()
-    one, other = _answers(a.guards), _answers(b.guards)
+    answers_a, answers_b = _answers(a.guards), _answers(b.guards)
     return tuple(
-        GuardDifference(name=name, source=source, dest=dest, wanted=wanted, a=one.get(key), b=other.get(key))
-        for key in {**one, **other}
+        GuardDifference(
+            name=name, source=source, dest=dest, wanted=wanted, a=answers_a.get(key), b=answers_b.get(key)
+        )
+        for key in {**answers_a, **answers_b}
         for name, source, dest, wanted in [key]
-        if one.get(key) != other.get(key)
+        if answers_a.get(key) != answers_b.get(key)
     )
 
 
@@ -79,8 +81,8 @@ def calls_of(step: Transition) -> list[tuple[str, str]]:
 
 def results_of(step: Transition) -> list[Mapping[str, Any]]:
     """Return the results of a batch of tool calls, each with `name`, `ok` and `text`."""
-    found = step.event.data.get('results') if step.event.name == 'done' and not step.raised else None
-    return [result for result in found if isinstance(result, Mapping)] if isinstance(found, list) else []
+    results = step.event.data.get('results') if step.event.name == 'done' and not step.raised else None
+    return [result for result in results if isinstance(result, Mapping)] if isinstance(results, list) else []
 
 
 def _answers(guards: Iterable[GuardResult]) -> dict[tuple[str, str, str, bool], bool]:

@@ -80,19 +80,19 @@ def from_others(
         spent: the parent's usage up to the step where the fork begins; subtracted.
         services: the models.
     """
-    free, found = is_free(variation, info.models, services), list(others)
+    free, similar = is_free(variation, info.models, services), list(others)
     if free:
         return CostEstimate(calls=0, tokens=0, dollars=0.0, free=True)
-    if not found:
+    if not similar:
         return CostEstimate()
-    whole, count = reduce(add, (other.usage for other in found)), len(found)
-    costs = [other.usage.cost for other in found if other.models == info.models]
-    known = [cost for cost in costs if cost is not None]
+    whole, count = reduce(add, (other.usage for other in similar)), len(similar)
+    costs = [other.usage.cost for other in similar if other.models == info.models]
+    known_costs = [cost for cost in costs if cost is not None]
     return CostEstimate(
         calls=max(0, round(whole.calls / count) - spent.calls),
         tokens=max(0, round(whole.total / count) - spent.total),
-        dollars=max(0.0, sum(known) / len(known) - spent.dollars) if known else None,
-        seconds=max(0.0, sum(other.updated - other.created for other in found) / count),
+        dollars=max(0.0, sum(known_costs) / len(known_costs) - spent.dollars) if known_costs else None,
+        seconds=max(0.0, sum(other.updated - other.created for other in similar) / count),
         basis='runs',
     )
 
@@ -118,5 +118,5 @@ def _cost(models: Mapping[str, str], role: str, usage: Usage, services: Services
     """Price usage at the current rate of the role's first model, or else at its recorded cost."""
     name = candidate_models(models, role)[0]
     price = getattr(services.models[name], 'price', None) if name in services.models else None
-    found = price(usage) if price else None
-    return found if found is not None else (usage.cost if usage.dollars else None)
+    priced = price(usage) if price else None
+    return priced if priced is not None else (usage.cost if usage.dollars else None)

@@ -61,10 +61,10 @@ class ForkPlanner:
             problem = 'they change the chart: fork from the start, where all earlier steps are run again'
             raise InvalidInput({f'parameters.{name}': problem for name in variation.parameters or ('',)})
         limits = fold.projection.meter.budget
-        made = fork_run_info(
+        child = fork_run_info(
             parent, fold.view, owner=self._live.owner, now=self._services.clock.now(), budget=limits
         )
-        info = apply_overrides(made, variation, workflow, self._services)
+        info = apply_overrides(child, variation, workflow, self._services)
         state = restore_state(fold, workflow, chart)
         changes = [asdict(change) for change in edits(variation, state, parent.parameters)]
         if changes:
@@ -85,9 +85,12 @@ class ForkPlanner:
         changes = [asdict(change) for change in edits(variation, state, parent.parameters)]
         if changes:
             state, _ = apply_edit(state, Event(name='edit', data={'changes': changes}))
-        made = child_run_info(parent, owner=self._live.owner, now=self._services.clock.now())
+        child = child_run_info(parent, owner=self._live.owner, now=self._services.clock.now())
         return ForkPlan(
-            info=apply_overrides(made, variation, workflow, self._services), chart=chart, state=state, data={}
+            info=apply_overrides(child, variation, workflow, self._services),
+            chart=chart,
+            state=state,
+            data={},
         )
 
     async def _first_state(self, parent: RunInfo, variation: ForkOverrides, workflow: Pattern) -> RunState:

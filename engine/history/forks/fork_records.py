@@ -120,23 +120,23 @@ def lineage_tree(family: Sequence[RunInfo]) -> LineageNode:
     Args:
         family: all its runs, oldest first, as returned by `Journal.family`.
     """
-    known = {info.id for info in family}
+    ids = {info.id for info in family}
     children: dict[RunId | None, list[RunInfo]] = {}
     for info in family:
-        parent = info.parent if info.parent in known else None
+        parent = info.parent if info.parent in ids else None
         children.setdefault(parent, []).append(info)
     # Built from the leaves up, to avoid deep recursion for a long chain of forks.
-    made: dict[RunId, LineageNode] = {}
+    nodes: dict[RunId, LineageNode] = {}
     order, todo = [], children[None][:1]
     while todo:
         info = todo.pop()
         order.append(info)
         todo.extend(children.get(info.id, ()))
     for info in reversed(order):
-        below = tuple(made[child.id] for child in children.get(info.id, ()))
+        below = tuple(nodes[child.id] for child in children.get(info.id, ()))
         group = str(info.options.get('group', ''))
-        made[info.id] = LineageNode(info=info, kind=origin_of(info), group=group, children=below)
-    return made[order[0].id]
+        nodes[info.id] = LineageNode(info=info, kind=origin_of(info), group=group, children=below)
+    return nodes[order[0].id]
 
 
 def origin_of(info: RunInfo) -> Kind:
@@ -186,7 +186,7 @@ def find_source(policy: ForkOverrides | ReplayPolicy, path: str, role: str, step
 
 def make_policy(variation: ForkOverrides, *, begin: int, at: int, until: int) -> ReplayPolicy | None:
     """Return the policy a fork needs; None if nothing is replayed and everything has the same source."""
-    made = ReplayPolicy(
+    policy = ReplayPolicy(
         begin=begin,
         at=at,
         until=until,
@@ -196,4 +196,4 @@ def make_policy(variation: ForkOverrides, *, begin: int, at: int, until: int) ->
         plays=dict(variation.plays),
     )
     sources = {variation.after, *variation.plays.values(), *(() if begin else (variation.before,))}
-    return made if 'recorded' in sources or len(sources) > 1 else None
+    return policy if 'recorded' in sources or len(sources) > 1 else None

@@ -55,7 +55,7 @@ def validate_overrides(variation: ForkOverrides, workflow: Pattern, services: Se
         raise InvalidInput(problems)
 
 
-def _source_problems(variation: ForkOverrides, known: set[str]) -> dict[str, str]:
+def _source_problems(variation: ForkOverrides, paths: set[str]) -> dict[str, str]:
     problems = dict[str, str]()
     for what, value, allowed in (
         ('before', variation.before, StepSource),
@@ -67,7 +67,7 @@ def _source_problems(variation: ForkOverrides, known: set[str]) -> dict[str, str
             problems[what] = f'must be one of {", ".join(get_args(allowed))}, not {value!r}'
     for where in variation.plays:
         is_step = where.startswith('@') and where[1:].isdecimal()
-        if where not in known and not is_step:
+        if where not in paths and not is_step:
             problems[f'plays.{where}'] = 'it is not a role, a state, or a step such as @17'
     return problems
 
@@ -87,15 +87,15 @@ def edits(variation: ForkOverrides, state: RunState, before: Mapping[str, Any]) 
     """
     memory = state.dump()['memory']
     now = state.pattern.parameters.model_dump(mode='json')
-    found = [
+    changes = [
         Change(op='replace', path=f'/memory/{escape_token(name)}', value=now[name])
         for name in now
         if name in memory and name in before and now[name] != before[name] == memory[name]
     ]
-    found.extend(variation.changes)
+    changes.extend(variation.changes)
     for path, agent in state.agents.items():
         if agent.role in variation.instructions:
-            found.extend(_instruction_changes(path, agent, variation.instructions[agent.role]))
+            changes.extend(_instruction_changes(path, agent, variation.instructions[agent.role]))
     for path, text in variation.prompts.items():
         receiver = state.agents.get(path)
         places = (
@@ -106,8 +106,8 @@ def edits(variation: ForkOverrides, state: RunState, before: Mapping[str, Any]) 
             problem = f'no agent of this name has been given a task yet; agents so far: {begun}'
             raise InvalidInput({f'prompts.{path}': problem})
         place = f'/agents/{escape_token(path)}/messages/{places[-1]}'
-        found.append(Change(op='replace', path=place, value=to_jsonable(asdict(Message.of('user', text)))))
-    return tuple(found)
+        changes.append(Change(op='replace', path=place, value=to_jsonable(asdict(Message.of('user', text)))))
+    return tuple(changes)
 
 
 def _instruction_changes(path: str, agent: AgentState, text: str) -> Iterator[Change]:
@@ -127,12 +127,12 @@ def apply_overrides(
     models = {**info.models, **variation.models}
     plays = {variation.after, *variation.plays.values(), *_before(variation)}
     effort = {**info.options.get('effort', {}), **variation.effort}
-    effort = {role: wanted for role, wanted in effort.items() if wanted}
+    effort = {role: level for role, level in effort.items() if level}
     if plays == {'simulated'}:
         models = dict.fromkeys({'', *models}, SCRIPTED)
     else:
         check_effort(services, models, effort)
-    given: dict[str, Any] = {
+    overridden: dict[str, Any] = {
         'instructions': workflow.instruction_overrides,
         'tools': {**info.options.get('tools', {}), **variation.tools},
     }
@@ -142,7 +142,7 @@ def apply_overrides(
         models=models,
         options={
             **{name: value for name, value in info.options.items() if name != 'effort'},
-            **to_jsonable({name: value for name, value in {**given, 'effort': effort}.items() if value}),
+            **to_jsonable({name: value for name, value in {**overridden, 'effort': effort}.items() if value}),
         },
         simulated=check_simulated(services, models) if models != info.models else info.simulated,
     )
@@ -158,9 +158,9 @@ def contains_shape(today: Shape, recorded: Shape) -> bool:
     It may have additional nested states, and edges to and from them, but no additional top-level states or
     regions. Any active states of the recorded chart are then valid in this one.
     """
-    known = {state.path for state in recorded.states}
+    recorded_paths = {state.path for state in recorded.states}
     regions = {state.path for state in today.states if state.kind == 'parallel'}
-    added = {state.path for state in today.states} - known
+    added = {state.path for state in today.states} - recorded_paths
     if any(state.path in added and state.parent in {'', *regions} for state in today.states):
         return False
 

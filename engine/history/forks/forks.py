@@ -105,8 +105,8 @@ class Forks:
             try:
                 await self._planner.plan(parent, at, variation)
             except InvalidInput as error:
-                found = {f'{name}: {field}': problem for field, problem in error.problems.items()}
-                raise InvalidInput(found) from None
+                problems = {f'{name}: {field}': problem for field, problem in error.problems.items()}
+                raise InvalidInput(problems) from None
         titles = {name: f'{parent.title} ({name})' for name in variations}
         for (name, variation), id in zip(variations.items(), ids, strict=True):
             with suppress(JournalConflict):  # It was already forked in an earlier attempt: see `new`.
@@ -132,8 +132,8 @@ class Forks:
                 services = self._live.services
                 return await asyncio.to_thread(from_parent, chosen, at, steps, shape, info, services)
         others = RunQuery(pattern=parent.pattern, status=(Status.DONE,), limit=MAX_COMPARED_RUNS)
-        found = (await self.journal.runs(others)).runs
-        return await asyncio.to_thread(from_others, chosen, info, found, info.usage, self._live.services)
+        similar = (await self.journal.runs(others)).runs
+        return await asyncio.to_thread(from_others, chosen, info, similar, info.usage, self._live.services)
 
     async def rerun(
         self,
@@ -196,7 +196,7 @@ class Forks:
             UnknownRun
         """
         members = (await self.lineage(run)).members()
-        return [one.run for _, one in members if not one.info.deleted or one.run == run]
+        return [member.run for _, member in members if not member.info.deleted or member.run == run]
 
     async def mark_winner(self, run: RunId) -> None:
         """Mark a run as the best of its group of variants. Raises `UnknownRun`."""

@@ -120,18 +120,18 @@ def compare_outcome(
     test: RegressionTest, shape: Shape, view: View, answer: Any, steps: Sequence[Transition]
 ) -> RegressionResult:
     """Check a run against the expectations; `shape` is the pattern's current chart."""
-    known = {state.path for state in shape.states}
-    misses = tuple(_failures(test.expect, view, answer, steps, known))
+    paths = {state.path for state in shape.states}
+    misses = tuple(_failures(test.expect, view, answer, steps, paths))
     return RegressionResult(misses=misses, steps=len(steps), parted=_first_divergence(test.recorded, steps))
 
 
 def _failures(
-    expect: Expectations, view: View, answer: Any, steps: Sequence[Transition], known: Collection[str]
+    expect: Expectations, view: View, answer: Any, steps: Sequence[Transition], paths: Collection[str]
 ) -> Iterator[RegressionFailure]:
     if expect.status and view.status is not expect.status:
         came = f'{view.status}{f": {why}" if (why := view.stopped or view.error) else ""}'
         yield RegressionFailure(what='status', wanted=expect.status, came=came, step=view.seq)
-    yield from _visit_failures(expect, steps, known)
+    yield from _visit_failures(expect, steps, paths)
     for what, limit, used in (
         ('tokens', expect.tokens, view.usage.total),
         ('dollars', expect.dollars, view.usage.dollars),
@@ -146,16 +146,16 @@ def _failures(
 
 
 def _visit_failures(
-    expect: Expectations, steps: Sequence[Transition], known: Collection[str]
+    expect: Expectations, steps: Sequence[Transition], paths: Collection[str]
 ) -> Iterator[RegressionFailure]:
     visits = _visits(steps)
     for what in ('visited', 'not_visited', 'visits'):
         # Without this, expecting that a nonexistent state is not entered would always succeed.
         for path in getattr(expect, what):
-            if path not in known:
+            if path not in paths:
                 yield RegressionFailure(what=what, wanted=path, came='the pattern has no such state')
     for path in expect.visited:
-        if path in known and path not in visits:
+        if path in paths and path not in visits:
             yield RegressionFailure(what='visited', wanted=path, came='it was never entered')
     for path in expect.not_visited:
         if path in visits:
@@ -176,14 +176,14 @@ def _visits(steps: Sequence[Transition]) -> Counter[str]:
 
 def _first_divergence(recorded: Sequence[Transition], steps: Sequence[Transition]) -> int:
     pairs = zip(recorded, steps, strict=False)
-    found = next((now.seq for was, now in pairs if was.active != now.active), 0)
-    return found or (min(len(recorded), len(steps)) + 1 if len(recorded) != len(steps) else 0)
+    seq = next((now.seq for was, now in pairs if was.active != now.active), 0)
+    return seq or (min(len(recorded), len(steps)) + 1 if len(recorded) != len(steps) else 0)
 
 
-def _answers(wanted: Any, came: Any) -> bool:
-    if isinstance(wanted, str) and isinstance(came, str):
-        return wanted.strip() in came
-    return bool(wanted == came)
+def _answers(expected: Any, actual: Any) -> bool:
+    if isinstance(expected, str) and isinstance(actual, str):
+        return expected.strip() in actual
+    return bool(expected == actual)
 
 
 class RegressionTests:
@@ -215,9 +215,9 @@ class RegressionTests:
             UnknownPattern, PatternError
             InvalidInput: the parameters or options are not (or no longer) valid; names the field.
         """
-        made = self._live.catalog.pattern(test.pattern)
+        pattern = self._live.catalog.pattern(test.pattern)
         with _prefix_errors('parameters'):
-            made.parse(test.parameters)
+            pattern.parse(test.parameters)
         with _prefix_errors('options'):
             validate_options(test.options)
         parent = RunInfo(
@@ -249,8 +249,8 @@ def _prefix_errors(part: str) -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:
-        found = {f'{part}.{name}' if name else part: problem for name, problem in error.problems.items()}
-        raise InvalidInput(found) from None
+        problems = {f'{part}.{name}' if name else part: problem for name, problem in error.problems.items()}
+        raise InvalidInput(problems) from None
 
 
 def _is_stuck(step: Transition) -> bool:

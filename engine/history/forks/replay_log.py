@@ -68,23 +68,23 @@ class ReplayLog:
             steps: the steps after the one where the log begins.
             agents: the agents' data at that step, for the tool calls of their last replies.
         """
-        made = cls()
+        log = cls()
         calls = {path: last_calls(agent['messages']) for path, agent in agents.items()}
         questions = {
-            path: found.question
+            path: open_batch.question
             for path, agent in agents.items()
-            if (found := OpenBatch.model_validate(agent.get('batch') or {})).question
+            if (open_batch := OpenBatch.model_validate(agent.get('batch') or {})).question
         }
         for turn in group_turns(steps):
             first = turn[0]
             event, home = first.event, parent_of(first.event.at)
             batch = bool({'results', 'finished'} & event.data.keys()) and not first.raised and home in calls
-            made.items.append(
+            log.items.append(
                 RecordedEvent(
                     step=first.seq,
                     event=event,
                     time=first.time,
-                    visit=made.visits[event.at],
+                    visit=log.visits[event.at],
                     active=turn[-1].active,
                     informed=_informed_agents(first),
                     calls=calls[home] if batch else None,
@@ -107,8 +107,8 @@ class ReplayLog:
             if event.name == 'approve' and event.data.get('arguments'):
                 calls |= _edited_calls(turn)
             for step in turn:
-                made.visits.update(step.entered)
-        return made
+                log.visits.update(step.entered)
+        return log
 
 
 def waiting_agents(leaves: Sequence[StatePath], state: str = 'approving') -> list[StatePath]:
@@ -129,13 +129,13 @@ def last_calls(messages: Sequence[Mapping[str, Any]]) -> Called:
 
 def _edited_calls(turn: Sequence[Transition]) -> dict[str, Called]:
     """Return the calls whose arguments a person edited, by agent; the edit holds the whole message."""
-    found = {}
+    calls_by_agent = {}
     for change in turn[0].changes:
         match split_pointer(change.path), change.value:
             case ['agents', path, 'messages', *_], {'parts': _}:
                 if called := last_calls([change.value]):
-                    found[path] = called
-    return found
+                    calls_by_agent[path] = called
+    return calls_by_agent
 
 
 def _informed_agents(step: Transition) -> frozenset[str]:

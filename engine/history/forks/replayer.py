@@ -88,11 +88,11 @@ class Replayer:
         self._consume(event, ())
 
     def _consume(self, event: Event, active: tuple[StatePath, ...]) -> None:
-        found = next((item for item in self._items if item.step == event.played), None)
-        if found is None:
+        played = next((item for item in self._items if item.step == event.played), None)
+        if played is None:
             return
-        self._items.remove(found)
-        self.diverged = self.diverged or found.active != active
+        self._items.remove(played)
+        self.diverged = self.diverged or played.active != active
         snapshots = event.data.get('snapshots') if event.name in ('done', 'asked') else None
         if isinstance(snapshots, Mapping):
             files = self._projection.files
@@ -159,11 +159,11 @@ class Replayer:
                 return item
             else:
                 over.append(item)
-        asked = (item for item in over if not item.ending and item.event.name != 'expired')
+        candidates = (item for item in over if not item.ending and item.event.name != 'expired')
         return (
             None
             if at_work or started
-            else next((item for item in asked if self._is_playable(item, state)), None)
+            else next((item for item in candidates if self._is_playable(item, state)), None)
         )
 
     def _to_event(self, item: RecordedEvent) -> Event:
@@ -197,8 +197,8 @@ class Replayer:
 
     def first_event(self) -> Event | None:
         """Return the event a run begins with, if everything is replayed."""
-        found = self._items[0] if self.strict and self._items else None
-        return self._to_event(found) if found and found.event.name == 'start' else None
+        first = self._items[0] if self.strict and self._items else None
+        return self._to_event(first) if first and first.event.name == 'start' else None
 
     def go_live(self) -> None:
         """Leave strict mode: from now on, work runs live."""
@@ -276,9 +276,9 @@ class Replayer:
     def _is_allowed(self, item: RecordedEvent, state: RunState) -> bool:
         """Return whether the recorded approval is for exactly the calls now awaiting it."""
         waiting = waiting_agents(self._projection.active)
-        asked = [home for home in waiting if home in state.agents and is_within(home, item.event.at)]
-        asked += [home for home in waiting if item.event.at == f'{home}.approving']
-        return all(item.allowed.get(home) == _calls(state.agents[home]) for home in asked)
+        addressed = [home for home in waiting if home in state.agents and is_within(home, item.event.at)]
+        addressed += [home for home in waiting if item.event.at == f'{home}.approving']
+        return all(item.allowed.get(home) == _calls(state.agents[home]) for home in addressed)
 
     def _is_answered(self, item: RecordedEvent, state: RunState) -> bool:
         """Return whether the recorded answer is to the questions being asked now."""

@@ -41,18 +41,18 @@ class AgentState:
 
     def groups(self, visit: Visit) -> list[VisitGroup]:
         """Group the visits that one visit calls, in order; those that run in parallel form one group."""
-        found: list[VisitGroup] = []
+        visit_groups: list[VisitGroup] = []
         home = {id(inner): agent for agent in self.inside for inner in agent.visits}
         parallel_of = {id(agent): parallel for parallel in self.parallels for agent in parallel.regions}
         for inner in visit.inside:
             agent = home[id(inner)]
             parallel = parallel_of.get(id(agent))
-            last = found[-1] if found else None
+            last = visit_groups[-1] if visit_groups else None
             if parallel and last and last.parallel is parallel and inner.start < last.end:
                 last.visits.append((agent, inner))
             else:
-                found.append(VisitGroup(parallel, [(agent, inner)]))
-        return found
+                visit_groups.append(VisitGroup(parallel, [(agent, inner)]))
+        return visit_groups
 
 
 @dataclass(slots=True, eq=False)

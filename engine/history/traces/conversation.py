@@ -43,10 +43,10 @@ class Conversation:
         agent.visits += 1
         if agent.visits > 1:
             return [self._set('visits', agent.visits)]
-        made = [Change(op='add', path=self._home, value=to_jsonable_python(agent))]
+        changes = [Change(op='add', path=self._home, value=to_jsonable_python(agent))]
         if visit.span and not visit.chats and not visit.tools:
-            made += self._add_messages(_task(visit.span))
-        return made
+            changes += self._add_messages(_task(visit.span))
+        return changes
 
     def record_request(self, chat: Span, began: Span | None = None) -> list[Change]:
         """Record a model call: the new messages in its request.
@@ -64,20 +64,20 @@ class Conversation:
 
     def _add_messages(self, messages: SpanMessages, *, replaces: bool = True) -> list[Change]:
         """Add the new messages of a request; one that does not continue the conversation replaces it."""
-        made = []
+        changes = []
         if messages.instructions and messages.instructions != self._agent.instructions:
             self._agent.instructions = messages.instructions
-            made.append(self._set('instructions', messages.instructions))
-        known = self._agent.messages
+            changes.append(self._set('instructions', messages.instructions))
+        recorded = self._agent.messages
         if not messages.inputs:
-            return made
-        if len(messages.inputs) >= len(known) and all(map(_is_repetition, known, messages.inputs)):
-            return made + [self._add(message) for message in messages.inputs[len(known) :]]
+            return changes
+        if len(messages.inputs) >= len(recorded) and all(map(_is_repetition, recorded, messages.inputs)):
+            return changes + [self._add(message) for message in messages.inputs[len(recorded) :]]
         if not replaces:
-            return made + [self._add(message) for message in messages.inputs]
+            return changes + [self._add(message) for message in messages.inputs]
         self._agent.messages = list(messages.inputs)
         self._call_ids = {call.id for message in messages.inputs for call in message.calls}
-        return [*made, self._set('messages', to_jsonable_python(self._agent.messages))]
+        return [*changes, self._set('messages', to_jsonable_python(self._agent.messages))]
 
     def record_reply(self, chat: Span, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
         """Record a model's reply; if the trace lacks it, its calls are the tools that ran next (`batch`)."""
@@ -96,8 +96,8 @@ class Conversation:
         """Record the end of an agent without model calls in the trace; its own span holds the reply."""
         assert visit.span is not None
         reply = read_messages(visit.span).reply or Message.of('assistant', UNKNOWN)
-        known = first_of(visit.span.attributes, names.TOKENS['input']) is not None
-        return self._add_reply(reply, visit.span, usage_of(visit.span) if known else None)
+        has_usage = first_of(visit.span.attributes, names.TOKENS['input']) is not None
+        return self._add_reply(reply, visit.span, usage_of(visit.span) if has_usage else None)
 
     def _add_reply(
         self, message: Message, span: Span, usage: Usage | None
@@ -105,10 +105,10 @@ class Conversation:
         agent, model = self._agent, model_name(span)
         self.last_text = message.text.strip() or self.last_text
         agent.turns += 1
-        made = [self._add(message), self._set('turns', agent.turns)]
+        changes = [self._add(message), self._set('turns', agent.turns)]
         if model and model != agent.model:
             agent.model = model
-            made.append(self._set('model', model))
+            changes.append(self._set('model', model))
         data: dict[str, Any] = {
             'message': to_jsonable_python(message),
             'text': message.text,
@@ -118,8 +118,8 @@ class Conversation:
         }
         if usage:
             data['usage'] = usage_to_dict(usage) | ({} if usage.unpriced else {'dollars': usage.dollars})
-            made += self._count(span, usage)
-        return data, made
+            changes += self._count(span, usage)
+        return data, changes
 
     def _count(self, span: Span, usage: Usage) -> list[Change]:
         agent = self._agent
@@ -142,14 +142,14 @@ class Conversation:
                 pending.remove(call)
             own = first_of(tool.attributes, names.TOOL_CALLS)
             id = call.id if call else str(own or tool.id)
-            found = extract_text(first_of(tool.attributes, names.RESULTS))
-            text = found or to_text(tool.error) or UNKNOWN
+            output = extract_text(first_of(tool.attributes, names.RESULTS))
+            text = output or to_text(tool.error) or UNKNOWN
             results.append(ToolResult(id=id, name=tool_name(tool), text=text, ok=not tool.error))
         unknown = [number for number, result in enumerate(results) if result.id not in self._call_ids]
         calls = tuple(replace(_call_of(batch[number]), id=results[number].id) for number in unknown)
-        made = [self._add(Message(role='assistant', parts=calls))] if calls else []
+        call_changes = [self._add(Message(role='assistant', parts=calls))] if calls else []
         data, changes = self.record_results(results)
-        return data, made + changes
+        return data, call_changes + changes
 
     def record_results(self, results: Sequence[ToolResult]) -> tuple[dict[str, Any], list[Change]]:
         """Record these tool results."""
@@ -198,9 +198,11 @@ def _task(span: Span) -> SpanMessages:
 
 
 def _call_of(tool: Span) -> ToolCall:
-    given = first_of(tool.attributes, names.ARGUMENTS)
+    arguments = first_of(tool.attributes, names.ARGUMENTS)
     id = str(first_of(tool.attributes, names.TOOL_CALLS) or tool.id)
-    return ToolCall(id=id, name=tool_name(tool), arguments=to_text(given if given is not None else {}))
+    return ToolCall(
+        id=id, name=tool_name(tool), arguments=to_text(arguments if arguments is not None else {})
+    )
 
 
 def _find_call(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCall | None:
@@ -212,15 +214,18 @@ def _find_call(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCa
     return named or (pending[0] if even and pending else None)
 
 
-def _is_repetition(known: Message, other: Message) -> bool:
+def _is_repetition(recorded: Message, other: Message) -> bool:
     """Return whether a message repeats an earlier one, comparing only what traces reliably repeat."""
-    if known.role != other.role:
+    if recorded.role != other.role:
         return False
-    if known.role == 'tool':
+    if recorded.role == 'tool':
         ours, theirs = (
-            {part.id for part in message.parts if isinstance(part, ToolResult)} for message in (known, other)
+            {part.id for part in message.parts if isinstance(part, ToolResult)}
+            for message in (recorded, other)
         )
         return ours == theirs or '' in theirs
-    texts = [''.join(part.text for part in m.parts if isinstance(part, Text)).strip() for m in (known, other)]
-    called = [[call.name for call in message.calls] for message in (known, other)]
+    texts = [
+        ''.join(part.text for part in m.parts if isinstance(part, Text)).strip() for m in (recorded, other)
+    ]
+    called = [[call.name for call in message.calls] for message in (recorded, other)]
     return texts[0] == texts[1] and called[0] == called[1]

@@ -131,7 +131,7 @@ def _states(agent: AgentState) -> Iterator[StateShape]:
         if name not in ends:
             yield _leaf(agent, name)
     seen = set[StatePath]()
-    parallel_of = {id(one): parallel for parallel in agent.parallels for one in parallel.regions}
+    parallel_of = {id(region): parallel for parallel in agent.parallels for region in parallel.regions}
     for inner in agent.inside:
         parallel = parallel_of.get(id(inner))
         if parallel is None:
@@ -187,15 +187,15 @@ def _edges(planned: list[PlannedStep]) -> tuple[EdgeShape, ...]:
 
 def _models(visits: list[Visit]) -> dict[str, str]:
     """Return the first model that each agent called."""
-    found: dict[str, str] = {}
+    models: dict[str, str] = {}
     waiting = list(reversed(visits))
     while waiting:
         visit = waiting.pop()
         model = next(filter(None, map(model_name, visit.chats)), '')
         if model:
-            found.setdefault(visit.name, model)
+            models.setdefault(visit.name, model)
         waiting += reversed(visit.inside)
-    return found
+    return models
 
 
 def _title(trace: Trace, planned: list[PlannedStep]) -> str:

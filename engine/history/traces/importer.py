@@ -62,10 +62,10 @@ def _convert(reader: SpanReader, bundle: IO[bytes]) -> None:
             runs.append(convert_trace(trace))
     digest, count = hashlib.sha256(), 0
     for line in _lines(runs):
-        made = encode_line(line)
-        digest.update(made)
+        encoded = encode_line(line)
+        digest.update(encoded)
         count += 1
-        bundle.write(made)
+        bundle.write(encoded)
     bundle.write(encode_line({'kind': 'end', 'lines': count, 'sha256': digest.hexdigest(), 'hidden': 0}))
     bundle.seek(0)
 

@@ -79,20 +79,20 @@ def classify_span(span: Span) -> Kind:
         (names.OPERATION, OPERATIONS),
         (names.OPENINFERENCE_KIND, OPENINFERENCE),
     ):
-        if (found := table.get(str(about.get(name, '')))) is not None:
-            return found
+        if (kind := table.get(str(about.get(name, '')))) is not None:
+            return kind
     if names.TOOL in about:
         return Kind.TOOL
     if any(name in about for name in names.AGENT_NAMES):
         return Kind.AGENT
-    asked = (names.REQUEST_TYPE, *names.TOKENS['input'], *names.ADK_MESSAGES)
-    return Kind.CHAT if any(name in about for name in asked) else Kind.NONE
+    request_attributes = (names.REQUEST_TYPE, *names.TOKENS['input'], *names.ADK_MESSAGES)
+    return Kind.CHAT if any(name in about for name in request_attributes) else Kind.NONE
 
 
 def agent_name(span: Span) -> str:
     """Return the name of a span's agent."""
-    found = first_of(span.attributes, (*names.AGENT_NAMES, names.ENTITY))
-    return ' '.join(str(found or _bare(span.name) or 'agent').split())[:60]
+    name = first_of(span.attributes, (*names.AGENT_NAMES, names.ENTITY))
+    return ' '.join(str(name or _bare(span.name) or 'agent').split())[:60]
 
 
 def workflow_name(span: Span) -> str:
@@ -101,8 +101,8 @@ def workflow_name(span: Span) -> str:
     own = about.get(names.WORKFLOW) or about.get('traceloop.workflow.name')
     if own is None and classify_span(span) is Kind.AGENT:
         own = agent_name(span)
-    found = own or about.get(names.ENTITY) or _bare(span.name) or span.service
-    return ' '.join(str(found).split())[:60] or 'trace'
+    name = own or about.get(names.ENTITY) or _bare(span.name) or span.service
+    return ' '.join(str(name).split())[:60] or 'trace'
 
 
 def _bare(name: str) -> str:
@@ -113,8 +113,8 @@ def _bare(name: str) -> str:
 
 def tool_name(span: Span) -> str:
     """Return the name of a span's tool."""
-    found = first_of(span.attributes, names.TOOLS) or span.name.removeprefix('execute_tool').strip()
-    return str(found)[:200] or 'tool'
+    name = first_of(span.attributes, names.TOOLS) or span.name.removeprefix('execute_tool').strip()
+    return str(name)[:200] or 'tool'
 
 
 def model_name(span: Span) -> str:
@@ -126,13 +126,13 @@ def usage_of(span: Span) -> Usage:
     """Return the tokens and dollars of one call."""
     about = span.attributes
     counts = {name: _count(first_of(about, keys)) for name, keys in names.TOKENS.items()}
-    known = any(first_of(about, names.TOKENS[name]) is not None for name in ('input', 'output'))
+    is_reported = any(first_of(about, names.TOKENS[name]) is not None for name in ('input', 'output'))
     dollars = first_of(about, names.COSTS)
     priced = isinstance(dollars, int | float) and dollars >= 0
     return Usage(
         **counts,
         calls=1,
-        source=SOURCES[0] if known else SOURCES[-1],
+        source=SOURCES[0] if is_reported else SOURCES[-1],
         dollars=float(dollars) if priced else 0.0,
         unpriced=0 if priced or about.get(names.SIMULATED) is True else 1,
     )

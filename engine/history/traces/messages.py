@@ -116,9 +116,9 @@ def to_text(value: Any) -> str:
     )
 
 
-def first_of(attributes: Mapping[str, Any], wanted: Iterable[str]) -> Any:
+def first_of(attributes: Mapping[str, Any], candidates: Iterable[str]) -> Any:
     """Return the value of the first of these attributes that is not empty, or None."""
-    return next((found for name in wanted if (found := attributes.get(name)) not in (None, '', [])), None)
+    return next((value for name in candidates if (value := attributes.get(name)) not in (None, '', [])), None)
 
 
 def read_messages(span: Span) -> SpanMessages:
@@ -127,22 +127,24 @@ def read_messages(span: Span) -> SpanMessages:
     for event in span.events:
         if event.name == DETAILS:
             about = about | event.attributes
-    asked, answered = _Collector(), _Collector()
+    inputs, outputs = _Collector(), _Collector()
     for part in _parts(parse_json(about.get(names.INSTRUCTIONS))):
-        asked.add('system', [part])
+        inputs.add('system', [part])
     for message in (
         _list_messages(about, 'input') or _collect_numbered(about, 'input') or _events(span, choice=False)
     ):
-        _collect_message(asked, message)
+        _collect_message(inputs, message)
     for message in (
         _list_messages(about, 'output') or _collect_numbered(about, 'output') or _events(span, choice=True)
     ):
-        _collect_message(answered, {'role': 'assistant', **message})
-    if not answered.messages:
-        _collect_message(answered, _text_reply(about))
-    reply = next((one for one in answered.messages if one.role == 'assistant'), None)
+        _collect_message(outputs, {'role': 'assistant', **message})
+    if not outputs.messages:
+        _collect_message(outputs, _text_reply(about))
+    reply = next((output for output in outputs.messages if output.role == 'assistant'), None)
     return SpanMessages(
-        instructions='\n\n'.join(filter(None, asked.instructions)), inputs=tuple(asked.messages), reply=reply
+        instructions='\n\n'.join(filter(None, inputs.instructions)),
+        inputs=tuple(inputs.messages),
+        reply=reply,
     )
 
 
@@ -157,28 +159,28 @@ def parse_json(value: Any) -> Any:
 
 
 def _list_messages(about: Mapping[str, Any], direction: str) -> list[Any]:
-    found = parse_json(first_of(about, LISTED[direction]))
-    if isinstance(found, Mapping):
-        config = found.get('config')
-        system = found.get('system')
+    listed = parse_json(first_of(about, LISTED[direction]))
+    if isinstance(listed, Mapping):
+        config = listed.get('config')
+        system = listed.get('system')
         if isinstance(config, Mapping):
             system = config.get('system_instruction')
-        inner = found.get('messages') or found.get('contents') or found.get('content')
-        if isinstance(found.get('prompt'), str):
-            inner = {'role': 'user', 'content': found['prompt']}
-        rest = inner if isinstance(inner, list) else [inner if isinstance(inner, Mapping) else found]
-        found = [*([{'role': 'system', 'content': system}] if system else []), *rest]
-    if isinstance(found, str):
-        found = [{'role': 'user' if direction == 'input' else 'assistant', 'content': found}]
-    return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+        inner = listed.get('messages') or listed.get('contents') or listed.get('content')
+        if isinstance(listed.get('prompt'), str):
+            inner = {'role': 'user', 'content': listed['prompt']}
+        rest = inner if isinstance(inner, list) else [inner if isinstance(inner, Mapping) else listed]
+        listed = [*([{'role': 'system', 'content': system}] if system else []), *rest]
+    if isinstance(listed, str):
+        listed = [{'role': 'user' if direction == 'input' else 'assistant', 'content': listed}]
+    return [item for item in listed if isinstance(item, Mapping)] if isinstance(listed, list) else []
 
 
 def _collect_numbered(about: Mapping[str, Any], direction: str) -> list[Any]:
     for prefix in NUMBERED[direction]:
-        if found := _nest(
+        if items := _nest(
             {name.removeprefix(prefix): value for name, value in about.items() if name.startswith(prefix)}
         ):
-            return [item.get('message', item) for item in found]
+            return [item.get('message', item) for item in items]
     return []
 
 
@@ -205,17 +207,17 @@ def _mapping(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _events(span: Span, *, choice: bool) -> list[Any]:
-    found = []
+    events = []
     for event in span.events:
         about = {
             name.removeprefix('gen_ai.event.'): parse_json(held) for name, held in event.attributes.items()
         }
         if event.name == CHOICE and choice:
             inner = about.get('message')
-            found.append(inner if isinstance(inner, Mapping) else about)
+            events.append(inner if isinstance(inner, Mapping) else about)
         elif event.name in EVENTS and not choice:
-            found.append({'role': EVENTS[event.name], **about})
-    return found
+            events.append({'role': EVENTS[event.name], **about})
+    return events
 
 
 def _text_reply(about: Mapping[str, Any]) -> dict[str, Any]:
@@ -231,14 +233,14 @@ def _text_reply(about: Mapping[str, Any]) -> dict[str, Any]:
 
 def extract_text(value: Any) -> str:
     """Return the text of a string, a message, a list of messages, or LangChain's wrapping of one."""
-    found = parse_json(value)
+    content = parse_json(value)
     for _ in WRAPPINGS:
-        found = found[-1] if isinstance(found, list) and found else found
-        key = next((name for name in WRAPPINGS if isinstance(found, Mapping) and name in found), None)
+        content = content[-1] if isinstance(content, list) and content else content
+        key = next((name for name in WRAPPINGS if isinstance(content, Mapping) and name in content), None)
         if key is None:
             break
-        found = found[key]
-    return to_text(found if isinstance(found, str) else value)
+        content = content[key]
+    return to_text(content if isinstance(content, str) else value)
 
 
 def _collect_message(collector: _Collector, message: Mapping[str, Any]) -> None:
@@ -254,17 +256,17 @@ def _collect_message(collector: _Collector, message: Mapping[str, Any]) -> None:
     collector.add(role, parts)
 
 
-def _parts(found: Any) -> Iterator[Part]:
-    inner = parse_json(found)
+def _parts(content: Any) -> Iterator[Part]:
+    inner = parse_json(content)
     if isinstance(inner, list) and all(isinstance(item, Mapping) and 'type' in item for item in inner):
-        found = inner  # a list of parts, serialized as a string
-    if isinstance(found, list):
-        for item in found:
+        content = inner  # a list of parts, serialized as a string
+    if isinstance(content, list):
+        for item in content:
             yield from _part(item)
-    elif isinstance(found, Mapping):
-        yield from _part(found)
-    elif found not in (None, ''):
-        yield Text(text=to_text(found))
+    elif isinstance(content, Mapping):
+        yield from _part(content)
+    elif content not in (None, ''):
+        yield Text(text=to_text(content))
 
 
 def _part(item: Any) -> Iterator[Part]:
@@ -299,9 +301,9 @@ def _call(item: Mapping[str, Any]) -> ToolCall:
     inner = inner if isinstance(inner, Mapping) else item
     function = inner.get('function')
     about: Mapping[str, Any] = function if isinstance(function, Mapping) else inner
-    given = first_of(about, ('arguments', 'input', 'args'))
+    arguments = first_of(about, ('arguments', 'input', 'args'))
     return ToolCall(
         id=str(inner.get('id') or inner.get('toolCallId') or ''),
         name=str(about.get('name') or about.get('toolName') or ''),
-        arguments=to_text(given if given is not None else '{}'),
+        arguments=to_text(arguments if arguments is not None else '{}'),
     )

@@ -56,10 +56,10 @@ def _value(value: Any, depth: int = 0) -> Any:
     return None
 
 
-def _attributes(given: Any, depth: int = 0) -> dict[str, Any]:
+def _attributes(items: Any, depth: int = 0) -> dict[str, Any]:
     """Convert attributes, which OTLP lists as pairs, to a dictionary."""
     try:
-        return {str(item['key']): _value(item.get('value'), depth) for item in given or ()}
+        return {str(item['key']): _value(item.get('value'), depth) for item in items or ()}
     except (TypeError, KeyError, AttributeError):
         raise ValueError('it is not a list of attributes: each has a key and a value') from None
 
@@ -70,7 +70,7 @@ Attributes = Annotated[dict[str, Any], BeforeValidator(_attributes)]
 
 
 def _default_for_null(empty: Any) -> BeforeValidator:
-    return BeforeValidator(lambda given: empty if given is None else given)
+    return BeforeValidator(lambda value: empty if value is None else value)
 
 
 class _Part(BaseModel):
@@ -124,8 +124,18 @@ class Span(_Part):
     def error(self) -> str:
         """The error message, or '' if the span did not fail."""
         raised = [event.attributes for event in self.events if event.name == 'exception']
-        message = next((str(one['exception.message']) for one in raised if one.get('exception.message')), '')
-        kind = next((str(one['exception.type']) for one in raised if one.get('exception.type')), '')
+        message = next(
+            (
+                str(attributes['exception.message'])
+                for attributes in raised
+                if attributes.get('exception.message')
+            ),
+            '',
+        )
+        kind = next(
+            (str(attributes['exception.type']) for attributes in raised if attributes.get('exception.type')),
+            '',
+        )
         if self.status.code not in (2, 'STATUS_CODE_ERROR', 'ERROR'):
             return ''
         return self.status.message or message or kind or str(self.attributes.get('error.type') or 'it failed')

@@ -125,10 +125,10 @@ class StepPlanner:
         for number, point in enumerate(points):
             rest = points[number + 1 : number + 2]
             after = rest[0].before if rest else leaf if failed else DONE
-            here, asked = agent.leaf(leaf), rest if after == THINKING else []
+            here, requests = agent.leaf(leaf), rest if after == THINKING else []
             if point.group:
                 at, name = yield from self._plan_group(here, 'always', point.group)
-                changes = self._record_request(agent, asked)
+                changes = self._record_request(agent, requests)
                 yield PlannedStep(
                     time=point.group.end, name=name, at=at, dest=agent.leaf(after), changes=changes
                 )
@@ -137,14 +137,14 @@ class StepPlanner:
             if point.chat and point.chat.error and point.kind == 'reply':
                 if rest:
                     data = {'error': point.chat.error, 'delay': 0.0, **_failed_usage(point.chat)}
-                    changes = self._record_request(agent, asked)
+                    changes = self._record_request(agent, requests)
                     dest = NOWHERE if after == leaf else agent.leaf(after)
                     yield PlannedStep(time=point.time, name='retry', at=here, dest=dest, data=data,
                                changes=changes, attempt=number + 2)  # fmt: skip
                     leaf = after
                 continue
             data, changes = self._record_act(conversation, point)
-            changes = [*changes, *self._record_request(agent, asked)]
+            changes = [*changes, *self._record_request(agent, requests)]
             dest = agent.leaf(after) if rest or not failed else NOWHERE
             yield PlannedStep(time=point.time, name='done', at=here, dest=dest, data=data, changes=changes)
             leaf = after
@@ -218,9 +218,9 @@ def _list_operations(visit: Visit) -> list[_Point]:
     return points
 
 
-def _has_inline_results(asked: Span, chat: Span) -> bool:
+def _has_inline_results(previous: Span, chat: Span) -> bool:
     """Return whether a request contains results of the previous reply's calls, which have no spans."""
-    reply = read_messages(asked).reply
+    reply = read_messages(previous).reply
     called = {call.id for call in reply.calls if call.id} if reply else set()
     return bool(called) and any(
         isinstance(part, ToolResult) and part.id in called

@@ -84,11 +84,11 @@ def traces_of(spans: Sequence[Span]) -> list[Trace]:
     by_trace: dict[str, dict[str, Span]] = {}
     for span in spans:
         by_trace.setdefault(span.trace, {})[span.id] = span
-    found = []
+    traces = []
     for id, several in by_trace.items():
         with name_trace_in_errors(id):
-            found.append(_trace(id, list(several.values())))
-    return [trace for trace in found if trace.visits]
+            traces.append(_trace(id, list(several.values())))
+    return [trace for trace in traces if trace.visits]
 
 
 @contextmanager
@@ -106,8 +106,8 @@ def _trace(id: str, spans: list[Span]) -> Trace:
     roots = [node.span for node in tops]
     for visit in visits:
         visit.set_times()
-    while len(visits) == 1 and (one := visits[0]).inside and not one.chats and not one.tools:
-        visits = one.inside  # An agent that only calls others is the workflow itself.
+    while len(visits) == 1 and (only := visits[0]).inside and not only.chats and not only.tools:
+        visits = only.inside  # An agent that only calls others is the workflow itself.
     visits.sort(key=lambda visit: (visit.start, visit.end))
     return Trace(id=id, roots=roots, visits=visits)
 
@@ -136,15 +136,15 @@ def _nodes(spans: Sequence[Span]) -> list[Node]:
 def _place_orphans(tops: list[Node], lost: set[str]) -> list[Node]:
     """Move spans whose parent is missing into the innermost span that covers their time."""
     roots = [node for node in tops if node.span.id not in lost and node.kind in (Kind.AGENT, Kind.GROUP)]
-    compared, kept = 0, list[Node]()
+    compared, orphans = 0, list[Node]()
     for node in tops:
         home, around = None, roots if node.span.id in lost else []
         while around and compared < MAX_COMPARED:
             compared += len(around)
             inner = next((n for n in around if n.kind is not Kind.CHAT and _covers(n, node)), None)
             home, around = inner or home, inner.inside if inner else []
-        (home.inside if home else kept).append(node)
-    return kept
+        (home.inside if home else orphans).append(node)
+    return orphans
 
 
 def _covers(outer: Node, inner: Node) -> bool:
@@ -170,14 +170,14 @@ class _Ancestors:
 
     def find(self, span: str) -> str:
         """Return the id of that ancestor, or of a missing one on the way there, or ''."""
-        passed, found = list[str](), self._parents[span]
-        while found in self._parents and found not in self._nodes and found not in self._known:
-            self._known[found] = ''  # remains if the chain turns out to be a cycle
-            passed.append(found)
-            found = self._parents[found]
-        found = found if found in self._nodes else self._known.get(found, found)
-        self._known.update(dict.fromkeys(passed, found))
-        return found
+        passed, ancestor = list[str](), self._parents[span]
+        while ancestor in self._parents and ancestor not in self._nodes and ancestor not in self._known:
+            self._known[ancestor] = ''  # remains if the chain turns out to be a cycle
+            passed.append(ancestor)
+            ancestor = self._parents[ancestor]
+        ancestor = ancestor if ancestor in self._nodes else self._known.get(ancestor, ancestor)
+        self._known.update(dict.fromkeys(passed, ancestor))
+        return ancestor
 
 
 def _visits(tops: Sequence[Node]) -> list[Visit]:

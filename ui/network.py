@@ -27,9 +27,9 @@ WORDS: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], 
 
 def network_problem(error: BaseException) -> str:
     """Why a server could not be reached, to follow its name and a colon."""
-    found = list(_with_causes(error))
+    causes = list(_with_causes(error))
     for kinds, words in WORDS:
-        if any(isinstance(one, kinds) for one in found):
+        if any(isinstance(cause, kinds) for cause in causes):
             return words
     return ' '.join(str(error).split()) or type(error).__name__
 
@@ -38,6 +38,6 @@ def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         if isinstance(error, BaseExceptionGroup):
-            for one in error.exceptions:
-                yield from _with_causes(one)
+            for nested in error.exceptions:
+                yield from _with_causes(nested)
         error = error.__cause__ or error.__context__

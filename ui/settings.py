@@ -87,17 +87,17 @@ def secret_in_file(path: Path) -> str:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():
         # Linked only when complete: another process may read it immediately.
-        made = path.with_name(f'{path.name}.{secrets.token_hex(4)}')
-        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        temporary = path.with_name(f'{path.name}.{secrets.token_hex(4)}')
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, 'w') as file:
             file.write(secrets.token_urlsafe(32))
         try:
-            os.link(made, path)
+            os.link(temporary, path)
         except FileExistsError:
             pass
         except OSError:  # a file system without hard links
-            made.replace(path)
-        made.unlink(missing_ok=True)
+            temporary.replace(path)
+        temporary.unlink(missing_ok=True)
     return path.read_text().strip()
 
 

@@ -61,7 +61,7 @@ class Access:
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal, self._clock = journal, clock
         self.accounts, self.audit = Accounts(journal, clock), AuditLog(journal, clock)
-        self._known: OrderedDict[tuple[str, str], AuthenticatedIdentity] = OrderedDict()
+        self._identities: OrderedDict[tuple[str, str], AuthenticatedIdentity] = OrderedDict()
         self._logged_limits: OrderedDict[tuple[str, str], float] = OrderedDict()
         """By account and address: when it was last noted that the limit of attempts was reached."""
         self._guards: WeakKeyDictionary[Identity, Conductor] = WeakKeyDictionary()
@@ -128,7 +128,7 @@ class Access:
 
     async def log_out(self, identity: AuthenticatedIdentity, *, everywhere: bool = False) -> None:
         """End a session, or all sessions of the account."""
-        caller = identity.known
+        caller = identity.last_caller
         if everywhere:
             await self.accounts.end_sessions(caller.name)
         else:
@@ -152,12 +152,12 @@ class Access:
 
     async def _identity(self, kind: str, secret: str) -> AuthenticatedIdentity:
         key = (kind, digest(secret))
-        identity = self._known.get(key)
+        identity = self._identities.get(key)
         if identity is None:
             identity = AuthenticatedIdentity(self, *key, await self.resolve(*key), self._clock)
-            self._known[key] = identity
-            if len(self._known) > MAX_CACHED:
-                self._known.popitem(last=False)
+            self._identities[key] = identity
+            if len(self._identities) > MAX_CACHED:
+                self._identities.popitem(last=False)
         await identity.check()
         return identity
 
@@ -199,7 +199,7 @@ class AuthenticatedIdentity:
 
     def __init__(self, access: Access, kind: str, key: str, caller: Caller, clock: Clock) -> None:
         self._access, self._kind, self.key, self._clock = access, kind, key, clock
-        self.known = caller
+        self.last_caller = caller
         self._checked_at, self._changes = clock.now(), access.accounts.changes
 
     @property
@@ -211,9 +211,9 @@ class AuthenticatedIdentity:
         """Return the current caller. Raises `SignedOut`."""
         now, changes = self._clock.now(), self._access.accounts.changes
         if changes != self._changes or not 0 <= now - self._checked_at < CACHE_SECONDS:
-            self.known = await self._access.resolve(self._kind, self.key)
+            self.last_caller = await self._access.resolve(self._kind, self.key)
             self._checked_at, self._changes = now, changes
-        return self.known
+        return self.last_caller
 
 
 def network_of(address: str) -> str:

@@ -59,7 +59,7 @@ class Identity(Protocol):
     """The identity of a caller: a session or a token. It can end at any time."""
 
     @property
-    def known(self) -> Caller:
+    def last_caller(self) -> Caller:
         """The caller as last seen."""
 
     async def check(self) -> Caller:

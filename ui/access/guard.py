@@ -68,7 +68,7 @@ class Guarded:
             if inspect.isroutine(part):
                 part = self._guard(path, part)
             else:
-                self._identity.known.require(METHOD_ROLES[path], path)
+                self._identity.last_caller.require(METHOD_ROLES[path], path)
                 return part  # Not cached: it may change.
         self.__dict__[name] = part
         return part
@@ -123,7 +123,7 @@ class Guarded:
 
         @functools.wraps(method)
         def ask(*args: Any, **options: Any) -> Any:
-            caller = self._identity.known
+            caller = self._identity.last_caller
             caller.require(METHOD_ROLES[path], path)
             with acting_as(caller.name):
                 return method(*args, **options)

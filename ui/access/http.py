@@ -85,7 +85,9 @@ def _log_download(send: Send, access: Access, identity: AuthenticatedIdentity, m
             status = message['status']
             refused = f'answered {status}' if status >= 400 else ''
             runs = [RunId(match['run'])]
-            await access.audit.write(identity.known, 'download', runs=runs, details=details, refused=refused)
+            await access.audit.write(
+                identity.last_caller, 'download', runs=runs, details=details, refused=refused
+            )
         await send(message)
 
     return send_logged

@@ -65,8 +65,8 @@ def draw_form_actions(dialog: ui.dialog, form: Form) -> None:
     """Draw the buttons of a dialog with a form: Save submits its content."""
 
     def save() -> None:
-        if (given := form.submit()) is not None:
-            dialog.submit(given)
+        if (values := form.submit()) is not None:
+            dialog.submit(values)
 
     draw_dialog_actions(dialog, 'Save', save)
 
@@ -108,10 +108,10 @@ async def ask_event(
         form = Form(model, on_change=lambda: None)
 
         async def submit() -> None:
-            if (given := form.submit()) is None:
+            if (values := form.submit()) is None:
                 return
             try:
-                await send(given.model_dump(mode='json'))
+                await send(values.model_dump(mode='json'))
             except InvalidInput as error:
                 form.show_problems(error.problems)
                 form.focus_problem()

@@ -96,7 +96,7 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
         layers = {**self._props['overlays'], layer: decorations}
         if decorations != self._props['overlays'].get(layer, {}):
             with self._props.suspend_updates():
-                self._props['overlays'] = {name: found for name, found in layers.items() if found}
+                self._props['overlays'] = {name: layer for name, layer in layers.items() if layer}
             self.run_method('updateOverlays', self._props['overlays'])
 
 
@@ -157,10 +157,10 @@ def draw_markdown(text: str, label: str) -> None:
     Conversation([{'kind': 'text', 'text': text}], label=label, follow=False)
 
 
-def _count_equal_prefix(shown: Sequence[Any], wanted: Sequence[Any]) -> int:
+def _count_equal_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
     """Count the leading items that are already shown."""
-    pairs = enumerate(zip(shown, wanted, strict=False))
-    return next((at for at, (old, new) in pairs if old != new), min(len(shown), len(wanted)))
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((at for at, (old, new) in pairs if old != new), min(len(before), len(after)))
 
 
 _batched_calls: ContextVar[list[str] | None] = ContextVar('gathered', default=None)
@@ -217,10 +217,10 @@ class JsonTree(Element, component=ASSETS / 'viewers' / 'json_tree.js'):
 
     def show(self, value: dict[str, Any], changed: Sequence[str], words: Mapping[str, str]) -> None:
         """Show another document; `changed` are the pointers to mark, `words` the display texts of strings."""
-        shown = {'value': value, 'changed': list(changed), 'words': dict(words)}
+        content = {'value': value, 'changed': list(changed), 'words': dict(words)}
         with self._props.suspend_updates():
-            self._props |= shown
-        self.run_method('show', *shown.values())
+            self._props |= content
+        self.run_method('show', *content.values())
 
 
 class Splitters(Element, component=ASSETS / 'controls' / 'splitters.js'):
@@ -257,14 +257,14 @@ class FileTree(Element, component=ASSETS / 'viewers' / 'file_tree.js'):
 
     def show(self, files: Sequence[dict[str, Any]], picked: str) -> None:
         """Show files (path, note, mark), one of them selected."""
-        shown = list(files)
-        known = self._props['files'] == shown
+        lines = list(files)
+        is_same = self._props['files'] == lines
         with self._props.suspend_updates():
-            self._props |= {'files': shown, 'picked': picked}
-        if known:
+            self._props |= {'files': lines, 'picked': picked}
+        if is_same:
             self.run_method('pick', picked)
         else:
-            self.run_method('show', shown, picked)
+            self.run_method('show', lines, picked)
 
 
 class Code(Element, component=ASSETS / 'viewers' / 'code.js'):

@@ -35,18 +35,18 @@ class FileChanges:
         self._read_number += 1
         turn = self._read_number
         self._problem.clear()
-        found: list[FileChange] = []
+        changes: list[FileChange] = []
         try:
-            found = await reading
+            changes = await reading
         except WorkspaceError as error:
             with self._problem:
                 text_notice('fail', 'folder_off', str(error))
         if turn != self._read_number:
             return
-        self._entries = {entry.path: entry for entry in found}
-        self._summary.show(summarize_changes(found))
-        self._body.set_visibility(bool(found))
-        self._tree.show([entry_line(entry) for entry in found], '')
+        self._entries = {entry.path: entry for entry in changes}
+        self._summary.show(summarize_changes(changes))
+        self._body.set_visibility(bool(changes))
+        self._tree.show([entry_line(entry) for entry in changes], '')
         self._pick(self._picked if self._picked in self._entries else next(iter(self._entries), ''))
 
     def _pick(self, path: str) -> None:

@@ -40,9 +40,9 @@ def diagram_switch(on_toggle: Callable[[bool], None]) -> None:
     """
 
     def toggle() -> None:
-        hidden = made.props['aria-pressed'] == 'false'
-        set_attributes(made, aria_pressed=str(hidden).lower())
+        hidden = switch.props['aria-pressed'] == 'false'
+        set_attributes(switch, aria_pressed=str(hidden).lower())
         on_toggle(hidden)
 
-    made = button('', icon='vertical_split', kind='quiet', label='Hide the diagram').on('click', toggle)
-    set_attributes(made, aria_pressed='false')
+    switch = button('', icon='vertical_split', kind='quiet', label='Hide the diagram').on('click', toggle)
+    set_attributes(switch, aria_pressed='false')

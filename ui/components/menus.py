@@ -34,11 +34,11 @@ class PickerItem:
 @contextmanager
 def menu(label: str) -> Iterator[ui.menu]:
     """Draw a menu on the surrounding element; its children must have the role `menuitem`."""
-    with ui.menu().props('auto-close').classes('menu') as made:
-        set_attributes(made, aria_label=label)
-        made.on('keydown', js_handler=ARROWS)
+    with ui.menu().props('auto-close').classes('menu') as element:
+        set_attributes(element, aria_label=label)
+        element.on('keydown', js_handler=ARROWS)
         with ui.element('div').classes('menu-items').props('role="none"'):
-            yield made
+            yield element
 
 
 def picker(text: str, icon: str, picks: Sequence[PickerItem], *, kind: str = '') -> None:

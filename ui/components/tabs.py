@@ -98,8 +98,8 @@ class Tabs:
         self.open(title)
         self.by_user = False
 
-    def _show_panel(self, shown: str) -> None:
-        self.shown = shown
+    def _show_panel(self, selected: str) -> None:
+        self.shown = selected
         for title, (tab, panel) in self._tabs.items():
-            tab.props(f'aria-selected="{str(title == shown).lower()}"')
-            panel.set_visibility(title == shown)
+            tab.props(f'aria-selected="{str(title == selected).lower()}"')
+            panel.set_visibility(title == selected)

@@ -70,7 +70,7 @@ class ImportDialog:
                 self._bar = ui.linear_progress(0.0, show_value=False).props('instant-feedback rounded')
                 set_attributes(self._bar, aria_label='Import progress')
             self._state.set_visibility(False)
-            self._found = ui.element('div').classes('notices').props('aria-live="polite"')
+            self._results = ui.element('div').classes('notices').props('aria-live="polite"')
             with ui.element('div').classes('dialog-actions'):
                 button('Close').on('click', lambda: dialog.submit(None))
         await await_answer(dialog)
@@ -105,8 +105,8 @@ class ImportDialog:
         except EngineError as error:
             self._show_problem(name, str(error))
         else:
-            if not self._found.is_deleted:
-                with self._found, notice('info', 'check_circle'):
+            if not self._results.is_deleted:
+                with self._results, notice('info', 'check_circle'):
                     for item in imported:
                         with ui.element('p'):
                             Text('span', f'{import_message(item)} ')
@@ -120,7 +120,7 @@ class ImportDialog:
                 self._show_progress('', 0.0)
 
     def _show_problem(self, name: str, problem: str) -> None:
-        if self._found.is_deleted:
+        if self._results.is_deleted:
             return
-        with self._found:
+        with self._results:
             text_notice('fail', 'error_outline', f'{name} was not imported: {problem}.' if name else problem)

@@ -79,7 +79,7 @@ class _Reader:
         for note in notes:
             self._notes.setdefault(note.seq, []).append(note)
         self.fold, self.steps = Fold(info.id, shape), list[dict[str, Any]]()
-        self._shape, self._known, self._text = shape, explanations, 0
+        self._shape, self._explanations, self._text = shape, explanations, 0
         self._visits: dict[str, list[int]] = {}
         self._state: dict[str, Any] = {}
 
@@ -115,7 +115,7 @@ class _Reader:
                 for name, paths in highlight(self._shape, view, step).items()
                 if paths and name not in ('visited', 'traversed')
             },
-            ways=[_way(way, self._known) for way in edge_outcomes(step, self._shape)],
+            ways=[_way(way, self._explanations) for way in edge_outcomes(step, self._shape)],
             changes=changes,
             block=block,
             mark=[mark.kind, mark.text, KINDS[mark.kind].glyph] if mark else None,

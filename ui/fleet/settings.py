@@ -55,18 +55,18 @@ class Connections:
 
     def __init__(self, settings: FleetSettings) -> None:
         self._headers = {'Authorization': f'Bearer {settings.token}'}
-        self._known: dict[str, Connection] = {}
+        self._connections: dict[str, Connection] = {}
 
     def __call__(self, url: str) -> Connection:
         """Return the connection to the worker at this URL."""
-        if url not in self._known:
+        if url not in self._connections:
             connection = Connection(url, patience=0.0, headers=self._headers, timeout=TIMEOUT)
             connection.http.event_hooks = {'request': [_name_actor]}
-            self._known[url] = connection
-        return self._known[url]
+            self._connections[url] = connection
+        return self._connections[url]
 
     async def close(self) -> None:
         """Close all connections."""
-        for connection in self._known.values():
+        for connection in self._connections.values():
             await connection.close()
-        self._known.clear()
+        self._connections.clear()

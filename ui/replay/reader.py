@@ -42,7 +42,7 @@ class _Segment:
         self.begin = base.seq if base else 0
         self.end = self.begin + len(steps)
         self.steps = steps
-        self.known = {self.begin: base}
+        self.snapshots = {self.begin: base}
         """Snapshots along the way, by step."""
 
     def fold(self, fold: Fold, until: int) -> Fold:
@@ -50,8 +50,8 @@ class _Segment:
         while (seq := fold.projection.seq) < until:
             stop = min(until, seq - seq % FOLD_EVERY + FOLD_EVERY)
             fold.apply_all(self.steps[seq - self.begin : stop - self.begin])
-            if stop % FOLD_EVERY == 0 and stop not in self.known:
-                self.known[stop] = fold.snapshot()
+            if stop % FOLD_EVERY == 0 and stop not in self.snapshots:
+                self.snapshots[stop] = fold.snapshot()
         return fold
 
 
@@ -83,11 +83,11 @@ class HistoryReader:
 
     def _nearest(self, segment: _Segment, seq: int) -> Fold:
         """Return the latest fold before step `seq`: the current one, or one from a snapshot."""
-        at = max(snapshot_seq for snapshot_seq in segment.known if snapshot_seq < seq)
+        at = max(snapshot_seq for snapshot_seq in segment.snapshots if snapshot_seq < seq)
         current = self._shown
         if current is not None and at <= current.projection.seq < seq:
             return current
-        return self._fold(segment.known[at])
+        return self._fold(segment.snapshots[at])
 
     def _fold(self, snapshot: Snapshot | None) -> Fold:
         return Fold.load(snapshot, self._shape) if snapshot else Fold(self._run, self._shape)
@@ -101,7 +101,7 @@ class HistoryReader:
         return None
 
     async def _load_segment(self, seq: int) -> _Segment:
-        bases = [snapshot for segment in self._segments.values() for snapshot in segment.known.values()]
+        bases = [snapshot for segment in self._segments.values() for snapshot in segment.snapshots.values()]
         bases.append(await self._conductor.snapshot(self._run, seq - 1))
         base = max(
             (snapshot for snapshot in bases if snapshot and snapshot.seq < seq),

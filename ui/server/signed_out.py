@@ -20,7 +20,7 @@ def watch_sockets(backend: Backend) -> None:
 
     def check(client: Client) -> None:
         page, here = identity_of(client), IDENTITY.get()
-        if backend.access and (not page or not here or page.known.name != here.known.name):
+        if backend.access and (not page or not here or page.last_caller.name != here.last_caller.name):
             client.run_javascript(RELOAD)
 
     app.on_connect(check)

@@ -162,7 +162,7 @@ class EndpointLimiter:
     def __init__(self, journal: Journal, process: str, clock: Clock, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self._journal, self._process, self._clock = journal, process, clock
-        self._asked: deque[EndpointCall] = deque()
+        self._waiting: deque[EndpointCall] = deque()
         self._running = 0
         self._corrections: list[tuple[int, int]] = []
         """Seconds, with the error in the estimated tokens of the calls started in them."""
@@ -181,13 +181,13 @@ class EndpointLimiter:
 
     def enqueue(self, call: EndpointCall) -> None:
         """Let a call start as soon as possible."""
-        self._asked.append(call)
+        self._waiting.append(call)
         self._wake()
 
     def remove(self, call: EndpointCall) -> None:
         """Remove a call that has ended or no longer waits."""
         if call.started is None:
-            self._asked.remove(call)
+            self._waiting.remove(call)
         else:
             self._running -= 1
         self._wake()
@@ -203,7 +203,7 @@ class EndpointLimiter:
 
     async def _exchange_reports(self) -> None:
         """Exchange reports with the other processes until there is nothing to report."""
-        while self._changed.is_set() or self._asked or self._running:
+        while self._changed.is_set() or self._waiting or self._running:
             self._changed.clear()
             try:
                 wait = await self._exchange()
@@ -215,7 +215,7 @@ class EndpointLimiter:
                 self._changed.set()
                 await self._clock.sleep(OUTAGE_SECONDS)
             else:
-                if self._asked or self._running:
+                if self._waiting or self._running:
                     await self._clock.sleep_until(self._changed, wait)
 
     async def _exchange(self) -> float:
@@ -235,7 +235,7 @@ class EndpointLimiter:
         mine = state.processes[self._process] = CallReport(self._running, waiting=False, seen=now)
         admitted: list[EndpointCall] = []
         wait: Waiting | None = None
-        for call in self._asked:
+        for call in self._waiting:
             call.tokens = call.estimate()
             wait = state.wait(self.endpoint, call.tokens, self._process, now)
             if wait:
@@ -250,7 +250,7 @@ class EndpointLimiter:
         del self._corrections[:corrections]
         for call in admitted:
             if not call.is_over:  # It may be cancelled during the write: the next exchange reports that.
-                self._asked.remove(call)
+                self._waiting.remove(call)
                 self._running += 1
                 call.start(int(now))
         if wait is None:
@@ -259,7 +259,7 @@ class EndpointLimiter:
         return min(wait.seconds or POLL_SECONDS, RENEWAL) * random.uniform(0.5, 1.5)
 
     def _notify_waiting(self, wait: Waiting) -> None:
-        for call in self._asked:
+        for call in self._waiting:
             call.notify_wait(wait)
 
 

@@ -42,7 +42,7 @@ def guard_services(
     """Return the services as this caller may use them; `record` writes an entry to the audit log."""
 
     def can_see(info: RunInfo) -> bool:
-        return identity.known.can_see(info)  # evaluated at every call, because pages keep the inbox
+        return identity.last_caller.can_see(info)  # evaluated at every call, because pages keep the inbox
 
     guarded, inbox = copy.copy(services), Inbox(services.conductor, can_see)
     parts: dict[str, Any] = {

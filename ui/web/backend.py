@@ -68,7 +68,7 @@ class Backend:
     @property
     def caller(self) -> Caller:
         """The current caller, as last seen. Raises `SignedOut` if nobody is logged in."""
-        return ANYONE if self.access is None else _current_identity().known
+        return ANYONE if self.access is None else _current_identity().last_caller
 
     def __call__(self) -> Conductor:
         """Return the conductor for the current caller.

@@ -25,7 +25,7 @@ def refusal(action: str) -> str:
     role = ROLES[action]
     try:
         identity = IDENTITY.get()
-        caller = identity.known if identity else ANYONE
+        caller = identity.last_caller if identity else ANYONE
     except EngineError:
         return 'You are logged out'
     return '' if caller.role.includes(role) else f'Requires the role {role}; yours is {caller.role}'

@@ -31,7 +31,7 @@ class McpOverHttp:
 
     def __init__(self, conductor: Callable[[], Conductor], origins: Collection[str] = ()) -> None:
         self._conductor = conductor
-        self._wanted, self._opened = asyncio.Event(), asyncio.Event()
+        self._requested, self._opened = asyncio.Event(), asyncio.Event()
         self._manager: StreamableHTTPSessionManager | None = None
         self._guarded: ASGIApp = OwnOrigin(self._serve, origins)
         if origins:
@@ -52,7 +52,7 @@ class McpOverHttp:
         await self._guarded(scope, receive, send)
 
     async def _run(self) -> None:
-        await self._wanted.wait()
+        await self._requested.wait()
         self._manager = await asyncio.to_thread(_manager, self._conductor)
         async with self._manager.run():
             self._opened.set()
@@ -60,7 +60,7 @@ class McpOverHttp:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         await identify(HTTPConnection(scope))
-        self._wanted.set()
+        self._requested.set()
         await self._opened.wait()
         assert self._manager is not None
         await self._manager.handle_request(scope, receive, send)

@@ -44,16 +44,16 @@ class _Texts:
     """Cache of the JSON text of the newest steps, shared by all readers."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, tuple[Transition, str]] = OrderedDict()
+        self._cached: OrderedDict[int, tuple[Transition, str]] = OrderedDict()
 
     def of(self, step: Transition) -> str:
-        cached = self._kept.get(id(step))
+        cached = self._cached.get(id(step))
         if cached and cached[0] is step:
             return cached[1]
         text = encode_text(step)
-        self._kept[id(step)] = (step, text)
-        if len(self._kept) > MAX_CACHED_TEXTS:
-            self._kept.popitem(last=False)
+        self._cached[id(step)] = (step, text)
+        if len(self._cached) > MAX_CACHED_TEXTS:
+            self._cached.popitem(last=False)
         return text
 
 

@@ -89,10 +89,10 @@ class ConditionField:
         """Check it, show the feedback, and return whether it is valid."""
         text = self.text
         self._checked_text = text
-        found = await self._probe.evaluate(text) if text else ConditionFeedback()
+        feedback = await self._probe.evaluate(text) if text else ConditionFeedback()
         if text == self._checked_text:  # nobody has typed meanwhile
-            self._show(text, found)
-        return not found.problem
+            self._show(text, feedback)
+        return not feedback.problem
 
     def set_optional(self, optional: bool) -> None:
         """Set whether a place is given: only then may the condition be empty."""
@@ -105,16 +105,16 @@ class ConditionField:
         """Focus it."""
         self._line.run_method('focus')
 
-    def _show(self, text: str, found: ConditionFeedback) -> None:
-        wrong = bool(found.problem)
+    def _show(self, text: str, feedback: ConditionFeedback) -> None:
+        wrong = bool(feedback.problem)
         set_class(self._box, 'bad', on=wrong)
         set_attributes(self._line, aria_invalid=str(wrong).lower())
-        at = COLUMN.search(found.problem)
+        at = COLUMN.search(feedback.problem)
         self._error_marker.show(f'{text}\n{" " * (int(at[1]) - 1)}^' if at else '')
         self._error_marker.set_visibility(bool(at))
-        self._problem.show(as_sentence(found.problem))
+        self._problem.show(as_sentence(feedback.problem))
         always = 'Empty: always pauses.' if self._optional and not text else ''
-        self._evaluation.show(found.evaluation or always)
+        self._evaluation.show(feedback.evaluation or always)
 
     def _draw_names(self) -> None:
         with ui.element('details').classes('fold condition-help'):

@@ -91,23 +91,23 @@ class DebugOptions:
     async def _add(self) -> None:
         shape = self._shape()
         if shape is not None:
-            made = await edit_breakpoint(shape, Breakpoint(enter=shape.initial), self._probe)
-            if made is not None:
-                self._set([*self._items, replace(made, id=str(len(self._items) + 1))])
+            added = await edit_breakpoint(shape, Breakpoint(enter=shape.initial), self._probe)
+            if added is not None:
+                self._set([*self._items, replace(added, id=str(len(self._items) + 1))])
 
     async def _edit(self, item: Breakpoint) -> None:
         shape = self._shape()
         if shape is not None:
-            made = await edit_breakpoint(shape, item, self._probe)
-            if made is not None:
-                self._change(made)
+            changed = await edit_breakpoint(shape, item, self._probe)
+            if changed is not None:
+                self._change(changed)
 
     def _change(self, item: Breakpoint) -> None:
-        self._set([item if one.id == item.id else one for one in self._items])
+        self._set([item if other.id == item.id else other for other in self._items])
 
     def _remove(self, item: Breakpoint) -> None:
-        rest = [one for one in self._items if one.id != item.id]
-        self._set([replace(one, id=str(number)) for number, one in enumerate(rest, 1)])
+        rest = [other for other in self._items if other.id != item.id]
+        self._set([replace(other, id=str(number)) for number, other in enumerate(rest, 1)])
 
     def _set(self, items: list[Breakpoint]) -> None:
         self._items = items
@@ -120,10 +120,10 @@ class DebugOptions:
 
     async def _check_condition(self, text: str) -> ConditionFeedback:
         try:
-            found = parse_condition(text)
+            parsed = parse_condition(text)
         except InvalidInput as error:
             return ConditionFeedback(problem='; '.join(error.problems.values()))
-        for name, column in found.fields.items():
+        for name, column in parsed.fields.items():
             if name not in self._fields:
                 listed = ', '.join(self._fields)
                 return ConditionFeedback(

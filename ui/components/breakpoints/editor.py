@@ -36,10 +36,10 @@ class BreakpointEditor:
         """Draw the fields, filled from `item`; `probe` evaluates conditions."""
         self._item = item
         states = {str(state.path): path_text(state.path) for state in shape.states}
-        known = edge_labels(shape)
+        labels = edge_labels(shape)
         kind = next((name for name in ('enter', 'leave', 'edge') if getattr(item, name)), '')
         self._states = states | {path: path_text(path) for path in (item.enter or item.leave,) if path}
-        self._edges = known | ({item.edge: item.edge} if item.edge and item.edge not in known else {})
+        self._edges = labels | ({item.edge: item.edge} if item.edge and item.edge not in labels else {})
         with ui.element('div').classes('form breakpoint-form'):
             with ui.element('div').classes('field choice'):
                 self._kind = NativeSelect(KINDS, value=kind, on_change=self._show_kind)
@@ -49,7 +49,7 @@ class BreakpointEditor:
                 self._state = _picker(self._states, first, 'States')
                 label('State', self._state).move(target_index=0)
             with ui.element('div').classes('field choice') as self._edge_field:
-                self._edge = _picker(self._edges, item.edge or next(iter(known), ''), 'Edges')
+                self._edge = _picker(self._edges, item.edge or next(iter(labels), ''), 'Edges')
                 label('Edge', self._edge).move(target_index=0)
             self._when = ConditionField(item.when, probe, on_change=lambda: self._problem.show(''))
             with ui.element('div').classes('field choice') as holds:
@@ -106,7 +106,7 @@ def _picker(options: Mapping[str, str], value: str, name: str) -> Combobox:
 def _selected_path(box: Combobox, options: Mapping[str, str]) -> str:
     """Return the state or edge with the text in the field; '' if there is none."""
     text = str(box.value or '').strip()
-    return next((name for name, shown in options.items() if shown == text), '')
+    return next((name for name, label_text in options.items() if label_text == text), '')
 
 
 async def edit_breakpoint(shape: Shape, item: Breakpoint, probe: Probe) -> Breakpoint | None:
@@ -116,8 +116,8 @@ async def edit_breakpoint(shape: Shape, item: Breakpoint, probe: Probe) -> Break
         editor = BreakpointEditor(shape, item, probe)
 
         async def save() -> None:
-            if (made := await editor.read()) is not None:
-                dialog.submit(made)
+            if (edited := await editor.read()) is not None:
+                dialog.submit(edited)
 
         done = draw_dialog_actions(dialog, 'Save' if item.id else 'Add', save)
         set_attributes(done, data_testid='save-breakpoint')
@@ -177,5 +177,7 @@ def draw_breakpoint(
         if actions is not None:
             edit, remove = actions.edit, actions.remove
             for icon, label, act in (('edit', 'Edit', edit), ('delete', 'Remove', remove)):
-                made = button('', icon=icon, kind='quiet small', label=f'{label} breakpoint {number}')
-                made.on('click', lambda _, act=act: act(item))
+                action_button = button(
+                    '', icon=icon, kind='quiet small', label=f'{label} breakpoint {number}'
+                )
+                action_button.on('click', lambda _, act=act: act(item))

@@ -101,11 +101,11 @@ class CollapseMenu:
         await self._on_change()
 
     def _store(self, folded: list[str] | None) -> None:
-        known = {**app.storage.user.get(self._storage_key, {}), self._shape.pattern: folded}
+        stored = {**app.storage.user.get(self._storage_key, {}), self._shape.pattern: folded}
         app.storage.user[self._storage_key] = {
-            name: value for name, value in known.items() if value is not None
+            name: value for name, value in stored.items() if value is not None
         }
 
     def _load(self) -> frozenset[str] | None:
-        known = app.storage.user.get(self._storage_key, {}).get(self._shape.pattern)
-        return frozenset(self._composites) & frozenset(known) if isinstance(known, list) else None
+        stored = app.storage.user.get(self._storage_key, {}).get(self._shape.pattern)
+        return frozenset(self._composites) & frozenset(stored) if isinstance(stored, list) else None

@@ -54,7 +54,7 @@ def _draw_best(
     shape: Shape, folded: frozenset[str], ways: Sequence[bool], room: Room, *, labels: bool
 ) -> tuple[str, float]:
     drawn = [render_svg(shape, folded, Layout(sideways=way, labels=labels)) for way in ways]
-    return max(((one, _scale(one, room)) for one in drawn), key=lambda found: found[1])
+    return max(((drawing, _scale(drawing, room)) for drawing in drawn), key=lambda scaled: scaled[1])
 
 
 def _scale(drawn: str, room: Room) -> float:

@@ -43,13 +43,13 @@ def save_menu(shape: Callable[[], Shape | None], folded: Callable[[], Folded]) -
 
 
 async def _save(how: str, shape: Callable[[], Shape | None], folded: Callable[[], Folded]) -> None:
-    found = shape()
-    if found is None:
+    current = shape()
+    if current is None:
         ui.notify('There is no diagram yet.')
         return
     try:
-        text = await export_chart(found, how, folded=folded())
+        text = await export_chart(current, how, folded=folded())
     except EngineError as error:
         ui.notify(str(error), type='warning')
         return
-    ui.download.content(text, f'{found.pattern}.{FORMATS[how]}')
+    ui.download.content(text, f'{current.pattern}.{FORMATS[how]}')

@@ -35,12 +35,12 @@ def build_thumbnail(shape: Shape, tools: Iterable[str] = ()) -> list[Station]:
     """Return the main path through a chart; agents are shown with `tools`."""
     top = [state for state in shape.states if not state.parent and _is_on_main_path(state)]
     ends = [state for state in top if state.kind == 'final']
-    shown = [state for state in top if state not in ends[1:]]
-    if len(shown) > MAX_PARTS:
-        shown = [state for state in shown if state.invokes or state.kind != 'atomic']
-    open_to_see = len(shown) <= FEW_PARTS
+    stations = [state for state in top if state not in ends[1:]]
+    if len(stations) > MAX_PARTS:
+        stations = [state for state in stations if state.invokes or state.kind != 'atomic']
+    open_to_see = len(stations) <= FEW_PARTS
     parts: list[Station] = []
-    for state in shown:
+    for state in stations:
         inside = _inside(shape, state, tuple(tools), opened=open_to_see)
         if any(inside[:MAX_INSIDE] == part.inside for part in parts):
             inside = ()  # the same as before
@@ -50,17 +50,17 @@ def build_thumbnail(shape: Shape, tools: Iterable[str] = ()) -> list[Station]:
                 kind='agent' if state.role else state.kind,
                 inside=inside[:MAX_INSIDE],
                 more=max(0, len(inside) - MAX_INSIDE),
-                loops_to=_find_loop(shape, state, shown),
+                loops_to=_find_loop(shape, state, stations),
             )
         )
     return parts
 
 
-def draw_thumbnail(made: type[Pattern], shape: Shape) -> None:
+def draw_thumbnail(pattern: type[Pattern], shape: Shape) -> None:
     """Draw it: boxes and arrows that wrap on a narrow card."""
-    parts = build_thumbnail(shape, made.tool_names())
+    parts = build_thumbnail(shape, pattern.tool_names())
     with ui.element('div').classes('sketch').props('role="img"') as drawn:
-        set_attributes(drawn, aria_label=f'{made.title}: {", then ".join(map(_label, parts))}')
+        set_attributes(drawn, aria_label=f'{pattern.title}: {", then ".join(map(_label, parts))}')
         for number, part in enumerate(parts):
             with ui.element('span').classes('sketch-step'):
                 if number:
@@ -93,13 +93,13 @@ def _inside(shape: Shape, state: StateShape, tools: tuple[str, ...], *, opened: 
         return tools
     if state.kind != 'parallel' and not opened:
         return ()
-    found = [other for other in shape.states if other.parent == state.path and other.kind != 'final']
-    return tuple(other.name.replace('_', ' ') for other in found) if len(found) > 1 else ()
+    children = [other for other in shape.states if other.parent == state.path and other.kind != 'final']
+    return tuple(other.name.replace('_', ' ') for other in children) if len(children) > 1 else ()
 
 
-def _find_loop(shape: Shape, state: StateShape, shown: list[StateShape]) -> str:
+def _find_loop(shape: Shape, state: StateShape, stations: list[StateShape]) -> str:
     """Return a station at or before this one that it can loop back to, even via omitted states."""
-    places = {str(other.path): number for number, other in enumerate(shown)}
+    places = {str(other.path): number for number, other in enumerate(stations)}
     seen, ahead = set(), {str(state.path)}
     while ahead:
         path = ahead.pop()

@@ -21,8 +21,8 @@ def zoom_buttons(drawing: Callable[[], Diagram | None], *, fit: str = FIT_ALL) -
     """
 
     def zoom(how: str) -> None:
-        if shown := drawing():
-            shown.run_method(how)
+        if diagram := drawing():
+            diagram.run_method(how)
 
     for icon, label, how in (
         ('zoom_out', 'Zoom out (-)', 'zoomOut'),

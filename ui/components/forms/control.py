@@ -63,8 +63,8 @@ class Control:
             return ui.checkbox(field.title, value=start)
         if field.kind == 'choice':
             empty = {'': '–'} if field.optional or (field.required and not start) else {}
-            shown = {name: field.label(name) for name in field.choices}
-            return NativeSelect({**empty, **shown}, value=start)
+            labels = {name: field.label(name) for name in field.choices}
+            return NativeSelect({**empty, **labels}, value=start)
         if field.kind in ('integer', 'number'):
             number = text_input(start, kind='number', step='1' if field.kind == 'integer' else 'any')
             for name, bound in (('min', field.minimum), ('max', field.maximum)):
@@ -82,13 +82,15 @@ class Control:
         words = [field.help.rstrip('.'), field.bounds]
         if field.kind == 'list':
             words.append('Separated by commas' if field.inline else 'One entry per line')
-        shown = '. '.join(word for word in words if word)
+        help_text = '. '.join(word for word in words if word)
         base = self._control.html_id
         self._problem = Text('p', '', 'problem', id=f'{base}-problem', aria_live='polite')
-        Text('p', f'{shown}.' if shown else '', 'help', id=f'{base}-help').set_visibility(bool(shown))
+        Text('p', f'{help_text}.' if help_text else '', 'help', id=f'{base}-help').set_visibility(
+            bool(help_text)
+        )
         self._note = Text('p', '', 'help found', id=f'{base}-note', role='status')
         self._note.set_visibility(False)
-        described = [f'{base}-help'] if shown else []
+        described = [f'{base}-help'] if help_text else []
         set_attributes(self._control, aria_describedby=' '.join([*described, f'{base}-problem']))
         if field.required:
             set_attributes(self._control, aria_required='true')

@@ -114,21 +114,23 @@ def fields(model: type[BaseModel]) -> list[Field]:
     schema = model.model_json_schema()
     required = schema.get('required', ())
     return [
-        _make_field(name, found, schema.get('$defs', {}), name in required)
-        for name, found in schema.get('properties', {}).items()
+        _make_field(name, definition, schema.get('$defs', {}), name in required)
+        for name, definition in schema.get('properties', {}).items()
     ]
 
 
-def _make_field(name: str, found: Mapping[str, Any], defined: Mapping[str, Any], required: bool) -> Field:
-    parts = list(_resolve_alternatives(found, defined))
+def _make_field(
+    name: str, definition: Mapping[str, Any], defined: Mapping[str, Any], required: bool
+) -> Field:
+    parts = list(_resolve_alternatives(definition, defined))
     kinds = [part for part in parts if part.get('type') != 'null']
-    merged: dict[str, Any] = {**(kinds[0] if len(kinds) == 1 else {}), **found}
+    merged: dict[str, Any] = {**(kinds[0] if len(kinds) == 1 else {}), **definition}
     kind = _kind(merged)
     return Field(
         name=name,
         kind=kind,
-        title=found.get('title') or name.replace('_', ' ').capitalize(),
-        help=found.get('description', ''),
+        title=definition.get('title') or name.replace('_', ' ').capitalize(),
+        help=definition.get('description', ''),
         default=merged.get('default'),
         required=required,
         optional=len(kinds) < len(parts),
@@ -146,10 +148,10 @@ def _make_field(name: str, found: Mapping[str, Any], defined: Mapping[str, Any],
 
 
 def _resolve_alternatives(
-    found: Mapping[str, Any], defined: Mapping[str, Any]
+    definition: Mapping[str, Any], defined: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the alternatives of a field, with references resolved."""
-    for part in found.get('anyOf') or found.get('allOf') or (found,):
+    for part in definition.get('anyOf') or definition.get('allOf') or (definition,):
         yield defined.get(part['$ref'].rpartition('/')[2], {}) if '$ref' in part else part
 
 

@@ -71,8 +71,8 @@ class Form:
             The parsed model, or None if something is invalid.
         """
         self._update_applicable()
-        parsed, found = self.parse()
-        self._mark_problems(found, lenient=lenient)
+        parsed, problems = self.parse()
+        self._mark_problems(problems, lenient=lenient)
         return parsed
 
     def _update_applicable(self) -> None:
@@ -107,11 +107,11 @@ class Form:
             return None, problems(error) | unread
         return (None, unread) if unread else (parsed, {})
 
-    def show_problems(self, found: Mapping[str, str]) -> None:
+    def show_problems(self, problems: Mapping[str, str]) -> None:
         """Show problems that were found elsewhere, each as a sentence."""
         for control in self.controls.values():
             control.visited = True  # All are submitted: moving between them must not check them again.
-        self._mark_problems({name: as_sentence(problem) for name, problem in found.items()}, lenient=False)
+        self._mark_problems({name: as_sentence(problem) for name, problem in problems.items()}, lenient=False)
 
     def focus_problem(self) -> None:
         """Focus the first field with a problem."""
@@ -126,10 +126,10 @@ class Form:
             control.focus(prevent_scroll=prevent_scroll)
             return
 
-    def _mark_problems(self, found: Mapping[str, str], *, lenient: bool) -> None:
+    def _mark_problems(self, problems: Mapping[str, str], *, lenient: bool) -> None:
         for name, control in self.controls.items():
-            control.show_problem(found.get(name, ''), lenient=lenient)
-        others = ' '.join(problem for name, problem in found.items() if name not in self.controls)
+            control.show_problem(problems.get(name, ''), lenient=lenient)
+        others = ' '.join(problem for name, problem in problems.items() if name not in self.controls)
         self._form_problem.show(others)
         self._form_problem.set_visibility(bool(others))
 
@@ -141,7 +141,7 @@ class Form:
         self.check(lenient=True)
 
 
-def _group_by_section(found: list[Field]) -> list[tuple[str, list[Field]]]:
+def _group_by_section(fields: list[Field]) -> list[tuple[str, list[Field]]]:
     """Group fields by section, those without one first."""
-    ordered = sorted(found, key=lambda field: field.group)
+    ordered = sorted(fields, key=lambda field: field.group)
     return [(group, list(members)) for group, members in groupby(ordered, key=lambda field: field.group)]

@@ -20,7 +20,7 @@ def narrow_model(
         without: fields to omit because their values are known.
         choices: the allowed values of text fields; fields with a default may be left empty.
     """
-    found: dict[str, Any] = {}
+    narrowed: dict[str, Any] = {}
     for name, field in model.model_fields.items():
         if name in without:
             continue
@@ -28,14 +28,14 @@ def narrow_model(
         if choices.get(name):
             values = tuple(choices[name]) if field.is_required() else ('', *choices[name])
             kind = Literal[values]
-        found[name] = (kind, _add_label(field) if choices.get(name) else field)
-    made = create_model(model.__name__, __config__=model.model_config, **found)
-    made.__doc__ = model.__doc__
-    return made
+        narrowed[name] = (kind, _add_label(field) if choices.get(name) else field)
+    narrow = create_model(model.__name__, __config__=model.model_config, **narrowed)
+    narrow.__doc__ = model.__doc__
+    return narrow
 
 
 def _add_label(field: FieldInfo) -> FieldInfo:
-    found = copy(field)
+    labelled = copy(field)
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    found.json_schema_extra = {**extra, 'labels': {'': '–'}}
-    return found
+    labelled.json_schema_extra = {**extra, 'labels': {'': '–'}}
+    return labelled

@@ -46,33 +46,35 @@ def _arguments(
     schema: Mapping[str, Any], root: Mapping[str, Any], inside: str, depth: int
 ) -> Iterator[Argument]:
     required = schema.get('required', ())
-    for name, given in schema.get('properties', {}).items():
-        found = _resolve(given, root)
+    for name, reference in schema.get('properties', {}).items():
+        definition = _resolve(reference, root)
         yield Argument(
             name=f'{inside}{name}',
-            kind=_kind(found, root),
+            kind=_kind(definition, root),
             required=name in required,
-            rules=tuple(_rules(found)),
-            help=str(found.get('description', '')),
+            rules=tuple(_rules(definition)),
+            help=str(definition.get('description', '')),
         )
-        inner, mark = (_resolve(found['items'], root), '[].') if found.get('items') else (found, '.')
+        inner, mark = (
+            (_resolve(definition['items'], root), '[].') if definition.get('items') else (definition, '.')
+        )
         if depth < MAX_DEPTH:
             yield from _arguments(inner, root, f'{inside}{name}{mark}', depth + 1)
 
 
 def _resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema with its reference resolved, and without the null of `… or null`."""
-    made = dict(schema) if isinstance(schema, Mapping) else {}
+    resolved = dict(schema) if isinstance(schema, Mapping) else {}
     for _ in range(MAX_DEPTH):
-        if '$ref' in made:
-            made = {**resolve_pointer(root, split_pointer(str(made.pop('$ref'))), {}), **made}
+        if '$ref' in resolved:
+            resolved = {**resolve_pointer(root, split_pointer(str(resolved.pop('$ref'))), {}), **resolved}
             continue
-        choices = [part for part in made.get('anyOf', ()) if part.get('type') != 'null']
+        choices = [part for part in resolved.get('anyOf', ()) if part.get('type') != 'null']
         if len(choices) == 1:
-            made = {**{key: value for key, value in made.items() if key != 'anyOf'}, **choices[0]}
+            resolved = {**{key: value for key, value in resolved.items() if key != 'anyOf'}, **choices[0]}
             continue
         break
-    return made
+    return resolved
 
 
 def _kind(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
@@ -117,12 +119,12 @@ def _format(value: Any) -> str:
 
 def draw_arguments(schema: Mapping[str, Any]) -> None:
     """Draw the arguments as a list: name and type, then purpose, then constraints."""
-    found = arguments(schema)
-    if not found:
+    listed = arguments(schema)
+    if not listed:
         Text('p', 'No arguments.', 'muted')
         return
     with ui.element('dl').classes('arguments'):
-        for argument in found:
+        for argument in listed:
             with ui.element('div').classes('argument'):
                 with ui.element('dt'):
                     Text('code', argument.name)

@@ -99,7 +99,7 @@ class Bundles:
     def rewrite_template(self, source: str) -> str:
         """Return NiceGUI's page template with bundles instead of single scripts."""
         frame = f'<script defer src="{self._frame}"></script>\n'
-        source = _SCRIPT.sub(lambda found: frame if found[1] == 'nicegui' else '', source)
+        source = _SCRIPT.sub(lambda match: frame if match[1] == 'nicegui' else '', source)
         sanitizer = f'import {{ dompurify as DOMPurify }} from "{self._common}";'
         source = source.replace(_SANITIZER, sanitizer)
         source = source.replace('{{ js_imports | safe }}', '{{ js_imports | bundled | safe }}')
@@ -112,11 +112,11 @@ class Bundles:
         early = (self._places.get(url.partition('/components/')[2], (url, ''))[0] for url in imports)
         return list(dict.fromkeys([*early, self._common]))
 
-    def _rewrite_import(self, found: re.Match[str]) -> str:
-        if found[2] not in self._places:
-            return found[0]
-        bundle, name = self._places[found[2]]
-        return f'import {{ {name} as {found[1]} }} from "{bundle}";'
+    def _rewrite_import(self, match: re.Match[str]) -> str:
+        if match[2] not in self._places:
+            return match[0]
+        bundle, name = self._places[match[2]]
+        return f'import {{ {name} as {match[1]} }} from "{bundle}";'
 
 
 def frame_script(own: Iterable[str], places: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> str:
@@ -153,14 +153,14 @@ def _add(path: Path, parts: dict[Path, str]) -> None:
         imported = ASSETS / address.removeprefix('/hemicycle/')
         _add(imported, parts)
         taken.append(f'const {{ {names} }} = {_place(imported)};')
-    given = [name or 'default: exported' for name in _EXPORT.findall(source)]
+    exports = [name or 'default: exported' for name in _EXPORT.findall(source)]
     if listed := _LIST.search(source):
         pairs = (pair.split(' as ') for pair in listed[1].split(','))
-        given += [f'{pair[-1].strip()}: {pair[0].strip()}' for pair in pairs]
+        exports += [f'{pair[-1].strip()}: {pair[0].strip()}' for pair in pairs]
     body = _IMPORT.sub('', _LIST.sub('', source))
-    body = _EXPORT.sub(lambda found: '' if found[1] else 'const exported = ', body)
+    body = _EXPORT.sub(lambda match: '' if match[1] else 'const exported = ', body)
     parts[path] = '\n'.join(
-        [f'{_place(path)} = (() => {{', *taken, body, f'return {{ {", ".join(given)} }};', '})();']
+        [f'{_place(path)} = (() => {{', *taken, body, f'return {{ {", ".join(exports)} }};', '})();']
     )
 
 

@@ -50,8 +50,8 @@ _UNUSED = re.compile(
 def version(script: Path) -> str:
     """Return the version at the beginning of a Quasar script; '' if there is none."""
     with script.open(encoding='utf-8') as file:
-        found = VERSION.search(file.read(300))
-    return found[1] if found else ''
+        match = VERSION.search(file.read(300))
+    return match[1] if match else ''
 
 
 def can_replace(whole: Path) -> bool:
@@ -61,7 +61,7 @@ def can_replace(whole: Path) -> bool:
 
 def prune(css: str) -> str:
     """Remove the rules of components and utilities that no page uses from a style sheet."""
-    kept = []
+    rules = []
     for head, body in _rules(css):
         used, inside = head, body
         if ':has(' in head:  # Labels of autofilled fields: slow, and no page has such fields.
@@ -71,8 +71,8 @@ def prune(css: str) -> str:
         elif not head.startswith('@'):
             used = ','.join(selector for selector in head.split(',') if _is_used(selector))
         if used and inside:
-            kept.append(f'{used}{{{inside}}}')
-    return ''.join(kept)
+            rules.append(f'{used}{{{inside}}}')
+    return ''.join(rules)
 
 
 def _rules(css: str) -> Iterator[tuple[str, str]]:

@@ -20,8 +20,8 @@ def agent_paths(shape: Shape) -> frozenset[str]:
 def foldable_states(shape: Shape) -> dict[str, int]:
     """Return composite states with their depth, in chart order."""
     parents = {str(state.parent) for state in shape.states}
-    found = [str(state.path) for state in shape.states if state.path in parents]
-    return {path: path.count('.') for path in sorted(found, key=_order(shape).__getitem__)}
+    composites = [str(state.path) for state in shape.states if state.path in parents]
+    return {path: path.count('.') for path in sorted(composites, key=_order(shape).__getitem__)}
 
 
 def default_folds(shape: Shape) -> frozenset[str]:
@@ -80,7 +80,8 @@ def enclosing_composite(shape: Shape, folded: frozenset[str], path: str) -> str:
         (
             holder
             for holder in foldable_states(shape)
-            if (holder == path or _inside(path, holder)) and not any(_inside(holder, one) for one in folded)
+            if (holder == path or _inside(path, holder))
+            and not any(_inside(holder, outer) for outer in folded)
         ),
         key=len,
         default='',

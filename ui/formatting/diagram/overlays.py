@@ -53,8 +53,8 @@ def aggregate(
 ) -> dict[str, V]:
     """Combine the values of states or edges, by `merge`, into one for each that is drawn."""
     find = visible_edge if edges else visible_ancestor
-    found: dict[str, list[V]] = {}
+    grouped: dict[str, list[V]] = {}
     for name, value in values.items():
         if at := find(name, folded):
-            found.setdefault(at, []).append(value)
-    return {at: merge(several) for at, several in found.items()}
+            grouped.setdefault(at, []).append(value)
+    return {at: merge(several) for at, several in grouped.items()}

@@ -301,7 +301,7 @@ class _Drawing:
 
     def _drawn_edges(self) -> dict[tuple[str, str], tuple[list[str], bool]]:
         """Return the drawn edges without duplicates, with labels and whether they are only for failures."""
-        found: dict[tuple[str, str], tuple[list[str], bool]] = {}
+        edges: dict[tuple[str, str], tuple[list[str], bool]] = {}
         for edge in self.shape.edges:
             if not edge.dest:
                 continue  # it would be drawn as a loop on each state that accepts a person's input
@@ -309,14 +309,14 @@ class _Drawing:
             if edge.source in self.hidden and source == dest:
                 continue
             failing = edge.trigger in ('failed', 'expired')
-            labels, _ = found.setdefault((source, dest), ([], failing))
+            labels, _ = edges.setdefault((source, dest), ([], failing))
             # The chart inside every agent is the same: labels there would only widen the drawing.
             inside = self._is_agent(parent_of(edge.source))
             label = '' if inside or not self.layout.labels else edge_label(edge)
             if label and label not in labels and not failing:
                 labels.append(label)
-            found[source, dest] = (labels, found[source, dest][1] and failing)
-        return found
+            edges[source, dest] = (labels, edges[source, dest][1] and failing)
+        return edges
 
     def _connect(self, graph: graphviz.Digraph, edge: tuple[str, str], label: str, failing: bool) -> None:
         source, dest = edge

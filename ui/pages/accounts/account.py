@@ -100,19 +100,19 @@ class AccountPage:
         self._sessions.clear()
         columns = ('Browser', 'Address', 'Logged in', 'Last seen', '')
         with self._sessions, table(columns, 'Sessions') as drawn:
-            for one in sessions:
-                here = self._identity.key.startswith(one.id)
-                name = f'{browser_name(one.agent)}{" (this one)" if here else ""}'
-                times = moment(one.created, now), moment(one.seen, now)
-                with drawn.row(name, one.address or 'unknown', *times), drawn.actions():
+            for session in sessions:
+                here = self._identity.key.startswith(session.id)
+                name = f'{browser_name(session.agent)}{" (this one)" if here else ""}'
+                times = moment(session.created, now), moment(session.seen, now)
+                with drawn.row(name, session.address or 'unknown', *times), drawn.actions():
                     if not here:
-                        button('Log out').on('click', lambda _, id=one.id: self._end_session(id))
+                        button('Log out').on('click', lambda _, id=session.id: self._end_session(id))
 
     async def _set_password(self) -> None:
         try:
             caller = await self._identity.check()
-            kept = await self._accounts.password_hash(caller.name)
-            if kept and not await self._access.is_password(caller, self._old.value):
+            old_hash = await self._accounts.password_hash(caller.name)
+            if old_hash and not await self._access.is_password(caller, self._old.value):
                 raise InvalidInput({'current password': 'is wrong'})
             await self._accounts.set_password(caller.name, self._new.value, keep=self._identity.key[:16])
             await self._access.audit.write(caller, 'account.password', details={'name': caller.name})
@@ -129,8 +129,8 @@ class AccountPage:
             days = float(self._days.value) if self._days.value else None
             role = Role(self._role.value)
             caller.require(role, 'token.add')
-            made, secret = await self._accounts.add_token(caller.name, self._label.value, role, days)
-            details = {'name': caller.name, 'label': made.label, 'role': role.value, 'id': made.id}
+            token, secret = await self._accounts.add_token(caller.name, self._label.value, role, days)
+            details = {'name': caller.name, 'label': token.label, 'role': role.value, 'id': token.id}
             await self._access.audit.write(caller, 'token.add', details=details)
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
@@ -161,7 +161,7 @@ class AccountPage:
     async def _end_session(self, id: str) -> None:
         try:
             caller = await self._identity.check()
-            if any(one.id == id for one in await self._accounts.sessions(caller.name)):
+            if any(session.id == id for session in await self._accounts.sessions(caller.name)):
                 await self._accounts.end_session(id)
                 await self._access.audit.write(caller, 'logout', details={'id': id})
         except EngineError as error:

@@ -75,19 +75,21 @@ class AccountList:
         accounts, now = await self._accounts.all(), self._access.now()
         self._list.clear()
         with self._list, table(('Name', 'Login method', 'Created', 'Role', ''), 'Accounts') as drawn:
-            for one in accounts:
-                by = one.issuer or ('password' if one.has_password else 'tokens only')
-                with drawn.row(one.name, by, moment(one.created, now)):
+            for account in accounts:
+                by = account.issuer or ('password' if account.has_password else 'tokens only')
+                with drawn.row(account.name, by, moment(account.created, now)):
                     with drawn.cell():
-                        role = NativeSelect({role.value: role.value for role in Role}, value=one.role.value)
-                        role.on_value_change(
-                            lambda event, name=one.name: self._set_role(name, str(event.value))
+                        role = NativeSelect(
+                            {role.value: role.value for role in Role}, value=account.role.value
                         )
-                        set_attributes(role, aria_label=f'Role of {one.name}')
+                        role.on_value_change(
+                            lambda event, name=account.name: self._set_role(name, str(event.value))
+                        )
+                        set_attributes(role, aria_label=f'Role of {account.name}')
                     with drawn.actions():
-                        button('Password…').on('click', lambda _, name=one.name: self._set_password(name))
+                        button('Password…').on('click', lambda _, name=account.name: self._set_password(name))
                         button('Remove…', kind='danger').on(
-                            'click', lambda _, name=one.name: self._remove(name)
+                            'click', lambda _, name=account.name: self._remove(name)
                         )
 
     async def _require_admin(self, action: str) -> Caller:
@@ -131,9 +133,9 @@ class AccountList:
             Text('p', 'All sessions of this account will end.')
             new = field('Password, at least 12 characters', kind='password', autocomplete='new-password')
             draw_dialog_actions(dialog, 'Set password', lambda: dialog.submit(new.value))
-        given = await await_answer(dialog)
-        if given is not None:
-            await self._perform('account.password', self._accounts.set_password(name, str(given)), name=name)
+        values = await await_answer(dialog)
+        if values is not None:
+            await self._perform('account.password', self._accounts.set_password(name, str(values)), name=name)
 
     async def _remove(self, name: str) -> None:
         text = 'The account is logged out and its tokens are revoked. Its runs are kept.'

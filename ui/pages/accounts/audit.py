@@ -36,9 +36,9 @@ def register(backend: Backend) -> None:
                 text_notice('fail', 'block', refused)
                 return
             assert backend.access is not None
-            given = {name: request.query_params.get(name, '')[:200] for name in FILTERS}
-            _filters(given)
-            lines = await backend.access.audit.lines(_query(given, SHOWN))
+            filters = {name: request.query_params.get(name, '')[:200] for name in FILTERS}
+            _filters(filters)
+            lines = await backend.access.audit.lines(_query(filters, SHOWN))
             if not lines:
                 empty_state('history', 'No entries match.')
                 return
@@ -60,8 +60,8 @@ def register(backend: Backend) -> None:
             caller.require(Role.ADMIN, 'audit.export')
         except NotAllowed as error:
             raise HTTPException(403, str(error)) from None
-        given = {name: request.query_params.get(name, '')[:200] for name in FILTERS}
-        lines = await backend.access.audit.lines(_query(given, SAVED))
+        filters = {name: request.query_params.get(name, '')[:200] for name in FILTERS}
+        lines = await backend.access.audit.lines(_query(filters, SAVED))
         await backend.access.audit.write(caller, 'audit.export', details={'form': form, 'lines': len(lines)})
         text, media = (
             (as_csv(lines), 'text/csv') if form == 'csv' else (as_json_lines(lines), 'application/jsonl')
@@ -70,9 +70,9 @@ def register(backend: Backend) -> None:
         return Response(text, media_type=f'{media}; charset=utf-8', headers=headers)
 
 
-def _filters(given: Mapping[str, str]) -> None:
+def _filters(filters: Mapping[str, str]) -> None:
     with ui.element('form').classes('filters').props(f'method="get" action="{AUDIT}" role="search"'):
-        for name, shown, kind in (
+        for name, title, kind in (
             ('who', 'Account', 'text'),
             ('action', 'Action', 'text'),
             ('run', 'Run', 'text'),
@@ -80,17 +80,17 @@ def _filters(given: Mapping[str, str]) -> None:
             ('until', 'To', 'date'),
         ):
             with ui.element('div').classes('filter' if kind == 'text' else 'filter date'):
-                field = text_input(given[name], kind=kind, name=name, placeholder=shown)
-                label(shown, field, 'visually-hidden' if kind == 'text' else 'small muted')
+                field = text_input(filters[name], kind=kind, name=name, placeholder=title)
+                label(title, field, 'visually-hidden' if kind == 'text' else 'small muted')
         with ui.element('label').classes('check'):
             box = ui.element('input').props('type="checkbox" name="refused" value="1"')
-            if given['refused']:
+            if filters['refused']:
                 box.props('checked')
             Text('span', 'Refused only')
         with ui.element('button').classes('btn').props('type="submit"'):
             Text('span', 'Filter')
         for form in ('csv', 'jsonl'):
-            text_link(with_query(f'{AUDIT}/export/{form}', **given), form.upper(), 'btn quiet', download='')
+            text_link(with_query(f'{AUDIT}/export/{form}', **filters), form.upper(), 'btn quiet', download='')
 
 
 def _draw(table: Table, line: AuditLine) -> None:
@@ -113,14 +113,14 @@ def _draw(table: Table, line: AuditLine) -> None:
         table.cell(' '.join(filter(None, (line.via, line.address))), 'muted')
 
 
-def _query(given: Mapping[str, str], limit: int) -> AuditQuery:
+def _query(filters: Mapping[str, str], limit: int) -> AuditQuery:
     return AuditQuery(
-        who=given['who'].strip(),
-        action=given['action'].strip(),
-        run=given['run'].strip(),
-        since=_day(given['since']),
-        until=_day(given['until'], 86_400.0),
-        refused=bool(given['refused']),
+        who=filters['who'].strip(),
+        action=filters['action'].strip(),
+        run=filters['run'].strip(),
+        since=_day(filters['since']),
+        until=_day(filters['until'], 86_400.0),
+        refused=bool(filters['refused']),
         limit=limit,
     )
 

@@ -57,8 +57,8 @@ class Table:
     @contextmanager
     def row(self, *texts: str, classes: str = '') -> Iterator[None]:
         """Draw a row of texts; cells drawn inside the context follow them."""
-        with ui.element('tr').classes(classes) as made:
-            set_attributes(made, role='row')
+        with ui.element('tr').classes(classes) as element:
+            set_attributes(element, role='row')
             self._drawn = 0
             for text in texts:
                 self.cell(text)
@@ -68,13 +68,13 @@ class Table:
         """Draw the row's next cell; the first one is the row header."""
         column = self._columns[self._drawn]
         tag = 'td' if self._drawn else 'th'
-        made = Text(tag, text, classes) if text else ui.element(tag).classes(classes)
+        element = Text(tag, text, classes) if text else ui.element(tag).classes(classes)
         if self._drawn:
-            set_attributes(made, role='cell', data_column=column)
+            set_attributes(element, role='cell', data_column=column)
         else:
-            set_attributes(made, role='rowheader', scope='row')
+            set_attributes(element, role='rowheader', scope='row')
         self._drawn += 1
-        return made
+        return element
 
     def actions(self) -> ui.element:
         """Draw the row's last cell, for buttons."""
@@ -100,9 +100,9 @@ def table(columns: Sequence[str], caption: str) -> Iterator[Table]:
 def field(name: str, *, kind: str = 'text', **attributes: str) -> ui.input:
     """Draw a labelled text field."""
     with ui.element('div').classes('field'):
-        made = text_input(kind=kind, **attributes)
-        label(name, made)
-    return made
+        control = text_input(kind=kind, **attributes)
+        label(name, control)
+    return control
 
 
 def moment(time: float, now: float) -> str:

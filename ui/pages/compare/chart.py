@@ -26,11 +26,11 @@ LEGEND = (('path-both', 'Both'), ('path-a', 'Only A'), ('path-b', 'Only B'), ('p
 class ComparisonChart:
     """One diagram if both runs have the same pattern, otherwise one per run."""
 
-    def __init__(self, found: Comparison, on_pick: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(self, comparison: Comparison, on_pick: Callable[[str], Awaitable[None]]) -> None:
         """Draw the panel; `on_pick` gets the state that was clicked."""
-        self._found = found
+        self._comparison = comparison
         self._steps: tuple[Transition | None, Transition | None] = (None, None)
-        a, b = found.a.shape, found.b.shape
+        a, b = comparison.a.shape, comparison.b.shape
         self._charts: list[_Chart] = []
         with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
             with ui.element('div').classes('legend'):
@@ -50,13 +50,13 @@ class ComparisonChart:
         """Lay out the charts and draw both paths."""
         for chart in self._charts:
             await chart.draw()
-        self.refresh(self._found)
+        self.refresh(self._comparison)
 
-    def refresh(self, found: Comparison) -> None:
+    def refresh(self, comparison: Comparison) -> None:
         """Update both paths."""
-        self._found = found
+        self._comparison = comparison
         for chart in self._charts:
-            chart.set_comparison(found)
+            chart.set_comparison(comparison)
 
     def show(self, a: Transition | None, b: Transition | None) -> None:
         """Show both runs' active states and the edges they have just taken."""
@@ -72,7 +72,7 @@ class _Chart:
         self, shape: Shape, sides: tuple[int, ...], name: str, on_pick: Callable[[str], Awaitable[None]]
     ) -> None:
         self._shape, self._sides = shape, sides
-        self._found: Comparison | None = None
+        self._comparison: Comparison | None = None
         self._steps: tuple[Transition | None, Transition | None] = (None, None)
         self._folds = CollapseMenu(shape, self.draw)
         with ui.element('div').classes('panel-head'):
@@ -91,13 +91,13 @@ class _Chart:
 
     async def draw(self) -> None:
         self._drawing.show(await svg(self._shape, folded=self._folds.folded))
-        if self._found is not None:
-            self.set_comparison(self._found)
+        if self._comparison is not None:
+            self.set_comparison(self._comparison)
         self.show_step(self._steps)
 
-    def set_comparison(self, found: Comparison) -> None:
-        self._found = found
-        self._drawing.overlay('paths', path_layer(found, self._folds.folded, self._sides))
+    def set_comparison(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+        self._drawing.overlay('paths', path_layer(comparison, self._folds.folded, self._sides))
 
     def show_step(self, steps: tuple[Transition | None, Transition | None]) -> None:
         self._steps = steps
@@ -105,20 +105,20 @@ class _Chart:
         self._drawing.overlay('now', position_layer(steps, folded, self._sides))
 
 
-def path_layer(found: Comparison, folded: frozenset[str], sides: tuple[int, ...] = (0, 1)) -> Layer:
+def path_layer(comparison: Comparison, folded: frozenset[str], sides: tuple[int, ...] = (0, 1)) -> Layer:
     """Return the layer that shows which run took which path, and how often.
 
     Only the workflow's own states and edges get numbers; there is no room inside agents.
     """
     states = {
         path: _own(counts, sides)
-        for path, counts in found.states.items()
+        for path, counts in comparison.states.items()
         if visible_ancestor(path, folded) == path
     }
-    taken = {name: _own(counts, sides) for name, counts in found.edges.items()}
+    taken = {name: _own(counts, sides) for name, counts in comparison.edges.items()}
     edges = aggregate(taken, folded, _sum, edges=True)
     agents = tuple(
-        f'{state.path}.' for side in (found.a, found.b) for state in side.shape.states if state.role
+        f'{state.path}.' for side in (comparison.a, comparison.b) for state in side.shape.states if state.role
     )
     return {
         'states': {

@@ -29,7 +29,7 @@ class MemoryPane:
 
     async def show(self, views: Sequence[View]) -> None:
         """Show the differences of these two views."""
-        found = await asyncio.to_thread(
+        differences = await asyncio.to_thread(
             json_differences, views[0].memory, views[1].memory, most=MAX_SHOWN + 1
         )
         if self._root.is_deleted:
@@ -37,25 +37,29 @@ class MemoryPane:
         self._root.clear()
         with self._root:
             Text('p', f'After step {views[0].seq} of A and step {views[1].seq} of B', 'muted small')
-            if not found:
+            if not differences:
                 empty_state('done_all', 'Memory is identical.')
                 return
-            difference_table(found[:MAX_SHOWN], 'Differences in memory')
-            if len(found) > MAX_SHOWN:
+            difference_table(differences[:MAX_SHOWN], 'Differences in memory')
+            if len(differences) > MAX_SHOWN:
                 Text('p', f'Only the first {MAX_SHOWN} are shown.', 'muted')
 
 
-def difference_table(found: Sequence[JsonDifference], caption: str) -> None:
+def difference_table(differences: Sequence[JsonDifference], caption: str) -> None:
     """Draw a table of paths with both values."""
     with ui.element('table').classes('compared difference-table'):
         Text('caption', caption, 'visually-hidden')
         table_head(('Field', 'A', 'B'))
         with ui.element('tbody'):
-            for one in found:
+            for difference in differences:
                 with ui.element('tr'):
-                    Text('th', change_title(one.path), scope='row', title=one.path)
+                    Text('th', change_title(difference.path), scope='row', title=difference.path)
                     for side in 'ab':
-                        _draw_value(getattr(one, side), one.path, absent=one.only not in ('', side))
+                        _draw_value(
+                            getattr(difference, side),
+                            difference.path,
+                            absent=difference.only not in ('', side),
+                        )
 
 
 def _draw_value(value: Any, path: str, *, absent: bool) -> None:
@@ -103,8 +107,8 @@ class FilesPane:
     async def _load(self) -> None:
         first, second = (view.files.get(self._agent.value, '') for view in self._views)
         self._position.show(f'From step {self._views[0].seq} of A to step {self._views[1].seq} of B')
-        if (wanted := (first, second)) == self._loaded:
+        if (sides := (first, second)) == self._loaded:
             return
-        self._loaded = wanted
+        self._loaded = sides
         workspaces = self._sides[0].conductor.workspaces
         await self._changes.show(workspaces.diff(self._sides[0].run, first, second, other=self._sides[1].run))

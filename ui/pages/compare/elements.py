@@ -24,15 +24,15 @@ class AlignedRows(Element, component=ASSETS / 'viewers' / 'aligned_rows.js'):
     def show(self, rows: Sequence[Row], at: int) -> None:
         """Show these rows, with the one at `at` selected."""
         texts: dict[str, int] = {}
-        made = []
+        lines = []
         for row in rows:
             other = row_other(row) if row.other else ''
             places = [texts.setdefault(row_text(row), len(texts)), -1]
             if other:
                 places[1] = texts.setdefault(other, len(texts))
             remark = ', '.join(FACETS[facet] for facet in row.facets)
-            made.append([row.kind, row.a, row.b, *places, remark, row.pending])
-        self.run_method('show', made, list(texts), at)
+            lines.append([row.kind, row.a, row.b, *places, remark, row.pending])
+        self.run_method('show', lines, list(texts), at)
 
     def pick(self, at: int) -> None:
         """Select another row."""

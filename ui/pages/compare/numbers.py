@@ -25,25 +25,27 @@ class Numbers:
         self._root = ui.element('div').classes('compare-numbers')
         self._load_number = 0
 
-    async def show(self, found: Comparison) -> None:
+    async def show(self, comparison: Comparison) -> None:
         """Show the current numbers of both runs."""
         self._load_number += 1
         turn = self._load_number
-        answers = [_text(found.a.answer), _text(found.b.answer)]
+        answers = [_text(comparison.a.answer), _text(comparison.b.answer)]
         pieces = await diff_words_async(*answers) if all(answers) else None
         if turn != self._load_number or self._root.is_deleted:
             return
         self._root.clear()
         with self._root:
             Text('h2', 'Outcome, time and cost')
-            _measures([(line.name, line.a, line.b, line.difference) for line in measures(found)], 'Measures')
-            _draw_counts('State entries', found.states, inner=False)
-            _draw_counts('Tool calls', found.tools)
+            _measures(
+                [(line.name, line.a, line.b, line.difference) for line in measures(comparison)], 'Measures'
+            )
+            _draw_counts('State entries', comparison.states, inner=False)
+            _draw_counts('Tool calls', comparison.tools)
             for title, a, b in (
-                ('Parameters', found.a.info.parameters, found.b.info.parameters),
-                ('Models', found.a.models, found.b.models),
-                ('Instructions', found.a.prompts, found.b.prompts),
-                ('Options', found.a.info.options, found.b.info.options),
+                ('Parameters', comparison.a.info.parameters, comparison.b.info.parameters),
+                ('Models', comparison.a.models, comparison.b.models),
+                ('Instructions', comparison.a.prompts, comparison.b.prompts),
+                ('Options', comparison.a.info.options, comparison.b.info.options),
             ):
                 differ = json_differences(a, b)
                 Text('h2', title)

@@ -25,12 +25,12 @@ def register(backend: Backend) -> None:
             return
         conductor = backend()
         try:
-            found = await conductor.compare(RunId(a), RunId(b))
+            comparison = await conductor.compare(RunId(a), RunId(b))
         except EngineError as error:
             errors.read_error(error)
             return
-        with frame(f'{found.a.info.title} and {found.b.info.title}', wide=True, keys=KEYS):
-            screen = CompareScreen(conductor, found)
+        with frame(f'{comparison.a.info.title} and {comparison.b.info.title}', wide=True, keys=KEYS):
+            screen = CompareScreen(conductor, comparison)
             await screen.draw(int(at) - 1 if at.isdecimal() and len(at) < 9 else None)
 
 

@@ -65,12 +65,12 @@ class RowPlayer:
 
     async def go_to_difference(self, direction: int) -> None:
         """Go to the next (1) or previous (-1) stretch of differences."""
-        found = difference_starts(self._rows)
+        starts = difference_starts(self._rows)
         if direction > 0:
-            found = [place for place in found if place > self._at][:1]
+            starts = [place for place in starts if place > self._at][:1]
         else:
-            found = [place for place in found if place < self._at][-1:]
-        for place in found:
+            starts = [place for place in starts if place < self._at][-1:]
+        for place in starts:
             await self._go(place)
 
     def _on_slide(self, event: ValueChangeEventArguments[float | None]) -> Awaitable[None] | None:
@@ -102,12 +102,12 @@ def difference_starts(rows: Sequence[Row]) -> list[int]:
 
     If the paths never differ, return the rows that differ in anything else.
     """
-    found = [
+    starts = [
         place
         for place, row in enumerate(rows)
         if row.kind != 'same' and (not place or rows[place - 1].kind == 'same')
     ]
-    return found or [place for place, row in enumerate(rows) if row.facets]
+    return starts or [place for place, row in enumerate(rows) if row.facets]
 
 
 def stripe_gradient(rows: Sequence[Row]) -> str:

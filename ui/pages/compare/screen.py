@@ -37,10 +37,10 @@ VIEWS = (('diagram', 'Diagram'), ('agents', 'Details'), ('inspector', 'Steps'))
 class CompareScreen:
     """Everything on the page. `self._at` is the index of the selected row."""
 
-    def __init__(self, conductor: Conductor, found: Comparison) -> None:
-        self._conductor, self._found = conductor, found
-        self._sides = (Side(conductor, 'A', found.a), Side(conductor, 'B', found.b))
-        self._positions = RowPositions(found)
+    def __init__(self, conductor: Conductor, comparison: Comparison) -> None:
+        self._conductor, self._comparison = conductor, comparison
+        self._sides = (Side(conductor, 'A', comparison.a), Side(conductor, 'B', comparison.b))
+        self._positions = RowPositions(comparison)
         self._at = 0
         self._requested: list[int] = []
         self._seeking = self._refreshing = False
@@ -48,12 +48,12 @@ class CompareScreen:
 
     async def draw(self, at: int | None) -> None:
         """Draw the page at a row; None means the point of divergence, or the end if there is none."""
-        found = self._found
-        self._head = CompareHeader(found, self._choose_other, self._go_to_divergence)
+        comparison = self._comparison
+        self._head = CompareHeader(comparison, self._choose_other, self._go_to_divergence)
         self._error_banner = ErrorBanner()
         view_switch(VIEWS)
         with ui.element('div').classes('run-grid').props('data-view="agents"'):
-            self._chart = ComparisonChart(found, self._pick)
+            self._chart = ComparisonChart(comparison, self._pick)
             await self._chart.draw()
             with ui.element('section').classes('panel middle').props('aria-label="Details"'):
                 self._tabs = Tabs('Step, transcript, memory, files and numbers', on_change=self._on_open)
@@ -76,9 +76,9 @@ class CompareScreen:
                 self._aligned = AlignedRows(self.go, label='Steps of A and B side by side')
         self._player = RowPlayer(self.go)
         self._announcer = live_region()
-        parted = found.divergence.row if found.divergence else len(found.rows) - 1
-        self._at = max(0, min(parted if at is None else at, len(found.rows) - 1))
-        self._aligned.show(found.rows, self._at)
+        parted = comparison.divergence.row if comparison.divergence else len(comparison.rows) - 1
+        self._at = max(0, min(parted if at is None else at, len(comparison.rows) - 1))
+        self._aligned.show(comparison.rows, self._at)
         await self._show()
         if not self._both_ended:
             ui.timer(POLL_SECONDS, self._refresh)
@@ -96,15 +96,15 @@ class CompareScreen:
                 await self._show()
         finally:
             self._seeking = False
-        here = json.dumps(compare_path(self._found.a.info.id, self._found.b.info.id, self._at + 1))
+        here = json.dumps(compare_path(self._comparison.a.info.id, self._comparison.b.info.id, self._at + 1))
         ui.run_javascript(f'history.replaceState(null, "", {here})')
 
     @property
     def _both_ended(self) -> bool:
-        return self._found.a.view.status.ended and self._found.b.view.status.ended
+        return self._comparison.a.view.status.ended and self._comparison.b.view.status.ended
 
     async def _show(self) -> None:
-        rows = self._found.rows
+        rows = self._comparison.rows
         row = rows[self._at] if rows else None
         a, b = self._positions.at(self._at)
         self._player.show(rows, self._at)
@@ -122,24 +122,26 @@ class CompareScreen:
 
     async def _show_tab(self) -> None:
         """Load what the open tab shows."""
-        rows, held = self._found.rows, self._positions.at(self._at)
+        rows, positions = self._comparison.rows, self._positions.at(self._at)
         match self._tabs.shown:
             case 'Step':
-                row, parted = rows[self._at] if rows else None, self._found.divergence
-                wanted = (row.a, row.b) if row else (None, None)
+                row, parted = rows[self._at] if rows else None, self._comparison.divergence
+                seqs = (row.a, row.b) if row else (None, None)
                 if parted is not None and parted.row == self._at:
                     # The diverging steps may be in different rows.
-                    wanted = (parted.a.seq if parted.a else None, parted.b.seq if parted.b else None)
-                steps = [await side.step(seq) for side, seq in zip(self._sides, wanted, strict=True)]
-                for side, seq in zip(self._sides, wanted, strict=True):
+                    seqs = (parted.a.seq if parted.a else None, parted.b.seq if parted.b else None)
+                steps = [await side.step(seq) for side, seq in zip(self._sides, seqs, strict=True)]
+                for side, seq in zip(self._sides, seqs, strict=True):
                     await side.explain(seq)
-                await self._step.show(row, steps, held, parting=parted is not None and parted.row == self._at)
+                await self._step.show(
+                    row, steps, positions, parting=parted is not None and parted.row == self._at
+                )
             case 'Transcript':
                 await self._transcript.show(rows, self._at)
             case 'Numbers':
-                await self._numbers.show(self._found)
+                await self._numbers.show(self._comparison)
             case tab:
-                views = [await side.view(seq) for side, seq in zip(self._sides, held, strict=True)]
+                views = [await side.view(seq) for side, seq in zip(self._sides, positions, strict=True)]
                 await (self._memory.show(views) if tab == 'Memory' else self._files.show(views))
 
     async def _open_step(self, place: int) -> None:
@@ -150,12 +152,12 @@ class CompareScreen:
         ui.timer(0, self._show_tab, once=True)
 
     async def _go_to_divergence(self) -> None:
-        if self._found.divergence is not None:
-            await self.go(self._found.divergence.row)
+        if self._comparison.divergence is not None:
+            await self.go(self._comparison.divergence.row)
 
     async def _pick(self, path: str) -> None:
         """Go to the next row that enters a state, wrapping around at the end."""
-        rows = self._found.rows
+        rows = self._comparison.rows
         hits = [
             n
             for n, row in enumerate(rows)
@@ -165,7 +167,7 @@ class CompareScreen:
             await self.go(next((n for n in hits if n > self._at), hits[0]))
 
     async def _choose_other(self, name: str) -> None:
-        keep = self._found.b if name == 'A' else self._found.a
+        keep = self._comparison.b if name == 'A' else self._comparison.a
         await pick_comparison(self._conductor, keep.info, 'B' if name == 'A' else 'A')
 
     async def _refresh(self) -> None:
@@ -175,32 +177,32 @@ class CompareScreen:
         self._refreshing = True
         try:
             infos = [await self._conductor.info(side.run) for side in self._sides]
-            known = (self._found.a.view.seq, self._found.b.view.seq)
-            if tuple(info.seq for info in infos) == known:
+            compared_steps = (self._comparison.a.view.seq, self._comparison.b.view.seq)
+            if tuple(info.seq for info in infos) == compared_steps:
                 return
             begun = time.monotonic()
-            found = await self._conductor.compare(*(side.run for side in self._sides))
+            comparison = await self._conductor.compare(*(side.run for side in self._sides))
             self._next_refresh = time.monotonic() + 5 * (time.monotonic() - begun)
         except EngineError as error:
             self._error_banner.show('cloud_off', f'Temporarily unavailable: {error}')
             return
         finally:
             self._refreshing = False
-        self._replace(found)
+        self._replace(comparison)
         await self._show()
 
-    def _replace(self, found: Comparison) -> None:
-        old = self._found.rows[self._at] if self._found.rows else None
-        at_end = self._at >= len(self._found.rows) - 1
-        self._found, self._positions = found, RowPositions(found)
-        for side, tally in zip(self._sides, (found.a, found.b), strict=True):
+    def _replace(self, comparison: Comparison) -> None:
+        old = self._comparison.rows[self._at] if self._comparison.rows else None
+        at_end = self._at >= len(self._comparison.rows) - 1
+        self._comparison, self._positions = comparison, RowPositions(comparison)
+        for side, tally in zip(self._sides, (comparison.a, comparison.b), strict=True):
             side.stats = tally
-        same = [n for n, row in enumerate(found.rows) if old and (row.a, row.b) == (old.a, old.b)]
-        last = max(0, len(found.rows) - 1)
+        same = [n for n, row in enumerate(comparison.rows) if old and (row.a, row.b) == (old.a, old.b)]
+        last = max(0, len(comparison.rows) - 1)
         self._at = last if at_end else next(iter(same), min(self._at, last))
-        self._head.show(found)
-        self._chart.refresh(found)
-        self._aligned.show(found.rows, self._at)
+        self._head.show(comparison)
+        self._chart.refresh(comparison)
+        self._aligned.show(comparison.rows, self._at)
 
 
 class CompareHeader:
@@ -208,7 +210,7 @@ class CompareHeader:
 
     def __init__(
         self,
-        found: Comparison,
+        comparison: Comparison,
         choose: Callable[[str], Awaitable[None]],
         go_to_divergence: Callable[[], Awaitable[None]],
     ) -> None:
@@ -219,7 +221,7 @@ class CompareHeader:
             with ui.element('div').classes('run-name'):
                 Text('h1', 'Compare two runs')
                 with ui.element('div').classes('compare-runs'):
-                    for name, tally in (('A', found.a), ('B', found.b)):
+                    for name, tally in (('A', comparison.a), ('B', comparison.b)):
                         with ui.element('div').classes('compare-run'):
                             Text('span', name, f'side-mark side-{name.lower()}')
                             opened = text_link(
@@ -238,24 +240,27 @@ class CompareHeader:
                 self._divergence_button = button('Go to divergence', icon='call_split', kind='primary')
                 self._divergence_button.on('click', go_to_divergence)
                 text_link(
-                    compare_path(found.b.info.id, found.a.info.id), 'Swap A and B', 'btn', icon='swap_horiz'
+                    compare_path(comparison.b.info.id, comparison.a.info.id),
+                    'Swap A and B',
+                    'btn',
+                    icon='swap_horiz',
                 )
         with ui.element('div').classes('compare-verdict').props('role="status"'):
             self._verdict = Text('p', '', 'compare-summary')
             self._notes = Text('p', '', 'muted small')
-        self.show(found)
+        self.show(comparison)
 
-    def show(self, found: Comparison) -> None:
+    def show(self, comparison: Comparison) -> None:
         """Show the current comparison."""
-        for place, tally in zip(self._pills, (found.a, found.b), strict=True):
+        for place, tally in zip(self._pills, (comparison.a, comparison.b), strict=True):
             place.clear()
             with place:
                 pill(tally.view.status, tally.view.error)
-        self._verdict.show(verdict_sentence(found))
-        notes = ' '.join(comparison_notes(found))
+        self._verdict.show(verdict_sentence(comparison))
+        notes = ' '.join(comparison_notes(comparison))
         self._notes.show(notes)
         self._notes.set_visibility(bool(notes))
-        self._divergence_button.set_visibility(found.divergence is not None)
+        self._divergence_button.set_visibility(comparison.divergence is not None)
 
     def show_step(self, a: int, b: int) -> None:
         """Point the links of both runs at these steps."""

@@ -57,11 +57,11 @@ class Side:
 class RowPositions:
     """The step each run has reached at each row: the row's own, or the last one before it."""
 
-    def __init__(self, found: Comparison) -> None:
-        self.rows = found.rows
+    def __init__(self, comparison: Comparison) -> None:
+        self.rows = comparison.rows
         self._at: list[tuple[int, int]] = []
         a = b = 0
-        for row in found.rows:
+        for row in comparison.rows:
             a, b = row.a or a, row.b or b
             self._at.append((a, b))
 

@@ -33,20 +33,20 @@ class StepPane:
         self._root = ui.element('div').classes('compare-step')
 
     async def show(
-        self, row: Row | None, steps: Sequence[Transition | None], held: Sequence[int], *, parting: bool
+        self, row: Row | None, steps: Sequence[Transition | None], positions: Sequence[int], *, parting: bool
     ) -> None:
         """Show a row.
 
         Args:
             row: the row; None if there is none yet.
             steps: the step of each run, if it took one.
-            held: the step that each run has reached.
+            positions: the step that each run has reached.
             parting: whether the runs diverge at this row.
         """
         self._load_number += 1
         turn = self._load_number
         texts = [agent_text(step) if step else '' for step in steps]
-        found = await diff_words_async(*texts) if all(texts) else None
+        differing = await diff_words_async(*texts) if all(texts) else None
         if turn != self._load_number or self._root.is_deleted:
             return
         self._root.clear()
@@ -57,12 +57,12 @@ class StepPane:
             self._draw_kind(row, parting=parting)
             for place_of, side in enumerate(self._sides):
                 step = steps[place_of]
-                pieces = found[place_of] if found else [(True, texts[place_of])]
+                pieces = differing[place_of] if differing else [(True, texts[place_of])]
                 with (
                     ui.element('section').classes('compare-step-side').props(f'aria-label="Run {side.name}"')
                 ):
                     if step is None:
-                        _draw_absent(side, held[place_of], row)
+                        _draw_absent(side, positions[place_of], row)
                     else:
                         _describe(side, step, pieces)
 
@@ -88,10 +88,10 @@ def plain_answer(text: str) -> str:
     return plain_markdown(json_to_markdown(text) if text.lstrip().startswith('{') else text)
 
 
-def _draw_absent(side: Side, held: int, row: Row) -> None:
-    _head(side, held)
+def _draw_absent(side: Side, position: int, row: Row) -> None:
+    _head(side, position)
     reason = 'It has not reached this row yet.' if row.pending else 'It did not take this step.'
-    Text('p', f'{reason} It is at step {held}.' if held else reason, 'muted')
+    Text('p', f'{reason} It is at step {position}.' if position else reason, 'muted')
 
 
 def _head(side: Side, seq: int) -> None:
@@ -112,10 +112,10 @@ def _describe(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:
                 Text('span', path_text(edge.source), 'chip')
                 ui.icon('arrow_forward').props('size="16px" aria-label="to"')
                 Text('span', path_text(edge.dest) or 'stays', 'chip strong')
-    found = [way for way in edge_outcomes(step, side.stats.shape) if way.taken or way.guards]
-    if found:
+    outcomes = [way for way in edge_outcomes(step, side.stats.shape) if way.taken or way.guards]
+    if outcomes:
         Text('span', 'Why this transition', 'step-section')
-    for way in found:
+    for way in outcomes:
         draw_outcome(way, side.stats.shape, side.reasons)
     lines = call_lines(step)
     if lines:

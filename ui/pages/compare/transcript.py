@@ -56,14 +56,14 @@ class ComparedTranscript:
         with self._root:
             if not drawn:
                 empty_state('forum', 'No messages yet.')
-            for n, steps, texts, found in drawn:
-                self._draw(n, steps, found or [[(True, text)] for text in texts])
+            for n, steps, texts, differing in drawn:
+                self._draw(n, steps, differing or [[(True, text)] for text in texts])
         last = f'getHtmlElement({self._root.id})?.lastElementChild'
         ui.run_javascript(f'{last}?.scrollIntoView({{ block: "nearest" }})')
 
     def _draw(self, n: int, steps: Sequence[Transition | None], pieces: Sequence[Sequence[Piece]]) -> None:
         with ui.element('div').classes(f'compare-pair {self._rows[n].kind}'):
-            for side, step, found in zip(self._sides, steps, pieces, strict=True):
+            for side, step, side_pieces in zip(self._sides, steps, pieces, strict=True):
                 with ui.element('div').classes('compare-pair-side'):
                     if step is None:
                         Text('p', f'{side.name}: no reply', 'muted small')
@@ -73,8 +73,8 @@ class ComparedTranscript:
                         Text('b', self._speaker(side, step))
                         opener = button(f'Step {step.seq}', kind='quiet small')
                         opener.on('click', lambda n=n: self._on_pick(n))
-                    if any(text for _, text in found):
-                        DiffText(found, side.name)
+                    if any(text for _, text in side_pieces):
+                        DiffText(side_pieces, side.name)
                     else:
                         draw_calls(call_lines(step))
 

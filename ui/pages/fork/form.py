@@ -78,11 +78,11 @@ class ForkForm:
         used = {variant.name for variant in self._variants}
         name = next(letter for letter in NAMES if letter not in used)
         with self._places:
-            made = Variant(name, self._origin, self._backend().catalog.registry, on_change=self._on_edit)
+            variant = Variant(name, self._origin, self._backend().catalog.registry, on_change=self._on_edit)
         if self._shown is not None:
-            made.fill(self._shown.raw)
-        self._variants.append(made)
-        self._show(made)
+            variant.fill(self._shown.raw)
+        self._variants.append(variant)
+        self._show(variant)
         self._on_edit()
 
     def _drop(self, variant: Variant) -> None:
@@ -121,7 +121,7 @@ class ForkForm:
 
     async def _forecast(self) -> None:
         self._debounce.deactivate()
-        found: list[CostEstimate] = []
+        forecasts: list[CostEstimate] = []
         overrides: Mapping[str, ForkOverrides] | None = self._collect()
         if overrides is None:
             self._show_cost(False, 'Some fields need your attention.')
@@ -129,17 +129,17 @@ class ForkForm:
         self._show_problem('')
         try:
             for variation in overrides.values():
-                found.append(
+                forecasts.append(
                     await self._backend().forecast(self._origin.info.id, self._origin.view.seq, variation)
                 )
         except InvalidInput as error:
-            self._show_problems(self._variants[len(found)], error)
+            self._show_problems(self._variants[len(forecasts)], error)
             return
         except EngineError as error:
             self._show_problem(str(error))
             return
         if not self._estimate.is_deleted:
-            free, words = cost_sentence(found)
+            free, words = cost_sentence(forecasts)
             self._show_cost(
                 free, words if free else f'{words} {self._describe_reach(overrides.values())}'.strip()
             )
@@ -202,10 +202,10 @@ class ForkForm:
         paused, conductor = bool(self._paused.value), self._backend()
         if len(overrides) == 1:
             (variation,) = overrides.values()
-            made = await conductor.fork(
+            forks = await conductor.fork(
                 run, at, title=title, paused=paused, budget=limits.budget, variation=variation
             )
-            ui.navigate.to(f'/runs/{made}')
+            ui.navigate.to(f'/runs/{forks}')
             return
         runs: list[RunId] = await conductor.fork_all(run, at, overrides, paused=paused, budget=limits.budget)
         info = await conductor.info(runs[0])

@@ -43,31 +43,31 @@ def _draw(kin: LineageNode, here: RunId, now: float) -> None:
     """Draw a run and all its descendants, without recursion because chains of forks can be long."""
     todo: list[tuple[LineageNode, ui.element | None]] = [(kin, None)]
     while todo:
-        one, within = todo.pop()
+        node, within = todo.pop()
         if within is None:
-            place = _member(one, here, now)
+            place = _member(node, here, now)
         else:
             with within:
-                place = _member(one, here, now)
-        todo.extend((child, place) for child in reversed(one.children))
+                place = _member(node, here, now)
+        todo.extend((child, place) for child in reversed(node.children))
 
 
-def _member(one: LineageNode, here: RunId, now: float) -> ui.element:
-    with ui.element('li').classes('here' if one.run == here else ''):
+def _member(node: LineageNode, here: RunId, now: float) -> ui.element:
+    with ui.element('li').classes('here' if node.run == here else ''):
         with ui.element('div').classes('fork-tree-row'):
-            ui.icon(ICONS[one.kind]).props('size="17px" aria-hidden="true"')
+            ui.icon(ICONS[node.kind]).props('size="17px" aria-hidden="true"')
             with ui.element('div').classes('fork-tree-run'):
-                with link(f'/runs/{one.run}', 'fork-tree-title') as title:
-                    Text('span', one.info.title or one.run)
-                    if one.run == here:
+                with link(f'/runs/{node.run}', 'fork-tree-title') as title:
+                    Text('span', node.info.title or node.run)
+                    if node.run == here:
                         set_attributes(title, aria_current='true')
-                Text('span', origin_text(one.info) or 'original', 'muted small')
-                pill(one.status, one.info.error)
-                if one.winner:
+                Text('span', origin_text(node.info) or 'original', 'muted small')
+                pill(node.status, node.info.error)
+                if node.winner:
                     Text('span', 'Winner', 'chip strong')
-                if one.group:
-                    text_link(f'/variants/{one.group}', 'variants', 'small')
+                if node.group:
+                    text_link(f'/variants/{node.group}', 'variants', 'small')
             with ui.element('div').classes('fork-tree-usage'):
-                Text('span', usage_headline(one.info.usage), 'muted small num')
-                Text('span', ago(one.info.created, now), 'muted small')
+                Text('span', usage_headline(node.info.usage), 'muted small num')
+                Text('span', ago(node.info.created, now), 'muted small')
         return ui.element('ul')

@@ -46,7 +46,7 @@ class OverrideForm:
 
     def fill(self, raw: Mapping[str, Any]) -> None:
         """Copy the `raw` content of another form with these fields."""
-        self._content = {name: held for name, held in raw.items() if name in self._fields}
+        self._content = {name: text for name, text in raw.items() if name in self._fields}
         for name, control in self._controls.items():
             control.set_content(self._content.get(name, self._current(name)))
         self._update_brief()

@@ -30,10 +30,10 @@ def register(backend: Backend) -> None:
         conductor = backend()
         try:
             info = await conductor.info(RunId(run))
-            made, shape = conductor.catalog.pattern(info.pattern), await conductor.shape(info.id)
+            pattern, shape = conductor.catalog.pattern(info.pattern), await conductor.shape(info.id)
             last = await _open_until(conductor, info)
-            asked = int(at) if at.isdecimal() else last
-            step = min(asked, last)
+            requested = int(at) if at.isdecimal() else last
+            step = min(requested, last)
             step = step and await conductor.turn_end(info, step)
             view = await conductor.view(info.id, step)
             steps = await conductor.transitions(info.id, after=max(step - 1, 0), until=step)
@@ -41,9 +41,9 @@ def register(backend: Backend) -> None:
             errors.read_error(error)
             return
         agents = {str(state.path): agent_name(shape, state.path) for state in shape.states if state.role}
-        origin = Origin(info=info, view=view, pattern=made, roles=agents_of(made), agents=agents)
+        origin = Origin(info=info, view=view, pattern=pattern, roles=agents_of(pattern), agents=agents)
         with frame(f'Fork · {info.title}', keys=FORM_KEYS):
-            _head(info, step, asked if at.isdecimal() else step)
+            _head(info, step, requested if at.isdecimal() else step)
             with ui.element('div').classes('launch'):
                 forker = ForkForm(backend, origin)
                 await _draw_step(shape, view, steps[0] if steps else None)
@@ -62,21 +62,21 @@ async def _open_until(conductor: Conductor, info: RunInfo) -> int:
     return 0
 
 
-def _head(info: RunInfo, step: int, asked: int) -> None:
-    begin = min(asked, step)
+def _head(info: RunInfo, step: int, requested: int) -> None:
+    begin = min(requested, step)
     page_head(
         f'Fork from step {begin}',
         'A new run continues from this step. The original is not changed.',
         back=(f'/runs/{info.id}?at={begin}', f'{info.title}, step {begin}'),
     )
-    if asked > step:
+    if requested > step:
         text_notice(
             'info',
             'info',
-            f'The run had ended at step {asked}; step {step} is the last one it can continue from.',
+            f'The run had ended at step {requested}; step {step} is the last one it can continue from.',
         )
-    elif 0 < asked < step:
-        text_notice('info', 'info', turn_sentence(asked, step))
+    elif 0 < requested < step:
+        text_notice('info', 'info', turn_sentence(requested, step))
 
 
 async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:

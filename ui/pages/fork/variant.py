@@ -60,7 +60,7 @@ class Origin:
         tasks = {path: task for path, agent in self.view.agents.items() if (task := _last_task(agent))}
         roles = {agent.role: agent for agent in self.roles}
         names = ('instructions', 'tools', 'effort')
-        changed, given, effort = (dict(self.info.options.get(name, {})) for name in names)
+        changed, tools, effort = (dict(self.info.options.get(name, {})) for name in names)
         return {
             'parameters': [
                 replace(field, default=own.get(field.name, field.default), group='', examples=())
@@ -86,7 +86,7 @@ class Origin:
                     kind='list',
                     inline=True,
                     title=role_title(role),
-                    default=list(given.get(role, agent.tools)),
+                    default=list(tools.get(role, agent.tools)),
                 )
                 for role, agent in roles.items()
             ],
@@ -112,9 +112,9 @@ class Variant:
             self._models = Models(registry, on_change=on_change)
             self._models.set_roles([agent.role for agent in origin.roles])
             self._models.fill_from_run(origin.info.models)
-            found = origin.fields()
+            fields_by_form = origin.fields()
             self._forms = {
-                name: OverrideForm(TITLES[name], found[name], hint=HINTS[name], on_change=on_change)
+                name: OverrideForm(TITLES[name], fields_by_form[name], hint=HINTS[name], on_change=on_change)
                 for name in FORMS
             }
 
@@ -154,7 +154,7 @@ class Variant:
             prompts=values['prompts'],
             models=models,
             tools={role: tuple(names) for role, names in values['tools'].items()},
-            effort={role: str(wanted).strip() for role, wanted in values['effort'].items()},
+            effort={role: str(effort).strip() for role, effort in values['effort'].items()},
             parameters=values['parameters'],
             **self._replay_choices.raw,
         )

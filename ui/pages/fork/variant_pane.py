@@ -87,9 +87,9 @@ class VariantPane:
 
     def show_identity(self, *, blind: bool, winner: bool) -> None:
         """Show or hide its identity, and whether it is the winner."""
-        shown = self._name if blind else self.info.title
-        self._title.show(shown)
-        self.root.props['aria-label'] = shown
+        name = self._name if blind else self.info.title
+        self._title.show(name)
+        self.root.props['aria-label'] = name
         self._open.set_visibility(not blind)
         self._facts.set_visibility(not blind)
         self._crown.set_visibility(winner)

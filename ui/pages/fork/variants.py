@@ -110,8 +110,8 @@ class VariantBoard:
         marked = await notify_errors(self._mark_winner(info))
         if marked is None:
             return
-        for lane, known in zip(self._panes, marked, strict=True):
-            lane.info = known
+        for lane, updated in zip(self._panes, marked, strict=True):
+            lane.info = updated
         self._blind.set_value(False)
         self._show_identities()
         ui.notify(f'{info.title} is the winner and is now tagged “winner”.', type='positive')

@@ -23,40 +23,42 @@ OTHERS = 'More'
 
 def pattern_cards(backend: Backend) -> None:
     """Draw a card for each pattern, by family, simple ones first."""
-    drawn = [(made, backend().draw(made.name)) for made in backend().catalog.patterns.values()]
+    drawn = [(pattern, backend().draw(pattern.name)) for pattern in backend().catalog.patterns.values()]
     drawn.sort(key=lambda item: (_rank(item[0]), item[0].family, len(item[1].states), item[0].title))
     starter, kind = Starter(backend), 'primary'  # only the first button is primary
     for family, patterns in groupby(drawn, key=lambda item: item[0].family or OTHERS):
         Text('h3', family, 'family')
         with ui.element('ul').classes('cards'):
-            for made, shape in patterns:
-                _card(made, shape, starter, kind)
+            for pattern, shape in patterns:
+                _card(pattern, shape, starter, kind)
                 kind = ''
 
 
-def _rank(made: type[Pattern]) -> int:
-    return FAMILIES.index(made.family) if made.family in FAMILIES else len(FAMILIES)
+def _rank(pattern: type[Pattern]) -> int:
+    return FAMILIES.index(pattern.family) if pattern.family in FAMILIES else len(FAMILIES)
 
 
-def _card(made: type[Pattern], shape: Shape, starter: Starter, kind: str) -> None:
-    ready = samples(made)
+def _card(pattern: type[Pattern], shape: Shape, starter: Starter, kind: str) -> None:
+    ready = samples(pattern)
     with ui.element('li').classes('card pattern'):
-        draw_thumbnail(made, shape)
+        draw_thumbnail(pattern, shape)
         with ui.element('div').classes('pattern-words'):
-            Text('h4', made.title)
-            Text('p', first_sentence(made.summary), 'muted')
+            Text('h4', pattern.title)
+            Text('p', first_sentence(pattern.summary), 'muted')
         with ui.element('div').classes('pattern-actions'):
             run = button('Run sample', icon='play_arrow', kind=kind, requires='start')
-            set_attributes(run, aria_label=f'Run sample of {made.title}')
+            set_attributes(run, aria_label=f'Run sample of {pattern.title}')
             if ready:
                 run.tooltip(ready[0].title)
             else:
                 run.props('disabled').tooltip('No sample available: configure it with your own input')
-            text_link(f'/launch/{made.name}', 'Configure…', 'btn quiet', aria_label=f'Configure {made.title}')
+            text_link(
+                f'/launch/{pattern.name}', 'Configure…', 'btn quiet', aria_label=f'Configure {pattern.title}'
+            )
             with link(
-                traffic_path(made.name),
+                traffic_path(pattern.name),
                 'btn quiet icon',
-                aria_label=f'Traffic of {made.title}: all runs on one diagram',
+                aria_label=f'Traffic of {pattern.title}: all runs on one diagram',
                 title='Traffic: all runs on one diagram',
             ):
                 ui.icon('insights')
@@ -65,7 +67,7 @@ def _card(made: type[Pattern], shape: Shape, starter: Starter, kind: str) -> Non
         if starter.busy or not ready:
             return
         run.classes('busy')
-        if not await starter.start_sample(made.name, ready[0]):
+        if not await starter.start_sample(pattern.name, ready[0]):
             run.classes(remove='busy')
 
     run.on('click', run_sample)

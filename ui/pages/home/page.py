@@ -31,9 +31,9 @@ def register(backend: Backend) -> None:
     async def home(request: Request) -> None:
         attention = attentions()
         with frame('Home', here='/', keys=LIST_KEYS):
-            known = await _any_runs(backend)
+            has_runs = await _any_runs(backend)
             invitation = 'Pick a pattern and run a sample. No key, no setup, no cost.'
-            page_head('Put a team of agents to work and watch every step', '' if known else invitation)
+            page_head('Put a team of agents to work and watch every step', '' if has_runs else invitation)
             with ui.element('div').classes('notices'):
                 draw_load_errors(backend)
                 await _draw_stranded(backend)
@@ -42,7 +42,7 @@ def register(backend: Backend) -> None:
                     needs, running = NeedsYou(attention), RunningNow(backend)
                     await needs.load()
                     await running.load()
-                    if not known and FIRST in backend().catalog.patterns:
+                    if not has_runs and FIRST in backend().catalog.patterns:
                         await FirstRun(backend).load()
                     with ui.element('section').classes('section').props('aria-labelledby="runs"'):
                         with section_head('Recent runs', 'runs'):
@@ -70,21 +70,21 @@ async def _any_runs(backend: Backend) -> bool:
 
 
 async def _draw_stranded(backend: Backend) -> None:
-    found = []
+    stranded = []
     for run, reason in backend().stranded.items():
         try:
             info = await backend().info(run)
         except EngineError:
             continue  # temporarily unreadable: the list of runs reports it
         if not info.deleted:
-            found.append((info, reason))
-    if not found:
+            stranded.append((info, reason))
+    if not stranded:
         return
     with notice('fail', 'link_off'):
-        runs = 'A run' if len(found) == 1 else f'{len(found)} runs'
+        runs = 'A run' if len(stranded) == 1 else f'{len(stranded)} runs'
         Text('p', f'{runs} could not continue after the restart; all recorded work is kept.')
         with ui.element('ul').classes('details-list'):
-            for info, reason in found:
+            for info, reason in stranded:
                 with ui.element('li'):
                     text_link(f'/runs/{info.id}', info.title or info.id)
                     Text('span', reason)

@@ -91,11 +91,11 @@ class RunningNow:
 
     def _draw(self, titled: tuple[str, str]) -> ui.element:
         run, title = titled
-        with ui.element('li') as made, link(f'/runs/{run}', 'running-run'):
+        with ui.element('li') as entry, link(f'/runs/{run}', 'running-run'):
             pill(Status.RUNNING)
             Text('b', title, 'grow')
             self._clocks[run] = Text('span', '', 'muted num small')
-        return made
+        return entry
 
 
 def models_card(backend: Backend) -> None:
@@ -103,9 +103,11 @@ def models_card(backend: Backend) -> None:
 
     def draw() -> None:
         infos = backend().catalog.registry.endpoint_infos()
-        found = [info.endpoint for info in infos if not info.problem]
+        connected = [info.endpoint for info in infos if not info.problem]
         summary.show(
-            f'Connected: {", ".join(found[:4])}.' if found else 'Simulated: no key, no network, no cost.'
+            f'Connected: {", ".join(connected[:4])}.'
+            if connected
+            else 'Simulated: no key, no network, no cost.'
         )
         problems.clear()
         with problems:
@@ -118,8 +120,8 @@ def models_card(backend: Backend) -> None:
         summary = Text('p', '', 'muted')
         problems = ui.element('ul').classes('muted small')
         connect = ConnectDialog(backend, draw)
-        made = button('Connect a model', icon='add', kind='small', requires='catalog.connect')
-        made.on('click', connect.open)
+        connect_button = button('Connect a model', icon='add', kind='small', requires='catalog.connect')
+        connect_button.on('click', connect.open)
     draw()
 
 
@@ -133,8 +135,8 @@ def agents_card(backend: Backend) -> None:
         Text('h2', 'Coding agents', id='home-agents')
         Text('p', f'Claude, Codex, Gemini, OpenCode and others can take any role. {summary}', 'muted')
         with ui.element('div').classes('home-actions'):
-            for name, made in here.patterns.items():
-                for sample in samples(made):
+            for name, pattern in here.patterns.items():
+                for sample in samples(pattern):
                     if sample.models:
                         _play_button(starter, name, sample)
         text_link('/wall', 'Agents side by side', 'small')
@@ -143,9 +145,9 @@ def agents_card(backend: Backend) -> None:
 def _play_button(
     starter: Starter, pattern: str, sample: Sample, title: str = '', kind: str = 'small'
 ) -> None:
-    made = button(title or sample.title, icon='play_arrow', kind=kind, requires='start')
-    made.tooltip(sample.about)
-    made.on('click', lambda: starter.start_sample(pattern, sample))
+    play = button(title or sample.title, icon='play_arrow', kind=kind, requires='start')
+    play.tooltip(sample.about)
+    play.on('click', lambda: starter.start_sample(pattern, sample))
 
 
 def new_run_card(backend: Backend) -> ui.element:
@@ -154,7 +156,9 @@ def new_run_card(backend: Backend) -> ui.element:
     starter = Starter(backend)
     with ui.element('section').classes('card home-card').props('aria-labelledby="home-new"') as card:
         Text('h2', 'New run', id='home-new')
-        titles = {name: made.title for name, made in sorted(patterns.items(), key=lambda item: item[1].title)}
+        titles = {
+            name: pattern.title for name, pattern in sorted(patterns.items(), key=lambda item: item[1].title)
+        }
         chosen = NativeSelect(titles, value=FIRST if FIRST in titles else next(iter(titles), ''))
         chosen.props('aria-label="Pattern"')
         with ui.element('div').classes('home-actions'):

@@ -112,13 +112,13 @@ class QuestionCard:
             for number, event in enumerate(ask.events):
                 kind = 'primary' if number == 0 else ''
                 if event == 'extend':
-                    made = button(f'Add {MINUTES} min', kind=kind, requires='inbox.answer')
-                    made.on('click', lambda: self._answer('extend', {'seconds': 60 * MINUTES}))
+                    answer_button = button(f'Add {MINUTES} min', kind=kind, requires='inbox.answer')
+                    answer_button.on('click', lambda: self._answer('extend', {'seconds': 60 * MINUTES}))
                     continue
-                made = button(role_title(event), kind=kind, requires='inbox.answer')
-                made.on('click', lambda _, event=event: self._ask(event, inputs.get(event)))
+                answer_button = button(role_title(event), kind=kind, requires='inbox.answer')
+                answer_button.on('click', lambda _, event=event: self._ask(event, inputs.get(event)))
                 if help_text := event_help(inputs.get(event)):
-                    made.tooltip(help_text)
+                    answer_button.tooltip(help_text)
             text_link(f'/runs/{ask.run}', 'Open the run', 'btn quiet')
 
     def _inputs(self) -> Mapping[str, type[BaseModel]]:

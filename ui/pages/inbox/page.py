@@ -85,8 +85,8 @@ class Questions:
             self._all = button('Show snoozed', kind='small').on('click', self._show_snoozed)
             set_attributes(self._all, aria_pressed='false')
             ui.element('span').classes('grow')
-            made = button('Notify me in this browser', kind='small notify-here')
-            made.on('click', js_handler='() => window.hemicycleToggleNotifications?.()')
+            notify = button('Notify me in this browser', kind='small notify-here')
+            notify.on('click', js_handler='() => window.hemicycleToggleNotifications?.()')
             if is_permitted('destinations.list'):
                 text_link('/notifications', 'Notifications', 'btn small')
         self._list = (

@@ -54,9 +54,9 @@ RUN_KEYS = """(event) => {
 class LaunchForm:
     """The form of one pattern, and everything next to it."""
 
-    def __init__(self, backend: Backend, made: type[Pattern]) -> None:
+    def __init__(self, backend: Backend, pattern: type[Pattern]) -> None:
         """Draw it; `load` completes it."""
-        self._backend, self._made = backend, made
+        self._backend, self._pattern = backend, pattern
         self._draft_key = ' '.join(filter(None, ('drafts', backend.caller.name)))
         """The storage key of this browser's drafts; each account has its own."""
         self._starter = Starter(backend)
@@ -68,8 +68,8 @@ class LaunchForm:
             with ui.element('div').classes('card launch-form'):
                 self._pickers = ui.element('div').classes('picks')
                 self._replay = RecordingPicker(self._on_models_edit)
-                self._form = Form(made.Parameters, on_change=self._on_edit)
-                for name, why in made.unavailable().items():
+                self._form = Form(pattern.Parameters, on_change=self._on_edit)
+                for name, why in pattern.unavailable().items():
                     self._form.controls[name].restrict_to_default(why)
                 with ui.element('div') as self._role_section:
                     self._models = Models(backend().catalog.registry, on_change=self._on_models_edit)
@@ -78,7 +78,7 @@ class LaunchForm:
                 self._options = Form(
                     TeamRunOptions if backend.access else RunOptions, on_change=self._on_edit
                 )
-                fields = made.Memory.model_fields
+                fields = pattern.Memory.model_fields
                 self._debugging = DebugOptions(lambda: self._shape, fields, on_change=self._on_edit)
                 with ui.element('div').classes('form-foot'):
                     self._problem = ui.element('div').classes('ghost')
@@ -114,7 +114,9 @@ class LaunchForm:
         set_attributes(self._size, aria_pressed=str(self._large).lower())
 
     def _show_models(self) -> None:
-        live, words = (False, REPLAYED) if self._replay.run else self._models.describe(known=self._is_known())
+        live, words = (
+            (False, REPLAYED) if self._replay.run else self._models.describe(has_scenario=self._is_known())
+        )
         if live:
             limits, _ = self._limits.parse()
             budget = limits.budget if isinstance(limits, BudgetLimits) else None
@@ -125,7 +127,7 @@ class LaunchForm:
         self._cost.show(words)
 
     def _is_known(self) -> bool:
-        return is_known(self._made, self._form.parse()[0])
+        return is_known(self._pattern, self._form.parse()[0])
 
     async def load(self, earlier: RunInfo | None, *, replay: bool = False) -> None:
         """Offer samples and earlier inputs, restore the draft, draw the diagram.
@@ -138,7 +140,7 @@ class LaunchForm:
         self._form.focus(prevent_scroll=True)  # without scrolling: the page opens at its top
         if self._shape is not None:
             await self._draw(self._shape)
-        self._typical_use = await typical_use(self._backend(), self._made.name)
+        self._typical_use = await typical_use(self._backend(), self._pattern.name)
         await self._draw_pickers()
         self._show_models()
         await self._show_field_notes()
@@ -146,7 +148,7 @@ class LaunchForm:
         ui.timer(0.1, self._models.load, once=True)
 
     def _restore(self, earlier: RunInfo | None, *, replay: bool) -> None:
-        draft = app.storage.user.get(self._draft_key, {}).get(self._made.name)
+        draft = app.storage.user.get(self._draft_key, {}).get(self._pattern.name)
         if earlier is not None:
             self._form.set_values(earlier.parameters)
         elif draft:
@@ -163,7 +165,7 @@ class LaunchForm:
             self._efforts.fill(draft.get('effort', {}))
 
     async def _draw_pickers(self) -> None:
-        now, runs = self._backend().clock.now(), await newest_runs(self._backend(), self._made.name)
+        now, runs = self._backend().clock.now(), await newest_runs(self._backend(), self._pattern.name)
 
         def items_of(infos: Iterable[RunInfo], choose: Callable[[RunInfo], None]) -> list[PickerItem]:
             return [
@@ -175,7 +177,7 @@ class LaunchForm:
             PickerItem(
                 title=sample.title, note=sample.about, on_choose=partial(self._fill_from_sample, sample)
             )
-            for sample in samples(self._made)
+            for sample in samples(self._pattern)
         ]
         before = items_of(distinct_inputs(runs), self._fill_from_run)
         recorded = items_of([info for info in runs if is_recorded(info)][:MAX_OFFERED], self._replay_run)
@@ -205,8 +207,8 @@ class LaunchForm:
     def _fill_from_run(self, info: RunInfo, **more: Any) -> None:
         """Fill in everything an earlier run was started with."""
         self._fill_parameters(info.parameters)
-        kept = {name: info.options[name] for name in ('approvals', 'record') if name in info.options}
-        self._options.set_values({'seed': info.seed, **kept, **more})
+        options = {name: info.options[name] for name in ('approvals', 'record') if name in info.options}
+        self._options.set_values({'seed': info.seed, **options, **more})
         self._limits.set_values(budget_values(info.budget))
         self._debugging.fill(info.options)
         self._models.fill_from_run(info.models)
@@ -259,22 +261,24 @@ class LaunchForm:
     async def _show_field_notes(self) -> None:
         """Show notes at the fields on what their values mean on this machine."""
         parsed, _ = self._form.parse()
-        notes = await self._made.sample(parsed.model_dump(mode='json')).field_notes() if parsed else {}
+        notes = await self._pattern.sample(parsed.model_dump(mode='json')).field_notes() if parsed else {}
         for name, control in self._form.controls.items():
             control.show_note(notes.get(name, ''))
 
     def _save_draft(self, draft: dict[str, Any] | None) -> None:
         drafts = dict(app.storage.user.get(self._draft_key, {}))
-        drafts.pop(self._made.name, None)
+        drafts.pop(self._pattern.name, None)
         if draft is not None and len(json.dumps(draft)) <= DRAFT_LIMIT:
-            drafts[self._made.name] = draft
+            drafts[self._pattern.name] = draft
         app.storage.user[self._draft_key] = drafts
 
     def _update_roles(self) -> Shape | None:
         """Update the role fields to the chart; return the chart if it has changed."""
         parsed, _ = self._form.parse()
         try:
-            shape = self._backend().draw(self._made.name, parsed.model_dump(mode='json') if parsed else None)
+            shape = self._backend().draw(
+                self._pattern.name, parsed.model_dump(mode='json') if parsed else None
+            )
         except EngineError:
             return None
         if shape == self._shape or (parsed is None and self._shape is not None):
@@ -291,7 +295,7 @@ class LaunchForm:
         if self._diagram is None:
             with self._chart:
                 if drawn:
-                    self._diagram = Diagram(drawn, title=self._made.title, states=states)
+                    self._diagram = Diagram(drawn, title=self._pattern.title, states=states)
                     self._diagram.on_resize(self._on_resize)
                 else:
                     Text(
@@ -320,7 +324,7 @@ class LaunchForm:
         chosen = BudgetLimits.model_validate(limits.model_dump())
         try:
             await self._starter.start(
-                self._made.name,
+                self._pattern.name,
                 parameters.model_dump(mode='json'),
                 models={} if self._replay.run else self._models.chosen,
                 effort={} if self._replay.run else self._efforts.chosen,
@@ -347,18 +351,18 @@ class LaunchForm:
             'budget': self._limits,
             'breakpoints': self._debugging,
         }
-        found: dict[str, dict[str, str]] = {part: {} for part in ('', *parts)}
+        by_part: dict[str, dict[str, str]] = {part: {} for part in ('', *parts)}
         if problem := problems.get('replay', ''):
             with self._problem:
                 text_notice('fail', 'error', f'The run could not be started: {problem}.')
         for name, problem in problems.items():
             part, _, field = name.partition('.')
-            found[part if part in parts else ''][field if part in parts else name] = problem
-        self._models.show_problems(found['models'])
-        self._efforts.show_problems(found['effort'])
-        self._limits.show_problems(found['budget'])
-        self._debugging.show_problems(found['breakpoints'])
-        self._form.show_problems(found[''])
+            by_part[part if part in parts else ''][field if part in parts else name] = problem
+        self._models.show_problems(by_part['models'])
+        self._efforts.show_problems(by_part['effort'])
+        self._limits.show_problems(by_part['budget'])
+        self._debugging.show_problems(by_part['breakpoints'])
+        self._form.show_problems(by_part[''])
         for form in (self._limits, self._efforts, self._models, self._form):
             form.focus_problem()
 

@@ -121,11 +121,11 @@ class Models(RoleFields[ModelControl]):
         self._summarize()
         self._on_change()
 
-    def describe(self, *, known: bool = True) -> tuple[bool, str]:
+    def describe(self, *, has_scenario: bool = True) -> tuple[bool, str]:
         """Return whether any role is live, and a sentence on which roles are live and which are simulated.
 
         Args:
-            known: whether the scripted model has a scenario for the input.
+            has_scenario: whether the scripted model has a scenario for the input.
         """
         chosen = self.chosen
         chains = {
@@ -133,7 +133,7 @@ class Models(RoleFields[ModelControl]):
         }
         live = {role: names for role, names in chains.items() if any(map(self._is_live, names))}
         if not live:
-            return False, SIMULATED if known or not self._roles else f'{SIMULATED}{IMPROVISED}'
+            return False, SIMULATED if has_scenario or not self._roles else f'{SIMULATED}{IMPROVISED}'
         played = [role.replace('_', ' ') for role in chains if role not in live]
         by_model: dict[str, list[str]] = {}
         for role, names in live.items():
@@ -150,8 +150,8 @@ class Models(RoleFields[ModelControl]):
         """Return the cost of this usage with the most expensive chosen model; None if a price is unknown."""
         names = [name for named in self.chosen.values() for name in _names(named)[:1] if self._is_live(name)]
         prices = [getattr(self._registry[name], 'price', lambda _: None)(usage) for name in names]
-        known = [price for price in prices if price is not None]
-        return max(known) if known and len(known) == len(names) else None
+        known_prices = [price for price in prices if price is not None]
+        return max(known_prices) if known_prices and len(known_prices) == len(names) else None
 
     def _is_live(self, name: str) -> bool:
         return is_live(self._registry, name)
@@ -166,9 +166,7 @@ class Models(RoleFields[ModelControl]):
     async def load(self) -> None:
         """Load the endpoints' models, unless they are known."""
         unknown = [
-            found.endpoint
-            for found in self._registry.endpoint_infos()
-            if not found.models and not found.problem
+            info.endpoint for info in self._registry.endpoint_infos() if not info.models and not info.problem
         ]
         if unknown:
             self._busy = f'Loading models from {", ".join(unknown)}…'
@@ -219,17 +217,17 @@ def model_problem(registry: ModelRegistry, name: str) -> str:
         return as_sentence(problem)
     if name in registry:
         return ''
-    offered = {found.endpoint: found for found in registry.endpoint_infos()}
+    offered = {info.endpoint: info for info in registry.endpoint_infos()}
     endpoint, _, model = name.partition('/')
-    if found := offered.get(endpoint):
-        return f'{endpoint} cannot be used: {found.problem}.' if model else f'Add the model: {endpoint}/…'
-    usable = [f'{known.endpoint}/…' for known in offered.values() if not known.problem]
+    if info := offered.get(endpoint):
+        return f'{endpoint} cannot be used: {info.problem}.' if model else f'Add the model: {endpoint}/…'
+    usable = [f'{info.endpoint}/…' for info in offered.values() if not info.problem]
     return f'Unknown model “{name}”. Available: {", ".join([SCRIPTED, *usable])}'
 
 
 def describe_cost(registry: ModelRegistry, names: Iterable[str]) -> str:
     """Return a sentence on whether calls to these models cost money."""
-    offered = {found.endpoint: found.is_local for found in registry.endpoint_infos()}
+    offered = {info.endpoint: info.is_local for info in registry.endpoint_infos()}
     endpoints = {name.partition('/')[0] for name in names if is_live(registry, name)}
     paid = sorted(name for name in endpoints if not offered.get(name, name in LOCAL_ENDPOINTS))
     return f'Calls to {", ".join(paid)} cost money.' if paid else 'Calls stay on this machine.'

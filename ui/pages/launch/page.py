@@ -20,8 +20,8 @@ def register(backend: Backend) -> None:
 
     @serve_page('/launch/{pattern}')
     async def launch(request: Request, pattern: str) -> None:
-        made = backend().catalog.patterns.get(pattern)
-        if made is None:
+        pattern_class = backend().catalog.patterns.get(pattern)
+        if pattern_class is None:
             errors.unknown_pattern(backend, pattern)
             return
         again, replay = None, request.query_params.get('replay', '')
@@ -30,10 +30,12 @@ def register(backend: Backend) -> None:
                 again = await backend().info(RunId(run))
             except EngineError:
                 again = None
-        with frame(f'Configure {made.title}', keys=FORM_KEYS):
+        with frame(f'Configure {pattern_class.title}', keys=FORM_KEYS):
             with page_head(
-                f'Configure {made.title}', first_sentence(made.summary), back=('/', 'All patterns')
+                f'Configure {pattern_class.title}',
+                first_sentence(pattern_class.summary),
+                back=('/', 'All patterns'),
             ):
-                text_link(traffic_path(made.name), 'Traffic: all runs on one diagram', 'small')
-            launcher = LaunchForm(backend, made)
+                text_link(traffic_path(pattern_class.name), 'Traffic: all runs on one diagram', 'small')
+            launcher = LaunchForm(backend, pattern_class)
             await launcher.load(again, replay=bool(replay))

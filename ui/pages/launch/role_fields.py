@@ -50,14 +50,14 @@ class RoleFields(Generic[ControlT]):
 
     def set_roles(self, roles: Iterable[str]) -> None:
         """Draw a field for each of these roles; roles that remain keep their content."""
-        wanted = list(dict.fromkeys(roles))
-        if wanted == list(self._roles):
+        names = list(dict.fromkeys(roles))
+        if names == list(self._roles):
             return
-        kept = self.raw
+        content = self.raw
         self._place.clear()
         with self._place:
-            self._roles = {role: self._draw_role(role) for role in wanted}
-        self.fill(kept)
+            self._roles = {role: self._draw_role(role) for role in names}
+        self.fill(content)
 
     @property
     def raw(self) -> dict[str, str]:

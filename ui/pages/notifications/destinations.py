@@ -96,69 +96,69 @@ class DestinationList:
 
     async def load(self) -> None:
         """Load and draw the destinations."""
-        found = await notify_errors(self._backend.services.notifications.destinations.list())
+        destinations = await notify_errors(self._backend.services.notifications.destinations.list())
         self._place.clear()
         with self._place:
-            if not found:
+            if not destinations:
                 empty_state('send', 'No destinations yet.')
                 return
             with ui.element('ul').classes('card rows'):
-                for one in found:
+                for destination in destinations:
                     with ui.element('li'):
-                        self._draw(one)
+                        self._draw(destination)
 
-    def _draw(self, one: Destination) -> None:
+    def _draw(self, destination: Destination) -> None:
         with ui.element('div').classes('row-summary'):
-            Text('b', one.name)
-            Text('span', f'{CHANNELS[one.channel]}: {one.address}', 'muted small')
+            Text('b', destination.name)
+            Text('span', f'{CHANNELS[destination.channel]}: {destination.address}', 'muted small')
             with ui.element('span').classes('chips'):
-                if one.paused:
+                if destination.paused:
                     Text('span', 'Paused', 'pill paused')
-                for event in one.events if len(one.events) < len(EVENT_TYPES) else ():
+                for event in destination.events if len(destination.events) < len(EVENT_TYPES) else ():
                     Text('span', EVENT_NAMES[event], 'chip')
                 for name in ('pattern', 'tag', 'person'):
-                    if value := getattr(one, name):
+                    if value := getattr(destination, name):
                         Text('span', f'{name} {value}', 'chip')
-            if one.problem:
-                Text('span', as_sentence(one.problem), 'problem')
+            if destination.problem:
+                Text('span', as_sentence(destination.problem), 'problem')
         with ui.element('div').classes('row-actions'):
-            pause = 'Resume' if one.paused else 'Pause'
+            pause = 'Resume' if destination.paused else 'Pause'
             for text, act in (
-                ('Send test', lambda: self._test(one)),
-                ('Edit', lambda: self._edit(one)),
-                (pause, lambda: self._pause(one)),
-                ('Remove', lambda: self._remove(one)),
+                ('Send test', lambda: self._test(destination)),
+                ('Edit', lambda: self._edit(destination)),
+                (pause, lambda: self._pause(destination)),
+                ('Remove', lambda: self._remove(destination)),
             ):
-                made = button(text, kind='small').on('click', act)
-                set_attributes(made, aria_label=f'{text}: {one.name}')
+                action_button = button(text, kind='small').on('click', act)
+                set_attributes(action_button, aria_label=f'{text}: {destination.name}')
 
-    async def _test(self, one: Destination) -> None:
-        if await notify_errors(self._backend.services.notifications.test(one.id)):
+    async def _test(self, destination: Destination) -> None:
+        if await notify_errors(self._backend.services.notifications.test(destination.id)):
             ui.notify('Test queued: see the delivery log.', type='positive')
 
-    async def _pause(self, one: Destination) -> None:
+    async def _pause(self, destination: Destination) -> None:
         destinations = self._backend.services.notifications.destinations
-        await notify_errors(destinations.change(one.id, paused=not one.paused))
+        await notify_errors(destinations.change(destination.id, paused=not destination.paused))
         await self.load()
 
-    async def _remove(self, one: Destination) -> None:
+    async def _remove(self, destination: Destination) -> None:
         text = 'Messages not yet sent to it are dropped.'
-        if await confirm(f'Remove {one.name}?', text, yes='Remove', no='Cancel'):
-            await notify_errors(self._backend.services.notifications.destinations.remove(one.id))
+        if await confirm(f'Remove {destination.name}?', text, yes='Remove', no='Cancel'):
+            await notify_errors(self._backend.services.notifications.destinations.remove(destination.id))
             await self.load()
 
-    async def _edit(self, one: Destination | None) -> None:
+    async def _edit(self, destination: Destination | None) -> None:
         """Open the dialog to add or edit a destination; a new secret is shown once."""
-        with dialog_frame(f'Edit {one.name}' if one else 'Add destination') as dialog:
+        with dialog_frame(f'Edit {destination.name}' if destination else 'Add destination') as dialog:
             form = Form(DestinationFields, on_change=lambda: None)
-            if one:
-                form.set_values(_fields(one))
+            if destination:
+                form.set_values(_fields(destination))
 
             async def save() -> None:
-                if (given := form.submit()) is None:
+                if (values := form.submit()) is None:
                     return
                 try:
-                    dialog.submit(await self._store(one, _values(given.model_dump())))
+                    dialog.submit(await self._store(destination, _values(values.model_dump())))
                 except InvalidInput as error:
                     named = {'events': 'waiting'}
                     form.show_problems({named.get(name, name): text for name, text in error.problems.items()})
@@ -171,22 +171,22 @@ class DestinationList:
         if isinstance(answer, EngineError):
             ui.notify(str(answer), type='negative', multi_line=True, close_button='Close')
         await self.load()
-        if one is None and isinstance(answer, Destination) and answer.secret:
+        if destination is None and isinstance(answer, Destination) and answer.secret:
             explanation = 'The receiver checks signatures with it (Standard Webhooks).'
             await show_secret(f'Signing secret of {answer.name}', explanation, answer.secret)
 
-    async def _store(self, one: Destination | None, values: dict[str, Any]) -> Destination:
+    async def _store(self, destination: Destination | None, values: dict[str, Any]) -> Destination:
         destinations = self._backend.services.notifications.destinations
-        if one is None:
+        if destination is None:
             return await destinations.add(parse(values))
-        return await destinations.change(one.id, **values)
+        return await destinations.change(destination.id, **values)
 
 
-def _fields(one: Destination) -> dict[str, Any]:
-    chosen = {FIELDS[event]: event in one.events for event in EVENT_TYPES}
-    return {**asdict(one), **chosen}
+def _fields(destination: Destination) -> dict[str, Any]:
+    chosen = {FIELDS[event]: event in destination.events for event in EVENT_TYPES}
+    return {**asdict(destination), **chosen}
 
 
-def _values(given: dict[str, Any]) -> dict[str, Any]:
-    chosen = {event: given.pop(FIELDS[event]) for event in EVENT_TYPES}
-    return {**given, 'events': tuple(event for event, wanted in chosen.items() if wanted)}
+def _values(raw: dict[str, Any]) -> dict[str, Any]:
+    chosen = {event: raw.pop(FIELDS[event]) for event in EVENT_TYPES}
+    return {**raw, 'events': tuple(event for event, is_chosen in chosen.items() if is_chosen)}

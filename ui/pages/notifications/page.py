@@ -54,7 +54,7 @@ class MessageLog:
         service = self._backend.services.notifications
         try:
             messages = await service.log(state=self._state.value or '', limit=MAX_SHOWN)
-            names = {one.id: one.name for one in await service.destinations.list()}
+            names = {destination.id: destination.name for destination in await service.destinations.list()}
         except EngineError:
             return  # the rest of the page reports it
         if not self._place.clear_if_changed((messages, names)):

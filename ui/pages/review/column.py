@@ -30,7 +30,7 @@ class Column:
         *,
         agent: str,
         change: FileChange,
-        said: str,
+        summary: str,
         taken: set[int] | None,
         on_take: Callable[[set[int] | None], Any],
         on_line: Callable[[int], Any],
@@ -43,7 +43,7 @@ class Column:
                 self._whole = ui.checkbox(agent, value=taken is not None, on_change=self._select_all)
                 set_attributes(self._whole, title=f'Use this file from {agent}')
                 Text('span', f'+{change.added} -{change.removed}', 'num muted small')
-            Text('p', said, 'muted small')
+            Text('p', summary, 'muted small')
             if reason := omission_reason(change):
                 Text('p', reason, 'muted')
             self._boxes = [self._draw(number, hunk, change) for number, hunk in enumerate(self._hunks)]
@@ -60,18 +60,18 @@ class Column:
         return box
 
     def _select_all(self) -> None:
-        wanted = set(range(len(self._hunks))) if self._whole.value else None
-        if (wanted is None) != (self._taken is None):
-            self._select(wanted)
+        selected = set(range(len(self._hunks))) if self._whole.value else None
+        if (selected is None) != (self._taken is None):
+            self._select(selected)
 
     def _select_hunks(self) -> None:
-        wanted = {number for number, box in enumerate(self._boxes) if box.value}
-        if wanted != (self._taken or set()):
-            self._select(wanted or None)
+        selected = {number for number, box in enumerate(self._boxes) if box.value}
+        if selected != (self._taken or set()):
+            self._select(selected or None)
 
-    def _select(self, wanted: set[int] | None) -> None:
-        self._taken = wanted
-        self._whole.value = wanted is not None
+    def _select(self, selected: set[int] | None) -> None:
+        self._taken = selected
+        self._whole.value = selected is not None
         for number, box in enumerate(self._boxes):
-            box.value = wanted is not None and number in wanted
-        self._on_take(wanted)
+            box.value = selected is not None and number in selected
+        self._on_take(selected)

@@ -100,14 +100,14 @@ def _fold(rows: list[list[Any]]) -> list[list[Any]]:
         if row[0] != ' '
         for step in range(-CONTEXT_LINES, CONTEXT_LINES + 1)
     }
-    found: list[list[Any]] = []
+    collapsed: list[list[Any]] = []
     hidden = 0
     for place, row in enumerate([*rows, ['end']]):
         if place < len(rows) and place not in near:
             hidden += 1
             continue
         if hidden:
-            found.append(['@', 0, 0, f'{hidden:,} unchanged {"line" if hidden == 1 else "lines"}'])
+            collapsed.append(['@', 0, 0, f'{hidden:,} unchanged {"line" if hidden == 1 else "lines"}'])
             hidden = 0
-        found.append(row)
-    return found[:-1]
+        collapsed.append(row)
+    return collapsed[:-1]

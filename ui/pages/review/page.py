@@ -18,14 +18,16 @@ def register(backend: Backend) -> None:
     async def page(run: str) -> None:
         conductor = backend()
         try:
-            found = await conductor.merging.mergeable(RunId(run))
-            changes = {agent: await conductor.merging.changes(found, agent) for agent in found.folders}
+            mergeable = await conductor.merging.mergeable(RunId(run))
+            changes = {
+                agent: await conductor.merging.changes(mergeable, agent) for agent in mergeable.folders
+            }
         except EngineError as error:
             errors.read_error(error)
             return
-        with frame(f'Review {found.run.title}'):
-            page_head('Review and merge', found.run.title or run, back=(f'/runs/{run}', 'Run'))
+        with frame(f'Review {mergeable.run.title}'):
+            page_head('Review and merge', mergeable.run.title or run, back=(f'/runs/{run}', 'Run'))
             if any(changes.values()):
-                Review(conductor, found, changes)
+                Review(conductor, mergeable, changes)
             else:
                 empty_state('folder_off', 'The agents of this run have not changed any files yet.')

@@ -26,8 +26,10 @@ class Result:
         picks: returns the current picks.
     """
 
-    def __init__(self, conductor: Conductor, found: Mergeable, picks: Callable[[], Sequence[Pick]]) -> None:
-        self._conductor, self._found, self._picks = conductor, found, picks
+    def __init__(
+        self, conductor: Conductor, mergeable: Mergeable, picks: Callable[[], Sequence[Pick]]
+    ) -> None:
+        self._conductor, self._mergeable, self._picks = conductor, mergeable, picks
         self._preview: MergePreview | None = None
         self._cards: dict[str, ConflictCard] = {}
         """Cards of the conflicts found since the first preview, by path, with their chosen resolutions."""
@@ -40,14 +42,14 @@ class Result:
                     'click', self._download_description
                 )
             self._tests = ui.element('div').props('role="status"')
-            if found.problem:
-                Text('p', f'Cannot be merged: {found.problem}.', 'muted')
+            if mergeable.problem:
+                Text('p', f'Cannot be merged: {mergeable.problem}.', 'muted')
             else:
                 with ui.element('div').classes('field'):
-                    self._into = text_input(found.branches[0] if found.branches else '')
+                    self._into = text_input(mergeable.branches[0] if mergeable.branches else '')
                     label('Into branch', self._into)
-                known = ', '.join(found.branches[:6])
-                Text('p', f'A new name creates a new branch. Existing: {known}.', 'muted small')
+                branches = ', '.join(mergeable.branches[:6])
+                Text('p', f'A new name creates a new branch. Existing: {branches}.', 'muted small')
                 button('Preview merge', icon='difference', requires='merging.compose').on(
                     'click', self._preview_merge
                 )
@@ -70,20 +72,20 @@ class Result:
             ui.notify('Select a file or a change first.', type='warning')
             return None
         try:
-            return await self._conductor.merging.compose(self._found, picks)
+            return await self._conductor.merging.compose(self._mergeable, picks)
         except EngineError as error:
             self._show_problem(str(error))
             return None
 
     async def _test(self) -> None:
-        picks, made = self._picks(), await self._find_composed()
-        if made is None:
+        picks, composed = self._picks(), await self._find_composed()
+        if composed is None:
             return
         self._tests.clear()
         with self._tests:
             Text('p', 'Running tests…', 'muted')
         try:
-            ran = await self._conductor.merging.test(made, made.best)
+            ran = await self._conductor.merging.test(composed, composed.best)
         except EngineError as error:
             self._tests.clear()
             self._show_problem(str(error))
@@ -96,15 +98,15 @@ class Result:
             Text('pre', ran.text.strip()[-3_000:], 'review-output', tabindex='0')
 
     async def _download_patch(self) -> None:
-        if made := await self._find_composed():
-            text = format_patch(await self._conductor.merging.changes(made, made.best))
-            ui.download.content(text.encode(), f'{self._found.run.id}.patch')
+        if composed := await self._find_composed():
+            text = format_patch(await self._conductor.merging.changes(composed, composed.best))
+            ui.download.content(text.encode(), f'{self._mergeable.run.id}.patch')
 
     async def _download_description(self) -> None:
-        if made := await self._find_composed():
-            changes = await self._conductor.merging.changes(made, made.best)
-            words = pull_request(self._found, self._found.best or made.best, changes)
-            ui.download.content(words.encode(), f'{self._found.run.id}.md')
+        if composed := await self._find_composed():
+            changes = await self._conductor.merging.changes(composed, composed.best)
+            words = pull_request(self._mergeable, self._mergeable.best or composed.best, changes)
+            ui.download.content(words.encode(), f'{self._mergeable.run.id}.md')
 
     async def _preview_merge(self) -> None:
         """Preview the merge without resolutions."""
@@ -117,12 +119,12 @@ class Result:
             await self._show(self._preview.branch)
 
     async def _show(self, branch: str) -> None:
-        made = await self._find_composed()
-        if made is None:
+        composed = await self._find_composed()
+        if composed is None:
             return
         try:
             self._preview = await self._conductor.merging.preview(
-                made, into=branch, resolutions=self._resolutions()
+                composed, into=branch, resolutions=self._resolutions()
             )
         except EngineError as error:  # choices and edits are kept
             self._show_problem(str(error))
@@ -141,7 +143,9 @@ class Result:
                 Text('li', path, 'mono')
         if resolved := self._resolutions():
             Text('p', f'Resolved: {", ".join(sorted(resolved))}.', 'muted small')
-        self._cards |= {one.path: ConflictCard(one, preview.branch) for one in preview.conflicts}
+        self._cards |= {
+            conflict.path: ConflictCard(conflict, preview.branch) for conflict in preview.conflicts
+        }
         if preview.conflicts:
             left = count(len(preview.conflicts), 'file')
             Text('p', f'In conflict: {left}. Nothing is merged until each is resolved.')
@@ -152,8 +156,8 @@ class Result:
             button('Merge', icon='merge', kind='primary', requires='merging.merge').on('click', self._merge)
 
     def _resolutions(self) -> dict[str, Resolution]:
-        found = {path: card.resolution for path, card in self._cards.items()}
-        return {path: chosen for path, chosen in found.items() if chosen is not None}
+        resolutions = {path: card.resolution for path, card in self._cards.items()}
+        return {path: chosen for path, chosen in resolutions.items() if chosen is not None}
 
     async def _merge(self) -> None:
         preview, resolutions = self._preview, self._resolutions()
@@ -163,11 +167,11 @@ class Result:
         text = f'One commit is made on {preview.branch}.{also}'
         if not await confirm(f'Merge into {preview.branch}?', text, yes='Merge', no='Cancel', kind='primary'):
             return
-        made = await self._find_composed()
-        if made is None:
+        composed = await self._find_composed()
+        if composed is None:
             return
         try:
-            commit = await self._conductor.merging.merge(made, preview, resolutions=resolutions)
+            commit = await self._conductor.merging.merge(composed, preview, resolutions=resolutions)
         except EngineError as error:
             self._show_problem(str(error))
             return

@@ -29,17 +29,17 @@ class Review:
     """
 
     def __init__(
-        self, conductor: Conductor, found: Mergeable, changes: Mapping[str, Sequence[FileChange]]
+        self, conductor: Conductor, mergeable: Mergeable, changes: Mapping[str, Sequence[FileChange]]
     ) -> None:
-        self._conductor, self._found = conductor, found
+        self._conductor, self._mergeable = conductor, mergeable
         self._by_path: dict[str, dict[str, FileChange]] = {}
-        for agent, made in changes.items():
-            for change in made:
+        for agent, agent_changes in changes.items():
+            for change in agent_changes:
                 self._by_path.setdefault(change.path, {})[agent] = change
         self._taken: dict[str, tuple[str, set[int]]] = {
-            path: (found.best, set(range(len(split_hunks(made[found.best].text)))))
-            for path, made in self._by_path.items()
-            if found.best in made
+            path: (mergeable.best, set(range(len(split_hunks(by_agent[mergeable.best].text)))))
+            for path, by_agent in self._by_path.items()
+            if mergeable.best in by_agent
         }
         self._comments: dict[str, list[str]] = {}
         """Comments to send back, by agent."""
@@ -54,29 +54,29 @@ class Review:
                 self._count = Text('p', '', 'muted small', role='status')
                 self._columns = ui.element('div').classes('review-columns')
                 self._draw_comments()
-            self._result = Result(conductor, found, self._picks)
+            self._result = Result(conductor, mergeable, self._picks)
 
         self._show()
 
     def _picks(self) -> list[Pick]:
         picks = []
         for path, (agent, taken) in sorted(self._taken.items()):
-            known = len(split_hunks(self._by_path[path][agent].text))
-            whole = len(taken) == known
+            total = len(split_hunks(self._by_path[path][agent].text))
+            whole = len(taken) == total
             picks.append(Pick(path=path, agent=agent, hunks=None if whole else tuple(sorted(taken))))
         return picks
 
     def _show(self) -> None:
         path = self._file.value
-        made = self._by_path[path]
+        by_agent = self._by_path[path]
         self._columns.clear()
         with self._columns:
-            for agent, change in sorted(made.items(), key=lambda item: item[0] != self._found.best):
+            for agent, change in sorted(by_agent.items(), key=lambda item: item[0] != self._mergeable.best):
                 taken = self._taken.get(path)
                 Column(
                     agent=agent,
                     change=change,
-                    said=self._describe(agent),
+                    summary=self._describe(agent),
                     taken=taken[1] if taken and taken[0] == agent else None,
                     on_take=partial(self._select, path, agent),
                     on_line=partial(self._pick_line, agent),
@@ -84,14 +84,14 @@ class Review:
         self._show_count()
 
     def _describe(self, agent: str) -> str:
-        tests = self._found.tests.get(agent, '')
-        best = 'best' if agent == self._found.best else ''
+        tests = self._mergeable.tests.get(agent, '')
+        best = 'best' if agent == self._mergeable.best else ''
         return ' · '.join(filter(None, [best, f'tests: {tests}' if tests else 'tests not run']))
 
-    def _select(self, path: str, agent: str, wanted: set[int] | None) -> None:
+    def _select(self, path: str, agent: str, selected: set[int] | None) -> None:
         before = self._taken.get(path)
-        if wanted is not None:
-            self._taken[path] = (agent, wanted)
+        if selected is not None:
+            self._taken[path] = (agent, selected)
         elif before and before[0] == agent:
             del self._taken[path]
         if before and before[0] != agent:
@@ -104,13 +104,13 @@ class Review:
         self._count.show(f'{count(len(self._taken), "file")} of {total} selected')
 
     def _draw_comments(self) -> None:
-        agents = {agent: agent for made in self._by_path.values() for agent in made}
+        agents = {agent: agent for by_agent in self._by_path.values() for agent in by_agent}
         with ui.element('div').classes('card review-comments'):
             Text('h2', 'Comments for an agent')
             self._list = ui.element('ul').classes('comment-list')
             with ui.element('div').classes('comment-form'):
                 with ui.element('div').classes('field'):
-                    self._agent = NativeSelect(agents, value=self._found.best or next(iter(agents)))
+                    self._agent = NativeSelect(agents, value=self._mergeable.best or next(iter(agents)))
                     label('Agent', self._agent)
                 with ui.element('div').classes('field comment-line'):
                     self._line = text_input('1', kind='number', min='1')
@@ -138,8 +138,8 @@ class Review:
             ui.notify('Give a line and a comment.', type='warning')
             return
         agent, path = self._agent.value, self._file.value
-        run = self._found.run.id
-        pattern = self._conductor.catalog.patterns.get(self._found.run.pattern)
+        run = self._mergeable.run.id
+        pattern = self._conductor.catalog.patterns.get(self._mergeable.run.pattern)
         if pattern and 'comment' in pattern.inputs and not (await self._conductor.info(run)).status.ended:
             data = {'candidate': agent, 'path': path, 'line': int(line), 'text': text}
             try:
@@ -160,10 +160,10 @@ class Review:
 
     async def _send_back(self) -> None:
         agent = self._agent.value if self._agent.value in self._comments else next(iter(self._comments))
-        lines = '\n'.join(f'- {one}' for one in self._comments[agent])
+        lines = '\n'.join(f'- {comment}' for comment in self._comments[agent])
         text = f'A person reviewed your work. Address each comment, then run the tests again:\n{lines}'
         try:
-            fork = await self._conductor.merging.send_back(self._found.run.id, agent, text)
+            fork = await self._conductor.merging.send_back(self._mergeable.run.id, agent, text)
         except EngineError as error:
             ui.notify(str(error), type='negative')
             return

@@ -76,7 +76,7 @@ async def _find_plan_steps(conductor: Conductor, info: RunInfo, shape: Shape, vi
             history.add(step)
         read += STEPS_PER_READ
     messages = messages_of(view.memory.get(field), history.appended_to(field))
-    return {one.about: one.seq for one in messages if one.about and one.seq}
+    return {message.about: message.seq for message in messages if message.about and message.seq}
 
 
 def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: Mapping[str, int]) -> None:

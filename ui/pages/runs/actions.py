@@ -116,9 +116,9 @@ class RunActions:
         """Add tags to and remove tags from these runs."""
         with self._place, dialog_frame(f'Tag {count(len(runs), "run")}') as dialog:
             form = Form(TagChange, on_change=lambda: None)
-            known = sorted({tag for info in runs for tag in info.tags}, key=str.lower)
-            if known:
-                ui.label(f'Current tags: {", ".join(known)}').classes('muted small')
+            tag_names = sorted({tag for info in runs for tag in info.tags}, key=str.lower)
+            if tag_names:
+                ui.label(f'Current tags: {", ".join(tag_names)}').classes('muted small')
             draw_form_actions(dialog, form)
         with self._place:
             tags = cast(TagChange | None, await await_answer(dialog))
@@ -158,11 +158,13 @@ class RunActions:
 
     async def purge(self, runs: Sequence[RunInfo]) -> None:
         """Ask, then delete runs permanently."""
-        one = len(runs) == 1
+        is_single = len(runs) == 1
         with self._place:
             sure = await confirm(
-                'Delete this run permanently?' if one else f'Permanently delete {count(len(runs), "run")}?',
-                (f'“{runs[0].title}” is' if one else 'They are')
+                'Delete this run permanently?'
+                if is_single
+                else f'Permanently delete {count(len(runs), "run")}?',
+                (f'“{runs[0].title}” is' if is_single else 'They are')
                 + ' removed with history, files and recordings. This cannot be undone.',
                 yes='Delete permanently',
                 no='Cancel',
@@ -216,11 +218,11 @@ async def confirm_delete(conductor: Conductor, runs: Sequence[RunInfo]) -> bool:
     unended = [info for info in runs if not info.status.ended and info.id not in conductor.stranded]
     if not unended:
         return True
-    one = len(runs) == 1
+    is_single = len(runs) == 1
     return await confirm(
-        'Cancel and delete this run?' if one else f'Delete {count(len(runs), "run")}?',
+        'Cancel and delete this run?' if is_single else f'Delete {count(len(runs), "run")}?',
         f'“{runs[0].title}” has not ended. It will be cancelled, which cannot be undone, and deleted.'
-        if one
+        if is_single
         else f'{count(len(unended), "of them has", "of them have")} not ended and will be cancelled first,'
         ' which cannot be undone.',
         yes='Cancel and delete',

@@ -53,30 +53,30 @@ class Filters:
     """Ascending unless ''."""
 
     @classmethod
-    def from_query(cls, given: Mapping[str, str]) -> Filters:
+    def from_query(cls, query: Mapping[str, str]) -> Filters:
         """Read filters from an address; invalid values are dropped."""
-        page = given.get('page', '')
+        page = query.get('page', '')
         return cls(
-            text=given.get('text', '')[:200],
-            pattern=given.get('pattern', ''),
-            status=given.get('status', '') if given.get('status', '') in STATUSES else '',
-            tag=given.get('tag', ''),
-            marked=given.get('marked', '') if given.get('marked', '') in MARKED else '',
-            since=given.get('since', '') if parse_day(given.get('since', '')) else '',
-            until=given.get('until', '') if parse_day(given.get('until', '')) else '',
+            text=query.get('text', '')[:200],
+            pattern=query.get('pattern', ''),
+            status=query.get('status', '') if query.get('status', '') in STATUSES else '',
+            tag=query.get('tag', ''),
+            marked=query.get('marked', '') if query.get('marked', '') in MARKED else '',
+            since=query.get('since', '') if parse_day(query.get('since', '')) else '',
+            until=query.get('until', '') if parse_day(query.get('until', '')) else '',
             page=int(page) if page.isdecimal() and 0 < int(page) < 10**6 else 1,
-            edge=given.get('edge', '')[:500],
-            state=given.get('state', '')[:500],
-            trouble=given.get('trouble', '')[:1],
-            show=given.get('show', '')[:10],
-            sort=given.get('sort', '') if given.get('sort', '') in SORTS else '',
-            up=given.get('up', '')[:1],
+            edge=query.get('edge', '')[:500],
+            state=query.get('state', '')[:500],
+            trouble=query.get('trouble', '')[:1],
+            show=query.get('show', '')[:10],
+            sort=query.get('sort', '') if query.get('sort', '') in SORTS else '',
+            up=query.get('up', '')[:1],
         )
 
     @property
     def narrowing(self) -> int:
         """The number of filters that are set."""
-        given = (
+        active = (
             self.text,
             self.pattern,
             self.status,
@@ -87,7 +87,7 @@ class Filters:
             self.edge,
             self.state,
         )
-        return sum(map(bool, given))
+        return sum(map(bool, active))
 
     @property
     def picked(self) -> str:
@@ -104,8 +104,8 @@ class Filters:
     def address(self, path: str) -> str:
         """Return the address of `path` with these filters; a traffic page's path names the pattern."""
         values = {'page': 1, **({'pattern': self.pattern} if path == traffic_path(self.pattern) else {})}
-        given = {name: value for name, value in asdict(self).items() if value and value != values.get(name)}
-        return f'{path}?{urlencode(given)}' if given else path
+        changed = {name: value for name, value in asdict(self).items() if value and value != values.get(name)}
+        return f'{path}?{urlencode(changed)}' if changed else path
 
     def query(self, size: int, *, trash: bool = False) -> RunQuery:
         """Return the journal query for a page of `size` runs, of the list or of the trash."""
@@ -145,14 +145,14 @@ class FilterBar:
         patterns: Mapping[str, str],
         *,
         on_change: Callable[[Filters], None],
-        one: bool = False,
+        single: bool = False,
     ) -> None:
         """Draw them; `patterns` maps names to titles, `on_change` gets the filters after each change.
 
-        With `one`, a pattern is always set, and the page itself shows the selection.
+        With `single`, a pattern is always set, and the page itself shows the selection.
         """
         self._filters, self._on_change, self._setting = filters, on_change, False
-        self._always = filters.pattern if one else ''
+        self._always = filters.pattern if single else ''
         with (
             ui.element('div').classes('filters folded').props('role="search" aria-label="Runs"') as self._box
         ):
@@ -165,7 +165,7 @@ class FilterBar:
                 self._set = Text('span', '', 'num')
             self._more.on('click', self._fold)
             self._pattern = self._choice(
-                'Pattern', patterns if one else {'': 'Any pattern', **patterns}, filters.pattern
+                'Pattern', patterns if single else {'': 'Any pattern', **patterns}, filters.pattern
             )
             self._status = self._choice('Status', STATUSES, filters.status)
             self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag)
@@ -208,8 +208,8 @@ class FilterBar:
 
     def set_tags(self, tags: Iterable[str]) -> None:
         """Offer these tags in addition to those offered before."""
-        known = {*self._tag.options, *tags} - {''}
-        self._tag.set_options({'': 'Any tag'} | {tag: tag for tag in sorted(known, key=str.lower)})
+        tag_names = {*self._tag.options, *tags} - {''}
+        self._tag.set_options({'': 'Any tag'} | {tag: tag for tag in sorted(tag_names, key=str.lower)})
 
     def set_filters(self, filters: Filters) -> None:
         """Store the selection, whose only control here is the button to clear it."""
@@ -218,9 +218,9 @@ class FilterBar:
         self._count.show(filters.picked)
         self._show_hidden_count()
 
-    def show(self, shown: bool) -> None:
+    def show(self, is_shown: bool) -> None:
         """Show the filters, or hide them if there is nothing to filter."""
-        self._box.set_visibility(shown)
+        self._box.set_visibility(is_shown)
 
     def clear(self) -> None:
         """Show all runs."""

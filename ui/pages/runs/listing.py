@@ -59,7 +59,7 @@ class RunList:
         self.filters = filters
         self._rows: dict[RunId, RunRow] = {}
         self._shown: RunPage | None = None
-        self._titles = {name: made.title for name, made in backend().catalog.patterns.items()}
+        self._titles = {name: pattern.title for name, pattern in backend().catalog.patterns.items()}
         self._refresh_lock = asyncio.Lock()
         self._actions, self._acted = RunActions(backend, on_done=self._after_action), set[RunId]()
         self._menu = RunMenu(backend, self._actions)
@@ -110,9 +110,9 @@ class RunList:
         if self._refresh_lock.locked() or self._card.is_deleted:
             return
         async with self._refresh_lock:
-            asked = self.filters
+            filters = self.filters
             try:
-                page = await self._backend().runs(asked.query(self._size, trash=self._trash))
+                page = await self._backend().runs(filters.query(self._size, trash=self._trash))
                 if self._shown is None:
                     newest = await self._backend().runs(RunQuery(limit=TAGS_FROM))
                     self._bar.set_tags(tag for run in newest.runs for tag in run.tags)
@@ -122,11 +122,13 @@ class RunList:
         if self._card.is_deleted:  # the page was closed meanwhile
             return
         self._show_problem('')
-        if asked is not self.filters:
+        if filters is not self.filters:
             await self.refresh()
-        elif not page.runs and page.total and asked.page > 1:  # runs were deleted, or the address is outdated
+        elif (
+            not page.runs and page.total and filters.page > 1
+        ):  # runs were deleted, or the address is outdated
             with self._card:
-                self.apply_filters(replace(asked, page=-(-page.total // self._size)))
+                self.apply_filters(replace(filters, page=-(-page.total // self._size)))
         else:
             self._show(page)
             await self._show_sizes(page)
@@ -220,13 +222,13 @@ class RunList:
     def _draw_traffic_link(self) -> Element:
         """Link to the traffic of the pattern, if one is chosen."""
         with ui.element('p').classes('small to-traffic'):
-            found = text_link('', 'Traffic: these runs on one diagram')
-        self._link_traffic(found)
-        return found
+            anchor = text_link('', 'Traffic: these runs on one diagram')
+        self._link_traffic(anchor)
+        return anchor
 
-    def _link_traffic(self, found: Element) -> None:
-        set_attributes(found, href=self.filters.all.address(traffic_path(self.filters.pattern)))
-        found.set_visibility(self.filters.pattern in self._titles)
+    def _link_traffic(self, anchor: Element) -> None:
+        set_attributes(anchor, href=self.filters.all.address(traffic_path(self.filters.pattern)))
+        anchor.set_visibility(self.filters.pattern in self._titles)
 
     async def offer_restore(self, run: RunId) -> None:
         """Offer to restore a run that was just deleted on another page, and clean the address."""

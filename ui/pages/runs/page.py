@@ -39,9 +39,9 @@ def register(backend: Backend) -> None:
     @serve_page('/trash')
     async def trash(request: Request) -> None:
         days = backend().retention.trash_days
-        kept = f'for {days:g} {"day" if days == 1 else "days"}' if days else 'until the next day'
+        period = f'for {days:g} {"day" if days == 1 else "days"}' if days else 'until the next day'
         with frame('Recently deleted', here='/runs', keys=LIST_KEYS):
-            summary = f'They can be restored {kept}; then they and their files are removed permanently.'
+            summary = f'They can be restored {period}; then they and their files are removed permanently.'
             page_head('Recently deleted', summary, back=('/runs', 'Runs'), id='trash')
             with ui.element('section').classes('section').props('aria-labelledby="trash"'):
                 listed = RunList(

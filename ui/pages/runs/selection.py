@@ -71,9 +71,9 @@ class Selection:
         """Set the runs that the list shows, in order."""
         self._infos = {info.id: info for info in infos}
         self._shown = list(self._infos)
-        kept = self._ticked & self._infos.keys()
-        if kept != self._ticked:
-            self._ticked = kept
+        remaining = self._ticked & self._infos.keys()
+        if remaining != self._ticked:
+            self._ticked = remaining
             self._on_change()
 
     def tick(self, run: RunId, on: bool, *, reach: bool = False) -> None:
@@ -127,9 +127,9 @@ class BulkBar:
             for action in actions:
                 if not is_permitted(action.requires):
                     continue
-                made = button(action.text, icon=action.icon, kind=f'small {action.kind}')
-                made.on('click', lambda action=action: self._perform(action))
-                self._buttons.append((action, made))
+                action_button = button(action.text, icon=action.icon, kind=f'small {action.kind}')
+                action_button.on('click', lambda action=action: self._perform(action))
+                self._buttons.append((action, action_button))
             ui.element('div').classes('grow')
             button('Select all', kind='quiet small').on('click', selection.all)
             button('Clear', kind='quiet small bulk-clear').on('click', selection.clear)
@@ -140,9 +140,9 @@ class BulkBar:
         number = len(self._selection.runs)
         self._box.set_visibility(number > 0)
         self._count.show(f'{count(number, "run")} selected')
-        for action, made in self._buttons:
+        for action, action_button in self._buttons:
             fits = action.min_runs <= number <= (action.max_runs or number)
-            made.props(remove='disabled') if fits else made.props('disabled')
+            action_button.props(remove='disabled') if fits else action_button.props('disabled')
 
     async def _perform(self, action: BulkAction) -> None:
         runs = self._selection.runs

@@ -37,8 +37,8 @@ class Undo:
             await undo()
 
         async def press(event: KeyEventArguments) -> None:
-            wanted = event.modifiers.ctrl or event.modifiers.meta
-            if event.action.keydown and wanted and event.key == 'z' and not event.modifiers.shift:
+            is_shortcut = event.modifiers.ctrl or event.modifiers.meta
+            if event.action.keydown and is_shortcut and event.key == 'z' and not event.modifiers.shift:
                 await take_back()
 
         back.on('click', take_back)

@@ -100,57 +100,57 @@ def with_patterns(fields: type[StarterFields], catalog: Catalog) -> type[Starter
     return create_model(fields.__name__, __base__=fields, pattern=chosen)
 
 
-def schedule_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def schedule_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a `Schedule`. Raises `InvalidInput`."""
-    every = given['every']
+    every = values['every']
     return {
-        'name': given['name'],
-        'action': _action(given),
+        'name': values['name'],
+        'action': _action(values),
         'spec': ScheduleSpec(
-            cron=(given['cron'],) if given['cron'] else (),
+            cron=(values['cron'],) if values['cron'] else (),
             intervals=(Interval(every=every),) if every else (),
-            time_zone=given['time_zone'],
+            time_zone=values['time_zone'],
         ),
         'policy': SchedulePolicy(
-            overlap=given['overlap'],
-            catchup_window=given['catch_up'],
-            pause_on_failure=given['pause_on_failure'],
+            overlap=values['overlap'],
+            catchup_window=values['catch_up'],
+            pause_on_failure=values['pause_on_failure'],
         ),
     }
 
 
-def fields_of_schedule(one: Schedule) -> dict[str, Any]:
+def fields_of_schedule(schedule: Schedule) -> dict[str, Any]:
     """Return the form's values for a schedule."""
     return {
-        **_fields_of_action(one.name, one.action),
-        'cron': next(iter(one.spec.cron), ''),
-        'time_zone': one.spec.time_zone,
-        'every': next((interval.every for interval in one.spec.intervals), None),
-        'overlap': one.policy.overlap,
-        'catch_up': one.policy.catchup_window,
-        'pause_on_failure': one.policy.pause_on_failure,
+        **_fields_of_action(schedule.name, schedule.action),
+        'cron': next(iter(schedule.spec.cron), ''),
+        'time_zone': schedule.spec.time_zone,
+        'every': next((interval.every for interval in schedule.spec.intervals), None),
+        'overlap': schedule.policy.overlap,
+        'catch_up': schedule.policy.catchup_window,
+        'pause_on_failure': schedule.policy.pause_on_failure,
     }
 
 
-def trigger_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def trigger_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a `Trigger`. Raises `InvalidInput`."""
-    mapping = _json('mapping', given['mapping'])
+    mapping = _json('mapping', values['mapping'])
     return {
-        'name': given['name'],
-        'kind': given['kind'],
-        'files': given['files'],
-        'action': _action(given),
+        'name': values['name'],
+        'kind': values['kind'],
+        'files': values['files'],
+        'action': _action(values),
         'mapping': {name: str(value) for name, value in mapping.items()},
     }
 
 
-def fields_of_trigger(one: Trigger) -> dict[str, Any]:
+def fields_of_trigger(trigger: Trigger) -> dict[str, Any]:
     """Return the form's values for a trigger."""
     return {
-        **_fields_of_action(one.name, one.action),
-        'kind': one.kind,
-        'files': one.files,
-        'mapping': json.dumps(dict(one.mapping), ensure_ascii=False),
+        **_fields_of_action(trigger.name, trigger.action),
+        'kind': trigger.kind,
+        'files': trigger.files,
+        'mapping': json.dumps(dict(trigger.mapping), ensure_ascii=False),
     }
 
 
@@ -166,11 +166,11 @@ def field_at(path: str) -> str:
     return path
 
 
-def _action(given: Mapping[str, Any]) -> Action:
+def _action(values: Mapping[str, Any]) -> Action:
     return Action(
-        pattern=given['pattern'],
-        parameters=_json('parameters', given['parameters']),
-        tags=tuple(given['tags']),
+        pattern=values['pattern'],
+        parameters=_json('parameters', values['parameters']),
+        tags=tuple(values['tags']),
     )
 
 
@@ -185,9 +185,9 @@ def _fields_of_action(name: str, action: Action) -> dict[str, Any]:
 
 def _json(field: str, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text or '{}')
+        parsed = json.loads(text or '{}')
     except (ValueError, RecursionError) as error:
         raise InvalidInput({field: json_problem(error)}) from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise InvalidInput({field: 'Must be a JSON object, in braces'})
-    return found
+    return parsed

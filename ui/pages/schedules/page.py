@@ -54,9 +54,9 @@ def register(backend: Backend) -> None:
             summary = 'Start runs automatically: on a schedule, by webhook, or when a file arrives.'
             page_head('Schedules', summary, back=('/runs', 'Runs'))
             lists: tuple[StarterList[Any], ...] = (ScheduleList(backend), TriggerList(backend))
-        for one in lists:
-            await one.refresh()
-            ui.timer(POLL_SECONDS, one.refresh, immediate=False)
+        for list_ in lists:
+            await list_.refresh()
+            ui.timer(POLL_SECONDS, list_.refresh, immediate=False)
 
 
 class StarterList(ABC, Generic[T]):
@@ -77,8 +77,8 @@ class StarterList(ABC, Generic[T]):
         key = self.TITLE.lower()
         with ui.element('section').classes('section').props(f'aria-labelledby="{key}"'):
             with section_head(self.TITLE, key):
-                made = button(self.NEW, icon='add', kind='small', requires=f'{self.PART}.add')
-                made.on('click', lambda: self._edit(None))
+                add = button(self.NEW, icon='add', kind='small', requires=f'{self.PART}.add')
+                add.on('click', lambda: self._edit(None))
             self._place = CachedElement().classes('ghost').props('data-redrawn')
 
     @property
@@ -87,19 +87,19 @@ class StarterList(ABC, Generic[T]):
         """The service that stores the entries."""
 
     @abstractmethod
-    def form_values(self, one: T) -> dict[str, Any]:
+    def form_values(self, item: T) -> dict[str, Any]:
         """Return the form's values for an entry."""
 
     @abstractmethod
-    async def store(self, one: T | None, given: Mapping[str, Any]) -> str:
+    async def store(self, item: T | None, form_values: Mapping[str, Any]) -> str:
         """Add or change an entry; return a secret to show once, or ''. Raises `EngineError`."""
 
     @abstractmethod
-    def draw(self, one: T) -> None:
+    def draw(self, item: T) -> None:
         """Draw an entry's details."""
 
     @abstractmethod
-    def actions(self, one: T) -> Mapping[str, Action]:
+    def actions(self, item: T) -> Mapping[str, Action]:
         """Return an entry's actions besides Edit and Remove, by button label."""
 
     async def refresh(self) -> None:
@@ -110,29 +110,31 @@ class StarterList(ABC, Generic[T]):
                     empty_state('lock', f'{why}.')
             return
         try:
-            found = [(one, await self.service.log(one.id, SHOWN_TICKS)) for one in await self.service.list()]
+            logs = [
+                (item, await self.service.log(item.id, SHOWN_TICKS)) for item in await self.service.list()
+            ]
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
             return
-        if not self._place.clear_if_changed(found):
+        if not self._place.clear_if_changed(logs):
             return
         with self._place:
-            if not found:
+            if not logs:
                 empty_state(self.ICON, self.EMPTY)
                 return
             with ui.element('ul').classes('card rows'):
-                for one, ticks in found:
+                for item, ticks in logs:
                     with ui.element('li'):
-                        self._draw(one, ticks)
+                        self._draw(item, ticks)
 
-    def _draw(self, one: T, ticks: Sequence[Tick]) -> None:
+    def _draw(self, item: T, ticks: Sequence[Tick]) -> None:
         with ui.element('div').classes('row-summary'):
             with ui.element('span').classes('chips'):
-                Text('b', one.name)
-                Text('span', one.action.pattern, 'chip')
-                if one.paused:
+                Text('b', item.name)
+                Text('span', item.action.pattern, 'chip')
+                if item.paused:
                     Text('span', 'Paused', 'pill paused')
-            self.draw(one)
+            self.draw(item)
             now = self._backend().clock.now()
             with ui.element('span').classes('chips'):
                 for tick in ticks:
@@ -148,36 +150,36 @@ class StarterList(ABC, Generic[T]):
         if not is_permitted(f'{self.PART}.change'):
             return
         with ui.element('div').classes('row-actions'):
-            self._draw_button('Edit', one, lambda: self._edit(one))
-            for text, act in self.actions(one).items():
-                self._draw_button(text, one, act)
-            self._draw_button('Remove', one, lambda: self._remove(one))
+            self._draw_button('Edit', item, lambda: self._edit(item))
+            for text, act in self.actions(item).items():
+                self._draw_button(text, item, act)
+            self._draw_button('Remove', item, lambda: self._remove(item))
 
-    def _draw_button(self, text: str, one: T, act: Action) -> None:
-        made = button(text, kind='small').on('click', lambda: self._perform(act))
-        set_attributes(made, aria_label=f'{text}: {one.name}')
+    def _draw_button(self, text: str, item: T, act: Action) -> None:
+        action_button = button(text, kind='small').on('click', lambda: self._perform(act))
+        set_attributes(action_button, aria_label=f'{text}: {item.name}')
 
     async def _perform(self, act: Action) -> None:
         await notify_errors(act())
         await self.refresh()
 
-    async def _remove(self, one: T) -> None:
-        if await confirm(f'Remove {one.name}?', 'Its runs are kept.', yes='Remove', no='Cancel'):
-            await self.service.remove(one.id)
+    async def _remove(self, item: T) -> None:
+        if await confirm(f'Remove {item.name}?', 'Its runs are kept.', yes='Remove', no='Cancel'):
+            await self.service.remove(item.id)
 
-    async def _edit(self, one: T | None) -> None:
-        with dialog_frame(f'Edit {one.name}' if one else self.NEW) as dialog:
+    async def _edit(self, item: T | None) -> None:
+        with dialog_frame(f'Edit {item.name}' if item else self.NEW) as dialog:
             model = fields.with_patterns(self.FIELDS, self._backend().catalog)
             form = Form(model, on_change=lambda: None)
-            if one:
-                form.set_values(self.form_values(one))
+            if item:
+                form.set_values(self.form_values(item))
             problem = Text('p', '', 'problem', role='alert')
 
             async def save() -> None:
-                if (given := form.submit()) is None:
+                if (submitted := form.submit()) is None:
                     return
                 try:
-                    dialog.submit((await self.store(one, given.model_dump()),))
+                    dialog.submit((await self.store(item, submitted.model_dump()),))
                 except InvalidInput as error:
                     form.show_problems({fields.field_at(name): text for name, text in error.problems.items()})
                     form.focus_problem()
@@ -204,40 +206,40 @@ class ScheduleList(StarterList[Schedule]):
         """The service that stores the schedules."""
         return self._backend.services.schedules
 
-    def form_values(self, one: Schedule) -> dict[str, Any]:
+    def form_values(self, item: Schedule) -> dict[str, Any]:
         """Return the form's values."""
-        return fields.fields_of_schedule(one)
+        return fields.fields_of_schedule(item)
 
-    async def store(self, one: Schedule | None, given: Mapping[str, Any]) -> str:
+    async def store(self, item: Schedule | None, form_values: Mapping[str, Any]) -> str:
         """Add or change a schedule."""
-        values = fields.schedule_of(given)
-        await (self.service.change(one.id, **values) if one else self.service.add(Schedule(**values)))
+        values = fields.schedule_of(form_values)
+        await (self.service.change(item.id, **values) if item else self.service.add(Schedule(**values)))
         return ''
 
-    def draw(self, one: Schedule) -> None:
+    def draw(self, item: Schedule) -> None:
         """Draw when it is due."""
-        Text('span', f'{one.spec.explain()}.', 'muted small')
-        if one.note:
-            Text('span', one.note, 'muted small')
-        if one.next_times:
-            zone = ZoneInfo(one.spec.time_zone)
-            times = [datetime.fromtimestamp(moment, zone) for moment in one.next_times[:3]]
-            told = ', '.join(f'{moment:%a} {moment.day} {moment:%b %H:%M:%S}' for moment in times)
-            Text('span', f'Next: {told} {times[0]:%Z}', 'small num')
+        Text('span', f'{item.spec.explain()}.', 'muted small')
+        if item.note:
+            Text('span', item.note, 'muted small')
+        if item.next_times:
+            zone = ZoneInfo(item.spec.time_zone)
+            times = [datetime.fromtimestamp(moment, zone) for moment in item.next_times[:3]]
+            next_times = ', '.join(f'{moment:%a} {moment.day} {moment:%b %H:%M:%S}' for moment in times)
+            Text('span', f'Next: {next_times} {times[0]:%Z}', 'small num')
 
-    def actions(self, one: Schedule) -> Mapping[str, Action]:
+    def actions(self, item: Schedule) -> Mapping[str, Action]:
         """Return its actions."""
 
         async def backfill() -> None:
             now = time.time()
             text = 'Starts a run for each scheduled time of the last 24 hours that has none.'
-            if await confirm(f'Backfill {one.name}?', text, yes='Start runs', no='Cancel', kind='primary'):
-                await self.service.backfill(one.id, now - DAY, now)
+            if await confirm(f'Backfill {item.name}?', text, yes='Start runs', no='Cancel', kind='primary'):
+                await self.service.backfill(item.id, now - DAY, now)
 
-        pause = 'Resume' if one.paused else 'Pause'
+        pause = 'Resume' if item.paused else 'Pause'
         return {
-            'Run now': lambda: self.service.run_now(one.id),
-            pause: lambda: self.service.change(one.id, paused=not one.paused, note=''),
+            'Run now': lambda: self.service.run_now(item.id),
+            pause: lambda: self.service.change(item.id, paused=not item.paused, note=''),
             'Backfill…': backfill,
         }
 
@@ -254,26 +256,26 @@ class TriggerList(StarterList[Trigger]):
         """The service that stores the triggers."""
         return self._backend.services.triggers
 
-    def form_values(self, one: Trigger) -> dict[str, Any]:
+    def form_values(self, item: Trigger) -> dict[str, Any]:
         """Return the form's values."""
-        return fields.fields_of_trigger(one)
+        return fields.fields_of_trigger(item)
 
-    async def store(self, one: Trigger | None, given: Mapping[str, Any]) -> str:
+    async def store(self, item: Trigger | None, form_values: Mapping[str, Any]) -> str:
         """Add or change a trigger; return the secret of a new one."""
-        values = fields.trigger_of(given)
-        if one:
-            await self.service.change(one.id, **values)
+        values = fields.trigger_of(form_values)
+        if item:
+            await self.service.change(item.id, **values)
             return ''
         return (await self.service.add(Trigger(**values))).secret
 
-    def draw(self, one: Trigger) -> None:
+    def draw(self, item: Trigger) -> None:
         """Draw the webhook's address or the files."""
-        if one.kind == 'webhook':
-            Text('code', f'POST /api/v1/triggers/{one.id}/webhook', 'small')
+        if item.kind == 'webhook':
+            Text('code', f'POST /api/v1/triggers/{item.id}/webhook', 'small')
         else:
-            Text('code', one.files, 'small')
+            Text('code', item.files, 'small')
 
-    def actions(self, one: Trigger) -> Mapping[str, Action]:
+    def actions(self, item: Trigger) -> Mapping[str, Action]:
         """Return its actions."""
-        pause = 'Resume' if one.paused else 'Pause'
-        return {pause: lambda: self.service.change(one.id, paused=not one.paused)}
+        pause = 'Resume' if item.paused else 'Pause'
+        return {pause: lambda: self.service.change(item.id, paused=not item.paused)}

@@ -55,8 +55,8 @@ class AgentCard(TestCard[AgentHealth]):
         here = self._backend()
         return await here.catalog.agents.test(self.name, here.sandbox)
 
-    def evaluate(self, found: AgentHealth) -> CheckResult:
+    def evaluate(self, health: AgentHealth) -> CheckResult:
         """Return the result of a test."""
-        if found.problem:
-            return CheckResult(ok=False, detail=found.problem.removeprefix(f'{self.name}: '))
-        return CheckResult(ok=True, detail=found.introduction)
+        if health.problem:
+            return CheckResult(ok=False, detail=health.problem.removeprefix(f'{self.name}: '))
+        return CheckResult(ok=True, detail=health.introduction)

@@ -67,8 +67,10 @@ class TestCard(Generic[T]):
     def add_button(self, text: str, act: Callable[[str], Any]) -> None:
         """Draw a button that calls `act` with the card's name."""
         with self.head:
-            made = button(text, kind='small', requires='catalog.connect').on('click', lambda: act(self.name))
-            set_attributes(made, aria_label=f'{text} {self.name}')
+            action_button = button(text, kind='small', requires='catalog.connect').on(
+                'click', lambda: act(self.name)
+            )
+            set_attributes(action_button, aria_label=f'{text} {self.name}')
 
     def delete(self) -> None:
         """Remove the card."""
@@ -78,7 +80,7 @@ class TestCard(Generic[T]):
         """Run the test."""
         raise NotImplementedError
 
-    def evaluate(self, found: T) -> CheckResult:
+    def evaluate(self, result: T) -> CheckResult:
         """Return the result of the test."""
         raise NotImplementedError
 
@@ -97,11 +99,11 @@ class TestCard(Generic[T]):
         self._task = create_page_task(self._root, running, f'test {self.name}')
         try:
             await asyncio.wait({self._task})
-            found = self._task.result()
+            result = self._task.result()
         finally:
             self._task = None
             self._button.props(remove='disabled').classes(remove='busy')
-        judged, passed = self.evaluate(found), short_duration(time.monotonic() - started)
+        judged, passed = self.evaluate(result), short_duration(time.monotonic() - started)
         text = clip(' '.join(judged.detail.split()).rstrip('.'), MAX_PROBLEM)
         words, kind = ('Works', 'done') if judged.ok else ('Failed', 'failed')
         self._show_status(words, kind, ' '.join(filter(None, [f'{text}.', judged.hint, f'({passed})'])))

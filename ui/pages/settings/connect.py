@@ -71,22 +71,22 @@ class ConnectDialog(SectionDialog):
 
     def fill(self, name: str, section: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the form's values for an existing endpoint."""
-        known = str(section.get('provider') or name)
+        provider = str(section.get('provider') or name)
         return {
-            'provider': known if known in PROVIDERS else OTHER,
+            'provider': provider if provider in PROVIDERS else OTHER,
             'name': name,
             **{key: section[key] for key in ('url', 'key', 'models') if key in section},
         }
 
-    def values(self, given: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    def values(self, form_values: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """Return the name and the entries to write."""
-        chosen = '' if given.provider == OTHER else given.provider
-        name = given.name or chosen
+        chosen = '' if form_values.provider == OTHER else form_values.provider
+        name = form_values.name or chosen
         return name, {
             'provider': '' if chosen == name else chosen,
-            'url': given.url,
-            'key': given.key,
-            'models': given.models,
+            'url': form_values.url,
+            'key': form_values.key,
+            'models': form_values.models,
         }
 
     async def test(self, name: str) -> tuple[str, str]:

@@ -115,20 +115,20 @@ class ConnectServerDialog(SectionDialog):
             'approvals': section.get('approvals', 'marked'),
         }
 
-    def values(self, given: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    def values(self, form_values: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """Return the name and the entries to write; those of the other kind of connection are removed."""
-        program = given.way == 'program'
-        command, *arguments = shlex.split(given.command) if program else ['']
-        oauth = section.get('oauth') if given.oauth and section.get('oauth') else given.oauth
-        return given.name, {
+        program = form_values.way == 'program'
+        command, *arguments = shlex.split(form_values.command) if program else ['']
+        oauth = section.get('oauth') if form_values.oauth and section.get('oauth') else form_values.oauth
+        return form_values.name, {
             'command': command,
             'args': arguments,
-            'env': _pairs(given.env, '=') if program else {},
-            'url': '' if program else given.url,
-            'headers': {} if program else _pairs(given.headers, ':'),
+            'env': _pairs(form_values.env, '=') if program else {},
+            'url': '' if program else form_values.url,
+            'headers': {} if program else _pairs(form_values.headers, ':'),
             'oauth': False if program else oauth,
-            'tools': given.tools,
-            'approvals': '' if given.approvals == 'marked' else given.approvals,
+            'tools': form_values.tools,
+            'approvals': '' if form_values.approvals == 'marked' else form_values.approvals,
         }
 
     async def test(self, name: str) -> tuple[str, str]:

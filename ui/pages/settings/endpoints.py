@@ -87,11 +87,11 @@ class Endpoints:
                             Text('code', variable)
 
     def _describe_silent(self) -> str:
-        known = {offered.endpoint for offered in self._backend().catalog.registry.endpoint_infos()}
+        offered_names = {offered.endpoint for offered in self._backend().catalog.registry.endpoint_infos()}
         silent = [
             f'{name} ({home.url.split("/")[2]})'
             for name, home in LOCAL_ENDPOINTS.items()
-            if name not in known
+            if name not in offered_names
         ]
         return f'Not found on this machine: {", ".join(silent)}.' if silent else ''
 

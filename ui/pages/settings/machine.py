@@ -121,9 +121,9 @@ class StorageFacts:
                 Text('code', str(places.endpoints))
                 Text('span', f'. {there}')
         with ui.element('div').classes('copied'):
-            with ui.element('pre').classes('listing') as shown:
+            with ui.element('pre').classes('listing') as listing:
                 Text('code', EXAMPLE)
-            set_attributes(shown, tabindex='0', aria_label='Example file')
+            set_attributes(listing, tabindex='0', aria_label='Example file')
             copy = button('Copy', icon='content_copy', kind='small')
             set_attributes(copy, aria_label='Copy example')
             copy.on('click', lambda: ui.notify('Copied'), js_handler=COPY)
@@ -151,10 +151,10 @@ class StorageFacts:
         for text, path in ((self._database, places.database), (self._files, self._backend().workspaces.root)):
             if isinstance(path, str):  # a database server, whose size is not measured
                 continue
-            found = await asyncio.to_thread(_size, path)
+            total = await asyncio.to_thread(_size, path)
             if text.is_deleted:
                 return
-            text.show(byte_size(found))
+            text.show(byte_size(total))
 
 
 COPY = """async () => {
@@ -168,4 +168,4 @@ def _size(path: Path) -> int:
     if path.is_dir():
         return round(folder_bytes(path, shared=True))
     beside = (path.with_name(f'{path.name}{end}') for end in ('', '-wal', '-shm'))
-    return sum(found.stat().st_size for found in beside if found.is_file())
+    return sum(file.stat().st_size for file in beside if file.is_file())

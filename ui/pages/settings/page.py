@@ -40,8 +40,8 @@ def register(backend: Backend) -> None:
             with ui.element('section').classes('section').props('aria-labelledby="retention"'):
                 retained = RetentionSettings(backend)
             with ui.element('section').classes('section').props('aria-labelledby="configuration"'):
-                kept = StorageFacts(backend)
+                facts = StorageFacts(backend)
         await ui.context.client.connected()  # slow parts load after the page is shown
         await commands.load()
-        await kept.load()
+        await facts.load()
         await retained.load()

@@ -54,7 +54,7 @@ class SectionDialog(ABC):
         """Return the form's values for an existing section."""
 
     @abstractmethod
-    def values(self, given: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    def values(self, form_values: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """Return the name and the entries to write."""
 
     @abstractmethod
@@ -75,24 +75,24 @@ class SectionDialog(ABC):
             message = Text('p', '', 'problem', role='status')
 
             async def save() -> None:
-                given = form.submit()
-                if given is None:
+                submitted = form.submit()
+                if submitted is None:
                     return
-                wanted, values = self.values(given, section)
+                new_name, values = self.values(submitted, section)
                 try:
-                    await self._backend().catalog.connect(self.KIND, name or wanted, values)
+                    await self._backend().catalog.connect(self.KIND, name or new_name, values)
                 except EngineError as error:
                     message.show(str(error))
                     return
                 message.show('Saved. Testing…')
                 self._on_done()
-                problem, well = await self.test(name or wanted)
+                problem, well = await self.test(name or new_name)
                 if dialog.is_deleted:
                     return
                 if problem:
                     message.show(f'Saved, but the test failed: {problem}')
                 else:
-                    dialog.submit(wanted)
+                    dialog.submit(new_name)
                     ui.notify(well, type='positive')
 
             with ui.element('div').classes('dialog-actions'):

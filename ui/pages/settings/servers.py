@@ -28,13 +28,13 @@ class McpServers:
 
     def _draw(self) -> None:
         self._place.clear()
-        known = self._backend().catalog.mcp.last_health()
+        last_health = self._backend().catalog.mcp.last_health()
         with self._place:
-            if not known:
+            if not last_health:
                 empty_state('extension_off', 'No MCP server is connected; agents have the built-in tools.')
                 return
             with ui.element('ul').classes('endpoints even'):
-                for health in known:
+                for health in last_health:
                     ServerCard(self._backend, health).add_button('Edit', self._connect.open)
 
 
@@ -72,12 +72,12 @@ class ServerCard(TestCard[ServerHealth]):
         """List its tools."""
         return await self._backend().catalog.mcp.test(self.name)
 
-    def evaluate(self, found: ServerHealth) -> CheckResult:
+    def evaluate(self, health: ServerHealth) -> CheckResult:
         """Return the result of a listing."""
-        if found.problem:
-            return CheckResult(ok=False, detail=found.problem.removeprefix(f'MCP server {self.name}: '))
-        self._show(found)
-        tools = count(len(found.tools), 'tool') if found.tools else 'no tools'
+        if health.problem:
+            return CheckResult(ok=False, detail=health.problem.removeprefix(f'MCP server {self.name}: '))
+        self._show(health)
+        tools = count(len(health.tools), 'tool') if health.tools else 'no tools'
         return CheckResult(ok=True, detail=f'available, offers {tools}')
 
     def _show(self, health: ServerHealth) -> None:

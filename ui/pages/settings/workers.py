@@ -67,8 +67,10 @@ class Workers:
             self._show(problem, lambda: _draw_problem(problem))
             return
         caller = self._backend.caller
-        seen = [one for one in waiting if caller.role is Role.ADMIN or caller.can_see(one.info)]
-        for run in {one.run for worker in workers for one in worker.runs[:MAX_RUNS]} - self._titles.keys():
+        seen = [run for run in waiting if caller.role is Role.ADMIN or caller.can_see(run.info)]
+        for run in {
+            driven.run for worker in workers for driven in worker.runs[:MAX_RUNS]
+        } - self._titles.keys():
             self._titles[run] = await self._title(run)
         now = self._backend().clock.now()
         times = [moment(worker.started, now) for worker in workers]  # these change as time passes
@@ -108,20 +110,23 @@ class Workers:
             Text('p', 'No runs are waiting.', 'muted')
             return
         with table(('Run', 'Pattern', 'Reason'), 'Waiting for a worker') as drawn:
-            for one in waiting:
+            for run in waiting:
                 with drawn.row():
                     with drawn.cell():
-                        text_link(f'/runs/{one.info.id}', one.info.title or one.info.id)
-                    drawn.cell(one.info.pattern)
-                    drawn.cell(as_sentence(one.reason))
+                        text_link(f'/runs/{run.info.id}', run.info.title or run.info.id)
+                    drawn.cell(run.info.pattern)
+                    drawn.cell(as_sentence(run.reason))
 
     def _draw_runs(self, worker: WorkerInfo) -> None:
         if worker.problem:
             Text('p', as_sentence(worker.problem), 'problem')
-        named = [one for one in worker.runs[:MAX_RUNS] if self._titles[one.run]]
-        for one in named:
+        named = [driven for driven in worker.runs[:MAX_RUNS] if self._titles[driven.run]]
+        for driven in named:
             text_link(
-                f'/runs/{one.run}', self._titles[one.run], 'worker-run', title=f'{one.pattern}, run {one.run}'
+                f'/runs/{driven.run}',
+                self._titles[driven.run],
+                'worker-run',
+                title=f'{driven.pattern}, run {driven.run}',
             )
         if others := len(worker.runs) - len(named):
             Text('span', f'and {others} more' if named else count(others, 'run'), 'muted')
@@ -130,9 +135,9 @@ class Workers:
         if worker.draining:
             Text('span', 'Draining', 'muted')
         elif not worker.problem:
-            made = button('Drain…', kind='small').on('click', lambda: self._drain(worker.name))
-            set_attributes(made, aria_label=f'Drain {worker.name}…')
-            require(made, DRAIN)
+            drain = button('Drain…', kind='small').on('click', lambda: self._drain(worker.name))
+            set_attributes(drain, aria_label=f'Drain {worker.name}…')
+            require(drain, DRAIN)
 
     async def _drain(self, name: str) -> None:
         text = 'It hands over its runs, accepts no more, and exits.'
@@ -151,7 +156,7 @@ class Workers:
             ui.notify(f'{name} is handing over its runs.')
         if self._backend.access and identity:
             audit = self._backend.access.audit
-            await audit.write(identity.known, DRAIN, details={'worker': name}, refused=refused)
+            await audit.write(identity.last_caller, DRAIN, details={'worker': name}, refused=refused)
         await self.refresh()
 
 
@@ -160,8 +165,8 @@ def _draw_service(worker: WorkerInfo) -> None:
     for name in worker.labels:
         Text('span', name, 'chip')
     versions = '\n'.join(f'{name} {version}' for name, version in sorted(worker.patterns.items()))
-    known = list(worker.patterns)
-    service = known[0] if len(known) == 1 else count(len(known), 'pattern')
+    patterns = list(worker.patterns)
+    service = patterns[0] if len(patterns) == 1 else count(len(patterns), 'pattern')
     Text('span', service, 'muted', title=versions)
 
 

@@ -90,22 +90,27 @@ class Attention:
                 text_link('/inbox', 'Open the inbox', 'requests-all')
         set_attributes(opener, aria_haspopup='dialog')
         opener.set_visibility(False)
-        shown, told = 0, ''
+        shown_total, notified = 0, ''
 
         def show() -> None:
-            nonlocal shown, told
+            nonlocal shown_total, notified
             requests.show()
-            asks = json.dumps([[one.id, one.text, one.title, question_path(one.id)] for one in self.requests])
-            if asks != told:
-                told = asks
+            asks = json.dumps(
+                [
+                    [request.id, request.text, request.title, question_path(request.id)]
+                    for request in self.requests
+                ]
+            )
+            if asks != notified:
+                notified = asks
                 ui.run_javascript(NOTIFY % asks)
-            if self.total != shown:
-                shown = self.total
-                opener.set_visibility(bool(shown))
-                words.show(f'Needs you ({shown})')
-                count.show(str(shown))
-                set_attributes(opener, aria_label=f'Needs you ({shown})')
-                ui.run_javascript(TITLE % (shown, shown))
+            if self.total != shown_total:
+                shown_total = self.total
+                opener.set_visibility(bool(shown_total))
+                words.show(f'Needs you ({shown_total})')
+                count.show(str(shown_total))
+                set_attributes(opener, aria_label=f'Needs you ({shown_total})')
+                ui.run_javascript(TITLE % (shown_total, shown_total))
 
         async def refresh() -> None:
             await self.refresh()
@@ -120,11 +125,11 @@ class AttentionFeed:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._known: dict[str, Attention] = {}
+        self._by_caller: dict[str, Attention] = {}
 
     def __call__(self) -> Attention:
         """Return the requests that the current caller may see."""
-        return self._known.setdefault(self._backend.caller.name, Attention(self._backend))
+        return self._by_caller.setdefault(self._backend.caller.name, Attention(self._backend))
 
 
 class RequestList:
@@ -141,12 +146,12 @@ class RequestList:
         if self._attention.requests == self._shown:
             return
         self._shown = list(self._attention.requests)
-        draw_changes(self._list, self._drawn, {one.id: one for one in self._shown}, self._draw)
+        draw_changes(self._list, self._drawn, {request.id: request for request in self._shown}, self._draw)
         self._on_change(self._attention.total)
 
     def _draw(self, request: Request) -> ui.element:
-        with ui.element('li').classes('request') as made:
-            set_attributes(made, data_ask=request.id)
+        with ui.element('li').classes('request') as element:
+            set_attributes(element, data_ask=request.id)
             with link(f'/runs/{request.run}', 'request-summary'):
                 Text('b', request.text)
                 Text('span', request.title, 'muted')
@@ -159,19 +164,19 @@ class RequestList:
                 self._draw_answer(request, f'Add {MINUTES} min', 'extend', 'primary')
             else:
                 text_link(f'/runs/{request.run}', 'Open', 'btn small')
-        return made
+        return element
 
     def _draw_answer(self, request: Request, text: str, name: str, kind: str) -> None:
-        made = button(text, kind=f'small {kind}', requires='inbox.answer')
-        set_attributes(made, aria_label=f'{text}: {request.text} ({request.title})')
+        action_button = button(text, kind=f'small {kind}', requires='inbox.answer')
+        set_attributes(action_button, aria_label=f'{text}: {request.text} ({request.title})')
 
         async def answer() -> None:
-            made.props('disabled')
+            action_button.props('disabled')
             await self._attention.answer(request, name)
             await self._attention.refresh()
             self.show()
 
-        made.on('click', answer)
+        action_button.on('click', answer)
 
 
 def _request(item: InboxItem) -> Request:
@@ -190,8 +195,8 @@ def _request(item: InboxItem) -> Request:
 
 def _brief(arguments: str) -> str:
     try:
-        given = json.loads(arguments or '{}')
-        text = ', '.join(f'{name}: {value}' for name, value in given.items())
+        parsed = json.loads(arguments or '{}')
+        text = ', '.join(f'{name}: {value}' for name, value in parsed.items())
     except (ValueError, AttributeError, RecursionError):
         text = arguments
     return clip(' '.join(text.split()), MAX_ARGUMENTS)

@@ -108,9 +108,9 @@ async def find_relatives(conductor: Conductor, info: RunInfo) -> dict[str, list[
     for other in sorted(family, key=lambda other: (other.created, other.id), reverse=True):
         if not other.deleted:
             groups[_relation(info, other)].append(other)
-    known = {info.id, *(other.id for other in family)}
-    page = await conductor.runs(RunQuery(pattern=info.pattern, limit=MAX_RUNS + 1 + len(known)))
-    groups[OTHERS] = [other for other in page.runs if other.id not in known]
+    related = {info.id, *(other.id for other in family)}
+    page = await conductor.runs(RunQuery(pattern=info.pattern, limit=MAX_RUNS + 1 + len(related)))
+    groups[OTHERS] = [other for other in page.runs if other.id not in related]
     return {title: infos for title, infos in groups.items() if infos}
 
 

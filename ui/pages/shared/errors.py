@@ -69,8 +69,8 @@ def unknown_pattern(backend: Backend, name: str) -> None:
         patterns = backend().catalog.patterns
         Text('p', 'Available patterns:' if patterns else 'No pattern could be loaded.', 'muted')
         with ui.element('div').classes('error-actions'):
-            for made in patterns.values():
-                text_link(f'/launch/{made.name}', made.title, 'btn')
+            for pattern in patterns.values():
+                text_link(f'/launch/{pattern.name}', pattern.title, 'btn')
         _draw_links()
 
 
@@ -170,10 +170,9 @@ def draw_load_errors(backend: Backend) -> None:
     if not faults:
         return
     with notice('fail', 'error'):
-        one = len(faults) == 1
-        Text(
-            'p', f'{"A file" if one else f"{len(faults)} files"} could not be loaded. Everything else works.'
-        )
+        is_single = len(faults) == 1
+        files = 'A file' if is_single else f'{len(faults)} files'
+        Text('p', f'{files} could not be loaded. Everything else works.')
         with ui.element('ul').classes('details-list'):
             for fault in faults:
                 with ui.element('li'):

@@ -34,21 +34,23 @@ class GuardReasons:
         """Set the step to explain, and the data before it."""
         self.step, self.before = step, before
 
-    def draw(self, edge: EdgeShape, guard: str, *, wanted: bool, value: bool | None) -> None:
+    def draw(self, edge: EdgeShape, guard: str, *, expected: bool, value: bool | None) -> None:
         """Draw one guard of an edge as a question, with its answer and the data it read.
 
         Args:
             edge: the edge it guards.
             guard: its name.
-            wanted: the answer that lets the edge be taken.
+            expected: the answer that lets the edge be taken.
             value: the answer at this step; None if it was not evaluated.
         """
-        kind = '' if value is None else 'ok' if value is wanted else 'no'
+        kind = '' if value is None else 'ok' if value is expected else 'no'
         ground = None
         if self._explanations is not None and self.step is not None:
             ground = self._explanations.of(edge.source, edge.dest, guard, self.before, self.step.event)
-        asked = guard_question(guard, ground.says if ground else '')
-        Text('div', f'{asked} {guard_answer(expected=wanted, value=value)}', f'guard {kind}', title=guard)
+        question = guard_question(guard, ground.says if ground else '')
+        Text(
+            'div', f'{question} {guard_answer(expected=expected, value=value)}', f'guard {kind}', title=guard
+        )
         if ground is not None and value is not None and ground.values:
             saw = (f'{name.replace("_", " ")} = {brief_value(value)}' for name, value in ground.values)
             Text('div', ' · '.join(saw), 'guard-saw mono')
@@ -67,4 +69,4 @@ def draw_outcome(way: EdgeOutcome, shape: Shape, reasons: GuardReasons) -> None:
             ui.label(f'to {path_text(way.edge.dest) or "itself"}').classes('edge-outcome-target')
             ui.label(way.reason).classes('muted small')
             for guard in way.guards:
-                reasons.draw(way.edge, guard.name, wanted=guard.wanted, value=guard.value)
+                reasons.draw(way.edge, guard.name, expected=guard.wanted, value=guard.value)

@@ -37,11 +37,11 @@ class ToolUser:
 
 def all_agents(catalog: Catalog) -> list[ToolUser]:
     """Return the agents of all patterns, each role once."""
-    found: dict[tuple[str, str, tuple[str, ...]], ToolUser] = {}
+    users: dict[tuple[str, str, tuple[str, ...]], ToolUser] = {}
     for pattern in catalog.patterns.values():
         for agent in agents_of(pattern):
-            found.setdefault((pattern.name, agent.role, agent.tools), ToolUser(pattern=pattern, agent=agent))
-    return list(found.values())
+            users.setdefault((pattern.name, agent.role, agent.tools), ToolUser(pattern=pattern, agent=agent))
+    return list(users.values())
 
 
 def tool_users(catalog: Catalog, tool: str) -> list[ToolUser]:
@@ -71,24 +71,24 @@ def _flag(icon: str, text: str, kind: str) -> None:
 class ToolList:
     """All tools by category, with a search."""
 
-    def __init__(self, backend: Backend, given: Mapping[str, str]) -> None:
-        """Draw them; `given` are the filters in the address."""
+    def __init__(self, backend: Backend, query: Mapping[str, str]) -> None:
+        """Draw them; `query`: the filters in the address."""
         self._backend, self._agents = backend, all_agents(backend().catalog)
         categories = sorted({tool.category for tool in backend().catalog.tools.values()})
         with ui.element('div').classes('filters').props('role="search" aria-label="Tools"'):
             with ui.element('div').classes('filter wide'):
                 self._text = text_input(
-                    given.get('text', '')[:200], kind='search', placeholder='Search tools'
+                    query.get('text', '')[:200], kind='search', placeholder='Search tools'
                 )
                 self._text.props('debounce=150')
                 label('Search tools', self._text, 'visually-hidden')
-            chosen = given.get('category', '')
+            chosen = query.get('category', '')
             self._category = self._choice(
                 'Category',
                 {'': 'Any category', **{name: name.capitalize() for name in categories}},
                 chosen if chosen in categories else '',
             )
-            kind = given.get('kind', '')
+            kind = query.get('kind', '')
             self._kind = self._choice('Kind', KINDS, kind if kind in KINDS else '')
         self._count = Text('p', '', 'visually-hidden', role='status')
         self._place = ui.element('div').classes('toolbox')
@@ -114,8 +114,8 @@ class ToolList:
         if self._server_tools.is_deleted:
             return
         broken = [health.problem or '' for health in healths if health.problem]
-        found = count(sum(len(health.tools) for health in healths), 'tool')
-        self._summary.show(' '.join([as_sentence(found), *(f'{problem}.' for problem in broken)]))
+        total = count(sum(len(health.tools) for health in healths), 'tool')
+        self._summary.show(' '.join([as_sentence(total), *(f'{problem}.' for problem in broken)]))
         names = sorted({tool.category for tool in catalog.tools.values()})
         self._category.set_options({'': 'Any category', **{name: name.capitalize() for name in names}})
         self._show_server_tools()
@@ -127,8 +127,8 @@ class ToolList:
         return choice
 
     def _on_change(self) -> None:
-        wanted = {'text': self._text.value, 'category': self._category.value, 'kind': self._kind.value}
-        query = urlencode({name: value for name, value in wanted.items() if value})
+        filters = {'text': self._text.value, 'category': self._category.value, 'kind': self._kind.value}
+        query = urlencode({name: value for name, value in filters.items() if value})
         ui.navigate.history.replace(f'/tools?{query}' if query else '/tools')
         self._show()
 
@@ -137,11 +137,11 @@ class ToolList:
             control.set_value('')
 
     def _show(self) -> None:
-        found = self._find(from_servers=False)
-        self._count.show(count(len(found) + len(self._find(from_servers=True)), 'tool'))
-        self._draw(self._place, found)
+        tools = self._find(from_servers=False)
+        self._count.show(count(len(tools) + len(self._find(from_servers=True)), 'tool'))
+        self._draw(self._place, tools)
         with self._place:
-            if not found:
+            if not tools:
                 empty_state(
                     'search_off',
                     'No tools match.' if self._server_tools is None else 'No built-in tools match.',
@@ -162,10 +162,10 @@ class ToolList:
         )
         return sorted(filter(self._matches, tools), key=lambda tool: (tool.category, tool.name))
 
-    def _draw(self, place: ui.element, found: list[Tool]) -> None:
+    def _draw(self, place: ui.element, tools: list[Tool]) -> None:
         place.clear()
         with place:
-            for category, members in groupby(found, key=lambda tool: tool.category):
+            for category, members in groupby(tools, key=lambda tool: tool.category):
                 with ui.element('section').classes('section').props(f'aria-labelledby="c-{category}"'):
                     Text('h2', category.capitalize(), id=f'c-{category}')
                     with ui.element('ul').classes('tools'):

@@ -41,24 +41,24 @@ def register(backend: Backend) -> None:
     async def tool(name: str) -> None:
         with contextlib.suppress(ToolError):  # the page reports it as unknown
             await backend().catalog.mcp.find([name])
-        found = backend().catalog.tools.get(name)
-        if found is None:
+        item = backend().catalog.tools.get(name)
+        if item is None:
             errors.unknown_tool(backend, name)
             return
-        with frame(found.name, here='/tools', keys=FORM_KEYS):
+        with frame(item.name, here='/tools', keys=FORM_KEYS):
             with (
-                page_head(found.name, back=('/tools', 'All tools'), classes='mono'),
+                page_head(item.name, back=('/tools', 'All tools'), classes='mono'),
                 ui.element('div').classes('tool-foot'),
             ):
-                Text('span', found.category.capitalize(), 'chip')
-                draw_flags(found)
+                Text('span', item.category.capitalize(), 'chip')
+                draw_flags(item)
             with ui.element('div').classes('tool-page'):
                 with ui.element('div').classes('tool-facts'):
-                    _facts(backend, found)
+                    _facts(backend, item)
                 if why := refusal('try tools'):
                     empty_state('lock', f'{why}.')
                     return
-                trying = TryTool(backend, found, await missing_requirement(found, backend().sandbox))
+                trying = TryTool(backend, item, await missing_requirement(item, backend().sandbox))
             await trying.load()
 
 
@@ -107,7 +107,7 @@ def _fact(name: str, text: str) -> None:
         Text('dd', text)
 
 
-def _roles(found: list[ToolUser]) -> None:
+def _roles(users: list[ToolUser]) -> None:
     with ui.element('section').classes('section').props('aria-labelledby="roles"'):
         Text('h2', 'Roles', id='roles')
         Text(
@@ -116,7 +116,7 @@ def _roles(found: list[ToolUser]) -> None:
             'muted',
         )
         with ui.element('ul').classes('tools'):
-            for user in found:
+            for user in users:
                 with ui.element('li').classes('card role-card'):
                     _role(user)
 

@@ -124,8 +124,8 @@ class TryTool:
         if arguments is None or problem:
             return
         self._show_busy(True)
-        given = arguments.model_dump(mode='json', exclude_none=True)
-        call = self._playground.call(self._tool.name, given, model=model)
+        values = arguments.model_dump(mode='json', exclude_none=True)
+        call = self._playground.call(self._tool.name, values, model=model)
         self._task = create_page_task(self._result, call, f'try {self._tool.name}')
         await asyncio.wait({self._task})
         task, self._task = self._task, None

@@ -117,15 +117,15 @@ class Heatmap:
             self._on_pick(edge)
 
     def _draw_mode(self, key: Mode, text: str) -> ui.element:
-        made = button(text, kind='small')
-        set_attributes(made, aria_pressed=str(key == self.mode).lower())
-        made.on('click', lambda: self._choose(key))
-        return made
+        mode_button = button(text, kind='small')
+        set_attributes(mode_button, aria_pressed=str(key == self.mode).lower())
+        mode_button.on('click', lambda: self._choose(key))
+        return mode_button
 
     def _choose(self, mode: Mode) -> None:
         self.mode = mode
-        for key, made in self._modes.items():
-            set_attributes(made, aria_pressed=str(key == mode).lower())
+        for key, mode_button in self._modes.items():
+            set_attributes(mode_button, aria_pressed=str(key == mode).lower())
         self._on_mode(mode)
 
     def _draw_scale(self, kind: str, what: str) -> Text:

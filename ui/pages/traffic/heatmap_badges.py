@@ -31,8 +31,8 @@ def heat_layer(heat: Heat, mode: Mode) -> Layer:
 
 def scale_ends(heat: Heat, mode: Mode) -> tuple[float, int]:
     """Return the maximum values of states and edges; 0 if there are none."""
-    shown = [edge.times for edge in heat.edges if _is_wide(edge, mode)]
-    return max(map(VALUES[mode], heat.states), default=0.0), max(shown, default=0)
+    times = [edge.times for edge in heat.edges if _is_wide(edge, mode)]
+    return max(map(VALUES[mode], heat.states), default=0.0), max(times, default=0)
 
 
 def _is_wide(edge: EdgeHeat, mode: Mode) -> bool:
@@ -71,21 +71,21 @@ def _edge_spot(edge: EdgeHeat, mode: Mode, widest: int) -> Decoration:
 
 def describe_state(state: StateHeat) -> str:
     """Describe a state's numbers in a sentence or two."""
-    found = state.traffic
-    if found is None:
+    traffic = state.traffic
+    if traffic is None:
         return f'{path_text(state.path)}: never reached'
-    again = f', {count(found.repeated, "run")} came back (at most {found.most} visits)'
+    again = f', {count(traffic.repeated, "run")} came back (at most {traffic.most} visits)'
     failed = [
-        f'failed {found.failed}×' * bool(found.failed),
-        f'expired {found.expired}×' * bool(found.expired),
-        f'{count(found.fell, "run")} ended in failure here' * bool(found.fell),
+        f'failed {traffic.failed}×' * bool(traffic.failed),
+        f'expired {traffic.expired}×' * bool(traffic.expired),
+        f'{count(traffic.fell, "run")} ended in failure here' * bool(traffic.fell),
     ]
     wrong = ', '.join(filter(None, failed))
     return (
-        f'{path_text(state.path)}: {found.runs:,} of {count(state.having, "run")} were here,'
-        f' {found.visits:,}×{again * bool(found.repeated)}.'
-        f' Median {duration(found.median)}, 90th percentile {duration(found.p90)},'
-        f' total {duration(found.seconds)}.'
+        f'{path_text(state.path)}: {traffic.runs:,} of {count(state.having, "run")} were here,'
+        f' {traffic.visits:,}×{again * bool(traffic.repeated)}.'
+        f' Median {duration(traffic.median)}, 90th percentile {duration(traffic.p90)},'
+        f' total {duration(traffic.seconds)}.'
         f'{f" {wrong[:1].upper()}{wrong[1:]}." if wrong else ""}'
     )
 

@@ -78,12 +78,12 @@ class Heat:
             state.path: sum(number for chart, number in traffic.shapes if chart.state(state.path))
             for state in shape.states
         }
-        known = {str(state.path): state for state in traffic.states}
+        by_path = {str(state.path): state for state in traffic.states}
         drawn = [
             str(state.path) for state in shape.states if visible_ancestor(state.path, folded) == state.path
         ]
         states = tuple(
-            StateHeat(path=path, having=having[StatePath(path)], traffic=known.get(path)) for path in drawn
+            StateHeat(path=path, having=having[StatePath(path)], traffic=by_path.get(path)) for path in drawn
         )
         return cls(runs=traffic.runs, states=states, edges=tuple(_edges(traffic, shape, folded)))
 

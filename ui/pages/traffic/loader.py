@@ -65,13 +65,13 @@ class TrafficLoader:
 
     async def _load(self, query: RunQuery) -> None:
         try:
-            found = await self._backend().traffic(query, self._show_progress)
+            traffic = await self._backend().traffic(query, self._show_progress)
         except EngineError as error:
             self._show_problem(f'Traffic cannot be loaded: {error}.')
             return
         self._box.set_visibility(False)
         self._show_problem('')
-        await self._on_found(found)
+        await self._on_found(traffic)
 
     def _show_progress(self, done: int, of: int) -> None:
         self._words.show(f'{done:,} of {of:,} runs read.')

@@ -22,17 +22,17 @@ def register(backend: Backend) -> None:
 
     @serve_page('/patterns/{pattern}/traffic')
     async def traffic(request: Request, pattern: str) -> None:
-        made = backend().catalog.patterns.get(pattern)
+        pattern_class = backend().catalog.patterns.get(pattern)
         runs = await backend().runs(RunQuery(pattern=pattern, limit=1))
-        if made is None and not runs.runs:
+        if pattern_class is None and not runs.runs:
             errors.unknown_pattern(backend, pattern)
             return
-        title = made.title if made else (await backend().shape(runs.runs[0].id)).title
+        title = pattern_class.title if pattern_class else (await backend().shape(runs.runs[0].id)).title
         with frame(f'Traffic of {title}', here='/runs'):
             page_head(
                 f'Traffic of {title}',
                 'Many runs on one diagram. Select a state or an edge to see its runs.',
-                back=(f'/launch/{pattern}', f'Configure {title}') if made else ('/', 'All patterns'),
+                back=(f'/launch/{pattern}', f'Configure {title}') if pattern_class else ('/', 'All patterns'),
             )
             if runs.runs:
                 filters = replace(Filters.from_query(request.query_params), pattern=pattern)

@@ -29,11 +29,11 @@ class Column(Generic[T]):
 
 
 def _states() -> tuple[Column[StateHeat], ...]:
-    def column(name: str, field: str, shown: Callable[[Any], str], hint: str) -> Column[StateHeat]:
+    def column(name: str, field: str, format_value: Callable[[Any], str], hint: str) -> Column[StateHeat]:
         def value(state: StateHeat) -> float:
             return getattr(state.traffic, field) if state.traffic else -1
 
-        return Column(name, value, lambda state: shown(value(state)) if state.traffic else '–', hint)
+        return Column(name, value, lambda state: format_value(value(state)) if state.traffic else '–', hint)
 
     return (
         Column(
@@ -69,10 +69,10 @@ def _format_runs(state: StateHeat) -> str:
 
 
 def _rate(state: StateHeat) -> str:
-    found = state.traffic
-    if not found:
+    traffic = state.traffic
+    if not traffic:
         return '–'
-    return f'{found.fell:,} ({percent(found.fell / found.runs)})' if found.fell else '0'
+    return f'{traffic.fell:,} ({percent(traffic.fell / traffic.runs)})' if traffic.fell else '0'
 
 
 EDGES: tuple[Column[EdgeHeat], ...] = (
@@ -122,18 +122,18 @@ class HeatTable(Generic[T]):
         same = rows == self._rows
         self._rows, self._picked = rows, picked
         if same:
-            for key, made in self._buttons.items():
-                set_attributes(made, aria_pressed=str(key == picked).lower())
+            for key, row_button in self._buttons.items():
+                set_attributes(row_button, aria_pressed=str(key == picked).lower())
         else:
             self._draw()
 
     def _head(self, title: str, hint: str, number: int) -> None:
         with ui.element('th').props('scope="col" role="columnheader"') as head:
-            with ui.element('button').props('type="button"').classes('heat-sort') as made:
+            with ui.element('button').props('type="button"').classes('heat-sort') as sort_button:
                 Text('span', title)
                 ui.icon('arrow_downward').props('size="14px"')
-            set_attributes(made, title=hint)
-            made.on('click', partial(self._sort, number))
+            set_attributes(sort_button, title=hint)
+            sort_button.on('click', partial(self._sort, number))
         self._heads.append(head)
 
     def _sort(self, number: int) -> None:
@@ -158,11 +158,13 @@ class HeatTable(Generic[T]):
         key = self._key(row)
         with ui.element('tr').props('role="row"'):
             with ui.element('th').props('scope="row" role="rowheader"'):
-                with ui.element('button').props('type="button"').classes('heat-pick') as made:
+                with ui.element('button').props('type="button"').classes('heat-pick') as row_button:
                     Text('span', self._name(row))
-                set_attributes(made, aria_pressed=str(key == self._picked).lower(), title='Show its runs')
-                made.on('click', lambda: self._on_pick(key))
-                self._buttons[key] = made
+                set_attributes(
+                    row_button, aria_pressed=str(key == self._picked).lower(), title='Show its runs'
+                )
+                row_button.on('click', lambda: self._on_pick(key))
+                self._buttons[key] = row_button
             for column in self._columns:
                 Text('td', column.shown(row), 'num', role='cell', data_column=column.name)
 

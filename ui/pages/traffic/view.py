@@ -41,10 +41,10 @@ class TrafficView:
         self._traffic: Traffic | None = None
         self._shape: Shape | None = None
         self._heat: Heat | None = None
-        titles = {name: made.title for name, made in backend().catalog.patterns.items()}
+        titles = {name: pattern.title for name, pattern in backend().catalog.patterns.items()}
         mode: Mode = next((mode for mode in MODES if mode == filters.show), 'often')
         with ui.element('div').classes('section heat-page') as self._all:
-            self._bar = FilterBar(filters, titles, on_change=self._filter, one=True)
+            self._bar = FilterBar(filters, titles, on_change=self._filter, single=True)
             self._surveying = TrafficLoader(backend, on_found=self._on_found)
             self._summary = Text('p', '', 'heat-summary', role='status')
             self._notes = ui.element('div').classes('ghost')

@@ -21,7 +21,7 @@ def register(backend: Backend) -> None:
             with ui.element('div').classes('wall-head'):
                 Text('h1', 'Agents side by side')
                 text_link('/runs', 'All runs', 'small')
-            given = request.query_params.get('runs', '')
-            wall = Wall(backend(), picked=tuple(filter(None, given.split(','))))
+            names = request.query_params.get('runs', '')
+            wall = Wall(backend(), picked=tuple(filter(None, names.split(','))))
             ui.context.client.on_delete(wall.close)
             await wall.load()

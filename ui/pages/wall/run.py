@@ -162,8 +162,8 @@ class WallRun:
         if view is not None:
             self._show(view, self.panes)
             live = not view.status.ended
-            for shown in self.panes.values():
-                shown.pane.tick(view, clock_end(view, now if live else view.time), live=live)
+            for entry in self.panes.values():
+                entry.pane.tick(view, clock_end(view, now if live else view.time), live=live)
 
     def count_missing(self) -> int:
         """Return the number of its working agents without a pane."""
@@ -188,8 +188,8 @@ class WallRun:
     def close(self) -> None:
         """Stop following the run, and remove its panes."""
         self.stop()
-        for shown in self.panes.values():
-            shown.root.delete()
+        for entry in self.panes.values():
+            entry.root.delete()
         self.panes = {}
 
     def _working_states(self, view: View) -> list[StateShape]:
@@ -206,8 +206,8 @@ class WallRun:
                 return
             room -= 1
             with self._place:
-                self.panes[state.path] = made = WallPane(state, self._context, self._enlarge)
-            made.enlarge(False)
+                self.panes[state.path] = entry = WallPane(state, self._context, self._enlarge)
+            entry.enlarge(False)
 
     def _affected_panes(self, view: View, steps: Sequence[Transition]) -> Collection[str]:
         """Return the panes of the agents in these steps; all panes if the run's own state changes."""
@@ -237,10 +237,10 @@ class WallRun:
             snapshot = self._folder(view, path)
             folder = next((name for name in _folders(path) if name in view.files), '')
             try:
-                found = await workspaces.diff(self.info.id, history.baseline(folder), snapshot)
+                changes = await workspaces.diff(self.info.id, history.baseline(folder), snapshot)
             except EngineError:
                 continue  # the run's page reports it
-            changed = sum(map(is_own_work, found))
+            changed = sum(map(is_own_work, changes))
             self._files[path] = (snapshot, f'{count(changed, "file")} changed' if changed else '')
         newest = self.view
         if newest is not None:
@@ -248,9 +248,9 @@ class WallRun:
 
     def _stream(self, news: Updates) -> None:
         for path, pieces in news.text.items():
-            shown = next((shown for own, shown in self.panes.items() if is_within(path, own)), None)
-            if shown is not None:
-                shown.pane.append(pieces)
+            entry = next((entry for own, entry in self.panes.items() if is_within(path, own)), None)
+            if entry is not None:
+                entry.pane.append(pieces)
 
     async def _send(self, name: str, at: str, data: dict[str, Any]) -> None:
         await notify_errors(self._conductor.send(self.info.id, name, at=at, data=data))

@@ -34,7 +34,7 @@ class Wall:
     def __init__(self, conductor: Conductor, picked: tuple[str, ...] = ()) -> None:
         self._conductor, self._picked = conductor, set(picked)
         self._runs: dict[RunId, WallRun] = {}
-        self._known: dict[RunId, RunInfo] = {}
+        self._infos: dict[RunId, RunInfo] = {}
         self._large: WallPane | None = None
         self._pace = Pace(idle=POLL_SECONDS)
         self._closed = False
@@ -64,10 +64,10 @@ class Wall:
             live = {info.id: info for info in (await self._conductor.runs(LIVE)).runs}
         except EngineError:
             return  # the list of runs reports it
-        for run in [run for run, found in self._runs.items() if found.ended and not found.panes]:
+        for run in [run for run, followed in self._runs.items() if followed.ended and not followed.panes]:
             self._runs.pop(run).stop()
-        self._known = {**{run: found.info for run, found in self._runs.items()}, **live}
-        for info in self._known.values():
+        self._infos = {**{run: followed.info for run, followed in self._runs.items()}, **live}
+        for info in self._infos.values():
             if self._is_picked(info.id) and info.id not in self._runs and not self._closed:
                 shape = await self._conductor.shape(info.id)
                 follower = Follower(self._conductor, info, shape, self._pace)
@@ -79,21 +79,21 @@ class Wall:
 
     def _draw_runs(self) -> None:
         """Draw a switch for each run."""
-        drawn = [(info.id, info.title, self._is_picked(info.id)) for info in self._known.values()]
+        drawn = [(info.id, info.title, self._is_picked(info.id)) for info in self._infos.values()]
         if not self._row.clear_if_changed(drawn):
             return
         with self._row:
             for run, title, on in drawn:
-                made = button(
+                toggle = button(
                     title or run, icon='check' if on else 'add', kind=f'small {"" if on else "quiet"}'
                 )
-                set_attributes(made, aria_pressed=str(on).lower())
-                made.on('click', lambda run=run: self._toggle_run(run))
+                set_attributes(toggle, aria_pressed=str(on).lower())
+                toggle.on('click', lambda run=run: self._toggle_run(run))
 
     async def _toggle_run(self, run: RunId) -> None:
         """Show a run, or remove it from the wall."""
         if not self._picked:
-            self._picked = set(self._known)
+            self._picked = set(self._infos)
         self._picked ^= {run}
         if run in self._runs:
             self._runs.pop(run).close()

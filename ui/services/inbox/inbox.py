@@ -62,7 +62,7 @@ class Inbox:
     def __init__(self, conductor: Conductor, can_see: Callable[[RunInfo], bool] = lambda info: True) -> None:
         """`can_see` decides which runs' questions are shown."""
         self._conductor, self._can_see = conductor, can_see
-        self._known: dict[tuple[RunId, int], Sequence[Ask]] = {}
+        self._asks_by_run: dict[tuple[RunId, int], Sequence[Ask]] = {}
         """The open questions of unfinished runs, by run and last step."""
 
     async def list(self, *, assignee: str = '', run: str = '', snoozed: bool = False) -> InboxPage:
@@ -79,11 +79,11 @@ class Inbox:
             if not info.waiting or (run and info.id != run) or not self._can_see(info):
                 continue
             key = (info.id, info.seq)
-            asks = self._known[key] if key in self._known else await self._find_asks(info.id)
+            asks = self._asks_by_run[key] if key in self._asks_by_run else await self._find_asks(info.id)
             asks_by_run[key] = asks
             items += [self._item(info, ask, decided.get(ask.id)) for ask in asks]
         if not run:
-            self._known = asks_by_run
+            self._asks_by_run = asks_by_run
         items = [item for item in items if not assignee or item.assignee == assignee]
         now = self._conductor.clock.now()
         visible = [item for item in items if snoozed or item.snoozed_until <= now]

@@ -47,7 +47,7 @@ async def test_a_password_is_kept_as_a_hash_and_opens_a_session(
     kept = await access.accounts.password_hash('ada')
     assert kept.startswith(HASH_PREFIX) and PASSWORD not in kept
     identity = await access.identify_session(await log_in(access))
-    assert (identity.known.name, identity.known.role) == ('Ada', Role.OPERATOR)
+    assert (identity.last_caller.name, identity.last_caller.role) == ('Ada', Role.OPERATOR)
     with pytest.raises(SignedOut):
         await access.identify_session('guessed')
 
@@ -125,7 +125,7 @@ async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, cloc
     assert secret not in str(kept)
     await clock.advance(61)
     identity = await access.identify_token(secret)
-    assert identity.known.role is Role.VIEWER
+    assert identity.last_caller.role is Role.VIEWER
     assert (await access.accounts.tokens('ada'))[0].used == clock.now()
     with pytest.raises(InvalidInput, match='cannot have a higher role'):
         await access.accounts.add_token('ada', 'too much', Role.ADMIN, 1)

@@ -235,7 +235,7 @@ async def test_followers_stop_when_a_run_is_hidden_or_their_role_is_lost(
     await anext(bob)
     await anext(root)
     await ada.annotate(run, private=True)
-    cy.known = Caller('cy', Role.VIEWER)
+    cy.last_caller = Caller('cy', Role.VIEWER)
     await ada.resume(run)
     for watching in (bob, root):
         with pytest.raises(UnknownRun):

@@ -123,7 +123,7 @@ async def test_a_former_administrator_sees_no_private_questions(conductor: Condu
     bo = FixedIdentity(Caller('bo', Role.ADMIN))
     inbox = guard_services(Services(conductor), bo, record).inbox  # a page keeps it
     assert len((await inbox.list()).items) == 2
-    bo.known = Caller('bo', Role.VIEWER)
+    bo.last_caller = Caller('bo', Role.VIEWER)
     assert len((await inbox.list()).items) == 0
 
 

@@ -131,7 +131,7 @@ class AgentPane:
         set_class(self.root, 'at-work', on=self.at_work)
         set_class(self.root, 'failed', on=talk.get('problem'))
         # Work in its region that does not involve the agent, such as its tests.
-        beside = next((one for one in view.active if parent_of(one) == parent_of(path) != ''), '')
+        beside = next((leaf for leaf in view.active if parent_of(leaf) == parent_of(path) != ''), '')
         place = leaf.removeprefix(f'{path}.') if leaf else beside.rpartition('.')[2]
         self._path.set_text(path_text(place) or '—')
         self._show_numbers(view, talk, files, blocks)
@@ -145,12 +145,12 @@ class AgentPane:
         self._approval.show(self.name, leaf if asks else '', asked_for, may_edit=may_edit)
         self._plan.show(plan_line(talk.get('plan', ())))
         self._plan.set_visibility(bool(talk.get('plan')))
-        asked = (
+        question = (
             open_question(view, StatePath(leaf))
             if live and may_control and leaf.endswith('.asking')
             else None
         )
-        self._question.show(leaf if asked else '', asked)
+        self._question.show(leaf if question else '', question)
 
     def focus_question(self) -> None:
         """Focus the first field of the question."""
@@ -221,13 +221,15 @@ class AgentPane:
         self.pinned = pinned
         self._enlarge.set_visibility(pinned)
         set_class(self.root, 'region', on=pinned)
-        wanted = ('close_fullscreen', 'Restore size') if enlarged else ('open_in_full', 'Enlarge pane')
-        if self._enlarge.props.get('aria-label') != wanted[1]:
-            self._enlarge.props['aria-label'] = wanted[1]
+        icon_and_label = (
+            ('close_fullscreen', 'Restore size') if enlarged else ('open_in_full', 'Enlarge pane')
+        )
+        if self._enlarge.props.get('aria-label') != icon_and_label[1]:
+            self._enlarge.props['aria-label'] = icon_and_label[1]
             self._enlarge.clear()
             with self._enlarge:
-                ui.icon(wanted[0])
-                ui.tooltip(wanted[1])
+                ui.icon(icon_and_label[0])
+                ui.tooltip(icon_and_label[1])
 
     def tick(self, view: View, now: float, *, live: bool) -> None:
         """Update the clocks: time at work, time without output, time until the next retry."""

@@ -29,5 +29,5 @@ class AgentName:
 
 def name_parts(name: str) -> tuple[str, str, str]:
     """Split a name into the words before its number, the number, and the rest."""
-    found = PARTS.fullmatch(name)
-    return (found['stem'], found['number'] or '', found['rest'] or '') if found else (name, '', '')
+    match = PARTS.fullmatch(name)
+    return (match['stem'], match['number'] or '', match['rest'] or '') if match else (name, '', '')

@@ -81,18 +81,18 @@ class AgentPanes:
         self._shown = (view, live, may_control)
         ended = view.status.ended and self._has_result(view)
         now = [] if ended else self._selection.at_work(view)
-        wanted = RESULT if ended else self._stage_of(now)
+        stage = RESULT if ended else self._stage_of(now)
         if self._picked:
             self._stage = self._picked
             self._visible_agents = self._picked_agents(view, now)
         elif not (self._engaged and live and self._stage):
-            self._stage, self._visible_agents = wanted, now
+            self._stage, self._visible_agents = stage, now
         self._enlarged = self._enlarged if self._enlarged in self._visible_agents else ''
         for path, pane in self._panes.items():
-            shown = path in self._visible_agents
-            pane.root.set_visibility(shown and self._enlarged in ('', path))
-            pane.pin(shown and len(self._visible_agents) > 1, enlarged=path == self._enlarged)
-            if shown:
+            is_shown = path in self._visible_agents
+            pane.root.set_visibility(is_shown and self._enlarged in ('', path))
+            pane.pin(is_shown and len(self._visible_agents) > 1, enlarged=path == self._enlarged)
+            if is_shown:
                 files = self._counts.get(view.files.get(path, ''), 0)
                 words = count(files, 'file') if files else ''
                 read = self._engaged and live
@@ -109,8 +109,8 @@ class AgentPanes:
         self._cards.show(view)
         self._arrange()
         self._nobody.set_visibility(not self._visible_agents and self._stage != RESULT)
-        self._show_result(view, shown=self._stage == RESULT)
-        self._show_stages(view, wanted, now)
+        self._show_result(view, is_shown=self._stage == RESULT)
+        self._show_stages(view, stage, now)
 
     async def count_files(self, view: View) -> None:
         """Count the files of the agents' folders at this step, and show the counts."""
@@ -175,11 +175,11 @@ class AgentPanes:
         picked = next((stage for stage in self._stages if stage.key == self._picked), None)
         return self._selection.active_agents(picked, view) if picked else []
 
-    def _show_stages(self, view: View, wanted: str, now: Sequence[str]) -> None:
+    def _show_stages(self, view: View, key: str, now: Sequence[str]) -> None:
         self._row.show(view, self._stage, has_result=view.status.ended and self._has_result(view))
         title = ''
-        if wanted and wanted != self._stage:
-            title = next((stage.title for stage in self._stages if stage.key == wanted), 'the result')
+        if key and key != self._stage:
+            title = next((stage.title for stage in self._stages if stage.key == key), 'the result')
         elif not self._picked:
             waiting = (
                 pane.next_agent
@@ -257,9 +257,9 @@ class AgentPanes:
     def _has_result(self, view: View) -> bool:
         return bool(self._answer_of(view)) or bool(view.error)
 
-    def _show_result(self, view: View, *, shown: bool) -> None:
-        self._result.set_visibility(shown)
-        if shown:
+    def _show_result(self, view: View, *, is_shown: bool) -> None:
+        self._result.set_visibility(is_shown)
+        if is_shown:
             answer = self._answer_of(view)
             failed = view.status is not Status.DONE or bool(view.error)
             self._result.classes(replace=f'panel agent result {status_class(view.status, view.error)}')

@@ -20,7 +20,7 @@ class Approval:
 
     def __init__(self, send: Send, tools: Mapping[str, Tool]) -> None:
         self._send, self._tools = send, tools
-        self._asked: object = None
+        self._request: object = None
         self._fields: dict[str, ui.textarea] = {}
         self.root = ui.element('div').classes('approval').props('role="group" aria-label="Approval"')
         self.root.set_visibility(False)
@@ -34,10 +34,10 @@ class Approval:
             calls: the pending tool calls.
             may_edit: whether the arguments can be edited; those of an external agent cannot.
         """
-        asked = (leaf, [call['id'] for call in calls])
-        if asked == self._asked:
+        request = (leaf, [call['id'] for call in calls])
+        if request == self._request:
             return
-        self._asked, self._leaf, self._calls, self._may_edit = asked, leaf, list(calls), may_edit
+        self._request, self._leaf, self._calls, self._may_edit = request, leaf, list(calls), may_edit
         self._fields = {}
         self.root.clear()
         self.root.set_visibility(bool(leaf))
@@ -69,11 +69,11 @@ class Approval:
                 ui.element('span').classes('grow')
                 edit = button('Edit arguments', icon='edit', kind='quiet small')
                 edit.set_visibility(self._may_edit)
-            shown = _draw_arguments(str(call['arguments']))
+            arguments = _draw_arguments(str(call['arguments']))
             place = ui.element('div')
 
         def open_field() -> None:
-            shown.set_visibility(False)
+            arguments.set_visibility(False)
             edit.set_visibility(False)
             with place:
                 field = ui.textarea(
@@ -108,18 +108,18 @@ def _draw_arguments(text: str) -> ui.element:
     with (
         ui.element('div')
         .classes('approval-runs')
-        .props('role="group" tabindex="0" aria-label="Will run"') as shown
+        .props('role="group" tabindex="0" aria-label="Will run"') as group
     ):
         if raw or not pairs:
             Text('span', raw or 'No arguments.', 'tool-value' if raw else 'muted')
-            return shown
+            return group
         with ui.element('dl').classes('tool-arguments'):
             for name, value in pairs:
                 with ui.element('div'):
                     Text('dt', name.replace('_', ' '))
                     with ui.element('dd'):
                         Text('span', value if isinstance(value, str) else _format(value), 'tool-value')
-    return shown
+    return group
 
 
 def _pretty(text: str) -> str:

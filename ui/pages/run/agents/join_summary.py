@@ -15,21 +15,21 @@ from ui.replay.history import History, latest
 
 def join_summary(stage: Stage, view: View, history: History) -> str:
     """Summarize what the agents of a stage did up to this step; '' if none has started."""
-    known = {path: view.agents[path] for path in stage.agents if path in view.agents}
-    if not known:
+    agents = {path: view.agents[path] for path in stage.agents if path in view.agents}
+    if not agents:
         return ''
-    failed = sum(bool(agent.get('problem')) for agent in known.values())
+    failed = sum(bool(agent.get('problem')) for agent in agents.values())
     tools = sum(
         part['kind'] == 'call'
-        for agent in known.values()
+        for agent in agents.values()
         for message in agent.get('messages', ())
         for part in message['parts']
     )
-    spent = sum((view.spending[path].total for path in known if path in view.spending), Usage())
+    spent = sum((view.spending[path].total for path in agents if path in view.spending), Usage())
     stay = latest(history.stays, stage.key, view.seq)
     facts = [
         f'joined at step {stay.seq}' if stay else '',
-        f'{sum(map(_has_answered, known.values()))} of {len(known)} answered',
+        f'{sum(map(_has_answered, agents.values()))} of {len(agents)} answered',
         f'{failed} failed' if failed else '',
         count(tools, 'tool call') if tools else '',
         usage_summary(spent),

@@ -69,8 +69,8 @@ class QuestionForm:
     async def _accept(self) -> None:
         if self._form is None:
             await self._send(action='accept')
-        elif (given := self._form.submit()) is not None:
-            content = given.model_dump(mode='json', by_alias=True, exclude_none=True)
+        elif (answers := self._form.submit()) is not None:
+            content = answers.model_dump(mode='json', by_alias=True, exclude_none=True)
             await self._send(action='accept', content=content)
 
     async def _send(self, **data: Any) -> None:

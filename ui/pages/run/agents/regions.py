@@ -25,33 +25,33 @@ class Cell:
 
 def parallel_states(shape: Shape) -> dict[str, dict[str, list[str]]]:
     """Return parallel states with at least two regions that have agents, and the agents of each region."""
-    found: dict[str, dict[str, list[str]]] = {}
+    tree: dict[str, dict[str, list[str]]] = {}
     agents = [str(state.path) for state in shape.states if state.role]
     for state in shape.states:
         if state.kind != 'parallel':
             continue
         regions = [str(other.path) for other in shape.states if other.parent == state.path]
-        held = {region: [agent for agent in agents if is_within(agent, region)] for region in regions}
-        with_agents = {region: inside for region, inside in held.items() if inside}
+        by_region = {region: [agent for agent in agents if is_within(agent, region)] for region in regions}
+        with_agents = {region: inside for region, inside in by_region.items() if inside}
         if len(with_agents) > 1:
-            found[state.path] = with_agents
-    return found
+            tree[state.path] = with_agents
+    return tree
 
 
 def parallel_agents(
-    known: Mapping[str, Mapping[str, Sequence[str]]], view: View, ends: Container[str] = ()
+    tree: Mapping[str, Mapping[str, Sequence[str]]], view: View, ends: Container[str] = ()
 ) -> list[str]:
     """Return the agents that share the screen, one per region of the innermost active parallel state.
 
     Args:
-        known: the parallel states, as returned by `parallel_states`.
+        tree: the parallel states, as returned by `parallel_states`.
         view: the run at the step that is shown.
         ends: the final states. A region that ended without starting an agent gets no pane.
     """
-    inside = [path for path in known if path in view.entered]
+    inside = [path for path in tree if path in view.entered]
     if not inside:
         return []
-    regions = known[max(inside, key=lambda path: path.count('.'))]
+    regions = tree[max(inside, key=lambda path: path.count('.'))]
     return [
         _agent_to_show(agents, view)
         for region, agents in regions.items()

@@ -56,8 +56,8 @@ class Stage:
         if any(leaf.endswith(('.approving', '.asking', '.person')) for leaf in at_work):
             return 'asking'
         if working := [leaf for leaf in at_work if leaf.endswith(('.thinking', '.using_tools'))]:
-            held = view.paused or all(any(is_within(leaf, at) for at in view.held) for leaf in working)
-            return 'paused' if held else 'working'
+            is_held = view.paused or all(any(is_within(leaf, at) for at in view.held) for leaf in working)
+            return 'paused' if is_held else 'working'
         if not begun:
             return 'idle'
         if all(view.agents[path].get('problem') for path in begun):
@@ -70,15 +70,15 @@ def stages_of(context: RunContext) -> list[Stage]:
     shape = context.shape
     parallels = parallel_states(shape)
     agents = [str(state.path) for state in shape.states if state.role]
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for path in agents:
         around = [parallel for parallel in parallels if is_within(path, parallel)]
         top = path.partition('.')[0]
         alone = path if sum(is_within(other, top) for other in agents) == 1 else top
-        found.setdefault(max(around, key=len, default=alone), []).append(path)
+        groups.setdefault(max(around, key=len, default=alone), []).append(path)
     return [
         Stage(key, context.name_of(key) if key in agents else path_text(key).capitalize(), tuple(inside))
-        for key, inside in found.items()
+        for key, inside in groups.items()
     ]
 
 
@@ -101,17 +101,17 @@ class VisibleAgents:
     def active_agents(self, stage: Stage, view: View) -> list[str]:
         """Return the agents of a stage that have started or whose seats can be taken; else all of them."""
         offered = () if view.status.ended else self._seats
-        shown = [
+        visible = [
             path for path in stage.agents if path in view.agents or set(offered).intersection(path.split('.'))
         ]
-        return shown or list(stage.agents)
+        return visible or list(stage.agents)
 
     def _last(self, view: View) -> list[str]:
         ended = {path: self._end_of(path, view.seq) for path in self._agents if path in view.agents}
         if not ended:
             return []
         newest = max(ended, key=lambda path: ended[path])
-        around = [known for known in self._parallels if is_within(newest, known)]
+        around = [parallel for parallel in self._parallels if is_within(newest, parallel)]
         if not around:
             return [newest]
         inner = max(around, key=len)
@@ -156,18 +156,18 @@ class StageRow:
 
     def show(self, view: View, key: str, *, has_result: bool) -> None:
         """Show the status of each stage, and which one is shown."""
-        known = {stage.key: stage.status(view, self._history) for stage in self._stages}
-        shown = (tuple(known.items()), key, has_result, view.status)
-        if shown == self._shown:
+        statuses = {stage.key: stage.status(view, self._history) for stage in self._stages}
+        content = (tuple(statuses.items()), key, has_result, view.status)
+        if content == self._shown:
             return
-        self._shown = shown
-        known[RESULT] = ('failed' if view.status is Status.FAILED else 'done') if has_result else 'idle'
+        self._shown = content
+        statuses[RESULT] = ('failed' if view.status is Status.FAILED else 'done') if has_result else 'idle'
         titles = {stage.key: stage.title for stage in self._stages} | {RESULT: 'Result'}
-        for one, (chip, glyph) in self._chips.items():
-            status = known[one]
+        for stage_key, (chip, glyph) in self._chips.items():
+            status = statuses[stage_key]
             glyph.show(GLYPHS[status])
-            on = str(one == key).lower()
-            set_attributes(chip, aria_pressed=on, aria_label=f'{titles[one]}: {WORDS[status]}')
+            on = str(stage_key == key).lower()
+            set_attributes(chip, aria_pressed=on, aria_label=f'{titles[stage_key]}: {WORDS[status]}')
             chip.classes(add=status, remove=' '.join(set(GLYPHS) - {status}))
         self._chips[RESULT][0].set_visibility(has_result)
 
@@ -181,5 +181,5 @@ def work_in_progress(shape: Shape, view: View) -> str:
     """Return the current work without an agent, which no pane shows; '' if there is none, or while paused."""
     if view.status is not Status.RUNNING or view.paused:
         return ''
-    found = (shape.state(leaf) for leaf in view.active)
-    return next((state.caption for state in found if state and state.caption), '')
+    states = (shape.state(leaf) for leaf in view.active)
+    return next((state.caption for state in states if state and state.caption), '')

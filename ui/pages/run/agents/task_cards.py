@@ -33,15 +33,15 @@ class TaskCards:
     def show(self, view: View) -> None:
         """Show the cards of `view`."""
         steps = plan_steps(view.memory.get(self._field))
-        found = [card for step in steps for card in _cards(step)]
-        if found == self._shown:
+        cards = [card for step in steps for card in _cards(step)]
+        if cards == self._shown:
             return
-        self._shown = found
+        self._shown = cards
         self.root.clear()
         with self.root:
-            if not found:
+            if not cards:
                 Text('li', 'No task is finished yet.', 'muted small')
-            for state, name, role, title, result in found:
+            for state, name, role, title, result in cards:
                 with ui.element('li').classes(f'task-card {state}'):
                     with ui.element('div').classes('task-card-head'):
                         ui.icon(ICONS.get(state, 'stop_circle')).props('size="16px" aria-hidden="true"')
@@ -62,8 +62,8 @@ class TaskCards:
 
 def _cards(step: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return the cards of a task and of those of its own plan, as far as they have ended."""
-    inner = [card for one in plan_steps(step.get('steps')) for card in _cards(one)]
+    inner = [card for plan_step in plan_steps(step.get('steps')) for card in _cards(plan_step)]
     if step.get('state') not in ENDED:
         return inner
-    shown = tuple(str(step.get(name, '')) for name in ('state', 'id', 'role', 'title', 'result'))
-    return [*inner, shown]
+    values = tuple(str(step.get(name, '')) for name in ('state', 'id', 'role', 'title', 'result'))
+    return [*inner, values]

@@ -72,10 +72,10 @@ class Transcript:
         """Load earlier steps in batches, up to about `most` messages."""
         if self._busy:
             return
-        self._busy, wanted = True, len(self._steps) + most
+        self._busy, total = True, len(self._steps) + most
         self._update()
         try:
-            while self._from and len(self._steps) < wanted and not self._messages.is_deleted:
+            while self._from and len(self._steps) < total and not self._messages.is_deleted:
                 end = self._from
                 start = max(0, end - STEPS_PER_READ)
                 steps = await self._conductor.transitions(self._run, after=start, until=end)
@@ -102,8 +102,8 @@ class Transcript:
             self._messages.add(blocks)
 
     def _blocks(self, steps: Sequence[Transition]) -> list[Block]:
-        found = ((step.seq, transcript_entry(step, self._shape)) for step in steps)
-        return [{**block, 'step': seq} for seq, block in found if block]
+        entries = ((step.seq, transcript_entry(step, self._shape)) for step in steps)
+        return [{**block, 'step': seq} for seq, block in entries if block]
 
     def _update(self, *, more: bool = False) -> None:
         there, busy = bisect_right(self._steps, self._at) > 0, self._busy or more

@@ -27,32 +27,32 @@ class BreakpointStore:
     async def add(self, item: Breakpoint | None = None) -> None:
         """Show the form for a new breakpoint, starting from `item`."""
         started = item or Breakpoint(enter=self._controller.shape.initial)
-        made = await edit_breakpoint(self._controller.shape, started, self._probe())
-        if made is not None:
-            await self.insert(made)
+        added = await edit_breakpoint(self._controller.shape, started, self._probe())
+        if added is not None:
+            await self.insert(added)
 
     async def edit(self, item: Breakpoint) -> None:
         """Show the form to edit a breakpoint."""
-        made = await edit_breakpoint(self._controller.shape, item, self._probe())
-        if made is not None:
-            await self.change(made)
+        changed = await edit_breakpoint(self._controller.shape, item, self._probe())
+        if changed is not None:
+            await self.change(changed)
 
     async def insert(self, item: Breakpoint) -> None:
         """Add a breakpoint."""
-        if await self._controller.change_breakpoints(lambda known: [*known, item]):
+        if await self._controller.change_breakpoints(lambda breakpoints: [*breakpoints, item]):
             self._notify(f'Breakpoint set: {breakpoint_label(item)}')
 
     async def change(self, item: Breakpoint) -> None:
         """Replace the breakpoint with the same number."""
         await self._controller.change_breakpoints(
-            lambda known: [item if one.id == item.id else one for one in known]
+            lambda breakpoints: [item if other.id == item.id else other for other in breakpoints]
         )
 
     async def remove(self, items: Sequence[Breakpoint]) -> None:
         """Remove breakpoints."""
         ids = {item.id for item in items}
         if await self._controller.change_breakpoints(
-            lambda known: [one for one in known if one.id not in ids]
+            lambda breakpoints: [other for other in breakpoints if other.id not in ids]
         ):
             self._notify('Breakpoint removed' if len(ids) == 1 else 'Breakpoints removed')
 
@@ -66,21 +66,21 @@ class BreakpointStore:
 
     async def _check_condition(self, text: str) -> ConditionFeedback:
         try:
-            found = await self._conductor.probe(self._run, text)
+            result = await self._conductor.probe(self._run, text)
         except InvalidInput as error:
             return ConditionFeedback(problem='; '.join(error.problems.values()))
         except EngineError as error:
             return ConditionFeedback(evaluation=str(error))
-        if found is None:
+        if result is None:
             return ConditionFeedback()
-        if found.problem:
+        if result.problem:
             return ConditionFeedback(
-                evaluation=f'At step {found.seq} it cannot be evaluated: {found.problem}.'
+                evaluation=f'At step {result.seq} it cannot be evaluated: {result.problem}.'
             )
         values = ', '.join(
-            f'{name} is {short_json(value, MAX_VALUE)}' for name, value in found.values.items()
+            f'{name} is {short_json(value, MAX_VALUE)}' for name, value in result.values.items()
         )
-        answer = str(found.holds).lower()
+        answer = str(result.holds).lower()
         return ConditionFeedback(
-            evaluation=f'At step {found.seq} it is {answer}' + (f': {values}.' if values else '.')
+            evaluation=f'At step {result.seq} it is {answer}' + (f': {values}.' if values else '.')
         )

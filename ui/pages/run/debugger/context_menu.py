@@ -43,13 +43,13 @@ class ContextMenu:
         self._controller, self._breakpoints, self._show_all = controller, setting, show_all
         self._anchor: ui.element | None = None
 
-    def open(self, asked: Mapping[str, Any], folded: frozenset[str]) -> None:
+    def open(self, target: Mapping[str, Any], folded: frozenset[str]) -> None:
         """Open it for an element of the diagram; `folded` states are drawn as one."""
-        kind, name = str(asked.get('kind', '')), str(asked.get('name', ''))
+        kind, name = str(target.get('kind', '')), str(target.get('name', ''))
         title, entries = self._entries(kind, name, folded)
         if self._anchor is not None:
             self._anchor.delete()  # not before: dialogs of its entries are drawn in it and outlive the menu
-        x, y = (max(0, round(float(asked.get(axis) or 0))) for axis in ('x', 'y'))
+        x, y = (max(0, round(float(target.get(axis) or 0))) for axis in ('x', 'y'))
         self._anchor = ui.element('div').classes('menu-anchor').style(f'left: {x}px; top: {y}px')
         with self._anchor, menu(title) as opened:
             Text('div', title, 'menu-title muted small')
@@ -62,9 +62,9 @@ class ContextMenu:
         entries: list[MenuEntry] = []
         if kind == 'edge':
             title, names = f'Transition {edge_text(name)}', edges_of(shape, name, folded)
-            for one in names[:MAX_EDGES] if self._controller.can_control else ():
+            for edge in names[:MAX_EDGES] if self._controller.can_control else ():
                 entries += self._breakpoint_entries(
-                    Breakpoint(edge=one), edge_text(one) if len(names) > 1 else 'it is taken'
+                    Breakpoint(edge=edge), edge_text(edge) if len(names) > 1 else 'it is taken'
                 )
         elif kind == 'state' and shape.state(name):
             title = f'State {path_text(name)}'
@@ -89,15 +89,15 @@ class ContextMenu:
         controller = self._controller
         if not controller.can_control or controller.view is None:
             return []
-        found = [
+        entries = [
             *self._breakpoint_entries(Breakpoint(enter=path), 'it is entered'),
             *self._breakpoint_entries(Breakpoint(leave=path), 'it is left'),
         ]
         region = region_of(controller.shape, path)
         if not region or region not in controller.view.entered:
-            return found
+            return entries
         actions: Sequence[DebugAction] = ('resume', *STEPS) if controller.is_paused(region) else ('pause',)
-        return found + [
+        return entries + [
             MenuEntry(
                 CONTROLS[action].icon,
                 f'{CONTROLS[action].name}: {path_text(region)}',
@@ -114,12 +114,14 @@ class ContextMenu:
 
     def _breakpoint_entries(self, item: Breakpoint, words: str) -> list[MenuEntry]:
         """Return an entry that adds a breakpoint here, or removes those that are here."""
-        known = self._controller.view.breakpoints if self._controller.view else ()
+        breakpoints = self._controller.view.breakpoints if self._controller.view else ()
         there = [
-            one for one in known if (one.enter, one.leave, one.edge) == (item.enter, item.leave, item.edge)
+            other
+            for other in breakpoints
+            if (other.enter, other.leave, other.edge) == (item.enter, item.leave, item.edge)
         ]
         if there:
-            numbers = ', '.join(one.id for one in there)
+            numbers = ', '.join(other.id for other in there)
             return [
                 MenuEntry(
                     'remove_circle_outline',
@@ -133,7 +135,7 @@ class ContextMenu:
 def edges_of(shape: Shape, name: str, folded: frozenset[str]) -> list[str]:
     """Return the edges that a line in the drawing stands for."""
     names = dict.fromkeys(edge_name(edge) for edge in shape.edges if edge.dest)
-    return [one for one in names if one == name or visible_edge(one, folded) == name]
+    return [edge for edge in names if edge == name or visible_edge(edge, folded) == name]
 
 
 def draw_entry(entry: MenuEntry) -> None:

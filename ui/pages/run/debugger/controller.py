@@ -30,7 +30,7 @@ class DebugController:
         """Whether the other regions are paused when one region is stepped or resumed."""
         self.view: View | None = None
         self._fold: Fold | None = None
-        self._seen, self._known = 0, (-1, False)
+        self._seen, self._state_key = 0, (-1, False)
         self._steps: dict[str, int] = {}
         """The step in progress, by region."""
         self._listeners: list[Callable[[], Any]] = []
@@ -60,9 +60,9 @@ class DebugController:
             if step.seq > self._seen:
                 self._seen = step.seq
                 self._track_step(step)
-        known = (fold.projection.seq, self.may_control)
-        if known != self._known:
-            self._fold, self._known, self.view = fold, known, fold.view
+        state_key = (fold.projection.seq, self.may_control)
+        if state_key != self._state_key:
+            self._fold, self._state_key, self.view = fold, state_key, fold.view
             self.notify()
 
     def notify(self) -> None:

@@ -94,14 +94,14 @@ class Controls:
         """Show the current state of the run."""
         controller, view = self._controller, self._controller.view
         running = controller.can_control and view is not None
-        held = running and controller.is_paused()
+        is_paused = running and controller.is_paused()
         self._running_group.set_visibility(bool(running and view and not view.paused))
-        self._paused_group.set_visibility(held)
+        self._paused_group.set_visibility(is_paused)
         several = bool(view and len(active_regions(controller.shape, view.active)) > 1)
         set_class(self._more, 'away', on=not several)
         self._paused_group.props(f'aria-busy="{str(bool(controller.pending_step())).lower()}"')
-        for one in (self._continue, *self._steps):
-            one.show()
+        for control in (self._continue, *self._steps):
+            control.show()
 
     def _draw_regions(self) -> None:
         view = self._controller.view
@@ -123,10 +123,10 @@ class Controls:
             return
         if pressed.ctrl or pressed.alt or pressed.meta or pressed.shift:
             return
-        shown = [self._continue, *self._steps] if self._paused_group.visible else [self._pause]
-        for one in shown:
-            if event.key.name == CONTROLS[one.action].key:
-                await one.press()
+        controls = [self._continue, *self._steps] if self._paused_group.visible else [self._pause]
+        for control in controls:
+            if event.key.name == CONTROLS[control.action].key:
+                await control.press()
 
 
 class PauseReason:
@@ -158,9 +158,9 @@ def _describe_paused_regions(controller: DebugController) -> str:
     view = controller.view
     if view is None or view.paused or not controller.is_paused():
         return ''
-    held = [
+    paused = [
         path_text(path)
         for path in active_regions(controller.shape, view.active)
         if controller.is_paused(path)
     ]
-    return f'Paused: {", ".join(held)}' if held else ''
+    return f'Paused: {", ".join(paused)}' if paused else ''

@@ -24,9 +24,9 @@ class Debugger:
         self.context_menu = ContextMenu(self.controller, self.breakpoints, self.show_breakpoints)
         self._reveals: tuple[Callable[[], Any], ...] = ()
 
-    def update(self, follower: Follower, steps: Sequence[Transition], shown: Fold | None = None) -> None:
-        """Update from the newest view; `shown` is used until the run is followed."""
-        present = follower.fold if follower.fold.projection.seq else shown
+    def update(self, follower: Follower, steps: Sequence[Transition], fold: Fold | None = None) -> None:
+        """Update from the newest view; `fold` is used until the run is followed."""
+        present = follower.fold if follower.fold.projection.seq else fold
         if present is not None:
             self.controller.update(present, steps)
 

@@ -52,19 +52,19 @@ class BreakpointsPanel:
     def show(self) -> None:
         """Show the current breakpoints."""
         controller = self._controller
-        found = controller.view.breakpoints if controller.view else ()
-        if not self._list.clear_if_changed((found, controller.can_control, controller.hit)):
+        breakpoints = controller.view.breakpoints if controller.view else ()
+        if not self._list.clear_if_changed((breakpoints, controller.can_control, controller.hit)):
             return
         self._head.set_visibility(controller.can_control)
-        self._clear.set_visibility(len(found) > 1)
+        self._clear.set_visibility(len(breakpoints) > 1)
         self._show_notes()
         with self._list:
-            if not found:
+            if not breakpoints:
                 empty_state('adjust', NONE)
                 return
             actions = self._actions if controller.can_control else None
             with ui.element('ul').classes('breakpoint-list').props('aria-label="Breakpoints"'):
-                for item in found:
+                for item in breakpoints:
                     draw_breakpoint(
                         item, breakpoint_facts(item), actions, number=item.id, hit=item.id in controller.hit
                     )
@@ -80,8 +80,10 @@ class BreakpointsPanel:
         self._note.set_visibility(bool(notes))
 
     async def _ask_to_clear(self) -> None:
-        found: Sequence[Breakpoint] = self._controller.view.breakpoints if self._controller.view else ()
-        listed = '; '.join(breakpoint_label(item) for item in found[:3]) + (' …' if len(found) > 3 else '.')
-        title = f'Remove {count(len(found), "breakpoint")}?'
+        breakpoints: Sequence[Breakpoint] = self._controller.view.breakpoints if self._controller.view else ()
+        listed = '; '.join(breakpoint_label(item) for item in breakpoints[:3]) + (
+            ' …' if len(breakpoints) > 3 else '.'
+        )
+        title = f'Remove {count(len(breakpoints), "breakpoint")}?'
         if await confirm(title, listed, yes='Remove all', no='Cancel'):
-            await self._breakpoints.remove(found)
+            await self._breakpoints.remove(breakpoints)

@@ -59,14 +59,14 @@ class RegionControls:
             return
         view = controller.view
         active = view is not None and self.region in view.entered and not view.status.ended
-        held, busy = active and controller.is_paused(self.region), controller.pending_step(self.region)
+        is_paused, busy = active and controller.is_paused(self.region), controller.pending_step(self.region)
         steerable = active and controller.can_control
         going = bool(active and view and not region_has_ended(controller.shape, view, self.region))
-        set_class(self._pause.element, 'away', on=held or busy or not (going and steerable))
-        self._bar.set_visibility(going and (held or bool(busy)))
-        for one in self._actions:
-            one.element.set_visibility(steerable)
-            one.show()
+        set_class(self._pause.element, 'away', on=is_paused or busy or not (going and steerable))
+        self._bar.set_visibility(going and (is_paused or bool(busy)))
+        for action in self._actions:
+            action.element.set_visibility(steerable)
+            action.show()
         self._badge.show('stepping' if busy else 'paused')
         self._why.show(IN_PROGRESS[busy] if busy else pause_sentence(controller.pause_reason(self.region)))
         self._others.set_visibility(steerable)

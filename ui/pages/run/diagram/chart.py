@@ -78,7 +78,7 @@ class ChartPane:
                     states=[state.path for state in self._shape.states],
                     on_pick=self._pick,
                     on_fold=self._folds.toggle,
-                    on_context=lambda asked: context_menu.open(asked, self._folds.folded),
+                    on_context=lambda target: context_menu.open(target, self._folds.folded),
                 )
                 self._drawing.on_resize(self._on_resize)
                 self.explanation.attach_to(self._drawing)
@@ -88,9 +88,9 @@ class ChartPane:
         """Lay out the chart for the available space, with the active states in sight."""
         self._fitted = composites_around(self._shape, self._active)
         folded = self._folds.folded if self._folds.by_user else None
-        drawn, found = await fit(self._shape, self._room, folded=folded, active=self._active)
+        drawn, folds = await fit(self._shape, self._room, folded=folded, active=self._active)
         if not self._folds.by_user:
-            self._folds.show(found)
+            self._folds.show(folds)
         self.explanation.folded = self._folds.folded
         if drawn != self._drawn:
             self._drawn = drawn
@@ -112,9 +112,9 @@ class ChartPane:
         ):
             await self.draw()
 
-    async def _on_resize(self, width: int, height: int, held: bool) -> None:
-        self._moved_by_user = held
-        if not held and (width, height) != self._room and self._fitted is not None:
+    async def _on_resize(self, width: int, height: int, is_dragging: bool) -> None:
+        self._moved_by_user = is_dragging
+        if not is_dragging and (width, height) != self._room and self._fitted is not None:
             self._room = (width, height)
             await self.draw()
 

@@ -128,12 +128,12 @@ def settled_steps(steps: Sequence[Mapping[str, Any]], *, ended: bool) -> list[Ma
     """Return the steps; those still in progress when the run ended are marked as stopped."""
     if not ended:
         return [dict(step) for step in steps]
-    found: list[Mapping[str, Any]] = []
+    entries: list[Mapping[str, Any]] = []
     for step in steps:
         inner = settled_steps(plan_steps(step.get('steps')), ended=True)
         state = 'stopped' if step.get('state') == 'in progress' else step.get('state', '')
-        found.append({**step, 'state': state} | ({'steps': inner} if inner else {}))
-    return found
+        entries.append({**step, 'state': state} | ({'steps': inner} if inner else {}))
+    return entries
 
 
 def step_status(step: Mapping[str, Any], siblings: Sequence[Mapping[str, Any]]) -> str:

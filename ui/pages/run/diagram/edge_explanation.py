@@ -110,16 +110,16 @@ class EdgeExplanation:
     @property
     def decorations(self) -> dict[str, Decoration]:
         """An overlay of the edges that the step considered and did not take."""
-        found: dict[str, Decoration] = {}
+        decorations: dict[str, Decoration] = {}
         for edge, way in self._outcomes.items():
             if edge.dest and not way.taken:
                 blocked = any(guard.value is not guard.wanted for guard in way.guards)
                 classes = 'not-taken' if blocked else 'not-taken not-evaluated'
-                found[edge_name(edge)] = {'classes': classes, 'badge': '✗' if blocked else '–'}
+                decorations[edge_name(edge)] = {'classes': classes, 'badge': '✗' if blocked else '–'}
         for edge, way in self._outcomes.items():
             if way.taken:
-                found.pop(edge_name(edge), None)
-        return found
+                decorations.pop(edge_name(edge), None)
+        return decorations
 
     @property
     def is_open(self) -> bool:
@@ -161,13 +161,13 @@ class EdgeExplanation:
         if step is None:
             return 'The run has not taken a step yet.'
         here = f'At step {step.seq} ({step.event.name.replace("_", " ")})'
-        found = [self._outcomes[edge] for edge in edges if edge in self._outcomes]
-        if any(way.taken for way in found):
+        outcomes = [self._outcomes[edge] for edge in edges if edge in self._outcomes]
+        if any(way.taken for way in outcomes):
             return f'{here}: taken.'
-        if any(way.guards for way in found):
+        if any(way.guards for way in outcomes):
             return f'{here}: evaluated, not taken.'
-        if found:
-            reason = found[0].reason.replace(':', ';')
+        if outcomes:
+            reason = outcomes[0].reason.replace(':', ';')
             return f'{here}: {reason}.'
         if not step.edges:
             return f'{here}: no transition was evaluated.'
@@ -185,11 +185,11 @@ class EdgeExplanation:
     def _draw_times(self, text: str, before: Sequence[int], after: Sequence[int]) -> Element:
         with ui.element('div').classes('why-times') as times:
             Text('span', text, 'muted small grow')
-            for icon, label, found in (
+            for icon, label, steps in (
                 ('chevron_left', 'Previous', before),
                 ('chevron_right', 'Next', after),
             ):
-                for to in found:
+                for to in steps:
                     go = button(f'Step {to}', icon=icon, kind='small')
                     set_attributes(go, aria_label=f'{label} time taken: step {to}')
                     go.on('click', lambda to=to: self._seek(to))
@@ -197,7 +197,7 @@ class EdgeExplanation:
 
     def _draw_edge(self, edge: EdgeShape) -> Element:
         way = self._outcomes.get(edge)
-        asked = {(guard.name, guard.wanted): guard for guard in way.guards} if way else {}
+        guards = {(guard.name, guard.wanted): guard for guard in way.guards} if way else {}
         with ui.element('div').classes('why-edge') as part:
             with ui.element('div').classes('why-terms'):
                 Text('span', edge.trigger.replace('_', ' '), 'chip strong')
@@ -205,10 +205,10 @@ class EdgeExplanation:
                     Text('span', f'{path_text(edge.source)} → {path_text(edge.dest)}', 'muted small')
                 if way:
                     Text('span', way.reason, 'small')
-            for names, wanted in ((edge.conditions, True), (edge.unless, False)):
+            for names, expected in ((edge.conditions, True), (edge.unless, False)):
                 for name in names:
-                    guard = asked.get((name, wanted))
-                    self._reasons.draw(edge, name, wanted=wanted, value=guard.value if guard else None)
+                    guard = guards.get((name, expected))
+                    self._reasons.draw(edge, name, expected=expected, value=guard.value if guard else None)
             if not edge.conditions and not edge.unless:
                 Text('div', 'No conditions.', 'muted small')
         return part

@@ -60,9 +60,9 @@ class BudgetBars:
         """Update the clock."""
         running = max(0.0, now - view.time) if view.status is Status.RUNNING else 0.0
         for kind, gauge in view.budget.items():
-            shown = replace(gauge, used=gauge.used + running) if kind == 'seconds' else gauge
+            current = replace(gauge, used=gauge.used + running) if kind == 'seconds' else gauge
             if kind in self._bars:
-                _update_bar(*self._bars[kind], kind, shown)
+                _update_bar(*self._bars[kind], kind, current)
 
     async def _ask_for_more(self) -> None:
         view = self._view
@@ -93,10 +93,10 @@ class BudgetBars:
             draw_dialog_actions(dialog, 'Add', add)
         values = cast(dict[str, Any] | None, await await_answer(dialog))
         if values:
-            given: dict[str, Any] = {
+            amounts: dict[str, Any] = {
                 kind: float(value) if kind == 'cost' else int(value) for kind, value in values.items()
             }
-            await notify_errors(self._conductor.extend(self._run, **given))
+            await notify_errors(self._conductor.extend(self._run, **amounts))
 
 
 def _draw_bar(kind: str) -> tuple[ui.element, Text]:

@@ -30,7 +30,7 @@ class Header:
         """Draw the header; `steer` gets `retry`, `fork`, `cancel` or `more`."""
         conductor, info, controller = context.conductor, context.info, context.debug_controller
         self._info, self._context = info, context
-        self._known = info.pattern in conductor.catalog.patterns
+        self._has_pattern = info.pattern in conductor.catalog.patterns
         self._shown: tuple[object, ...] = ()
         with ui.element('div').classes(f'run-head {"ended" if info.status.ended else ""}'):
             with ui.element('div').classes('run-name'):
@@ -78,10 +78,10 @@ class Header:
             may_control: whether the viewer can control it here.
         """
         self._show_origins(view)
-        shown = (newest.status, newest.error, may_control, view.usage, view.seq)
-        if shown == self._shown:
+        content = (newest.status, newest.error, may_control, view.usage, view.seq)
+        if content == self._shown:
             return
-        self._shown = shown
+        self._shown = content
         self._status.clear()
         with self._status:
             pill(newest.status, newest.error)
@@ -90,18 +90,18 @@ class Header:
         set_attributes(self._caveat, title=caveat)
         running = may_control and not newest.status.ended
         self._cancel.set_visibility(running)
-        self._retry.set_visibility(newest.status.retriable and self._known)
+        self._retry.set_visibility(newest.status.retriable and self._has_pattern)
         self._usage.show(view)
 
     def _show_origins(self, view: View) -> None:
         """Show where the agents' replies came from; for those at work, also where they are expected from."""
         agents = [str(state.path) for state in self._context.shape.states if state.role]
         at_work = [path for path in agents if any(is_within(leaf, path) for leaf in view.active)]
-        found = set(view.origins)
-        found |= {self._context.expected_origin(path) for path in (at_work if found else agents)}
-        if self._origins.clear_if_changed(found):
+        origins = set(view.origins)
+        origins |= {self._context.expected_origin(path) for path in (at_work if origins else agents)}
+        if self._origins.clear_if_changed(origins):
             with self._origins:
-                for origin in sorted(found):
+                for origin in sorted(origins):
                     origin_chip(origin)
 
     def _draw_usage(self, named: Callable[[str], str], models: ModelRegistry) -> None:
@@ -125,10 +125,10 @@ class Header:
 def _draw_control(
     text: str, icon: str, steer: Callable[[str], Awaitable[None]], hint: str, kind: str = ''
 ) -> ui.element:
-    made = button(text, icon=icon, kind=kind, requires=text.lower())
-    made.tooltip(hint)
-    made.on('click', lambda: steer(text.lower()))
-    return made
+    control = button(text, icon=icon, kind=kind, requires=text.lower())
+    control.tooltip(hint)
+    control.on('click', lambda: steer(text.lower()))
+    return control
 
 
 class StatusStrip:

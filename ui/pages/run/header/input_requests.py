@@ -48,10 +48,10 @@ class InputRequests:
             for trigger, model in self._inputs.items():
                 if trigger in drawn or trigger in IN_PANES:
                     continue  # it has better controls elsewhere
-                made = button(role_title(trigger), kind='small')
-                made.on('click', lambda _, trigger=trigger: self.ask(trigger))
-                made.tooltip(event_help(model))
-                self._buttons[trigger] = made
+                request_button = button(role_title(trigger), kind='small')
+                request_button.on('click', lambda _, trigger=trigger: self.ask(trigger))
+                request_button.tooltip(event_help(model))
+                self._buttons[trigger] = request_button
         self.root.set_visibility(False)
 
     @property
@@ -67,14 +67,18 @@ class InputRequests:
     def show(self, view: View, *, may_control: bool) -> bool:
         """Show the events accepted now, and return whether there are any; none unless `may_control`."""
         open_ = may_control and not view.status.ended
-        shown = {trigger for trigger in self._buttons if open_ and accepts_event(self._shape, view, trigger)}
-        for trigger, made in self._buttons.items():
-            made.set_visibility(trigger in shown)
-        self.root.set_visibility(bool(shown))
-        first = next((trigger for trigger in self._buttons if trigger in shown), '') if view.waiting else ''
-        for trigger, made in self._buttons.items():  # the first one unblocks a waiting run
-            set_class(made, 'primary', on=trigger == first)
-        return bool(shown)
+        accepted = {
+            trigger for trigger in self._buttons if open_ and accepts_event(self._shape, view, trigger)
+        }
+        for trigger, request_button in self._buttons.items():
+            request_button.set_visibility(trigger in accepted)
+        self.root.set_visibility(bool(accepted))
+        first = (
+            next((trigger for trigger in self._buttons if trigger in accepted), '') if view.waiting else ''
+        )
+        for trigger, request_button in self._buttons.items():  # the first one unblocks a waiting run
+            set_class(request_button, 'primary', on=trigger == first)
+        return bool(accepted)
 
     async def ask(self, trigger: str) -> None:
         """Ask for the data of an event, and send it."""

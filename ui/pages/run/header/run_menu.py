@@ -93,18 +93,18 @@ class RunMenu:
 
     async def _actions(self) -> dict[ActionLabel, Callable[[], Awaitable[None]]]:
         """Return the actions available now."""
-        found: dict[ActionLabel, Callable[[], Awaitable[None]]] = {}
+        actions: dict[ActionLabel, Callable[[], Awaitable[None]]] = {}
         now = await self._conductor.info(self._info.id)
         if self._info.pattern in self._conductor.catalog.patterns:
             if now.status.retriable:
-                found[RETRY] = self.retry
-            found[RUN_AGAIN] = partial(rerun, self._conductor, self._info)
+                actions[RETRY] = self.retry
+            actions[RUN_AGAIN] = partial(rerun, self._conductor, self._info)
             if is_recorded(self._info):
-                found[REPLAY] = self._replay
-        found |= {COMPARE: self._compare, EDIT: self._edit, AUDIT: self._audit}
+                actions[REPLAY] = self._replay
+        actions |= {COMPARE: self._compare, EDIT: self._edit, AUDIT: self._audit}
         if not now.deleted:
-            found[DELETE] = self._delete
-        return {face: act for face, act in found.items() if is_permitted(METHODS[face])}
+            actions[DELETE] = self._delete
+        return {face: act for face, act in actions.items() if is_permitted(METHODS[face])}
 
     async def retry(self) -> None:
         """Ask, then continue in a new run from the last good step."""

@@ -111,12 +111,12 @@ class RunTitle:
             self.show(info)
 
 
-def _draw_pressed(made: ui.element, on: str, icon: str) -> None:
+def _draw_pressed(control: ui.element, on: str, icon: str) -> None:
     """Show whether a button is pressed, by its icon and a word."""
-    made.clear()
-    with made:
+    control.clear()
+    with control:
         ui.icon(icon)
         if on:
             ui.label(on)
-    set_class(made, 'icon', on=not on)
-    set_attributes(made, aria_pressed='true' if on else 'false')
+    set_class(control, 'icon', on=not on)
+    set_attributes(control, aria_pressed='true' if on else 'false')

@@ -117,8 +117,8 @@ class Inspector:
 
     def open(self, tab: str) -> None:
         """Open the tab named in the address."""
-        known = {title.lower(): title for title in self._tabs.titles}
-        title = known.get(tab, self._tabs.titles[0])
+        titles = {title.lower(): title for title in self._tabs.titles}
+        title = titles.get(tab, self._tabs.titles[0])
         if title != self._tabs.shown:
             self._tabs.open(title)
 
@@ -145,8 +145,8 @@ class Inspector:
 
     async def _show_memory(self) -> None:
         """Show the memory of the pending step, then of the latest one that arrived meanwhile."""
-        shown = None
-        while (view := self._pending[0]) and view is not shown and self._tabs.shown == 'Memory':
+        latest = None
+        while (view := self._pending[0]) and view is not latest and self._tabs.shown == 'Memory':
             changed = self._pending[1]
             # In a thread: long lists are only now read from earlier snapshots, and other pages must not wait.
             try:
@@ -156,7 +156,7 @@ class Inspector:
             if self._tree.is_deleted:
                 return
             self._tree.show(document, changed, words)
-            shown = view
+            latest = view
 
     def _draw_step(self, view: View, step: Transition, since: float | None) -> None:
         ui.label(f'Step {step.seq}').classes('step-number num')
@@ -172,10 +172,10 @@ class Inspector:
                 ui.label(pause_sentence(mark.text)).classes(f'step-reason mark-{mark.kind}')
         self._draw_transitions(step)
         draw_criteria(view, step, self._shape, self._name_of)
-        found = edge_outcomes(step, self._shape)
-        if found:
+        outcomes = edge_outcomes(step, self._shape)
+        if outcomes:
             ui.label('Why this transition').classes('step-section')
-            for way in found:
+            for way in outcomes:
                 draw_outcome(way, self._shape, self._reasons)
         ui.label(f'Changes ({len(step.changes)})').classes('step-section')
         if not step.changes:
@@ -212,8 +212,8 @@ class Inspector:
 
 
 def _draw_value(value: Any, name: str, when: str) -> None:
-    made = ui.html(value_html(value, name), sanitize=False)  # one element, however many lines it has
-    made.classes(when).props(f'role="group" aria-label="{when}"')
+    element = ui.html(value_html(value, name), sanitize=False)  # one element, however many lines it has
+    element.classes(when).props(f'role="group" aria-label="{when}"')
 
 
 def _document_of(view: View) -> tuple[dict[str, Any], dict[str, str]]:
@@ -225,26 +225,26 @@ def _document_of(view: View) -> tuple[dict[str, Any], dict[str, str]]:
 def draw_criteria(view: View, step: Transition, shape: Shape, named: Callable[[str], str]) -> None:
     """Draw the completion criteria of all agents that have any."""
     for path, judged in _criteria_by_agent(view, shape):
-        held = sum(holds is True for _, holds, _ in judged)
+        met = sum(holds is True for _, holds, _ in judged)
         Text('h2', f'{named(path)} is complete when', 'step-section')
-        Text('p', f'{held} of {len(judged)} met', 'criteria-count muted small num')
-        asked = {guard.name for guard in step.guards if guard.source.startswith(f'{path}.')}
+        Text('p', f'{met} of {len(judged)} met', 'criteria-count muted small num')
+        evaluated = {guard.name for guard in step.guards if guard.source.startswith(f'{path}.')}
         with ui.element('ul').classes('criteria').props('role="list"'):
             for name, holds, missing in judged:
-                _draw_criterion(name, holds, missing, asked=name in asked)
+                _draw_criterion(name, holds, missing, evaluated=name in evaluated)
 
 
 def _criteria_by_agent(
     view: View, shape: Shape
 ) -> Iterator[tuple[str, Sequence[tuple[str, bool | None, str]]]]:
     """Yield each agent with its criteria: name, whether it holds (None if not evaluated), what is missing."""
-    known = {str(state.path): state.criteria for state in shape.states if state.criteria}
-    for path in dict.fromkeys([*known, *view.agents]):
+    criteria = {str(state.path): state.criteria for state in shape.states if state.criteria}
+    for path in dict.fromkeys([*criteria, *view.agents]):
         judged = _list_judgements(view.agents.get(path, {}).get('criteria'))
         if judged:
             yield path, judged
-        elif path in known:
-            yield path, [(name, None, '') for name in known[path]]
+        elif path in criteria:
+            yield path, [(name, None, '') for name in criteria[path]]
 
 
 def _list_judgements(value: Any) -> list[tuple[str, bool | None, str]]:
@@ -257,7 +257,7 @@ def _list_judgements(value: Any) -> list[tuple[str, bool | None, str]]:
     ]
 
 
-def _draw_criterion(name: str, holds: bool | None, missing: str, *, asked: bool) -> None:
+def _draw_criterion(name: str, holds: bool | None, missing: str, *, evaluated: bool) -> None:
     icon, word, kind = {
         True: ('check_circle', 'holds', 'holds'),
         False: ('radio_button_unchecked', f'missing: {missing}', 'missing')
@@ -270,5 +270,5 @@ def _draw_criterion(name: str, holds: bool | None, missing: str, *, asked: bool)
         with ui.element('div'):
             Text('span', name.replace('_', ' '), 'criterion-name')
             Text('span', word, 'criterion-word')
-            if asked:
+            if evaluated:
                 Text('span', 'evaluated at this step', 'muted small')

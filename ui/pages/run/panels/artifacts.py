@@ -54,20 +54,20 @@ class Artifacts:
         """Redraw changes, if the tab is visible."""
         if self._view is None or self._tabs.shown != TITLE:
             return
-        made = _collect_artifacts(self._view)
-        self._none.set_visibility(not made)
-        for key in [key for key, (item, _) in self._drawn.items() if made.get(key) != item]:
+        artifacts = _collect_artifacts(self._view)
+        self._none.set_visibility(not artifacts)
+        for key in [key for key, (item, _) in self._drawn.items() if artifacts.get(key) != item]:
             self._drawn.pop(key)[1].delete()
-        agents = list(dict.fromkeys(path for path, _ in made))
+        agents = list(dict.fromkeys(path for path, _ in artifacts))
         for path in [path for path in self._groups if path not in agents]:
             self._groups.pop(path).delete()
         for path in agents:
             self._draw_group(path)
-        for place, (key, item) in enumerate(made.items()):
+        for place, (key, item) in enumerate(artifacts.items()):
             if key not in self._drawn:
                 with self._groups[key[0]]:
                     self._drawn[key] = (item, self._draw_card(key, item))
-                before = sum(path == key[0] for path, _ in list(made)[:place])
+                before = sum(path == key[0] for path, _ in list(artifacts)[:place])
                 self._drawn[key][1].move(self._groups[key[0]], before + 1)
 
     def _draw_group(self, path: str) -> None:

@@ -32,16 +32,16 @@ class Drafts(LazyPanel):
     def fill(self, view: View) -> None:
         """Draw the drafts at the step of `view`, if they have changed."""
         steps = self._follower.index.history.appended_to(self._shape.field(PANEL))
-        found = drafts_of(self._shape, view)
-        seqs = [steps[place].seq if place < len(steps) else 0 for place in range(len(found))]
-        if not self._root.clear_if_changed((found, seqs)):
+        drafts = drafts_of(self._shape, view)
+        seqs = [steps[place].seq if place < len(steps) else 0 for place in range(len(drafts))]
+        if not self._root.clear_if_changed((drafts, seqs)):
             return
         with self._root:
-            if not found:
+            if not drafts:
                 empty_state('edit_note', 'There is no draft yet.')
                 return
-            for place in reversed(range(len(found))):
-                self._draw_draft(found[place], found[place - 1] if place else None, seqs[place])
+            for place in reversed(range(len(drafts))):
+                self._draw_draft(drafts[place], drafts[place - 1] if place else None, seqs[place])
 
     def _draw_draft(self, draft: Draft, before: Draft | None, seq: int) -> None:
         with ui.element('article').classes(f'draft {draft.state}'):
@@ -69,14 +69,14 @@ class Drafts(LazyPanel):
             sides = ui.element('div').classes('draft-sides')
 
         async def compare() -> None:
-            found = await diff_words_async(before.text, draft.text)
+            differing = await diff_words_async(before.text, draft.text)
             if sides.is_deleted:
                 return
             with sides:
-                pieces = found or ([(True, before.text)], [(True, draft.text)])
-                for side, one, part in zip('AB', (before, draft), pieces, strict=True):
+                pieces = differing or ([(True, before.text)], [(True, draft.text)])
+                for side, version, part in zip('AB', (before, draft), pieces, strict=True):
                     with ui.element('div').classes('draft-side'):
-                        Text('h4', f'Draft {one.number}')
+                        Text('h4', f'Draft {version.number}')
                         DiffText(part, side)
 
         ui.timer(0, compare, once=True)
@@ -112,11 +112,11 @@ def drafts_of(shape: Shape, view: View) -> list[Draft]:
     reviews = read_leniently(list[dict[str, Any]], view.memory.get(shape.field(PANEL, 'reviews')))
     drafts = read_leniently(list[dict[str, Any]], view.memory.get(shape.field(PANEL)))
     limit = view.memory.get(shape.field(PANEL, 'limit'))
-    found = []
+    checked = []
     for place, item in enumerate(drafts):
         review = reviews[place] if place < len(reviews) else {}
         score, comments = review.get('score'), review.get('comments')
-        found.append(
+        checked.append(
             Draft(
                 number=place + 1,
                 limit=limit if isinstance(limit, int) else 0,
@@ -127,19 +127,19 @@ def drafts_of(shape: Shape, view: View) -> list[Draft]:
                 comments=tuple(map(str, comments)) if isinstance(comments, list | tuple) else (),
             )
         )
-    return found
+    return checked
 
 
 def draft_progress(shape: Shape, view: View) -> str:
     """Return the progress of the drafts: `Revision 2 of 3 · scores 55, 70`; '' if there is none."""
-    found = drafts_of(shape, view)
-    if not found:
+    drafts = drafts_of(shape, view)
+    if not drafts:
         return ''
-    last = found[-1]
+    last = drafts[-1]
     # While a draft that was sent back is being revised, the next revision counts.
     number = last.number - (last.approved is not False or view.status.ended)
     where = f'Revision {number} of {last.limit}' if number else 'First draft'
-    scores = [str(one.score) for one in found if one.score is not None]
+    scores = [str(draft.score) for draft in drafts if draft.score is not None]
     if not scores:
         return where
     return f'{where} · {"score" if len(scores) == 1 else "scores"} {", ".join(scores)}'

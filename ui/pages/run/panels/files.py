@@ -103,10 +103,10 @@ class Files:
         """Start with the differences from the files the agent was given, if it has changed any."""
         view, history = self._view, self._context.history
         folder = next(iter(sorted(view.files)), '') if view is not None else ''
-        if view is not None and (given := history.baseline(folder)) and view.files[folder] != given:
+        if view is not None and (baseline := history.baseline(folder)) and view.files[folder] != baseline:
             self._refresh()
             self._toggle_comparison()
-            self._before.value = given
+            self._before.value = baseline
 
     def _refresh(self) -> None:
         """Offer the versions of this step, and load what to show if it changed."""
@@ -128,23 +128,23 @@ class Files:
         self._patch.set_visibility(bool(after))
         address = f'/runs/{self._context.run}/patch/{after}?before={before}&name={quote(name)}'
         set_attributes(self._patch, href=address)
-        wanted = (self._before.value, self._after.value) if self._comparing else (snapshot,)
-        if wanted != self._loaded:
-            self._loaded = wanted
+        content = (self._before.value, self._after.value) if self._comparing else (snapshot,)
+        if content != self._loaded:
+            self._loaded = content
             ui.timer(0, self._load, once=True)
 
     def _offer_versions(self, view: View) -> None:
         history = self._context.history
-        known = history.versions.get(self._agent.value, [])
+        folder_versions = history.versions.get(self._agent.value, [])
         now = latest(history.versions, self._agent.value, view.seq)
-        drawn = (self._agent.value, len(known), now)
+        drawn = (self._agent.value, len(folder_versions), now)
         if getattr(self, '_drawn', None) == drawn:
             return
         self._drawn = drawn
         self._versions.clear()
         with self._versions:
-            for version in known:
-                self._offer_version(version, shown=version == now)
+            for version in folder_versions:
+                self._offer_version(version, is_shown=version == now)
         offered = {EMPTY: 'Empty folder'}
         for agent, versions in sorted(history.versions.items()):
             for version in versions:
@@ -153,9 +153,9 @@ class Files:
         for side in (self._before, self._after):
             side.set_options(offered)
 
-    def _offer_version(self, version: FolderVersion, *, shown: bool) -> None:
+    def _offer_version(self, version: FolderVersion, *, is_shown: bool) -> None:
         part = ui.element('button').classes('version').props('type="button"')
-        set_attributes(part, aria_pressed=str(shown).lower())
+        set_attributes(part, aria_pressed=str(is_shown).lower())
         with part:
             Text('b', f'v{version.number}')
             Text('span', f'step {version.seq}', 'num')
@@ -177,8 +177,8 @@ class Files:
         self._compare.props(f'aria-pressed="{str(self._comparing).lower()}"')
         view = self._view
         if self._comparing and view is not None and self._agent.value in view.files:
-            known = self._context.history.versions.get(self._agent.value, [])
-            before = [version.snapshot for version in known if version.seq <= view.seq][-2:-1]
+            folder_versions = self._context.history.versions.get(self._agent.value, [])
+            before = [version.snapshot for version in folder_versions if version.seq <= view.seq][-2:-1]
             self._before.value, self._after.value = [*before, EMPTY][0], view.files[self._agent.value]
         self._refresh()
 
@@ -188,24 +188,26 @@ class Files:
         workspaces, run = self._context.conductor.workspaces, self._context.run
         assert isinstance(read, tuple)
         try:
-            found: list[Any] = (
+            changes: list[Any] = (
                 await workspaces.diff(run, *read) if comparing else await workspaces.files(run, read[0])
             )
         except WorkspaceError as error:
             self._warn(str(error))
-            found = []
+            changes = []
         else:
             self._warn('')
         if turn != self._load_number:
             return
-        found = [entry for entry in found if is_own_work(entry)]
-        self._entries = {entry.path: entry for entry in found}
-        total = sum(entry.size for entry in found) if not comparing else 0
-        summary = f'{count(len(found), "file")}, {size(total)}' if not comparing else summarize_changes(found)
+        changes = [entry for entry in changes if is_own_work(entry)]
+        self._entries = {entry.path: entry for entry in changes}
+        total = sum(entry.size for entry in changes) if not comparing else 0
+        summary = (
+            f'{count(len(changes), "file")}, {size(total)}' if not comparing else summarize_changes(changes)
+        )
         self._summary.show(summary)
-        self._body.set_visibility(bool(found))
+        self._body.set_visibility(bool(changes))
         self._picked = self._picked if self._picked in self._entries else next(iter(self._entries), '')
-        self._tree.show([entry_line(entry) for entry in found], self._picked)
+        self._tree.show([entry_line(entry) for entry in changes], self._picked)
         await self._show_file(turn)
 
     async def _pick(self, path: str) -> None:

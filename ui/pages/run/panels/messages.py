@@ -33,12 +33,12 @@ class Messages(LazyPanel):
         super().__init__(setup)
         self._field = setup.context.shape.field('messages')
         self._follower, self._seek, self._on_filter = setup.follower, setup.seek, setup.show_address
-        self.filter = wanted = MessageFilter.from_query(setup.query)
+        self.filter = initial = MessageFilter.from_query(setup.query)
         self._messages: list[Message] = []
         self._drawn: object = None
         self._seq = 0
         with ui.element('div').classes('messages'):
-            self._draw_filters(wanted)
+            self._draw_filters(initial)
             self._list = MessageList('list', label='Messages', on_pick=self._pick, on_go=self._go_to_step)
             self._none = Text('p', '', 'messages-none muted', role='status')
             with (
@@ -57,13 +57,13 @@ class Messages(LazyPanel):
                 self._text = Conversation([], label='Content', follow=False)
             self._detail.set_visibility(False)
 
-    def _draw_filters(self, wanted: MessageFilter) -> None:
+    def _draw_filters(self, initial: MessageFilter) -> None:
         with ui.element('div').classes('messages-filters').props('role="search" aria-label="Messages"'):
-            self._sender = self._draw_choice('From', wanted.sender)
-            self._recipient = self._draw_choice('To', wanted.recipient)
-            self._type = self._draw_choice('Type', wanted.type)
+            self._sender = self._draw_choice('From', initial.sender)
+            self._recipient = self._draw_choice('To', initial.recipient)
+            self._type = self._draw_choice('Type', initial.type)
             with ui.element('div').classes('messages-filter text'):
-                self._words = text_input(wanted.text, kind='search', placeholder='Contains')
+                self._words = text_input(initial.text, kind='search', placeholder='Contains')
                 self._words.props('debounce=200')
                 label('Contains', self._words, 'visually-hidden')
                 self._words.on_value_change(lambda _: self._on_change())
@@ -80,14 +80,14 @@ class Messages(LazyPanel):
         return choice
 
     def _draw_layout_button(self, form: str, title: str, icon: str) -> ui.element:
-        made = button('', icon=icon, kind='quiet', label=title)
-        made.props(f'aria-pressed="{str(form == "list").lower()}"')
-        made.on('click', lambda: self._show_as(form))
-        return made
+        toggle = button('', icon=icon, kind='quiet', label=title)
+        toggle.props(f'aria-pressed="{str(form == "list").lower()}"')
+        toggle.on('click', lambda: self._show_as(form))
+        return toggle
 
     def _show_as(self, form: str) -> None:
-        for name, made in self._forms.items():
-            made.props(f'aria-pressed="{str(name == form).lower()}"')
+        for name, toggle in self._forms.items():
+            toggle.props(f'aria-pressed="{str(name == form).lower()}"')
         self._list.set_layout('sequence' if form == 'sequence' else 'list')
 
     @property
@@ -99,30 +99,30 @@ class Messages(LazyPanel):
         """Send the newest messages to the page, positioned at the step of `view`."""
         fold, steps = self._follower.fold, self._follower.index.history.appended_to(self._field)
         memory = fold.view.memory if fold.projection.seq else view.memory
-        found = memory.get(self._field)
-        many = len(found) if isinstance(found, list) else 0
+        messages = memory.get(self._field)
+        many = len(messages) if isinstance(messages, list) else 0
         if (many, len(steps), self.filter) != self._drawn:
             self._drawn = (many, len(steps), self.filter)
-            self._messages = messages_of(found, steps)
+            self._messages = messages_of(messages, steps)
             self._show_list(fold.projection.started or view.started)
         self._list.show_step(view.seq)
 
     def _show_list(self, started: float) -> None:
         messages = self._messages
         for choice, names in (
-            (self._sender, {one.sender for one in messages}),
-            (self._recipient, {one.recipient for one in messages}),
+            (self._sender, {message.sender for message in messages}),
+            (self._recipient, {message.recipient for message in messages}),
         ):
             choice.set_options(ANY | {name: name.replace('_', ' ') for name in sorted(names)})
         self._type.set_options(
-            ANY | {name: type_text(name) for name in sorted({one.type for one in messages})}
+            ANY | {name: type_text(name) for name in sorted({message.type for message in messages})}
         )
-        shown = [one for one in messages if self.filter.matches(one)]
-        self._list.show([one.row(started) for one in shown], parties(shown))
-        self._count.show(f'{len(shown)} of {len(messages)}' if messages else '')
-        self._none.show('' if shown else 'No messages match.' if messages else 'No messages yet.')
-        self._none.set_visibility(not shown)
-        self._list.set_visibility(bool(shown))
+        visible = [message for message in messages if self.filter.matches(message)]
+        self._list.show([message.row(started) for message in visible], parties(visible))
+        self._count.show(f'{len(visible)} of {len(messages)}' if messages else '')
+        self._none.show('' if visible else 'No messages match.' if messages else 'No messages yet.')
+        self._none.set_visibility(not visible)
+        self._list.set_visibility(bool(visible))
 
     def _on_change(self) -> None:
         self.filter = MessageFilter(
@@ -141,15 +141,15 @@ class Messages(LazyPanel):
     def _pick(self, number: int) -> None:
         if not 0 < number <= len(self._messages):
             return
-        one = self._messages[number - 1]
-        facts = [type_text(one.type), *([exact(one.time)] if one.time else [])]
-        facts += [f'step {one.seq} of the run'] if one.seq else []
-        facts += [f'about step {one.about} of the plan'] if one.about else []
-        self._seq = one.seq
-        self._go.set_visibility(bool(one.seq))
-        self._title.show(f'{role_title(one.sender)} to {role_title(one.recipient)}')
+        message = self._messages[number - 1]
+        facts = [type_text(message.type), *([exact(message.time)] if message.time else [])]
+        facts += [f'step {message.seq} of the run'] if message.seq else []
+        facts += [f'about step {message.about} of the plan'] if message.about else []
+        self._seq = message.seq
+        self._go.set_visibility(bool(message.seq))
+        self._title.show(f'{role_title(message.sender)} to {role_title(message.recipient)}')
         self._facts.show(' · '.join(facts))
-        self._text.show([{'kind': 'text', 'text': one.content or '(empty)'}])
+        self._text.show([{'kind': 'text', 'text': message.content or '(empty)'}])
         self._detail.set_visibility(True)
 
 
@@ -196,9 +196,9 @@ class MessageFilter:
     text: str = ''
 
     @classmethod
-    def from_query(cls, given: Mapping[str, str]) -> MessageFilter:
+    def from_query(cls, query: Mapping[str, str]) -> MessageFilter:
         """Read a filter from the parameters of an address."""
-        return cls(**{name: str(given.get(name, ''))[:200] for name in cls.__slots__})
+        return cls(**{name: str(query.get(name, ''))[:200] for name in cls.__slots__})
 
     @property
     def query(self) -> dict[str, str]:
@@ -208,8 +208,8 @@ class MessageFilter:
     def matches(self, message: Message) -> bool:
         """Return whether a message is shown."""
         exact = all(
-            wanted in ('', getattr(message, name))
-            for name, wanted in (('sender', self.sender), ('recipient', self.recipient), ('type', self.type))
+            value in ('', getattr(message, name))
+            for name, value in (('sender', self.sender), ('recipient', self.recipient), ('type', self.type))
         )
         return exact and (not self.text or self.text.strip().casefold() in message.content.casefold())
 
@@ -221,12 +221,12 @@ def messages_of(value: Any, steps: Sequence[Position] = ()) -> list[Message]:
         value: the value of that field in a view.
         steps: the step that added each of them, as far as the history has been read.
     """
-    found = []
+    texts = []
     for number, item in enumerate(value if isinstance(value, list) else (), start=1):
         if isinstance(item, Mapping):
             at = steps[number - 1] if number <= len(steps) else Position(0, 0.0)
             time = item.get('time')
-            found.append(
+            texts.append(
                 Message(
                     number=number,
                     sender=str(item.get('sender', '')),
@@ -238,7 +238,7 @@ def messages_of(value: Any, steps: Sequence[Position] = ()) -> list[Message]:
                     about=str(item.get('step', '')),
                 )
             )
-    return found
+    return texts
 
 
 def type_text(kind: str) -> str:
@@ -252,4 +252,6 @@ def _content(text: str, kind: str) -> str:
 
 def parties(messages: Iterable[Message]) -> list[str]:
     """Return all senders and recipients, in order of appearance."""
-    return list(dict.fromkeys(name for one in messages for name in (one.sender, one.recipient) if name))
+    return list(
+        dict.fromkeys(name for message in messages for name in (message.sender, message.recipient) if name)
+    )

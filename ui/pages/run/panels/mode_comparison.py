@@ -80,8 +80,8 @@ class ModeComparison(Panel):
     async def _toggle(self) -> None:
         sides, pieces = self._shown, None
         if not self._marks:
-            one, other = (str(side.get('output', '')) for side in sides)
-            pieces = await diff_words_async(one, other)
+            first, other = (str(side.get('output', '')) for side in sides)
+            pieces = await diff_words_async(first, other)
             if pieces is None:
                 ui.notify('These texts are too long to be compared word by word.')
                 return
@@ -104,8 +104,10 @@ def _draw_table(sides: Sequence[Side]) -> None:
                     )
             for name, measured, text in ROWS:
                 values = [measured(side) for side in sides]
-                known = [value for value in values if value is not None]
-                least = min(known) if len(known) > 1 and len(set(known)) > 1 and name != 'Output' else None
+                numbers = [value for value in values if value is not None]
+                least = (
+                    min(numbers) if len(numbers) > 1 and len(set(numbers)) > 1 and name != 'Output' else None
+                )
                 with ui.element('tr'):
                     Text('th', name, scope='row')
                     for value in values:

@@ -118,32 +118,32 @@ class TimePanel(LazyPanel):
     def _facts(self, view: View, clock: PhaseBudget, ran: float) -> list[Table]:
         phases = [
             (
-                NAMES[one.phase],
-                phase_status(clock, one),
-                duration(one.used),
-                duration(one.allotted),
-                duration(one.forecast),
+                NAMES[burn.phase],
+                phase_status(clock, burn),
+                duration(burn.used),
+                duration(burn.allotted),
+                duration(burn.forecast),
             )
-            for one in phase_burns(clock, ran)
+            for burn in phase_burns(clock, ran)
         ]
-        found: list[Table] = [('This round', ('Phase', 'State', 'Used', 'Allotted', 'Forecast'), phases)]
+        tables: list[Table] = [('This round', ('Phase', 'State', 'Used', 'Allotted', 'Forecast'), phases)]
         rows = [('Total', time_left(clock, ran, view.status)), *step_lines(clock, ran)]
         if clock.steps:
             rows.append(('Steps of the plan', f'{clock.done} of {clock.steps} done'))
-        rows += [('Added time', grant_text(one)) for one in clock.grants]
-        found.append(('Details', ('Item', 'Value'), rows))
+        rows += [('Added time', grant_text(grant)) for grant in clock.grants]
+        tables.append(('Details', ('Item', 'Value'), rows))
         spent = [
             (
-                str(one.round),
-                NAMES.get(one.phase, one.phase),
-                duration(one.started),
-                duration(one.ended - one.started),
+                str(span.round),
+                NAMES.get(span.phase, span.phase),
+                duration(span.started),
+                duration(span.ended - span.started),
             )
-            for one in clock.spans
+            for span in clock.spans
         ]
         if spent:
-            found.append(('Earlier rounds', ('Round', 'Phase', 'Started at', 'Duration'), spent))
-        return found
+            tables.append(('Earlier rounds', ('Round', 'Phase', 'Started at', 'Duration'), spent))
+        return tables
 
 
 def _draw_table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -164,11 +164,11 @@ NAMES = {'planning': 'Planning', 'executing': 'Execution', 'verifying': 'Verific
 
 def run_clock(shape: Shape, view: View) -> PhaseBudget | None:
     """Return the clock of a run at a step; None if it has none or the clock has not started."""
-    found = view.memory.get(shape.field('time'))
-    if not isinstance(found, Mapping):
+    stored = view.memory.get(shape.field('time'))
+    if not isinstance(stored, Mapping):
         return None
     try:
-        clock = PhaseBudget.model_validate(found)
+        clock = PhaseBudget.model_validate(stored)
     except ValidationError:  # written by an older version
         return None
     return clock if clock.limit else None
@@ -248,8 +248,8 @@ def step_lines(clock: PhaseBudget, ran: float) -> Iterator[tuple[str, str]]:
         yield 'Fix cycles', f'up to {duration(clock.fix_budget)}; none so far'
 
 
-def grant_text(found: Any) -> str:
+def grant_text(grant: Any) -> str:
     """Describe the time that a person has added."""
-    return f'{duration(found.seconds)} added after {duration(found.ran)}' + (
-        ', to continue after a stop' if found.resumed else ''
+    return f'{duration(grant.seconds)} added after {duration(grant.ran)}' + (
+        ', to continue after a stop' if grant.resumed else ''
     )

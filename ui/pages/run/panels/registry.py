@@ -25,5 +25,5 @@ PANELS: tuple[type[Panel], ...] = (
 
 def panels_of(shape: Shape) -> list[type[Panel]]:
     """Return the panels that a run's shape asks for."""
-    asked = {shown.panel for shown in shape.panels}
-    return [panel for panel in PANELS if panel.title.lower() in asked]
+    names = {panel.panel for panel in shape.panels}
+    return [panel for panel in PANELS if panel.title.lower() in names]

@@ -67,11 +67,13 @@ class Supervision(LazyPanel):
         Text('p', _explain_level(level, issues, gates), 'oversight-why')
         with ui.element('ol').classes('levels'):
             for step in Level:
-                own = [one for one in sent if one.level == step.value]
+                own = [intervention for intervention in sent if intervention.level == step.value]
                 here = step.value == level
-                with ui.element('li').classes(f'level {step.value.lower()} {"here" if here else ""}') as made:
+                with ui.element('li').classes(
+                    f'level {step.value.lower()} {"here" if here else ""}'
+                ) as entry:
                     if here:
-                        made.props('aria-current="step"')
+                        entry.props('aria-current="step"')
                     with ui.element('div').classes('level-head'):
                         Text('b', step.value.capitalize())
                         Text('span', ACTIONS[step], '')
@@ -81,18 +83,18 @@ class Supervision(LazyPanel):
                         Text('span', TRIGGERS[step], 'muted small')
                     if own:
                         with self._draw_fold(f'rung {step.value}', f'{count(len(own), "message")} sent'):
-                            for one in reversed(own):
-                                self._draw_intervention(one)
+                            for intervention in reversed(own):
+                                self._draw_intervention(intervention)
 
-    def _draw_intervention(self, one: Intervention) -> None:
+    def _draw_intervention(self, intervention: Intervention) -> None:
         with ui.element('div').classes('sent'):
             with ui.element('div').classes('sent-head'):
-                Text('b', f'To {role_title(one.agent)}')
-                about = f', step {one.about} of the plan' if one.about else ''
-                Text('span', f'score {one.score}{about}', 'muted small')
+                Text('b', f'To {role_title(intervention.agent)}')
+                about = f', step {intervention.about} of the plan' if intervention.about else ''
+                Text('span', f'score {intervention.score}{about}', 'muted small')
                 ui.element('span').classes('grow')
-                self._draw_link(one.seq)
-            draw_markdown(one.message, 'Message')
+                self._draw_link(intervention.seq)
+            draw_markdown(intervention.message, 'Message')
 
     def _draw_gate(self, gate: Gate) -> None:
         with ui.element('article').classes(f'gate {"passed" if gate.passed else "held"}'):
@@ -136,8 +138,8 @@ def _explain_level(level: str, issues: int, gates: Sequence[Gate]) -> str:
         return 'Nothing has been verified yet.'
     last = gates[-1]
     counted = f', with {count(issues, "issue")} in a row' if issues else ''
-    held = f'; not met: {", ".join(last.held_back)}' if last.held_back else ''
-    reason = f'the last verification, {last.title.lower()}, scored {last.score}{counted}{held}'
+    unmet = f'; not met: {", ".join(last.held_back)}' if last.held_back else ''
+    reason = f'the last verification, {last.title.lower()}, scored {last.score}{counted}{unmet}'
     return f'{level.capitalize()}: {reason}.'
 
 
@@ -185,7 +187,7 @@ def condition_title(name: str) -> str:
 def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
     """Return all checks at gates up to the view's step."""
     verdicts = read_leniently(list[dict[str, Any]], view.memory.get(shape.field(PANEL, 'verdicts')))
-    found = []
+    gates = []
     for number, item in enumerate(verdicts):
         conditions = tuple(
             (str(pair[0]), bool(pair[1]))
@@ -193,7 +195,7 @@ def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
             if isinstance(pair, (list, tuple)) and len(pair) == 2
         )
         name, threshold = str(item.get('gate', '')), item.get('threshold')
-        found.append(
+        gates.append(
             Gate(
                 title=GATE_TITLES.get(name, condition_title(name).capitalize()),
                 score=int(item.get('score', 0)),
@@ -208,7 +210,7 @@ def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
                 seq=steps[number].seq if number < len(steps) else 0,
             )
         )
-    return found
+    return gates
 
 
 def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Intervention]:
@@ -230,5 +232,5 @@ def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> lis
 
 def current_level(shape: Shape, view: View) -> str:
     """Return the current escalation level."""
-    found = str(view.memory.get(shape.field(PANEL, 'level'), ''))
-    return found if found in list(Level) else Level.NONE.value
+    level = str(view.memory.get(shape.field(PANEL, 'level'), ''))
+    return level if level in list(Level) else Level.NONE.value

@@ -98,9 +98,9 @@ class JumpMenu:
     def _steps(self, kind: Kind) -> list[int]:
         return self._notes if kind == 'note' else self._index.mark_steps[kind]
 
-    def _followed_field(self, known: Mapping[str, Any]) -> dict[str, str]:
+    def _followed_field(self, options: Mapping[str, Any]) -> dict[str, str]:
         return (
-            {self.pointer: pointer_text(self.pointer)} if self.pointer and self.pointer not in known else {}
+            {self.pointer: pointer_text(self.pointer)} if self.pointer and self.pointer not in options else {}
         )
 
     def _on_pick(self) -> None:
@@ -111,5 +111,5 @@ class JumpMenu:
             ('chevron_left', f'{title.capitalize()}: previous', False),
             ('chevron_right', f'Next {title}', True),
         ):
-            made = button('', icon=icon, kind='quiet small', label=label)
-            made.on('click', lambda on=on: jump(on))
+            arrow = button('', icon=icon, kind='quiet small', label=label)
+            arrow.on('click', lambda on=on: jump(on))

@@ -255,9 +255,9 @@ class Slider(Element, component=ASSETS / 'controls' / 'slider.js'):
         """Add marks that are later than the existing ones."""
         fresh = _mark_list(marks)
         if fresh:
-            known = len(self._marks['run'])
+            marked = len(self._marks['run'])
             self._marks['run'] += fresh
-            self.run_method('add', known, fresh)
+            self.run_method('add', marked, fresh)
 
     def set_notes(self, marks: Iterable[Mark]) -> None:
         """Replace the notes."""

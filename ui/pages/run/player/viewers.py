@@ -26,11 +26,11 @@ class Viewers:
             .props('role="group" aria-label="Also viewing"') as self._root
         ):
             for index in range(MAX_SHOWN):
-                with ui.element('button').classes('viewer').props('type="button"') as one:
+                with ui.element('button').classes('viewer').props('type="button"') as element:
                     ui.icon('visibility').props('size="14px" aria-hidden="true"')
                     self._names.append(Text('span', ''))
-                one.on('click', lambda index=index: self._go(index, seek))
-                self._buttons.append(one)
+                element.on('click', lambda index=index: self._go(index, seek))
+                self._buttons.append(element)
             self._more = Text('span', '', 'muted small num')
         self._show()
 
@@ -42,12 +42,12 @@ class Viewers:
 
     def _show(self) -> None:
         others = self._viewer.others
-        for index, one in enumerate(self._buttons):
-            one.set_visibility(index < len(others))
+        for index, element in enumerate(self._buttons):
+            element.set_visibility(index < len(others))
             if index < len(others):
                 description = self._describe(others[index])
                 self._names[index].show(_brief(others[index]))
-                set_attributes(one, aria_label=description, title=description)
+                set_attributes(element, aria_label=description, title=description)
         self._more.show(f'+{len(others) - MAX_SHOWN}' if len(others) > MAX_SHOWN else '')
         self._root.set_visibility(bool(others))
 

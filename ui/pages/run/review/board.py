@@ -73,25 +73,27 @@ class Board(Panel):
         turns = debate_turns(view, shape, history)
         name, by_person = current_turn(view, shape)
         going = read_debate(view)
-        shown = (turns, name, by_person, read_consensuses(view), going, self._seats.button_state)
-        if shown == self._shown:
+        content = (turns, name, by_person, read_consensuses(view), going, self._seats.button_state)
+        if content == self._shown:
             return
-        self._shown = shown
-        held = debates(turns, view, history)
-        self._none.set_visibility(not held)
-        self._place.set_visibility(bool(held))
+        self._shown = content
+        all_debates = debates(turns, view, history)
+        self._none.set_visibility(not all_debates)
+        self._place.set_visibility(bool(all_debates))
         self._transcript.set_visibility(bool(turns))
-        self._offer_seats(free=not held)
+        self._offer_seats(free=not all_debates)
         points = link_points(turns, answerable=int(view.memory.get('revision') or 1) > 1)
-        rows, found = speakers(turns, shape), contestants(view, shape, history)
-        for table in self._tables[len(held) :]:
+        rows, candidates = speakers(turns, shape), contestants(view, shape, history)
+        for table in self._tables[len(all_debates) :]:
             table.root.delete()
-        del self._tables[len(held) :]
+        del self._tables[len(all_debates) :]
         with self._place:
-            self._tables.extend(DebateTable(self._seats, self._seek) for _ in held[len(self._tables) :])
-        for table, one in zip(self._tables, held, strict=True):
-            whose = (name, going.round or 1, by_person) if one is held[-1] else ('', 0, False)
-            table.show(one, rows, whose, versions_at(found, one.seq), points)
+            self._tables.extend(
+                DebateTable(self._seats, self._seek) for _ in all_debates[len(self._tables) :]
+            )
+        for table, debate in zip(self._tables, all_debates, strict=True):
+            whose = (name, going.round or 1, by_person) if debate is all_debates[-1] else ('', 0, False)
+            table.show(debate, rows, whose, versions_at(candidates, debate.seq), points)
         self._conversation.show([turn_block(turn) for turn in turns])
 
     def _offer_seats(self, *, free: bool) -> None:

@@ -67,37 +67,39 @@ class Candidates(Panel):
 
     def show(self, view: View, *, live: bool, may_control: bool) -> None:
         """Show the candidates as of `view`."""
-        found = contestants(view, self._context.shape, self._context.history)
-        asked = live and may_control and view.waiting == CHOICE
+        candidates = contestants(view, self._context.shape, self._context.history)
+        is_asked = live and may_control and view.waiting == CHOICE
         self._seat.show(view, live=live, may_control=may_control)
-        self._decision.show(view, found, live=live, may_control=may_control)
-        self._comments.show(view, found, live=live, may_control=may_control)
-        shown = (found, asked, self._seat.name)
-        if shown == self._shown:
+        self._decision.show(view, candidates, live=live, may_control=may_control)
+        self._comments.show(view, candidates, live=live, may_control=may_control)
+        content = (candidates, is_asked, self._seat.name)
+        if content == self._shown:
             return
-        self._shown = shown
-        begun = any(one.candidate.versions or one.candidate.problem for one in found) or bool(self._seat.name)
+        self._shown = content
+        begun = any(one.candidate.versions or one.candidate.problem for one in candidates) or bool(
+            self._seat.name
+        )
         self.root.set_visibility(begun)
         self._none.set_visibility(not begun)
         self._cards.clear()
         with self._cards:
-            for one in found:
-                self._draw_card(one, asked=asked)
+            for one in candidates:
+                self._draw_card(one, is_asked=is_asked)
         self._version_list.clear()
         with self._version_list:
             Text('h2', 'Versions')
-            for one in found:
+            for one in candidates:
                 if one.candidate.versions:
                     self._draw_versions(one)
-        self._difference.set_versions(found)
+        self._difference.set_versions(candidates)
 
     def open(self, opened: bool) -> None:
         """Set whether the tab is visible."""
         self._difference.open(opened)
         self._comments.open(opened)
 
-    def _draw_card(self, one: Contestant, *, asked: bool) -> None:
-        candidate, made = one.candidate, one.candidate.latest
+    def _draw_card(self, one: Contestant, *, is_asked: bool) -> None:
+        candidate, version = one.candidate, one.candidate.latest
         with ui.element('article').classes(f'candidate {"picked" if one.picked else ""}') as card:
             set_attributes(card, aria_label=one.name)
             with ui.element('div').classes('candidate-head'):
@@ -114,18 +116,18 @@ class Candidates(Panel):
                 with ui.element('p').classes('candidate-picked'):
                     ui.icon('star').props('size="16px" aria-hidden="true"')
                     Text('span', f'Picked: {PICKED.get(one.picked, one.picked)}')
-            facts = [candidate.model, f'version {made.number}' if made else '']
+            facts = [candidate.model, f'version {version.number}' if version else '']
             Text('p', ' · '.join(filter(None, facts)), 'muted small')
             if candidate.problem:
                 Text('p', candidate.problem, 'candidate-problem')
-            if made:
-                self._draw_tests(one.name, 'Required tests', made.evidence.required)
-                self._draw_tests(one.name, 'Own tests', made.evidence.own)
-                self._draw_files(made)
-                if made.said:
+            if version:
+                self._draw_tests(one.name, 'Required tests', version.evidence.required)
+                self._draw_tests(one.name, 'Own tests', version.evidence.own)
+                self._draw_files(version)
+                if version.said:
                     with ui.element('div').classes('candidate-messages'):
-                        draw_markdown(made.said, 'Summary')
-            if asked and candidate.in_play:
+                        draw_markdown(version.said, 'Summary')
+            if is_asked and candidate.in_play:
                 take = button(f'Choose {one.name}', icon='how_to_reg', kind='primary')
                 take.on('click', lambda: self._decision.confirm(one))
 
@@ -151,39 +153,39 @@ class Candidates(Panel):
                 Text('b', test.name, 'mono')
                 Text('pre', test.detail, tabindex='0', aria_label=f'Why {test.name} failed')
 
-    def _draw_files(self, made: Version) -> None:
+    def _draw_files(self, version: Version) -> None:
         with ui.element('ul').classes('candidate-files'):
-            for file in made.files:
+            for file in version.files:
                 with ui.element('li'):
                     Text('span', file.path, 'mono')
-                    if made.merged and file.path in made.merged:
-                        Text('span', f'from {made.merged[file.path]}', 'chip')
+                    if version.merged and file.path in version.merged:
+                        Text('span', f'from {version.merged[file.path]}', 'chip')
                     Text('span', size(file.size), 'muted small num')
 
     def _draw_versions(self, one: Contestant) -> None:
         Text('h3', one.name)
         versions = one.candidate.versions
         with ui.element('ol').classes('version-entries'):
-            for before, made, seq in zip((None, *versions[:-1]), versions, one.seqs, strict=True):
-                self._draw_version(before, made, seq)
+            for before, version, seq in zip((None, *versions[:-1]), versions, one.seqs, strict=True):
+                self._draw_version(before, version, seq)
 
-    def _draw_version(self, before: Version | None, made: Version, seq: int) -> None:
+    def _draw_version(self, before: Version | None, version: Version, seq: int) -> None:
         with ui.element('li').classes('version-entry'):
             with ui.element('div').classes('version-entry-head'):
-                Text('b', f'Version {made.number}')
-                draw_test_result(made.evidence.required)
-                Text('span', f'own: {test_line(made.evidence.own)}', 'muted small num')
+                Text('b', f'Version {version.number}')
+                draw_test_result(version.evidence.required)
+                Text('span', f'own: {test_line(version.evidence.own)}', 'muted small num')
                 ui.element('span').classes('grow')
-                if before and before.snapshot != made.snapshot:
+                if before and before.snapshot != version.snapshot:
                     change = button('Changes', icon='difference', kind='quiet small')
-                    change.on('click', lambda: self._difference.compare(before.snapshot, made.snapshot))
+                    change.on('click', lambda: self._difference.compare(before.snapshot, version.snapshot))
                 if seq:
                     go = button(f'Step {seq}', kind='quiet small num')
                     go.on('click', lambda: self._seek(seq))
-            if made.merged:
-                taken = ', '.join(f'{path} from {coder}' for path, coder in made.merged.items())
+            if version.merged:
+                taken = ', '.join(f'{path} from {coder}' for path, coder in version.merged.items())
                 Text('p', f'Merged: {taken}', 'small')
-            self._draw_answers(made.answers)
+            self._draw_answers(version.answers)
 
     def _draw_answers(self, answers: Sequence[str]) -> None:
         if not answers:

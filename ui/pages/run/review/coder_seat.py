@@ -20,8 +20,8 @@ NEW_FILE = ''
 
 def coder_turn(view: View, shape: Shape) -> str:
     """Return the coder in whose seat a person has to work now; '' if there is none."""
-    found = (shape.state(leaf) for leaf in view.active)
-    return next((state.parent.rpartition('.')[2] for state in found if state and state.waits == CODER), '')
+    states = (shape.state(leaf) for leaf in view.active)
+    return next((state.parent.rpartition('.')[2] for state in states if state and state.waits == CODER), '')
 
 
 class CoderSeat:

@@ -28,15 +28,15 @@ class Decision:
         self.root = CachedElement('section').classes('choosing').props('aria-label="Your decision"')
         self.root.set_visibility(False)
 
-    def show(self, view: View, found: Sequence[Contestant], *, live: bool, may_control: bool) -> None:
+    def show(self, view: View, candidates: Sequence[Contestant], *, live: bool, may_control: bool) -> None:
         """Ask if the run is waiting for a decision. Selections stay until the question changes."""
-        asked = (
+        question = (
             (view.waiting, tuple(view.active)) if live and may_control and view.waiting in QUESTIONS else None
         )
-        if not self.root.clear_if_changed(asked):
+        if not self.root.clear_if_changed(question):
             return
-        self.root.set_visibility(asked is not None)
-        if asked is None:
+        self.root.set_visibility(question is not None)
+        if question is None:
             return
         with self.root:
             title, text = QUESTIONS[view.waiting]
@@ -46,7 +46,7 @@ class Decision:
             Text('p', text)
             match view.waiting:
                 case name if name == FILES:
-                    self._draw_files(_offered_files(found))
+                    self._draw_files(_offered_files(candidates))
                 case name if name == CONFLICTS:
                     self._draw_conflicts(view)
 
@@ -78,7 +78,10 @@ class Decision:
 
     def _draw_conflicts(self, view: View) -> None:
         conflicts = read_leniently(list[Conflict], view.memory.get('file_conflicts'))
-        offers = {one.path: {coder: f'version of {coder}' for coder in one.coders} for one in conflicts}
+        offers = {
+            conflict.path: {coder: f'version of {coder}' for coder in conflict.coders}
+            for conflict in conflicts
+        }
         self._picks = self._draw_choices(offers)
 
         async def settle() -> None:
@@ -89,14 +92,14 @@ class Decision:
             button('Resolve', icon='check', kind='primary').on('click', settle)
 
     def _draw_choices(self, offers: Mapping[str, Mapping[str, str]]) -> dict[str, NativeSelect]:
-        found = {}
+        choices = {}
         with ui.element('div').classes('file-picks'):
             for path, offered in offers.items():
                 with ui.element('div').classes('file-pick'):
                     choice = NativeSelect(offered, value=next(iter(offered), ''))
                     label(path, choice, 'label mono')
-                found[path] = choice
-        return found
+                choices[path] = choice
+        return choices
 
 
 QUESTIONS = {
@@ -116,12 +119,12 @@ QUESTIONS = {
 """Title and explanation of a question, by the `waiting` of the run."""
 
 
-def _offered_files(found: Sequence[Contestant]) -> dict[str, dict[str, str]]:
+def _offered_files(candidates: Sequence[Contestant]) -> dict[str, dict[str, str]]:
     """Return the versions that can be merged for each path that differs from the best candidate's."""
-    best = next((one for one in found if one.picked), None)
+    best = next((one for one in candidates if one.picked), None)
     mine = best.digests if best else {}
     offers: dict[str, dict[str, str]] = {}
-    for one in found:
+    for one in candidates:
         if one is best or not one.candidate.in_play:
             continue
         for path, digest in one.digests.items():

@@ -26,13 +26,13 @@ class VersionDiff:
                 self._sides = tuple(self._draw_side(name) for name in ('From', 'To'))
             self._changes = FileChanges()
 
-    def set_versions(self, found: Sequence[Contestant]) -> None:
+    def set_versions(self, candidates: Sequence[Contestant]) -> None:
         """Offer all versions; by default, the two ranked highest are compared."""
         offered: dict[str, str] = {}
-        for one in found:
-            for made in one.candidate.versions:
-                offered.setdefault(made.snapshot, f'{one.name}, version {made.number}')
-        newest = [one.candidate.latest.snapshot for one in found if one.candidate.latest]
+        for one in candidates:
+            for version in one.candidate.versions:
+                offered.setdefault(version.snapshot, f'{one.name}, version {version.number}')
+        newest = [one.candidate.latest.snapshot for one in candidates if one.candidate.latest]
         self.root.set_visibility(len(offered) > 1)
         values = [side.value for side in self._sides]
         if not self._chosen_by_user or not set(values) <= set(offered):
@@ -70,9 +70,9 @@ class VersionDiff:
         self._refresh()
 
     def _refresh(self) -> None:
-        wanted = (self._sides[0].value, self._sides[1].value)
-        if self._open and all(wanted) and wanted != self._loaded:
-            self._loaded = wanted
+        snapshots = (self._sides[0].value, self._sides[1].value)
+        if self._open and all(snapshots) and snapshots != self._loaded:
+            self._loaded = snapshots
             ui.timer(0, self._load, once=True)
 
     async def _load(self) -> None:

@@ -51,10 +51,12 @@ class LineComments:
                 button('Comment', icon='add_comment').on('click', self._send)
         self.root.set_visibility(False)
 
-    def show(self, view: View, found: Sequence[Contestant], *, live: bool, may_control: bool) -> None:
+    def show(self, view: View, candidates: Sequence[Contestant], *, live: bool, may_control: bool) -> None:
         """Offer the files of all newest versions, and show the comments up to this step."""
         self._digests = {
-            f'{one.name}: {path}': digest for one in found for path, digest in sorted(one.digests.items())
+            f'{candidate.name}: {path}': digest
+            for candidate in candidates
+            for path, digest in sorted(candidate.digests.items())
         }
         pattern = self._context.conductor.catalog.patterns.get(self._context.shape.pattern)
         able = pattern is not None and 'comment' in pattern.inputs
@@ -78,9 +80,9 @@ class LineComments:
         self._refresh()
 
     def _refresh(self) -> None:
-        wanted = f'{self._file.value}@{self._digests.get(self._file.value, "")}'
-        if self._open and self._digests and wanted != self._loaded:
-            self._loaded = wanted
+        content = f'{self._file.value}@{self._digests.get(self._file.value, "")}'
+        if self._open and self._digests and content != self._loaded:
+            self._loaded = content
             self._draw_comments()
             ui.timer(0, self._load, once=True)
 
@@ -103,14 +105,14 @@ class LineComments:
         candidate, _, path = self._file.value.partition(': ')
         self._list.clear()
         with self._list:
-            for one in self._comments:
-                if (one.candidate, one.path) == (candidate, path):
-                    by = role_title(one.by) if one.by else 'A person'
-                    state = 'sent to its coder' if one.sent else 'open'
-                    with ui.element('li').classes('' if one.sent else 'open'):
-                        Text('b', f'Line {one.line}')
-                        Text('span', f' {one.text} ')
-                        Text('span', f'{by}, version {one.version} · {state}', 'muted small')
+            for comment in self._comments:
+                if (comment.candidate, comment.path) == (candidate, path):
+                    by = role_title(comment.by) if comment.by else 'A person'
+                    state = 'sent to its coder' if comment.sent else 'open'
+                    with ui.element('li').classes('' if comment.sent else 'open'):
+                        Text('b', f'Line {comment.line}')
+                        Text('span', f' {comment.text} ')
+                        Text('span', f'{by}, version {comment.version} · {state}', 'muted small')
 
     def _pick(self, line: int) -> None:
         if self._can_comment:

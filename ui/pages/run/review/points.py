@@ -38,8 +38,8 @@ class Points:
     def replies_in(self, turn: Turn) -> tuple[Reply, ...]:
         """Return the answers given in a turn."""
         place = (turn.utterance.speaker, turn.seq)
-        given = (reply for replies in self.replies.values() for reply in replies)
-        return tuple(reply for reply in given if (reply.speaker, reply.seq) == place)
+        replies = (reply for replies in self.replies.values() for reply in replies)
+        return tuple(reply for reply in replies if (reply.speaker, reply.seq) == place)
 
     def related_replies(self, turn: Turn) -> tuple[tuple[Reply, ...], frozenset[str]]:
         """Return what to show with a turn: the answers in it and to it, and its open points."""
@@ -55,11 +55,11 @@ def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
         turns: all turns, in order.
         answerable: whether the reviewers were shown ids; if not, no point counts as unanswered.
     """
-    known = {name: (turn.utterance.speaker, text) for turn in turns for name, text in turn.utterance.points}
+    points = {name: (turn.utterance.speaker, text) for turn in turns for name, text in turn.utterance.points}
     replies: dict[str, tuple[Reply, ...]] = {}
     for turn in turns:
         for answer in turn.utterance.position.answers if turn.utterance.position else ():
-            whose, text = known.get(answer.to, ('', ''))
+            whose, text = points.get(answer.to, ('', ''))
             reply = Reply(
                 to=answer.to,
                 speaker=turn.utterance.speaker,
@@ -76,12 +76,12 @@ def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
 
 def _insisted_points(turns: Sequence[Turn]) -> list[str]:
     """Return the points each speaker insisted on in its last turn of a debate, if others spoke after it."""
-    found = []
+    insisted = []
     for index, turn in enumerate(turns):
         said = turn.utterance
         after = [later.utterance for later in turns[index + 1 :] if later.utterance.position]
-        others = any(one.debate == said.debate and one.speaker != said.speaker for one in after)
-        again = any(one.debate == max(said.debate, 1) and one.speaker == said.speaker for one in after)
+        others = any(later.debate == said.debate and later.speaker != said.speaker for later in after)
+        again = any(later.debate == max(said.debate, 1) and later.speaker == said.speaker for later in after)
         if said.position and said.debate and others and not again and not said.synthesized:
-            found += [name for name, _ in said.points[: len(said.position.insists)]]
-    return found
+            insisted += [name for name, _ in said.points[: len(said.position.insists)]]
+    return insisted

@@ -51,7 +51,7 @@ class DebateTable:
         debate: HeldDebate,
         rows: Sequence[str],
         speaker: tuple[str, int, bool],
-        shown: Sequence[tuple[str, Version]],
+        versions: Sequence[tuple[str, Version]],
         points: Points,
     ) -> None:
         """Show a debate.
@@ -60,16 +60,16 @@ class DebateTable:
             debate: the debate.
             rows: the speakers that have a row.
             speaker: who is speaking, in which round, and whether it is a person; '' is nobody.
-            shown: the versions under review, with their tests.
+            versions: the versions under review, with their tests.
             points: the points and answers of all debates.
         """
-        numbers = [one.number for one in debate.rounds]
+        numbers = [round_.number for round_ in debate.rounds]
         running = [speaker[1]] if speaker[0] and speaker[1] not in numbers else []
         self._title.show(PHASES.get(debate.phase, 'Debate'))
         self._lay_out(list(rows), [*numbers, *running])
-        by_round = {one.number: one for one in debate.rounds}
+        by_round = {round_.number: round_ for round_ in debate.rounds}
         for name in rows:
-            spoken = [turn for one in debate.rounds for turn in one.turns.get(name, ())]
+            spoken = [turn for round_ in debate.rounds for turn in round_.turns.get(name, ())]
             models = tuple(dict.fromkeys(filter(None, (turn.utterance.model for turn in spoken))))
             self._draw_cell(
                 name, -1, (models, self._seats.button_state), partial(self._draw_name, name, models)
@@ -83,13 +83,13 @@ class DebateTable:
                 cell = self._draw_cell(name, number, (turns, by, about), draw)
                 set_class(cell, 'now', on=now)
         for number in self._columns:
-            found = by_round[number].agreement if number in by_round else None
-            self._draw_cell('', number, (found,), partial(draw_agreement, found))
-        self._show_end(debate, shown)
+            agreement = by_round[number].agreement if number in by_round else None
+            self._draw_cell('', number, (agreement,), partial(draw_agreement, agreement))
+        self._show_end(debate, versions)
 
     def _lay_out(self, rows: list[str], columns: list[int]) -> None:
         """Make the rows; remove columns that no longer apply, and add new ones."""
-        same = [one for one, other in zip(columns, self._columns, strict=False) if one == other]
+        same = [column for column, other in zip(columns, self._columns, strict=False) if column == other]
         if rows != self._rows or same != columns[: len(same)]:
             self._rows, self._columns, same = rows, [], []
             self._cells, self._drawn = {}, {}
@@ -139,8 +139,8 @@ class DebateTable:
                 ui.icon('front_hand' if by_person else 'more_horiz').props('size="18px" aria-hidden="true"')
                 Text('span', 'A person is speaking' if by_person else 'Speaking')
 
-    def _show_end(self, debate: HeldDebate, shown: Sequence[tuple[str, Version]]) -> None:
-        ended = (debate.consensus, debate.seq, shown)
+    def _show_end(self, debate: HeldDebate, versions: Sequence[tuple[str, Version]]) -> None:
+        ended = (debate.consensus, debate.seq, versions)
         if ended == self._ended:
             return
         self._ended = ended
@@ -152,7 +152,7 @@ class DebateTable:
                 way = f'agreed in round {consensus.round}' if len(consensus.by) > 1 else 'the only reviewer'
                 Text('span', 'synthesized' if consensus.synthesized else way, 'muted small')
             with self._end:
-                draw_verdict(consensus, shown, lambda: self._draw_link(debate.seq))
+                draw_verdict(consensus, versions, lambda: self._draw_link(debate.seq))
 
     def _draw_link(self, seq: int) -> None:
         if seq:
@@ -218,7 +218,7 @@ def _draw_points(  # noqa: PLR0913  (the last two go together)
     icon: str,
     word: str,
     ids: Sequence[str] = (),
-    known: Points | None = None,
+    links: Points | None = None,
 ) -> None:
     if not points:
         return
@@ -229,19 +229,19 @@ def _draw_points(  # noqa: PLR0913  (the last two go together)
             with ui.element('ul'):
                 for number, point in enumerate(points):
                     with Text('li', point):
-                        if known and number < len(ids):
-                            _draw_replies(ids[number], known)
+                        if links and number < len(ids):
+                            _draw_replies(ids[number], links)
 
 
-def _draw_replies(point: str, known: Points) -> None:
+def _draw_replies(point: str, links: Points) -> None:
     """Draw who has answered the point and how, or that nobody has."""
-    for reply in known.replies.get(point, ()):
+    for reply in links.replies.get(point, ()):
         icon, words = STANCES.get(reply.stance, ('reply', 'Answered by'))
         with ui.element('div').classes(f'point-reply {reply.stance}'):
             ui.icon(icon).props('size="14px" aria-hidden="true"')
             why = f': {reply.why}' if reply.why else ''
             Text('span', f'{words} {role_title(reply.speaker)}{why}')
-    if point in known.open:
+    if point in links.open:
         with ui.element('div').classes('point-reply open'):
             ui.icon('help_outline').props('size="14px" aria-hidden="true"')
             Text('span', 'Unanswered')
@@ -258,26 +258,28 @@ def _draw_answers(replies: Sequence[Reply]) -> None:
 
 
 def _draw_comments(comments: Sequence[LineComment]) -> None:
-    lines = [f'{one.candidate}: {one.path}, line {one.line}: {one.text}' for one in comments]
+    lines = [
+        f'{comment.candidate}: {comment.path}, line {comment.line}: {comment.text}' for comment in comments
+    ]
     _draw_points('comments', lines, 'comment', 'Comments')
 
 
-def draw_agreement(found: Agreement | None) -> None:
+def draw_agreement(agreement: Agreement | None) -> None:
     """Draw the agreement as a bar, an icon and words, with its trend."""
-    if found is None:
+    if agreement is None:
         Text('span', 'unknown yet', 'muted small')
         return
-    icon, word = TRENDS[found.trend]
-    with ui.element('div').classes(f'agreement {found.trend or "first"}'):
+    icon, word = TRENDS[agreement.trend]
+    with ui.element('div').classes(f'agreement {agreement.trend or "first"}'):
         with ui.element('div').classes('agreement-head'):
             ui.icon(icon).props('size="18px" aria-hidden="true"')
             Text('b', word)
             with ui.element('div').classes('agreement-bar').props('aria-hidden="true"'):
-                ui.element('div').style(f'width: {found.share:.0%}')
+                ui.element('div').style(f'width: {agreement.share:.0%}')
         facts = [
-            'same verdict' if found.verdict else 'different verdicts',
-            'same best' if found.best else 'different best',
-            '' if found.ranked is None else f'{found.ranked:.0%} same ranking',
-            f'{count(found.conceded, "point")} conceded' if found.conceded else '',
+            'same verdict' if agreement.verdict else 'different verdicts',
+            'same best' if agreement.best else 'different best',
+            '' if agreement.ranked is None else f'{agreement.ranked:.0%} same ranking',
+            f'{count(agreement.conceded, "point")} conceded' if agreement.conceded else '',
         ]
         Text('span', ' · '.join(filter(None, facts)), 'muted small')

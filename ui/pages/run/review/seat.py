@@ -41,8 +41,8 @@ class Seats:
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
-        self._known = seats(context.shape, REVIEWER)
-        self._asked: object = None
+        self._reviewer_seats = seats(context.shape, REVIEWER)
+        self._turn: object = None
         self._taken: list[str] = []
         self._can_take = False
         self._name = ''
@@ -57,15 +57,15 @@ class Seats:
         """Show the form on a person's turn. Typed text stays until the turn is over."""
         name, by_person = current_turn(view, self._context.shape)
         self._taken = taken_seats(view)
-        self._can_take = live and may_control and not view.status.ended and bool(self._known)
+        self._can_take = live and may_control and not view.status.ended and bool(self._reviewer_seats)
         leaf = next((leaf for leaf in view.active if leaf.endswith(f'{name}.person')), '') if name else ''
-        asked = (name, view.entered.get(leaf)) if self._can_take and by_person else None
-        if asked == self._asked:
+        turn = (name, view.entered.get(leaf)) if self._can_take and by_person else None
+        if turn == self._turn:
             return
-        self._asked, self._name, self._form = asked, name, None
+        self._turn, self._name, self._form = turn, name, None
         self.root.clear()
-        self.root.set_visibility(asked is not None)
-        if asked:
+        self.root.set_visibility(turn is not None)
+        if turn:
             with self.root:
                 self._draw(view)
 
@@ -80,7 +80,7 @@ class Seats:
             with ui.element('span').classes('chip strong person'):
                 ui.icon('person').props('size="15px"')
                 ui.label('A person')
-        if self._can_take and name in self._known:
+        if self._can_take and name in self._reviewer_seats:
             draw_button(self._context, name, taken=name in self._taken)
 
     def _draw(self, view: View) -> None:
@@ -93,8 +93,8 @@ class Seats:
             return
         candidates = read_candidates(view, self._context.shape)
         names = [name for name, candidate in candidates.items() if candidate.in_play]
-        asked = narrow_model(model, without=('reviewer', 'answers', 'comments'), choices={'best': names})
-        self._form = Form(asked, on_change=lambda: None)
+        narrowed = narrow_model(model, without=('reviewer', 'answers', 'comments'), choices={'best': names})
+        self._form = Form(narrowed, on_change=lambda: None)
         turns = debate_turns(view, self._context.shape, self._context.history)
         self._answers = PointAnswers(self._name, turns)
         with ui.element('div').classes('seat-actions'):
@@ -122,10 +122,10 @@ def draw_button(context: RunContext, name: str, *, taken: bool) -> None:
     trigger, text, icon = (
         ('hand_back', 'Return seat', 'undo') if taken else ('take_seat', 'Take seat', 'event_seat')
     )
-    made = button(text, icon=icon, kind='small')
-    made.props(f'aria-label="{text}: {role_title(name)}"')
-    made.tooltip('Let the agent continue' if taken else "Do this agent's part yourself")
-    made.on('click', lambda: context.send(trigger, '', {'seat': name}))
+    control = button(text, icon=icon, kind='small')
+    control.props(f'aria-label="{text}: {role_title(name)}"')
+    control.tooltip('Let the agent continue' if taken else "Do this agent's part yourself")
+    control.on('click', lambda: context.send(trigger, '', {'seat': name}))
 
 
 def seat_at(path: str, context: RunContext) -> str:

@@ -29,13 +29,13 @@ def draw_stance(position: Position | Consensus) -> None:
 
 
 def draw_verdict(
-    consensus: Consensus, shown: Sequence[tuple[str, Version]], link: Callable[[], None]
+    consensus: Consensus, versions: Sequence[tuple[str, Version]], link: Callable[[], None]
 ) -> None:
     """Draw the outcome of a debate.
 
     Args:
         consensus: the outcome.
-        shown: the version of each candidate at that point, with its tests.
+        versions: the version of each candidate at that point, with its tests.
         link: draws a link to the step.
     """
     synthesized = consensus.synthesized
@@ -62,14 +62,14 @@ def draw_verdict(
         with ui.element('div').classes('verdict-parts'):
             _draw_list('Requested changes', consensus.changes, 'None.')
             _draw_list('Evidence', consensus.rests_on, 'None given.')
-            if shown:
+            if versions:
                 with ui.element('div'):
                     Text('h4', 'Tests shown to reviewers')
                     with ui.element('ul').classes('verdict-tests'):
-                        for name, made in shown:
+                        for name, version in versions:
                             with ui.element('li'):
-                                Text('b', f'{name} v{made.number}')
-                                draw_test_result(made.evidence.required)
+                                Text('b', f'{name} v{version.number}')
+                                draw_test_result(version.evidence.required)
 
 
 def draw_test_result(suite: Suite, what: str = '') -> None:

@@ -27,15 +27,17 @@ def audit_trail(transitions: Iterable[Transition]) -> list[AgentMessage]:
     Args:
         transitions: all steps of the run, in order.
     """
-    found: list[AgentMessage] = []
+    messages: list[AgentMessage] = []
     for step in transitions:
         if step.event.name == 'start':
-            found += map(AgentMessage.model_validate, step.event.data.get('memory', {}).get('messages', ()))
+            messages += map(
+                AgentMessage.model_validate, step.event.data.get('memory', {}).get('messages', ())
+            )
         for change in step.changes:
             if change.path == '/memory/messages/-':
                 message = AgentMessage.model_validate(change.value)
-                found.append(message.model_copy(update={'time': step.time, 'seq': step.seq}))
-    return found
+                messages.append(message.model_copy(update={'time': step.time, 'seq': step.seq}))
+    return messages
 
 
 def note_action(scope: CallbackContext, event: Event) -> None:
@@ -87,12 +89,12 @@ def _reply(event: Event) -> str:
 
 def _tool_calls(scope: CallbackContext, event: Event, role: str) -> Iterator[Entry]:
     messages = scope.state.agents[scope.path].messages
-    called = {call.id: call for message in messages for call in message.calls}
+    calls = {call.id: call for message in messages for call in message.calls}
     for result in event.data['results']:
-        call = called.get(result['id'])
+        call = calls.get(result['id'])
         ended = 'ok' if result.get('ok', True) else 'failed'
-        given = shorten(call.arguments) if call else ''
-        yield role, str(result['name']), 'tool_call', f'{given}: {ended}: {shorten(result["text"])}'
+        arguments = shorten(call.arguments) if call else ''
+        yield role, str(result['name']), 'tool_call', f'{arguments}: {ended}: {shorten(result["text"])}'
 
 
 def _problem(event: Event) -> str:

@@ -50,7 +50,7 @@ def callable_of(work: Process | Processor) -> Process:
     return cast(Process, getattr(work, 'process', work))
 
 
-def refuse_callable(name: str, work: Any) -> None:
+def check_callable(name: str, work: Any) -> None:
     """Raise `PatternError` unless `work` can be called with a state and, optionally, a `config`."""
     problem = '' if _is_runnable(work) else _kind_problem(work) or _signature_problem(work)
     if problem:
@@ -75,10 +75,14 @@ def _signature_problem(work: Any) -> str:
     parameters = _parameters(work)
     if parameters is None:
         return ''
-    if not any(one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD) for one in parameters):
+    if not any(
+        parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD) for parameter in parameters
+    ):
         return 'it takes no state: a stage is called with one'
-    positional = [one for one in parameters if one.kind is not one.KEYWORD_ONLY]
-    others = [one.name for one in parameters if _is_required(one) and one.name != 'config']
+    positional = [parameter for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
+    others = [
+        parameter.name for parameter in parameters if _is_required(parameter) and parameter.name != 'config'
+    ]
     others = [name for name in others if name != positional[0].name]
     needs = 'a stage is called with the state, and with `config` if it asks for it'
     return f'it also needs {", ".join(others)}: {needs}' if others else ''
@@ -97,8 +101,11 @@ def _parameters(work: Any) -> list[inspect.Parameter] | None:
         return None
 
 
-def _is_required(one: inspect.Parameter) -> bool:
-    return one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD) and one.default is one.empty
+def _is_required(parameter: inspect.Parameter) -> bool:
+    return (
+        parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        and parameter.default is parameter.empty
+    )
 
 
 async def call_stage(work: Process, scope: CallbackContext, activity: Activity) -> dict[str, Any]:
@@ -136,14 +143,14 @@ def apply_changes(scope: CallbackContext, event: Event) -> None:
     """Write the fields changed by a callable into the run's memory."""
     memory = scope.state.memory
     assert isinstance(memory, TaskState)
-    given = type(memory).model_validate({**to_jsonable_python(memory), **event.data['changes']})
+    changed = type(memory).model_validate({**to_jsonable_python(memory), **event.data['changes']})
     for name in event.data['changes']:
-        setattr(memory, name, getattr(given, name))
+        setattr(memory, name, getattr(changed, name))
     for message in event.data.get('messages', ()):  # Absent from journals that predate append-only history.
-        noted = AgentMessage.model_validate(message)
+        entry = AgentMessage.model_validate(message)
         if memory.is_detailed:  # A nested stage stamped them with its own run.
-            noted = noted.model_copy(update={'time': 0.0, 'seq': 0, 'iteration': memory.iteration})
-        memory.messages.append(noted)
+            entry = entry.model_copy(update={'time': 0.0, 'seq': 0, 'iteration': memory.iteration})
+        memory.messages.append(entry)
 
 
 async def _result(work: Any, state: TaskState, name: str) -> Any:
@@ -153,8 +160,8 @@ async def _result(work: Any, state: TaskState, name: str) -> Any:
         is_graph = hasattr(work, 'get_graph') and hasattr(work, 'channels')
         result = await work.ainvoke(state.to_dict() if is_graph else state)
     else:
-        given = partial(work, config={'configurable': {}}) if _takes_config(work) else work
-        result = given(state) if _is_async(work) else await asyncio.to_thread(_call, given, state)
+        function = partial(work, config={'configurable': {}}) if _takes_config(work) else work
+        result = function(state) if _is_async(work) else await asyncio.to_thread(_call, function, state)
         if inspect.isawaitable(result):
             result = await result
     return _command_update(result, name) if type(result).__name__ == 'Command' else result
@@ -173,16 +180,18 @@ def _command_update(command: Any, name: str) -> Mapping[str, Any]:
 
 
 def _takes_config(work: Any) -> bool:
-    return any(one.name == 'config' and _is_required(one) for one in _parameters(work) or ())
+    return any(
+        parameter.name == 'config' and _is_required(parameter) for parameter in _parameters(work) or ()
+    )
 
 
 def _as_update(result: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     """Return a mapping's fields; messages that do not begin with the earlier ones are appended to them."""
-    found = dict(result)
-    if 'messages' in found:
-        earlier, given = before['messages'], to_jsonable_python(list(found['messages']))
-        found['messages'] = given if given[: len(earlier)] == earlier else [*earlier, *given]
-    return found
+    update = dict(result)
+    if 'messages' in update:
+        earlier, messages = before['messages'], to_jsonable_python(list(update['messages']))
+        update['messages'] = messages if messages[: len(earlier)] == earlier else [*earlier, *messages]
+    return update
 
 
 def _added_entries(

@@ -51,19 +51,19 @@ class AgentOrchestrator:
 
     async def aprocess(self, state: TaskState) -> TaskState:
         """`process` for asynchronous code."""
-        given: TaskState = self.pipeline.Memory.from_dict(state.to_dict())
-        if given.status in ENDED:
-            return given
+        start: TaskState = self.pipeline.Memory.from_dict(state.to_dict())
+        if start.status in ENDED:
+            return start
 
-        class Resumed(self.pipeline):  # type: ignore[misc, name-defined]
+        class PipelineFromStatus(self.pipeline):  # type: ignore[misc, name-defined]
             """The pipeline, started at a task's status."""
 
             name = self.pipeline.name
-            initial = self._initial(given)
+            initial = self._initial(start)
 
-        parameters = {'task': given.task, 'max_iterations': given.max_iterations}
+        parameters = {'task': start.task, 'max_iterations': start.max_iterations}
         outcome, result = await run_single(
-            Resumed, given, parameters, catalog=self.catalog, models=self.models
+            PipelineFromStatus, start, parameters, catalog=self.catalog, models=self.models
         )
         if result.status not in ENDED:
             raise EngineError(f'the pipeline {outcome.status}: {outcome.error}')
@@ -71,8 +71,12 @@ class AgentOrchestrator:
 
     def _initial(self, state: TaskState) -> str:
         """Return the chart's state for a task's status. Raises `InvalidInput`."""
-        known = {status_of(one): str(one['name']) for one in self.pipeline.sample().chart_states()}
-        if state.status not in known:
-            problem = f'no stage has the status {str(state.status)!r}; available: {", ".join(known)}'
+        states_by_status = {
+            status_of(item): str(item['name']) for item in self.pipeline.sample().chart_states()
+        }
+        if state.status not in states_by_status:
+            problem = (
+                f'no stage has the status {str(state.status)!r}; available: {", ".join(states_by_status)}'
+            )
             raise InvalidInput({'status': problem})
-        return known[state.status]
+        return states_by_status[state.status]

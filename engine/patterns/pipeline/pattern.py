@@ -46,12 +46,12 @@ class ResearchAgent(Stage):
 
     def accept(self, state: TaskState, answer: Mapping[str, Any]) -> None:
         """Store the findings as the research."""
-        found = Findings.model_validate(answer['output'])
-        lines = [f'- {fact}' for fact in found.findings]
-        if found.open_questions:
-            lines += ['', 'Open questions:', *(f'- {question}' for question in found.open_questions)]
+        findings = Findings.model_validate(answer['output'])
+        lines = [f'- {fact}' for fact in findings.findings]
+        if findings.open_questions:
+            lines += ['', 'Open questions:', *(f'- {question}' for question in findings.open_questions)]
         state.research = '\n'.join(lines)
-        state.sources = found.sources
+        state.sources = findings.sources
         state.note('researcher', 'analyzer', 'findings', state.research)
 
 
@@ -221,8 +221,8 @@ class Pipeline(Pattern):
     def on_retry(self, memory: TaskState, event: Event) -> None:
         """Record that an agent's attempt failed and is retried."""
         if memory.is_detailed:
-            again = f'attempt {event.attempt - 1} failed, again in {event.data["delay"]:g} s'
-            memory.note(self._agent(event.at), 'orchestrator', 'retry', f'{again}: {event.data["error"]}')
+            attempt = f'attempt {event.attempt - 1} failed, again in {event.data["delay"]:g} s'
+            memory.note(self._agent(event.at), 'orchestrator', 'retry', f'{attempt}: {event.data["error"]}')
 
     def give_up(self, memory: TaskState, event: Event) -> None:
         """Record which agent failed, and why."""

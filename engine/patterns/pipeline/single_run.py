@@ -34,7 +34,7 @@ class HostRun:
 
     activity: Activity
     loop: asyncio.AbstractEventLoop
-    spent: dict[str, Usage] = field(default_factory=dict)
+    usage_by_model: dict[str, Usage] = field(default_factory=dict)
     """Usage of the stages called inside, by model."""
     source: str = ''
 
@@ -52,24 +52,24 @@ class HostRun:
     @property
     def data(self) -> dict[str, Any]:
         """Data journaled with the callable's result; empty if no model was called."""
-        if not self.spent:
+        if not self.usage_by_model:
             return {}
-        usage = usage_to_dict(reduce(add, self.spent.values()))
-        return {'usage': usage, 'spent': by_model(self.spent), 'source': self.source}
+        usage = usage_to_dict(reduce(add, self.usage_by_model.values()))
+        return {'usage': usage, 'spent': by_model(self.usage_by_model), 'source': self.source}
 
     def count(self, spending: Mapping[str, Spending]) -> None:
         """Add the usage of a nested run."""
-        for spent in spending.values():
-            for model, usage in spent.models.items():
-                self.spent[model] = self.spent.get(model, Usage()) + usage
-            self.source = next(reversed(spent.origins), self.source)
+        for model_usage in spending.values():
+            for model, usage in model_usage.models.items():
+                self.usage_by_model[model] = self.usage_by_model.get(model, Usage()) + usage
+            self.source = next(reversed(model_usage.origins), self.source)
 
-    def catalog(self, wanted: Iterable[str]) -> Catalog:
-        """Return the models and tools for a nested run; `wanted` holds model names, or lists like `a,b`."""
+    def catalog(self, needed: Iterable[str]) -> Catalog:
+        """Return the models and tools for a nested run; `needed` holds model names, or lists like `a,b`."""
         from engine.configuration.catalog import Catalog
 
         services = self.activity.services
-        names = {*services.models, *(name.strip() for names in wanted for name in names.split(','))}
+        names = {*services.models, *(name.strip() for names in needed for name in names.split(','))}
         models: dict[str, Any] = {name: _HostModel(self, name) for name in names if name in services.models}
         return Catalog(models=models, tools=dict(services.tools))
 
@@ -120,22 +120,24 @@ async def run_single(
     )
 
     host = None if catalog is not None else _host.get()
-    given = {**(host.activity.run.models if host else {}), **(models or {})}
+    role_models = {**(host.activity.run.models if host else {}), **(models or {})}
 
-    class Single(pattern):  # type: ignore[misc, valid-type]
+    class PatternFromState(pattern):  # type: ignore[misc, valid-type]
         """The pattern, started from a given state."""
 
         name = pattern.name
         Memory = type(state)
 
         def remember(self) -> State:
-            begun = state.detached_copy()
-            begun.rules = RULES
-            return begun
+            initial = state.detached_copy()
+            initial.rules = RULES
+            return initial
 
-    found = host.catalog(given.values()) if host else replace(catalog or Catalog.load(), patterns={})
-    async with Conductor(catalog=found) as conductor:
-        run = await conductor.start(Single, parameters, models=given)
+    run_catalog = (
+        host.catalog(role_models.values()) if host else replace(catalog or Catalog.load(), patterns={})
+    )
+    async with Conductor(catalog=run_catalog) as conductor:
+        run = await conductor.start(PatternFromState, parameters, models=role_models)
         outcome = await conductor.result(run.id)
         result = type(state).from_dict(outcome.memory)
         result.messages = audit_trail(await conductor.transitions(run.id))

@@ -18,7 +18,7 @@ from engine.patterns.pipeline.callable_stage import (
     apply_changes,
     call_stage,
     callable_of,
-    refuse_callable,
+    check_callable,
 )
 from engine.patterns.pipeline.single_run import run_blocking, run_single
 from engine.patterns.pipeline.task_state import TaskState, TaskStatus
@@ -71,7 +71,7 @@ class Stage:
         """`process` for asynchronous code."""
         work = self
 
-        class StageAlone(Pattern):
+        class SingleStageRun(Pattern):
             """One stage."""
 
             Memory = TaskState
@@ -80,7 +80,7 @@ class Stage:
             transitions = (['done', 'working', 'over'],)
 
         models = {self.role.name: model} if model else {}
-        outcome, result = await run_single(StageAlone, state, catalog=catalog, models=models)
+        outcome, result = await run_single(SingleStageRun, state, catalog=catalog, models=models)
         if outcome.status is not Status.DONE:
             raise EngineError(f'{self.role.title} failed: {outcome.error}')
         return result
@@ -107,9 +107,9 @@ def stage(
     Raises:
         PatternError: the callable cannot be called with a state alone.
     """
-    entered = partial(_set_status, status or name.upper())
+    set_status = partial(_set_status, status or name.upper())
     if isinstance(work, Stage):
-        made = agent(
+        state = agent(
             name,
             work.role,
             output=work.output,
@@ -117,17 +117,17 @@ def stage(
             then=partial(_accept, work),
             within=within,
         )
-        visit = made['on_enter']
-        return with_audit_trail({**made, 'on_enter': [entered, *([enter] if enter else []), visit]})
-    called = callable_of(work)
-    refuse_callable(name, called)
+        visit = state['on_enter']
+        return with_audit_trail({**state, 'on_enter': [set_status, *([enter] if enter else []), visit]})
+    function = callable_of(work)
+    check_callable(name, function)
     return {
         'name': name,
         'initial': 'processing',
-        'on_enter': [entered, *([enter] if enter else [])],
+        'on_enter': [set_status, *([enter] if enter else [])],
         'within': within,
         'children': [
-            {'name': 'processing', 'invoke': partial(call_stage, called)},
+            {'name': 'processing', 'invoke': partial(call_stage, function)},
             *FINAL_STATES,
         ],
         'transitions': [

@@ -104,23 +104,27 @@ def order_tasks(tasks: Iterable[DelegatedTask], ended: Collection[str] = ()) -> 
     Raises:
         ValueError: duplicate ids, unknown dependencies, or a dependency cycle.
     """
-    left = list(tasks)
-    ids = [task.task_id for task in left]
-    for task in left:
+    remaining = list(tasks)
+    ids = [task.task_id for task in remaining]
+    for task in remaining:
         if ids.count(task.task_id) > 1:
             raise ValueError(f'two tasks have the task_id {task.task_id!r}')
         for needed in task.depends_on:
             if needed not in ids and needed not in ended:
                 raise ValueError(f'task {task.task_id!r} depends on {needed!r}, and there is no such task')
-    found: list[DelegatedTask] = []
-    while left:
-        free = [task for task in left if not {other.task_id for other in left}.intersection(task.depends_on)]
+    ordered: list[DelegatedTask] = []
+    while remaining:
+        free = [
+            task
+            for task in remaining
+            if not {other.task_id for other in remaining}.intersection(task.depends_on)
+        ]
         if not free:
-            cycle = ', '.join(repr(task.task_id) for task in left)
+            cycle = ', '.join(repr(task.task_id) for task in remaining)
             raise ValueError(f'these tasks form a dependency cycle: {cycle}')
-        found.append(min(free, key=lambda task: task.priority))
-        left.remove(found[-1])
-    return found
+        ordered.append(min(free, key=lambda task: task.priority))
+        remaining.remove(ordered[-1])
+    return ordered
 
 
 class CollaborationState(Memory):
@@ -178,11 +182,11 @@ class CollaborationState(Memory):
 
     def task_of(self, worker: str) -> DelegatedTask:
         """Return a worker's current task. Raises `LookupError`."""
-        wanted = self.under_way[worker]
+        task_id = self.under_way[worker]
         for task in self.pending_tasks:
-            if task.task_id == wanted:
+            if task.task_id == task_id:
                 return task
-        raise LookupError(f'{worker} works on {wanted!r}, which is not a pending task')
+        raise LookupError(f'{worker} works on {task_id!r}, which is not a pending task')
 
     def delegate(self, tasks: Sequence[DelegatedTask]) -> None:
         """Start with these tasks."""
@@ -204,9 +208,9 @@ class CollaborationState(Memory):
 
     def complete_task(self, result: TaskResult) -> None:
         """Store a result; its task is no longer pending or assigned."""
-        ended = next((task for task in self.pending_tasks if task.task_id == result.task_id), None)
-        if ended is not None:
-            self.pending_tasks.remove(ended)
+        completed = next((task for task in self.pending_tasks if task.task_id == result.task_id), None)
+        if completed is not None:
+            self.pending_tasks.remove(completed)
         for worker in [worker for worker, task in self.under_way.items() if task == result.task_id]:
             del self.under_way[worker]
         self.completed_results.append(result)

@@ -141,11 +141,11 @@ class Supervisor(Pattern):
 
     def transitions(self) -> list[Any]:
         """With parallel workers, each takes the next task within its own region."""
-        again = ['done', 'executing', 'executing', 'has_pending_tasks']
+        repeat_edge = ['done', 'executing', 'executing', 'has_pending_tasks']
         return [
             ['done', 'planning', 'executing', 'has_pending_tasks'],
             edge('done', 'planning', 'complete', unless='has_pending_tasks'),
-            *([again] if self.parameters.execution == ONE_AFTER_ANOTHER else []),
+            *([repeat_edge] if self.parameters.execution == ONE_AFTER_ANOTHER else []),
             edge('done', 'executing', 'synthesizing', unless='has_pending_tasks'),
             ['done', 'synthesizing', 'complete'],
             ['failed', '*', 'failed'],
@@ -158,12 +158,12 @@ class Supervisor(Pattern):
         return (*self.roles, *map(parse_role, self.parameters.more_roles))
 
     def _is_known(self, role: str) -> bool:
-        return any(known.name == role for known in self.team)
+        return any(member.name == role for member in self.team)
 
     def names_known_roles(self, memory: CollaborationState, event: Event) -> bool:
         """Every task begins with a role of the team and a colon."""
-        known = {role.name for role in self.team}
-        return {parse_role(line).name for line in event.data['tasks']} <= known
+        role_names = {role.name for role in self.team}
+        return {parse_role(line).name for line in event.data['tasks']} <= role_names
 
     def has_pending_tasks(self, memory: CollaborationState, event: Event) -> bool:
         """At least one task has not ended."""

@@ -82,25 +82,25 @@ def take_plan(scope: CallbackContext, event: Event) -> None:
     """Handle a person's plan as if it were the agent's."""
     plan = parse_plan(event.data)
     seats.record_answer(scope, plan.model_dump_json())
-    given = {**event.data, 'output': plan.model_dump(mode='json')}
-    scope.pattern.delegate(_memory(scope), replace(event, data=given))  # type: ignore[attr-defined]
+    data = {**event.data, 'output': plan.model_dump(mode='json')}
+    scope.pattern.delegate(_memory(scope), replace(event, data=data))  # type: ignore[attr-defined]
 
 
 def parse_plan(data: Mapping[str, Any]) -> SupervisorPlan:
     """Parse a person's plan and number its tasks. Raises `ValueError`."""
-    given = PlanInput.model_validate(dict(data))
+    plan = PlanInput.model_validate(dict(data))
     tasks = []
-    for number, line in enumerate(given.tasks, start=1):
+    for number, line in enumerate(plan.tasks, start=1):
         role = parse_role(line)
         tasks.append(
             DelegatedTask(
                 task_id=str(number),
                 assigned_to=role.name,
                 description=role.instructions,
-                depends_on=(str(number - 1),) if given.in_order and number > 1 else (),
+                depends_on=(str(number - 1),) if plan.in_order and number > 1 else (),
             )
         )
-    return SupervisorPlan(approach=given.approach, tasks=tuple(tasks))
+    return SupervisorPlan(approach=plan.approach, tasks=tuple(tasks))
 
 
 def _memory(scope: CallbackContext) -> CollaborationState:

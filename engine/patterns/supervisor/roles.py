@@ -70,8 +70,8 @@ ROLE_LINE = re.compile(r'([a-z][a-z0-9 _-]*?)\s*:\s*(\S.*)', flags=re.S | re.I)
 
 def parse_role(line: str) -> Role:
     """Parse a worker's role from `name: what the worker does`. Raises `ValueError`."""
-    found = ROLE_LINE.fullmatch(line.strip())
-    if found is None:
+    match = ROLE_LINE.fullmatch(line.strip())
+    if match is None:
         raise ValueError(f'{line!r} must be a name, a colon, and what such a worker does')
-    name = found[1].lower()
-    return Role(name=name, title=name.capitalize(), instructions=found[2], tools=TOOLS)
+    name = match[1].lower()
+    return Role(name=name, title=name.capitalize(), instructions=match[2], tools=TOOLS)

@@ -40,8 +40,8 @@ async def run_collaborative_task(
         InvalidInput: a value is invalid; names the parameter.
         EngineError: there is no plan or answer; the message says why. Failed tasks are part of the result.
     """
-    given = {**parameters, 'objective': objective, 'max_tasks': max_tasks}
-    return (await _run(catalog or _load_catalog(), given, models)).result
+    values = {**parameters, 'objective': objective, 'max_tasks': max_tasks}
+    return (await _run(catalog or _load_catalog(), values, models)).result
 
 
 async def execute_plan(
@@ -68,22 +68,22 @@ async def execute_plan(
         EngineError: there is no answer; the message says why.
     """
     catalog = catalog or _load_catalog()
-    ready = state.detached_copy()
-    ended = [result.task_id for result in ready.completed_results]
-    ready.delegate(order_tasks(ready.pending_tasks, ended))
-    made: type[Pattern] = catalog.pattern(PATTERN)
+    start = state.detached_copy()
+    ended_ids = [result.task_id for result in start.completed_results]
+    start.delegate(order_tasks(start.pending_tasks, ended_ids))
+    pattern: type[Pattern] = catalog.pattern(PATTERN)
 
-    class Planned(made):  # type: ignore[misc, valid-type]
+    class SupervisorFromPlan(pattern):  # type: ignore[misc, valid-type]
         """The supervisor, started from an existing plan."""
 
         name = PATTERN
-        initial = 'executing' if ready.pending_tasks else 'synthesizing'
+        initial = 'executing' if start.pending_tasks else 'synthesizing'
 
         def remember(self) -> CollaborationState:
-            ready.revision = 2
-            return ready
+            start.revision = 2
+            return start
 
-    catalog = replace(catalog, patterns={PATTERN: Planned})
+    catalog = replace(catalog, patterns={PATTERN: SupervisorFromPlan})
     return await _run(catalog, {**parameters, 'objective': state.objective}, models)
 
 
@@ -101,7 +101,7 @@ async def _run(
         spending = (await conductor.view(run.id)).spending.values()
     if outcome.status is not Status.DONE:
         raise EngineError(f'the collaboration {outcome.status}: {outcome.error}')
-    made = CollaborationState.model_validate(outcome.memory)
-    found: tuple[Origin, ...] = tuple(origin for spent in spending for origin in spent.origins)
-    made.origins = tuple(dict.fromkeys((*made.origins, *found)))
-    return made
+    state = CollaborationState.model_validate(outcome.memory)
+    origins: tuple[Origin, ...] = tuple(origin for model_usage in spending for origin in model_usage.origins)
+    state.origins = tuple(dict.fromkeys((*state.origins, *origins)))
+    return state

@@ -24,8 +24,8 @@ def worker_chart(name: str, roles: Sequence[Role], *, repeats: bool) -> dict[str
 
     The pattern must define the guards `next_task_is_ready`, `next_role_is_unknown` and `nothing_is_left`.
     """
-    then = 'taking' if repeats else 'finished'
-    leave = ['always', 'taking', 'finished', 'nothing_is_left']
+    next_state = 'taking' if repeats else 'finished'
+    finish_edge = ['always', 'taking', 'finished', 'nothing_is_left']
     return {
         'initial': 'taking',
         'children': [
@@ -36,16 +36,16 @@ def worker_chart(name: str, roles: Sequence[Role], *, repeats: bool) -> dict[str
                 cast=partial(assign_role, name),
                 prompt=partial(task_prompt, name),
                 output=WorkerAnswer,
-                then=partial(keep_result, name),
+                then=partial(record_result, name),
             ),
             {'name': 'finished', 'final': True},
         ],
         'transitions': [
             edge('always', 'taking', 'working', 'next_task_is_ready', before=partial(take_task, name)),
-            edge('always', 'taking', then, 'next_role_is_unknown', before=partial(reject_task, name)),
-            *([leave] if repeats else []),
-            ['done', 'working', then],
-            *failure_edges('working', then, before=partial(keep_failure, name)),
+            edge('always', 'taking', next_state, 'next_role_is_unknown', before=partial(reject_task, name)),
+            *([finish_edge] if repeats else []),
+            ['done', 'working', next_state],
+            *failure_edges('working', next_state, before=partial(record_failure, name)),
         ],
     }
 
@@ -60,14 +60,14 @@ def assign_role(worker: str, memory: CollaborationState) -> RoleAssignment:
 def task_prompt(worker: str, memory: CollaborationState) -> str:
     """Return a worker's task, with the results it can build on."""
     task = memory.task_of(worker)
-    found = '\n'.join(
+    results = '\n'.join(
         f'- {result.agent_role} (task {result.task_id}{"" if result.success else ", failed"})'
         for result in memory.completed_results
     )
-    known = f'\n\nResults so far, to be read with get_previous:\n{found}' if found else ''
+    results_section = f'\n\nResults so far, to be read with get_previous:\n{results}' if results else ''
     return (
         f'The objective of the team:\n{memory.objective}\n\n'
-        f'Your task ({task.task_id}):\n{task.description}{known}'
+        f'Your task ({task.task_id}):\n{task.description}{results_section}'
     )
 
 
@@ -85,13 +85,13 @@ def reject_task(worker: str, scope: CallbackContext, event: Event) -> None:
     _end(memory, worker, success=False, output=f'No worker has the role {task.assigned_to!r}')
 
 
-def keep_result(worker: str, scope: CallbackContext, event: Event) -> None:
+def record_result(worker: str, scope: CallbackContext, event: Event) -> None:
     """Record the task's result."""
     delivery = WorkerAnswer.model_validate(event.data['output'])
     _end(_state(scope), worker, success=delivery.success, output=delivery.output)
 
 
-def keep_failure(worker: str, scope: CallbackContext, event: Event) -> None:
+def record_failure(worker: str, scope: CallbackContext, event: Event) -> None:
     """Record that the worker failed or timed out."""
     why = str(event.data.get('error') or f'the worker {event.name}')
     _end(_state(scope), worker, success=False, output=why)

@@ -91,9 +91,10 @@ async def test_an_approval_waits_for_a_persons_answer(user: User):
     await user.open(f'/runs/{run}')
     await see(user, 'Allow researcher to use notes?', 'Waiting for you', ' approving · ', retries=30)
     press(user, 'Deny')
-    await user.should_see('Result', retries=60)
+    await conductor.result(run)
     steps = await conductor.transitions(run)
     assert [step.event.name for step in steps].count('deny') == 1
+    await user.should_see('Result', retries=60)
     await user.should_see(f'Complete after {steps[-1].seq} steps', retries=30)
 
 

@@ -6,9 +6,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, TypeGuard, get_args
+from typing import Any, TypeGuard
 
-from engine.patterns import Level, MessageType, RunStatus, StepStatus, TaskStatus, Verdict
 from engine.records import clip
 from ui.formatting.steps import path_text, short_json
 from ui.formatting.tool_calls import call_line, logged_call
@@ -19,16 +18,13 @@ MAX_DEPTH = 3
 """Maximum depth written out; deeper entries are only counted."""
 MAX_ENTRIES = 12
 """Maximum entries written out of one list or mapping."""
-CONSTANTS = frozenset(
-    (*Level, *MessageType, *RunStatus, *StepStatus, *TaskStatus, *get_args(Verdict)),
-)
-"""Constants in the data of patterns: PENDING, in_progress. Other words in capitals are acronyms."""
 CONSTANT = re.compile(r'[A-Z]+(_[A-Z]+)+')
 """A value that can only be a constant, such as NEEDS_REVIEW."""
-STATES = re.compile(r'(^|[_ ])(status|state|phase|stage|verdict|outcome|decision|severity|priority)$')
-"""Names of fields where any single word in capitals is a constant, whatever the pattern."""
-KINDS = ('kind', 'type')
-"""Names of fields that hold a kind: there, tool_call is not the name of a tool."""
+KINDS = re.compile(
+    r'(^|[_ ])(kind|type|status|state|phase|stage|ending|verdict|outcome|decision|strategy|level|severity'
+    r'|priority)$'
+)
+"""Names of fields with one of a few values: there, PENDING is no acronym, and in_progress not a tool."""
 SNAKE = re.compile(r'[a-z]+(_[a-z]+)+')
 TITLES = {'system': 'Instructions', 'user': 'Task', 'assistant': 'Reply', 'tool': 'Results'}
 
@@ -159,7 +155,5 @@ def describe_value(value: Any, name: str = '') -> str:
 
 def constant_text(text: str, name: str) -> str:
     """Return a constant in words; any other text unchanged. `name` is that of its field."""
-    is_state = text.isalpha() and text.isupper() and STATES.search(name)
-    constant = is_state or text in CONSTANTS or CONSTANT.fullmatch(text)
-    kind = name in KINDS and SNAKE.fullmatch(text)
-    return text.replace('_', ' ').lower() if constant or kind else text
+    is_kind = KINDS.search(name) and ((text.isalpha() and text.isupper()) or SNAKE.fullmatch(text))
+    return text.replace('_', ' ').lower() if is_kind or CONSTANT.fullmatch(text) else text

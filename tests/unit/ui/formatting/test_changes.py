@@ -75,9 +75,7 @@ def test_a_message_says_who_said_what():
 @pytest.mark.parametrize(
     ('value', 'said'),
     [
-        ('PENDING', 'pending'),
         ('REVISE_BEST', 'revise best'),
-        ('in_progress', 'in progress'),
         ('NEEDS_REVIEW', 'needs review'),
         ('CSV', 'CSV'),
         ('JSON', 'JSON'),
@@ -109,6 +107,9 @@ def test_each_line_has_its_depth_and_text_is_escaped():
 
 def test_a_word_in_capitals_is_a_constant_where_a_field_says_a_state():
     assert value_text('SHIPPED', 'order_status') == 'shipped'
+    assert value_text('in_progress', 'status') == 'in progress'
+    assert value_text('ESCALATION', 'type') == 'escalation'
+    assert value_text({'level': 'REMIND'}) == 'level: remind'
     assert value_text({'status': 'SHIPPED', 'format': 'XHTML'}) == 'status: shipped\nformat: XHTML'
     assert wordings({'outcome': 'LATE', 'states': {'SQL': 'SQL'}}) == {'LATE': 'late'}
     assert value_text('I AM DONE', 'status') == 'I AM DONE', 'a text is left as it is'

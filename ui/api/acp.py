@@ -38,7 +38,7 @@ from engine.records import (
     message_of,
     parent_of,
 )
-from ui.api.streamed_text import StreamedText
+from ui.api.streams.text import StreamedText
 from ui.formatting.parameters import main_parameter
 from ui.formatting.values import result_notes
 

@@ -49,7 +49,7 @@ from ui.api.idempotency import IdempotentDep, IdempotentRequest, respond_created
 from ui.api.problems import problems
 from ui.api.routes.launch import PLACE
 from ui.api.routes.patterns import Name
-from ui.api.streamed_text import StreamedText
+from ui.api.streams.text import StreamedText
 from ui.api.wire import encode
 from ui.formatting.parameters import main_parameter
 from ui.formatting.values import result_notes

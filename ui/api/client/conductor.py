@@ -45,9 +45,7 @@ from ui.api.client.journal import RemoteJournal, query_of
 from ui.api.client.merging import RemoteMerging
 from ui.api.client.services import HttpServices
 from ui.api.client.watching import watch_run
-from ui.api.routes.forks import FamilyMember
-from ui.api.routes.maintenance import StorageUse
-from ui.api.routes.server import ServerInfo
+from ui.api.records import FamilyMember, ServerInfo, StorageUse
 from ui.api.wire import decode, dump
 from ui.formatting.parameters import PatternInfo, PatternList
 

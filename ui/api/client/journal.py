@@ -8,7 +8,7 @@ from typing import Any
 from engine.records import Note, RunId, RunInfo, RunPage, RunQuery, Shape, Snapshot, Transition
 from ui.api.client.connection import Connection
 from ui.api.cursors import MAX_LIMIT
-from ui.api.routes.forks import FamilyMember
+from ui.api.records import FamilyMember
 from ui.api.wire import decode, to_rfc3339
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
 from engine import Budget
-from engine.history import CostEstimate, ForkOverrides, Kind
+from engine.history import CostEstimate, ForkOverrides
 from engine.records import RunId, RunInfo
 from ui.api.dependencies import Engine, RequestBody, Run, list_of
 from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
+from ui.api.records import FamilyMember
 from ui.api.routes.launch import start_once
 from ui.api.wire import encode, input_model, to_record, wire
 
@@ -63,19 +63,6 @@ class ForecastRequest(RequestBody):
 
     at: int = Field(ge=0, le=2**53)
     overrides: input_model(ForkOverrides) | None = None  # type: ignore[valid-type]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FamilyMember:
-    """A run in its fork tree."""
-
-    depth: int
-    """0 for the oldest ancestor; a fork follows its parent."""
-    kind: Kind
-    group: str
-    """The tag that variants share, or ''."""
-    winner: bool
-    info: RunInfo
 
 
 @router.post('/forks', status_code=201, response_model=wire(RunInfo), responses=CREATES)

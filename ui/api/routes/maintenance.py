@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
-from engine.history import CleanupResult, DiskUsage
+from engine.history import CleanupResult
 from engine.journal import ExpiredRun, Retention
 from engine.records import Note, RunId, RunInfo
 from ui.api.dependencies import Engine, RequestBody, Run, list_of
 from ui.api.idempotency import IdempotentDep, respond_created
 from ui.api.problems import problems
+from ui.api.records import StorageUse
 from ui.api.wire import encode_text, input_model, to_record, wire
 
 router = APIRouter()
@@ -45,15 +44,6 @@ class NewNote(NoteText):
     """A note on a step."""
 
     at: int = Field(ge=1, le=2**53, description='The step.')
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StorageUse:
-    """Disk usage of a list of runs."""
-
-    runs: Mapping[RunId, DiskUsage]
-    total: int
-    """Bytes of all runs together."""
 
 
 @router.patch('/runs/{run}', tags=NOTES, response_model=wire(RunInfo), responses=problems(404, 413, 415))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any
 
@@ -14,12 +14,12 @@ from engine import Conductor
 from engine.agents import ToolTrial
 from engine.errors import EngineError, ToolError, UnknownRun
 from engine.history import program_version
-from engine.journal import Retention
 from engine.models import EndpointHealth, EndpointInfo
 from engine.records import RunId
 from engine.tools import ServerHealth, Tool
 from ui.api.dependencies import BackendDep, CallerDep, Engine, RequestBody, list_of
 from ui.api.problems import Refusal, problems
+from ui.api.records import ServerInfo
 from ui.api.wire import wire
 
 router = APIRouter()
@@ -52,18 +52,6 @@ class ModelInfo:
     name: str
     simulated: bool
     """Whether it needs no key and no network, and is free."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerInfo:
-    """The server."""
-
-    version: str
-    owner: str
-    """Its name among those sharing the database."""
-    stranded: Mapping[RunId, str] = field(default_factory=dict)
-    """Unfinished runs that cannot continue, and why, as far as the caller may see them."""
-    retention: Retention
 
 
 class Arguments(RequestBody):

@@ -8,7 +8,7 @@ import pytest
 
 from engine.records import Delta, Message, RunId, StatePath
 from engine.records.message import Reasoning, Text
-from ui.api.streamed_text import StreamedText
+from ui.api.streams.text import StreamedText
 
 REPLY = Message(role='assistant', parts=(Reasoning(text='Which?'), Text(text='Tea, with milk.')))
 

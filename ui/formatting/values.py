@@ -64,6 +64,13 @@ def compact(number: int) -> str:
     return str(number)
 
 
+def percent(share: float) -> str:
+    """Format a share as a percentage that is 0 or 100 only if exact."""
+    if 0 < share < 0.01:
+        return '<1%'
+    return '>99%' if 0.99 < share < 1 else f'{share:.0%}'
+
+
 def ago(then: float, now: float) -> str:
     """Return how long before `now`: just now, 5 min ago, 3 h ago, 12 days ago, 4 Mar 2026."""
     passed = max(0.0, now - then)

@@ -16,8 +16,9 @@ from ui.components.widgets import Text, set_attributes
 from ui.formatting.diagram.folding import agent_paths, default_folds
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.formatting.steps import duration
-from ui.pages.traffic.heatmap_badges import MODES, Mode, heat_layer, percent, scale_ends
-from ui.pages.traffic.heatmap_data import Heat
+from ui.formatting.traffic import Heat
+from ui.formatting.values import percent
+from ui.pages.traffic.heatmap_badges import MODES, Mode, heat_layer, scale_ends
 
 SCALE_HELP: dict[Mode, str] = {
     'often': 'Shade: how often a run visits a state. Width: how often an edge was taken.',

@@ -7,8 +7,8 @@ from typing import Literal
 
 from ui.formatting.diagram.overlays import Decoration, Layer
 from ui.formatting.steps import duration, edge_text, path_text
-from ui.formatting.values import compact, count
-from ui.pages.traffic.heatmap_data import EdgeHeat, Heat, StateHeat
+from ui.formatting.traffic import EdgeHeat, Heat, StateHeat
+from ui.formatting.values import compact, count, percent
 
 Mode = Literal['often', 'long', 'fails']
 MODES: dict[Mode, str] = {'often': 'Frequency', 'long': 'Duration', 'fails': 'Failures'}
@@ -98,10 +98,3 @@ def describe_edge(edge: EdgeHeat) -> str:
         f'{edge_text(edge.name)}: taken {edge.times:,}×, by {count(edge.runs, "run")};'
         f' {percent(edge.share)} of all exits'
     )
-
-
-def percent(share: float) -> str:
-    """Format a share as a percentage that is 0 or 100 only if exact."""
-    if 0 < share < 0.01:
-        return '<1%'
-    return '>99%' if 0.99 < share < 1 else f'{share:.0%}'

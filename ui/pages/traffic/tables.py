@@ -12,8 +12,8 @@ from nicegui.element import Element
 
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.steps import duration, edge_text, path_text
-from ui.pages.traffic.heatmap_badges import percent
-from ui.pages.traffic.heatmap_data import EdgeHeat, StateHeat
+from ui.formatting.traffic import EdgeHeat, StateHeat
+from ui.formatting.values import percent
 
 T = TypeVar('T')
 

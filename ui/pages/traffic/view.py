@@ -13,12 +13,12 @@ from engine.records import RunQuery, Shape, Traffic
 from ui.components.tabs import Tabs
 from ui.components.theme import button, notice, text_notice
 from ui.components.widgets import Text, text_link
+from ui.formatting.traffic import Heat, fork_note
 from ui.formatting.values import STATUS_TEXT, count
 from ui.pages.runs.filters import FilterBar, Filters
 from ui.pages.runs.listing import RunList
 from ui.pages.traffic.heatmap import Heatmap
 from ui.pages.traffic.heatmap_badges import MODES, Mode
-from ui.pages.traffic.heatmap_data import Heat, fork_note
 from ui.pages.traffic.loader import TrafficLoader
 from ui.pages.traffic.tables import edge_table, state_table
 from ui.web.backend import Backend

@@ -9,15 +9,15 @@ import pytest
 from engine.history import merge_shapes
 from engine.records import EdgeShape, EdgeTraffic, Shape, StatePath, StateTraffic, Traffic
 from tests.support.shapes import state
+from ui.formatting.traffic import Heat, fork_note
+from ui.formatting.values import percent
 from ui.pages.traffic.heatmap_badges import (
     MODES,
     describe_edge,
     describe_state,
     heat_layer,
-    percent,
     scale_ends,
 )
-from ui.pages.traffic.heatmap_data import Heat, fork_note
 
 
 def edge(source: str, dest: str, trigger: str = 'done') -> EdgeShape:

@@ -16,7 +16,7 @@ from engine.patterns.dynamic.phases import Phase
 from engine.patterns.dynamic.run_handle import Agent, BlogOrchestratorAgent
 from engine.patterns.pipeline.audit_trail import audit_trail
 from engine.patterns.pipeline.stage import Stage
-from engine.patterns.pipeline.task_state import TaskStatus
+from engine.patterns.pipeline.task_state import Draft, Review, TaskStatus
 from engine.patterns.review.memory import Choice, Comment
 from engine.patterns.supervisor.collaboration import (
     CollaborationResult,
@@ -27,8 +27,8 @@ from engine.patterns.supervisor.collaboration import (
 )
 from engine.patterns.supervisor.run_task import execute_plan
 from engine.patterns.time_bounded.gates import GATE_TITLES
-from engine.patterns.time_bounded.memory.escalation import ACTIONS, TRIGGERS, Level
-from engine.patterns.time_bounded.memory.plan import StepStatus
+from engine.patterns.time_bounded.memory.escalation import ACTIONS, TRIGGERS, Escalation, Level
+from engine.patterns.time_bounded.memory.plan import StepStatus, VerificationResult
 from engine.patterns.time_bounded.memory.protocol import MessageType
 from engine.patterns.time_bounded.memory.schedule import BurnDown, PhaseBudget, burn_down
 from engine.patterns.time_bounded.memory.state import RunStatus
@@ -52,7 +52,9 @@ __all__ = [
     'Consensus',
     'Debate',
     'DelegatedTask',
+    'Draft',
     'DynamicAgent',
+    'Escalation',
     'Level',
     'LineComment',
     'MessageType',
@@ -61,6 +63,7 @@ __all__ = [
     'Position',
     'Ranking',
     'Report',
+    'Review',
     'RunStatus',
     'Stage',
     'StepStatus',
@@ -70,6 +73,7 @@ __all__ = [
     'TaskStatus',
     'Utterance',
     'Verdict',
+    'VerificationResult',
     'Version',
     'audit_trail',
     'burn_down',

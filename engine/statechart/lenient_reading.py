@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import chain, islice, repeat
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -49,8 +50,7 @@ def _lenient_reader(kind: Any) -> Reader:
     if origin in (Union, UnionType):
         return _optional_reader(inner)
     if origin in (list, tuple, Sequence):
-        make, items = tuple if origin is tuple else list, inner[0]
-        return lambda value: make(map(_reader(items), value if isinstance(value, list | tuple) else ()))
+        return _sequence_reader(origin, inner)
     if origin in (dict, Mapping):
         return lambda value: {
             str(key): _reader(inner[1])(item)
@@ -58,7 +58,22 @@ def _lenient_reader(kind: Any) -> Reader:
         }
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return lambda value: _construct(kind, value if isinstance(value, Mapping) else {})
-    return BLANKS.get(str if origin is Literal else kind, lambda value: value)
+    is_text = origin is Literal or (isinstance(kind, type) and issubclass(kind, str))
+    return BLANKS.get(str if is_text else kind, lambda value: value)
+
+
+def _sequence_reader(origin: Any, inner: Sequence[Any]) -> Reader:
+    make = tuple if origin is tuple else list
+    fixed = origin is tuple and Ellipsis not in inner
+
+    def read(value: object) -> Any:
+        items = value if isinstance(value, list | tuple) else ()
+        if fixed:
+            items = tuple(islice(chain(items, repeat(None)), len(inner)))
+        kinds = inner if fixed else repeat(inner[0])
+        return make(_reader(kind)(item) for kind, item in zip(kinds, items, strict=False))
+
+    return read
 
 
 def _optional_reader(kinds: Sequence[Any]) -> Reader:

@@ -20,7 +20,7 @@ class FailedTest(FrozenModel):
 
 
 class Suite(FrozenModel):
-    """The result of a test run."""
+    """The results of tests that were run on a version, as they are kept in memory."""
 
     passed: int = 0
     failed: int = 0

@@ -41,7 +41,7 @@ exit $code
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteResult:
-    """The result of running tests."""
+    """A run of tests: their report, their output, and how the command ended."""
 
     report: junit.Report | None
     """None if the tests did not start or were killed, or if none were found."""

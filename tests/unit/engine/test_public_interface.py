@@ -32,10 +32,10 @@ PUBLIC = {
     ),
     'engine.patterns': (
         'ACTIONS Agent BlogOrchestratorAgent BurnDown Candidate Choice CollaborationResult '
-        'CollaborationState Comment Conflict Consensus Debate DelegatedTask DynamicAgent GATE_TITLES Level '
-        'LineComment MessageType Phase PhaseBudget Position Ranking Report RunStatus Stage StepStatus Suite '
-        'SupervisorPlan TRIGGERS TaskResult TaskStatus Utterance Verdict Version audit_trail burn_down '
-        'execute_plan open_points'
+        'CollaborationState Comment Conflict Consensus Debate DelegatedTask Draft DynamicAgent Escalation '
+        'GATE_TITLES Level LineComment MessageType Phase PhaseBudget Position Ranking Report Review '
+        'RunStatus Stage StepStatus Suite SupervisorPlan TRIGGERS TaskResult TaskStatus Utterance Verdict '
+        'VerificationResult Version audit_trail burn_down execute_plan open_points'
     ),
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '

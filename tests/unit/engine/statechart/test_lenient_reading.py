@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -9,6 +10,10 @@ from pydantic import BaseModel, Field
 
 from engine.records.frozen import FrozenModel
 from engine.statechart import read_leniently
+
+
+class Kind(StrEnum):
+    ROUND = 'round'
 
 
 class Part(FrozenModel):
@@ -23,6 +28,7 @@ class Whole(BaseModel):
     whole: bool = True
     parts: tuple[Part, ...] = ()
     best: Part | None = None
+    shape: tuple[Kind, bool] = ('round', True)
     notes: dict[str, list[Annotated[str, Field(max_length=3)]]] = Field(default_factory=dict)
 
 
@@ -33,11 +39,13 @@ def test_a_valid_record_is_read_as_usual() -> None:
 
 def test_missing_unknown_and_malformed_fields_do_not_matter() -> None:
     old = {
-        'gone': 1, 'count': 'many', 'whole': None, 'best': 'b', 'notes': {'a': ['long text', 3], 'b': 4},
+        'gone': 1, 'count': 'many', 'shape': ['square'], 'whole': None, 'best': 'b',
+        'notes': {'a': ['long text', 3], 'b': 4},
         'parts': [{'name': 'b', 'kind': 'huge', 'size': 'x', 'gone': 2}, 5],
     }  # fmt: skip
     found = read_leniently(Whole, old)
     assert (found.title, found.count, found.whole, found.best) == ('', 0, True, None)
+    assert found.shape == ('square', False)
     assert found.notes == {'a': ['long text', '3'], 'b': []}
     assert [(part.name, part.kind, part.size) for part in found.parts] == [('b', 'huge', 0), ('', '', 1.5)]
 

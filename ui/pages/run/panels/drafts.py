@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain, repeat
 
 from nicegui import ui
 
+from engine.patterns import Draft, Review
 from engine.records import Shape, View
 from engine.statechart import read_leniently
 from ui.components.elements import DiffText, draw_markdown
@@ -43,27 +44,27 @@ class Drafts(LazyPanel):
             for place in reversed(range(len(drafts))):
                 self._draw_draft(drafts[place], drafts[place - 1] if place else None, seqs[place])
 
-    def _draw_draft(self, draft: Draft, before: Draft | None, seq: int) -> None:
+    def _draw_draft(self, draft: ReviewedDraft, before: ReviewedDraft | None, seq: int) -> None:
         with ui.element('article').classes(f'draft {draft.state}'):
             with ui.element('div').classes('draft-head'):
                 Text('h3', f'Draft {draft.number}')
                 if draft.number > 1:
                     Text('span', f'revision {draft.number - 1} of {draft.limit}', 'muted small num')
-                if draft.score is not None:
-                    Text('span', f'score {draft.score}{_score_change(draft, before)}', 'chip num')
+                if draft.review:
+                    Text('span', f'score {draft.review.score}{_score_change(draft, before)}', 'chip num')
                 Text('span', draft.verdict, 'draft-state')
                 ui.element('span').classes('grow')
                 if seq:
                     button(f'Step {seq}', kind='quiet small').on('click', lambda: self._seek(seq))
-            if draft.summary or draft.comments:
-                listed = ''.join(f'\n- {comment}' for comment in draft.comments)
-                draw_markdown(f'{draft.summary}\n{listed}', f'Review of draft {draft.number}')
+            if draft.review and (draft.review.summary or draft.review.comments):
+                listed = ''.join(f'\n- {comment}' for comment in draft.review.comments)
+                draw_markdown(f'{draft.review.summary}\n{listed}', f'Review of draft {draft.number}')
             if before is not None:
                 self._draw_difference(draft, before)
             with disclosure(self._unfolded, f'text {draft.number}', 'Text', 'panel-fold'):
                 draw_markdown(draft.text, f'Text of draft {draft.number}')
 
-    def _draw_difference(self, draft: Draft, before: Draft) -> None:
+    def _draw_difference(self, draft: ReviewedDraft, before: ReviewedDraft) -> None:
         title = f'What changed since draft {before.number}'
         with disclosure(self._unfolded, f'changes {draft.number}', title, 'panel-fold'):
             sides = ui.element('div').classes('draft-sides')
@@ -83,18 +84,19 @@ class Drafts(LazyPanel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class ReviewedDraft:
     """One version, with its review if it has one."""
 
     number: int
     limit: int
     """Maximum number of revisions."""
     text: str
-    score: int | None = None
-    approved: bool | None = None
-    """None while it has not been reviewed."""
-    summary: str = ''
-    comments: tuple[str, ...] = ()
+    review: Review | None = None
+
+    @property
+    def approved(self) -> bool | None:
+        """Its verdict; None while it has not been reviewed."""
+        return self.review.approved if self.review else None
 
     @property
     def state(self) -> str:
@@ -107,27 +109,16 @@ class Draft:
         return {True: 'approved', False: 'sent back', None: 'not reviewed yet'}[self.approved]
 
 
-def drafts_of(shape: Shape, view: View) -> list[Draft]:
-    """Return the drafts at a step, the oldest first, dropping anything malformed."""
-    reviews = read_leniently(list[dict[str, Any]], view.memory.get(shape.field(PANEL, 'reviews')))
-    drafts = read_leniently(list[dict[str, Any]], view.memory.get(shape.field(PANEL)))
-    limit = view.memory.get(shape.field(PANEL, 'limit'))
-    checked = []
-    for place, item in enumerate(drafts):
-        review = reviews[place] if place < len(reviews) else {}
-        score, comments = review.get('score'), review.get('comments')
-        checked.append(
-            Draft(
-                number=place + 1,
-                limit=limit if isinstance(limit, int) else 0,
-                text=str(item.get('text', '')),
-                score=score if isinstance(score, int) else None,
-                approved=bool(review['approved']) if 'approved' in review else None,
-                summary=str(review.get('summary', '')),
-                comments=tuple(map(str, comments)) if isinstance(comments, list | tuple) else (),
-            )
-        )
-    return checked
+def drafts_of(shape: Shape, view: View) -> list[ReviewedDraft]:
+    """Return the drafts at a step, the oldest first."""
+    reviews = read_leniently(list[Review], view.memory.get(shape.field(PANEL, 'reviews')))
+    drafts = read_leniently(list[Draft], view.memory.get(shape.field(PANEL)))
+    limit = read_leniently(int, view.memory.get(shape.field(PANEL, 'limit')))
+    pairs = zip(drafts, chain(reviews, repeat(None)), strict=False)
+    return [
+        ReviewedDraft(number=number, limit=limit, text=draft.text, review=review)
+        for number, (draft, review) in enumerate(pairs, start=1)
+    ]
 
 
 def draft_progress(shape: Shape, view: View) -> str:
@@ -139,15 +130,15 @@ def draft_progress(shape: Shape, view: View) -> str:
     # While a draft that was sent back is being revised, the next revision counts.
     number = last.number - (last.approved is not False or view.status.ended)
     where = f'Revision {number} of {last.limit}' if number else 'First draft'
-    scores = [str(draft.score) for draft in drafts if draft.score is not None]
+    scores = [str(draft.review.score) for draft in drafts if draft.review]
     if not scores:
         return where
     return f'{where} · {"score" if len(scores) == 1 else "scores"} {", ".join(scores)}'
 
 
-def _score_change(draft: Draft, before: Draft | None) -> str:
+def _score_change(draft: ReviewedDraft, before: ReviewedDraft | None) -> str:
     """Return the change of the score since the previous draft, in brackets."""
-    if before is None or before.score is None or draft.score is None:
+    if before is None or before.review is None or draft.review is None:
         return ''
-    change = draft.score - before.score
+    change = draft.review.score - before.review.score
     return f' ({change:+d})' if change else ' (unchanged)'

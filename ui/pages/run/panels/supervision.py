@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain, repeat
 
 from nicegui import ui
 
-from engine.patterns import ACTIONS, GATE_TITLES, TRIGGERS, Level
+from engine.patterns import ACTIONS, GATE_TITLES, TRIGGERS, Escalation, Level, VerificationResult
 from engine.records import Shape, View
 from engine.statechart import read_leniently
 from ui.components.elements import draw_markdown
@@ -67,7 +67,7 @@ class Supervision(LazyPanel):
         Text('p', _explain_level(level, issues, gates), 'oversight-why')
         with ui.element('ol').classes('levels'):
             for step in Level:
-                own = [intervention for intervention in sent if intervention.level == step.value]
+                own = [intervention for intervention in sent if intervention.escalation.level == step.value]
                 here = step.value == level
                 with ui.element('li').classes(
                     f'level {step.value.lower()} {"here" if here else ""}'
@@ -87,38 +87,40 @@ class Supervision(LazyPanel):
                                 self._draw_intervention(intervention)
 
     def _draw_intervention(self, intervention: Intervention) -> None:
+        escalation = intervention.escalation
         with ui.element('div').classes('sent'):
             with ui.element('div').classes('sent-head'):
-                Text('b', f'To {role_title(intervention.agent)}')
-                about = f', step {intervention.about} of the plan' if intervention.about else ''
-                Text('span', f'score {intervention.score}{about}', 'muted small')
+                Text('b', f'To {role_title(escalation.agent)}')
+                about = f', step {escalation.step} of the plan' if escalation.step else ''
+                Text('span', f'score {escalation.score}{about}', 'muted small')
                 ui.element('span').classes('grow')
                 self._draw_link(intervention.seq)
-            draw_markdown(intervention.message, 'Message')
+            draw_markdown(escalation.message, 'Message')
 
     def _draw_gate(self, gate: Gate) -> None:
-        with ui.element('article').classes(f'gate {"passed" if gate.passed else "held"}'):
+        result = gate.result
+        with ui.element('article').classes(f'gate {"passed" if result.passed else "held"}'):
             with ui.element('div').classes('gate-head'):
-                ui.icon('check_circle' if gate.passed else 'front_hand').props(
+                ui.icon('check_circle' if result.passed else 'front_hand').props(
                     'size="18px" aria-hidden="true"'
                 )
                 Text('h3', gate.title)
-                Text('span', 'passed' if gate.passed else 'held back', 'gate-state')
-                threshold = '' if gate.threshold is None else f' (at least {gate.threshold})'
-                Text('span', f'score {gate.score}{threshold}', 'num muted small')
-                if gate.degraded:
+                Text('span', 'passed' if result.passed else 'held back', 'gate-state')
+                threshold = '' if result.threshold is None else f' (at least {result.threshold})'
+                Text('span', f'score {result.score}{threshold}', 'num muted small')
+                if result.degraded:
                     Text('span', 'degraded', 'chip wait')
                 ui.element('span').classes('grow')
                 self._draw_link(gate.seq)
             with ui.element('ul').classes('conditions'):
-                for name, holds in gate.conditions:
+                for name, holds in result.conditions:
                     with ui.element('li').classes('holds' if holds else 'fails'):
                         ui.icon('check' if holds else 'close').props('size="16px" aria-hidden="true"')
                         Text('span', condition_title(name))
                         if not holds:
                             Text('b', 'not met')
             text = '\n\n'.join(
-                filter(None, [gate.summary, *(f'- {issue}' for issue in gate.issues), gate.evidence])
+                filter(None, [result.summary, *(f'- {issue}' for issue in result.issues), result.evidence])
             )
             if text:
                 with self._draw_fold(f'gate {gate.seq} {gate.title}', 'Supervisor’s assessment'):
@@ -138,8 +140,9 @@ def _explain_level(level: str, issues: int, gates: Sequence[Gate]) -> str:
         return 'Nothing has been verified yet.'
     last = gates[-1]
     counted = f', with {count(issues, "issue")} in a row' if issues else ''
-    unmet = f'; not met: {", ".join(last.held_back)}' if last.held_back else ''
-    reason = f'the last verification, {last.title.lower()}, scored {last.score}{counted}{unmet}'
+    missing = ', '.join(map(condition_title, last.result.held_back))
+    unmet = f'; not met: {missing}' if missing else ''
+    reason = f'the last verification, {last.title.lower()}, scored {last.result.score}{counted}{unmet}'
     return f'{level.capitalize()}: {reason}.'
 
 
@@ -147,35 +150,21 @@ def _explain_level(level: str, issues: int, gates: Sequence[Gate]) -> str:
 class Gate:
     """One check of the work at a gate."""
 
-    title: str
-    score: int
-    threshold: int | None
-    passed: bool
-    conditions: tuple[tuple[str, bool], ...]
-    level: str
-    summary: str
-    issues: tuple[str, ...]
-    evidence: str
-    degraded: bool
+    result: VerificationResult
     seq: int
     """The step of the run; 0 while unknown."""
 
     @property
-    def held_back(self) -> list[str]:
-        """The conditions that were not met."""
-        return [condition_title(name) for name, holds in self.conditions if not holds]
+    def title(self) -> str:
+        """The gate's name for people."""
+        return GATE_TITLES.get(self.result.gate, condition_title(self.result.gate).capitalize())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intervention:
     """One message of the supervisor to an agent."""
 
-    level: str
-    agent: str
-    message: str
-    score: str
-    issues: str
-    about: str
+    escalation: Escalation
     seq: int
 
 
@@ -186,48 +175,22 @@ def condition_title(name: str) -> str:
 
 def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
     """Return all checks at gates up to the view's step."""
-    verdicts = read_leniently(list[dict[str, Any]], view.memory.get(shape.field(PANEL, 'verdicts')))
-    gates = []
-    for number, item in enumerate(verdicts):
-        conditions = tuple(
-            (str(pair[0]), bool(pair[1]))
-            for pair in item.get('conditions', ())
-            if isinstance(pair, (list, tuple)) and len(pair) == 2
-        )
-        name, threshold = str(item.get('gate', '')), item.get('threshold')
-        gates.append(
-            Gate(
-                title=GATE_TITLES.get(name, condition_title(name).capitalize()),
-                score=int(item.get('score', 0)),
-                threshold=threshold if isinstance(threshold, int) else None,
-                passed=all(holds for _, holds in conditions),
-                conditions=conditions,
-                level=str(item.get('level', '')),
-                summary=str(item.get('summary', '')),
-                issues=tuple(map(str, item.get('issues', ()))),
-                evidence=str(item.get('evidence', '')),
-                degraded=bool(item.get('degraded')),
-                seq=steps[number].seq if number < len(steps) else 0,
-            )
-        )
-    return gates
+    results = read_leniently(list[VerificationResult], view.memory.get(shape.field(PANEL, 'verdicts')))
+    return [Gate(result=result, seq=seq) for result, seq in zip(results, _numbers(steps), strict=False)]
 
 
 def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Intervention]:
     """Return all interventions up to the view's step."""
-    sent = read_leniently(list[dict[str, Any]], view.memory.get(shape.field(PANEL, 'interventions')))
+    sent = read_leniently(list[Escalation], view.memory.get(shape.field(PANEL, 'interventions')))
     return [
-        Intervention(
-            level=str(item.get('level', '')),
-            agent=str(item.get('agent', '')),
-            message=str(item.get('message', '')),
-            score=str(item.get('score', '')),
-            issues=str(item.get('issues', '')),
-            about=str(item.get('step', '')),
-            seq=steps[number].seq if number < len(steps) else 0,
-        )
-        for number, item in enumerate(sent)
+        Intervention(escalation=escalation, seq=seq)
+        for escalation, seq in zip(sent, _numbers(steps), strict=False)
     ]
+
+
+def _numbers(steps: Sequence[Position]) -> Iterator[int]:
+    """Yield the number of each step, then 0 for those that are unknown."""
+    return chain((step.seq for step in steps), repeat(0))
 
 
 def current_level(shape: Shape, view: View) -> str:

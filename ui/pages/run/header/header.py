@@ -18,8 +18,7 @@ from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.controls import Controls, PauseReason
 from ui.pages.run.header.input_requests import InputRequests
 from ui.pages.run.header.title import RunTitle
-from ui.pages.run.panels.drafts import draft_progress
-from ui.pages.run.panels.phases import Phases
+from ui.pages.run.panels.registry import panels_of
 from ui.pages.run.usage_table import UsageTable
 
 
@@ -137,8 +136,7 @@ class StatusStrip:
     def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
         self._shape = shape
         with ui.element('div').classes('run-strip') as self._root:
-            self._phases = Phases(shape)
-            self._drafts = Text('span', '', 'run-progress num')
+            self._parts = [panel.strip(shape) for panel in panels_of(shape) if panel.strip]
             with ui.element('div').classes('strip-actions') as acts:
                 self._report = text_link(
                     f'/runs/{info.id}/report', 'Read report', 'btn small', icon='description'
@@ -146,19 +144,17 @@ class StatusStrip:
                 self._input_requests = InputRequests(conductor, info, shape)
             acts.set_visibility(bool(shape.field('report')) or self._input_requests.has_any)
         # Shown from the start if it can ever be needed, so that the parts below do not move.
-        fields = [shape.field(panel) for panel in ('time', 'drafts', 'report')]
         may_ask = self._input_requests.has_any and not info.status.ended
-        self._root.set_visibility(any(fields) or may_ask)
+        self._root.set_visibility(bool(self._parts or shape.field('report')) or may_ask)
+        keeps_height = any(part.keeps_height for part in self._parts)
         self._root.classes(
-            'reserved' if may_ask and (shape.field('time') or not self._input_requests.uses_seats) else ''
+            'reserved' if may_ask and (keeps_height or not self._input_requests.uses_seats) else ''
         )
 
     def show(self, view: View, newest: View, *, may_control: bool) -> None:
-        """Show the time at the step of `view`, and the input that the newest step accepts."""
-        self._phases.show(view)
-        has_drafts = bool(self._shape.field('drafts'))
-        self._drafts.show(draft_progress(self._shape, view) or 'No draft yet')
-        self._drafts.set_visibility(has_drafts)
+        """Show the parts at the step of `view`, and the input that the newest step accepts."""
+        for part in self._parts:
+            part.show(view)
         reported = bool(newest.memory.get(self._shape.field('report')))
         self._report.set_visibility(reported)
         set_class(self._root, 'reported', on=reported)
@@ -166,5 +162,6 @@ class StatusStrip:
         set_class(self._root, 'asking', on=asking)
 
     def tick(self, now: float) -> None:
-        """Update the clock."""
-        self._phases.tick(now)
+        """Update the clocks."""
+        for part in self._parts:
+            part.tick(now)

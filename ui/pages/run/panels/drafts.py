@@ -14,15 +14,29 @@ from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state
 from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.word_diff import diff_words_async
-from ui.pages.run.panels.panel import LazyPanel, PanelSetup
+from ui.pages.run.panels.panel import LazyPanel, PanelSetup, StripPart
 
 PANEL = 'drafts'
+
+
+class DraftProgress(StripPart):
+    """How many drafts there are, and their scores."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(shape)
+        self._shape = shape
+        self._text = Text('span', '', 'run-progress num')
+
+    def show(self, view: View) -> None:
+        """Show the drafts at this step."""
+        self._text.show(draft_progress(self._shape, view) or 'No draft yet')
 
 
 class Drafts(LazyPanel):
     """All drafts up to the step that is shown, the newest first."""
 
     title = 'Drafts'
+    strip = DraftProgress
 
     def __init__(self, setup: PanelSetup) -> None:
         super().__init__(setup)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from engine.records import View
+from engine.records import Shape, View
 from ui.pages.run.context import RunContext
 from ui.replay.live import Follower
 
@@ -24,6 +24,22 @@ class PanelSetup:
     """Called after `Panel.query` has changed."""
 
 
+class StripPart:
+    """What a panel shows in the strip under the header, whichever tab is open."""
+
+    keeps_height: ClassVar[bool] = False
+    """Whether the strip keeps its height while buttons beside this part come and go."""
+
+    def __init__(self, shape: Shape) -> None:
+        """Draw it for runs of this shape."""
+
+    def show(self, view: View) -> None:
+        """Show the run at this step."""
+
+    def tick(self, now: float) -> None:
+        """Update the clocks, if it has any."""
+
+
 class Panel:
     """A panel with its own tab. A subclass draws itself in its constructor, and overrides what it needs."""
 
@@ -33,6 +49,8 @@ class Panel:
     """`flat` if it scrolls its content itself."""
     wide: ClassVar[bool] = False
     """Whether it needs the width of the page; its tab then comes right after the agents."""
+    strip: ClassVar[type[StripPart] | None] = None
+    """What it shows in the strip under the header, if anything."""
     inputs: ClassVar[frozenset[str]] = frozenset()
     """Triggers for which it has controls, so that the page needs no button for them."""
 

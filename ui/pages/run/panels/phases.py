@@ -14,28 +14,30 @@ from engine.records import Shape, View
 from ui.components.theme import empty_state
 from ui.components.widgets import CachedElement, Text, set_attributes, table_head
 from ui.formatting.steps import duration, running_seconds
-from ui.pages.run.panels.panel import LazyPanel, PanelSetup
+from ui.pages.run.panels.panel import LazyPanel, PanelSetup, StripPart
 
 Table = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]
 """A title, the column headers, and rows."""
 
 
-class Phases:
-    """Bars of planning, execution and verification; hidden if the run has no such clock."""
+class Phases(StripPart):
+    """Bars of planning, execution and verification."""
+
+    keeps_height = True
 
     def __init__(self, shape: Shape) -> None:
+        super().__init__(shape)
         self._shape = shape
         self._clock: tuple[View, PhaseBudget] | None = None
-        with ui.element('div').classes('phases').props('role="group" aria-label="Time"') as self.root:
+        with ui.element('div').classes('phases').props('role="group" aria-label="Time"'):
             self._whole = Text('span', '', 'phase-whole num')
             self._bars = {phase: _Bar(name) for phase, name in NAMES.items()}
-        self.root.set_visibility(bool(shape.field('time')))
 
     def show(self, view: View) -> None:
         """Show the time at this step."""
         clock = run_clock(self._shape, view)
         self._clock = (view, clock) if clock else None
-        if self._shape.field('time') and clock is None:
+        if clock is None:
             self._whole.show('The clock has not started.')
         self.tick(view.time)
 
@@ -87,6 +89,7 @@ class TimePanel(LazyPanel):
     """All details: the phases of this round, the current step, earlier rounds, added time."""
 
     title = 'Time'
+    strip = Phases
 
     def __init__(self, setup: PanelSetup) -> None:
         super().__init__(setup)

@@ -25,8 +25,8 @@ def read_leniently(kind: type[T], value: object) -> T:
         value: the JSON.
     """
     hint: Any = kind
-    found: T = _reader(hint)(value)
-    return found
+    record: T = _reader(hint)(value)
+    return record
 
 
 @cache
@@ -78,7 +78,7 @@ def _sequence_reader(origin: Any, inner: Sequence[Any]) -> Reader:
 
 def _optional_reader(kinds: Sequence[Any]) -> Reader:
     """Return a reader of the first alternative that is a type; a value that it cannot take is None."""
-    kind = next((one for one in kinds if one is not type(None)), Any)
+    kind = next((part for part in kinds if part is not type(None)), Any)
     model = isinstance(kind, type) and issubclass(kind, BaseModel)
 
     def read(value: object) -> Any:
@@ -88,14 +88,14 @@ def _optional_reader(kinds: Sequence[Any]) -> Reader:
 
 
 def _construct(model: type[BaseModel], values: Mapping[Any, Any]) -> BaseModel:
-    found = {}
+    fields = {}
     for name, field in model.model_fields.items():
         if values.get(name) is not None or field.is_required():
             hint: Any = field.annotation
-            found[name] = _reader(hint)(values.get(name))
+            fields[name] = _reader(hint)(values.get(name))
         else:
-            found[name] = field.get_default(call_default_factory=True)
-    return model.model_construct(**found)
+            fields[name] = field.get_default(call_default_factory=True)
+    return model.model_construct(**fields)
 
 
 def _number(value: object) -> float:

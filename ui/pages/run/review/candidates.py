@@ -76,21 +76,21 @@ class Candidates(Panel):
         if content == self._shown:
             return
         self._shown = content
-        begun = any(one.candidate.versions or one.candidate.problem for one in candidates) or bool(
-            self._seat.name
+        begun = bool(self._seat.name) or any(
+            contestant.candidate.versions or contestant.candidate.problem for contestant in candidates
         )
         self.root.set_visibility(begun)
         self._none.set_visibility(not begun)
         self._cards.clear()
         with self._cards:
-            for one in candidates:
-                self._draw_card(one, is_asked=is_asked)
+            for contestant in candidates:
+                self._draw_card(contestant, is_asked=is_asked)
         self._version_list.clear()
         with self._version_list:
             Text('h2', 'Versions')
-            for one in candidates:
-                if one.candidate.versions:
-                    self._draw_versions(one)
+            for contestant in candidates:
+                if contestant.candidate.versions:
+                    self._draw_versions(contestant)
         self._difference.set_versions(candidates)
 
     def open(self, opened: bool) -> None:
@@ -98,38 +98,40 @@ class Candidates(Panel):
         self._difference.open(opened)
         self._comments.open(opened)
 
-    def _draw_card(self, one: Contestant, *, is_asked: bool) -> None:
-        candidate, version = one.candidate, one.candidate.latest
-        with ui.element('article').classes(f'candidate {"picked" if one.picked else ""}') as card:
-            set_attributes(card, aria_label=one.name)
+    def _draw_card(self, contestant: Contestant, *, is_asked: bool) -> None:
+        candidate, version = contestant.candidate, contestant.candidate.latest
+        with ui.element('article').classes(f'candidate {"picked" if contestant.picked else ""}') as card:
+            set_attributes(card, aria_label=contestant.name)
             with ui.element('div').classes('candidate-head'):
-                Text('h3', one.name)
-                if one.rank:
-                    place = PLACES[one.rank] if one.rank < len(PLACES) else f'{one.rank}th'
-                    Text('span', place, 'chip strong', title=f'Ranked {place}: {one.points:g} points')
+                Text('h3', contestant.name)
+                if contestant.rank:
+                    place = (
+                        PLACES[contestant.rank] if contestant.rank < len(PLACES) else f'{contestant.rank}th'
+                    )
+                    Text('span', place, 'chip strong', title=f'Ranked {place}: {contestant.points:g} points')
                 ui.element('span').classes('grow')
-                icon, word = STATES.get(one.status, ('help_outline', one.status))
-                with ui.element('span').classes(f'chip state-{one.status.replace(" ", "-")}'):
+                icon, word = STATES.get(contestant.status, ('help_outline', contestant.status))
+                with ui.element('span').classes(f'chip state-{contestant.status.replace(" ", "-")}'):
                     ui.icon(icon).props('size="15px" aria-hidden="true"')
                     ui.label(word)
-            if one.picked:
+            if contestant.picked:
                 with ui.element('p').classes('candidate-picked'):
                     ui.icon('star').props('size="16px" aria-hidden="true"')
-                    Text('span', f'Picked: {PICKED.get(one.picked, one.picked)}')
+                    Text('span', f'Picked: {PICKED.get(contestant.picked, contestant.picked)}')
             facts = [candidate.model, f'version {version.number}' if version else '']
             Text('p', ' · '.join(filter(None, facts)), 'muted small')
             if candidate.problem:
                 Text('p', candidate.problem, 'candidate-problem')
             if version:
-                self._draw_tests(one.name, 'Required tests', version.evidence.required)
-                self._draw_tests(one.name, 'Own tests', version.evidence.own)
+                self._draw_tests(contestant.name, 'Required tests', version.evidence.required)
+                self._draw_tests(contestant.name, 'Own tests', version.evidence.own)
                 self._draw_files(version)
                 if version.said:
                     with ui.element('div').classes('candidate-messages'):
                         draw_markdown(version.said, 'Summary')
             if is_asked and candidate.in_play:
-                take = button(f'Choose {one.name}', icon='how_to_reg', kind='primary')
-                take.on('click', lambda: self._decision.confirm(one))
+                take = button(f'Choose {contestant.name}', icon='how_to_reg', kind='primary')
+                take.on('click', lambda: self._decision.confirm(contestant))
 
     def _draw_tests(self, name: str, title: str, suite: Suite) -> None:
         with ui.element('div').classes('candidate-tests'):
@@ -162,11 +164,11 @@ class Candidates(Panel):
                         Text('span', f'from {version.merged[file.path]}', 'chip')
                     Text('span', size(file.size), 'muted small num')
 
-    def _draw_versions(self, one: Contestant) -> None:
-        Text('h3', one.name)
-        versions = one.candidate.versions
+    def _draw_versions(self, contestant: Contestant) -> None:
+        Text('h3', contestant.name)
+        versions = contestant.candidate.versions
         with ui.element('ol').classes('version-entries'):
-            for before, version, seq in zip((None, *versions[:-1]), versions, one.seqs, strict=True):
+            for before, version, seq in zip((None, *versions[:-1]), versions, contestant.seqs, strict=True):
                 self._draw_version(before, version, seq)
 
     def _draw_version(self, before: Version | None, version: Version, seq: int) -> None:

@@ -30,7 +30,7 @@ class Contestant:
     name: str
     candidate: Candidate
     seqs: tuple[int, ...] = ()
-    """The step that made each version; 0 while unknown."""
+    """The step that reached each version; 0 while unknown."""
     rank: int = 0
     """In the ranking, from 1; 0 if unranked."""
     points: float = 0.0
@@ -65,7 +65,7 @@ def contestants(view: View, shape: Shape, history: History) -> list[Contestant]:
     ranks = {ranking.coder: rank for rank, ranking in enumerate(rankings, start=1)}
     points = {ranking.coder: ranking.points for ranking in rankings}
     over = bool(winner) or view.status.ended
-    found = [
+    candidates = [
         Contestant(
             name=name,
             candidate=candidate,
@@ -77,7 +77,7 @@ def contestants(view: View, shape: Shape, history: History) -> list[Contestant]:
         )
         for name, candidate in known.items()
     ]
-    return sorted(found, key=lambda contestant: contestant.rank or len(found) + 1)
+    return sorted(candidates, key=lambda contestant: contestant.rank or len(candidates) + 1)
 
 
 def _list_steps(candidate: Candidate, field: str, history: History) -> tuple[int, ...]:
@@ -85,12 +85,12 @@ def _list_steps(candidate: Candidate, field: str, history: History) -> tuple[int
     return tuple(islice(steps, len(candidate.versions)))
 
 
-def versions_at(found: Sequence[Contestant], seq: int) -> list[tuple[str, Version]]:
+def versions_at(candidates: Sequence[Contestant], seq: int) -> list[tuple[str, Version]]:
     """Return the newest version of each candidate as of a step (0: the newest of all)."""
     shown = []
-    for one in found:
-        versions = zip(one.candidate.versions, one.seqs, strict=True)
-        made = [version for version, step in versions if not seq or step <= seq]
-        if made:
-            shown.append((one.name, made[-1]))
+    for contestant in candidates:
+        versions = zip(contestant.candidate.versions, contestant.seqs, strict=True)
+        reached = [version for version, step in versions if not seq or step <= seq]
+        if reached:
+            shown.append((contestant.name, reached[-1]))
     return shown

@@ -73,11 +73,11 @@ class HeldDebate:
 
 def seats(shape: Shape, *kinds: str) -> list[str]:
     """Return the seats that a person can take: of reviewers (`REVIEWER`), of coders (`CODER`), or all."""
-    found = [(shape.state(state.parent), state.waits) for state in shape.states if state.waits]
+    waiting = [(shape.state(state.parent), state.waits) for state in shape.states if state.waits]
     every = kinds or (REVIEWER, CODER, *AGENT_ROLES)
     names = (
         state.role if waits in AGENT_ROLES else state.name
-        for state, waits in found
+        for state, waits in waiting
         if state and waits in every
     )
     return list(dict.fromkeys(names))
@@ -121,14 +121,14 @@ def debates(turns: Sequence[Turn], view: View, history: History) -> list[HeldDeb
     when = history.appended_to('consensuses')
     going = read_debate(view)
     numbers = {max(1, turn.utterance.debate) for turn in turns} | ({going.number} if going.number else set())
-    found = []
+    held = []
     for number in sorted(numbers):
         inside = [turn for turn in turns if max(1, turn.utterance.debate) == number]
         place = list(ended).index(number) if number in ended else -1
         phases = [turn.utterance.phase for turn in inside if turn.utterance.round]
         if number == going.number:
             phases.append(going.phase)
-        found.append(
+        held.append(
             HeldDebate(
                 number=number,
                 phase=next(iter(phases), ''),
@@ -137,7 +137,7 @@ def debates(turns: Sequence[Turn], view: View, history: History) -> list[HeldDeb
                 seq=when[place].seq if 0 <= place < len(when) else 0,
             )
         )
-    return found
+    return held
 
 
 def _list_rounds(turns: Sequence[Turn]) -> Iterator[Round]:
@@ -172,7 +172,7 @@ def measure_agreement(
     verdicts = {position.verdict for position in stands}
     bests = {position.best for position in stands if position.best}
     alike = len(verdicts) == 1 and 'UNDECIDED' not in verdicts
-    found = Agreement(
+    agreement = Agreement(
         verdict=alike,
         best=len(bests) == 1 or (alike and (not bests or 'REVISE_ALL' in verdicts)),
         ranked=_rank_agreement([position.ranking for position in stands]),
@@ -180,22 +180,24 @@ def measure_agreement(
     )
     trend: Trend = ''
     last = here[-1] if here else None
-    if found.share == 1 or (found.verdict and found.best and last and last.agrees):
+    if agreement.share == 1 or (agreement.verdict and agreement.best and last and last.agrees):
         trend = 'agreed'
     elif before is not None:
-        step = found.share - before.share
-        trend = 'closer' if step > 0 or (step == 0 and found.conceded) else 'apart' if step < 0 else 'same'
-    return replace(found, trend=trend)
+        step = agreement.share - before.share
+        trend = (
+            'closer' if step > 0 or (step == 0 and agreement.conceded) else 'apart' if step < 0 else 'same'
+        )
+    return replace(agreement, trend=trend)
 
 
 def _rank_agreement(rankings: Sequence[Sequence[str]]) -> float | None:
     """Return the share of pairs in the same order, as in Kendall's tau; None without a pair."""
     alike = pairs = 0
-    for one, other in combinations(rankings, 2):
-        both = [name for name in one if name in other]
-        for first, second in combinations(both, 2):
+    for ranking, other in combinations(rankings, 2):
+        common = [name for name in ranking if name in other]
+        for better, worse in combinations(common, 2):
             pairs += 1
-            alike += other.index(first) < other.index(second)
+            alike += other.index(better) < other.index(worse)
     return alike / pairs if pairs else None
 
 

@@ -50,11 +50,11 @@ class Decision:
                 case name if name == CONFLICTS:
                     self._draw_conflicts(view)
 
-    async def confirm(self, one: Contestant) -> None:
+    async def confirm(self, contestant: Contestant) -> None:
         """Confirm the choice, with a reason."""
-        with self.root, dialog_frame(f'Choose {one.name}?') as dialog:
-            if one.candidate.latest:
-                draw_test_result(one.candidate.latest.evidence.required, 'Required tests')
+        with self.root, dialog_frame(f'Choose {contestant.name}?') as dialog:
+            if contestant.candidate.latest:
+                draw_test_result(contestant.candidate.latest.evidence.required, 'Required tests')
             Text('p', 'The run continues with this implementation.')
             field = _draw_reason_field()
             with ui.element('div').classes('dialog-actions'):
@@ -62,7 +62,7 @@ class Decision:
                 set_attributes(stay, autofocus='')
                 button('Choose', kind='primary').on('click', lambda: dialog.submit(True))
         if await await_answer(dialog):
-            data = {'candidate': one.name, 'why': str(field.value or '').strip()}
+            data = {'candidate': contestant.name, 'why': str(field.value or '').strip()}
             await self._context.send('choose', '', data)
 
     def _draw_files(self, offers: Mapping[str, Mapping[str, str]]) -> None:
@@ -121,16 +121,16 @@ QUESTIONS = {
 
 def _offered_files(candidates: Sequence[Contestant]) -> dict[str, dict[str, str]]:
     """Return the versions that can be merged for each path that differs from the best candidate's."""
-    best = next((one for one in candidates if one.picked), None)
+    best = next((contestant for contestant in candidates if contestant.picked), None)
     mine = best.digests if best else {}
     offers: dict[str, dict[str, str]] = {}
-    for one in candidates:
-        if one is best or not one.candidate.in_play:
+    for contestant in candidates:
+        if contestant is best or not contestant.candidate.in_play:
             continue
-        for path, digest in one.digests.items():
+        for path, digest in contestant.digests.items():
             if mine.get(path) != digest:
                 stays = f'version of {best.name}' if best and path in mine else 'leave out'
-                offers.setdefault(path, {'': stays})[one.name] = f'from {one.name}'
+                offers.setdefault(path, {'': stays})[contestant.name] = f'from {contestant.name}'
     return offers
 
 

@@ -29,10 +29,12 @@ class VersionDiff:
     def set_versions(self, candidates: Sequence[Contestant]) -> None:
         """Offer all versions; by default, the two ranked highest are compared."""
         offered: dict[str, str] = {}
-        for one in candidates:
-            for version in one.candidate.versions:
-                offered.setdefault(version.snapshot, f'{one.name}, version {version.number}')
-        newest = [one.candidate.latest.snapshot for one in candidates if one.candidate.latest]
+        for contestant in candidates:
+            for version in contestant.candidate.versions:
+                offered.setdefault(version.snapshot, f'{contestant.name}, version {version.number}')
+        newest = [
+            contestant.candidate.latest.snapshot for contestant in candidates if contestant.candidate.latest
+        ]
         self.root.set_visibility(len(offered) > 1)
         values = [side.value for side in self._sides]
         if not self._chosen_by_user or not set(values) <= set(offered):

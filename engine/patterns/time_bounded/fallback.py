@@ -25,7 +25,7 @@ from engine.records import Event
 MAX_TEXT = 4_000
 
 
-def plan(goal: str, problem: str) -> PlanDraft:
+def simplest_plan(goal: str, problem: str) -> PlanDraft:
     """Return the simplest possible plan, with the reason for using it."""
     return PlanDraft(
         analysis=f'This is the plainest plan there is, since {problem}.'[:10_000],
@@ -40,12 +40,12 @@ def plan(goal: str, problem: str) -> PlanDraft:
     )
 
 
-def code(problem: str) -> CodeOutput:
+def code_output(problem: str) -> CodeOutput:
     """Return an empty answer; the files may still have changed, and are checked."""
     return CodeOutput(summary=f'The coder gave no answer: {problem}')
 
 
-def reading(passed: bool, text: str) -> TestReading:
+def test_analysis(passed: bool, text: str) -> TestReading:
     """Return the bare test results, with the failures as the fix plan."""
     fixes = () if passed else (Fix(instruction=f'Make these tests pass:\n{text[-MAX_TEXT:]}'[:MAX_TEXT]),)
     return TestReading(
@@ -59,7 +59,7 @@ def verdict(gate: str, facts: GateFacts, problem: str) -> Verdict:
     """Return the verdict that can be reached without the supervisor."""
     summary = f'The supervisor gave no answer: {problem}'
     if gate == 'plan':
-        good = facts.draft is not None and not validate_plan(facts.draft, fewest=facts.fewest)
+        good = facts.draft is not None and not validate_plan(facts.draft, min_steps=facts.min_steps)
         score = facts.threshold if good else 0
         return PlanVerdict(score=score, approved=good, actionable=good, reasonable=good, summary=summary)
     if gate == 'code':

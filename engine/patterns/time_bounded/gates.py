@@ -26,16 +26,16 @@ class GateFacts:
 
     threshold: int
     draft: PlanDraft | None = None
-    fewest: int = MIN_STEPS
+    min_steps: int = MIN_STEPS
     """Minimum number of steps in the plan."""
     changed: tuple[str, ...] = ()
     """Files changed since the step began."""
     blocked: bool = False
     """Whether the coder reports that it cannot do the step as it is."""
     tests_pass: bool = False
-    left_over: int = 0
+    incomplete_steps: int = 0
     """Number of incomplete steps."""
-    acceptable: int = 0
+    max_incomplete_steps: int = 0
     """Maximum number of incomplete steps."""
 
 
@@ -50,7 +50,7 @@ def _verdict_has(kind: type[Verdict], name: str) -> Condition:
 PLAN: Mapping[str, Condition] = {
     'plan_is_actionable': _verdict_has(PlanVerdict, 'actionable'),
     'dependencies_are_satisfiable': lambda facts, verdict: (
-        facts.draft is not None and not validate_plan(facts.draft, fewest=facts.fewest)
+        facts.draft is not None and not validate_plan(facts.draft, min_steps=facts.min_steps)
     ),
     'estimates_are_reasonable': _verdict_has(PlanVerdict, 'reasonable'),
     'plan_score_is_enough': lambda facts, verdict: verdict.score >= facts.threshold,
@@ -80,7 +80,7 @@ STEP: Mapping[str, Condition] = {
     'step_score_is_enough': lambda facts, verdict: verdict.score >= facts.threshold,
 }
 GOAL: Mapping[str, Condition] = {
-    'steps_are_complete': lambda facts, verdict: facts.left_over <= facts.acceptable,
+    'steps_are_complete': lambda facts, verdict: facts.incomplete_steps <= facts.max_incomplete_steps,
     'integration_tests_pass': lambda facts, verdict: facts.tests_pass,
     'goal_is_met': _verdict_has(GoalVerdict, 'goal_met'),
     'goal_score_is_enough': lambda facts, verdict: verdict.score >= facts.threshold,

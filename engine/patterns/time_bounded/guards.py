@@ -8,7 +8,7 @@ from engine.patterns.time_bounded import replanning
 from engine.patterns.time_bounded.gates import GATES
 from engine.patterns.time_bounded.memory.escalation import Level
 from engine.patterns.time_bounded.memory.plan import MAX_DEPTH, StepStatus
-from engine.patterns.time_bounded.memory.schedule import INSTANT
+from engine.patterns.time_bounded.memory.schedule import TIME_TOLERANCE
 from engine.patterns.time_bounded.memory.state import OrchestrationState as Memory
 from engine.patterns.time_bounded.memory.state import RunStatus
 from engine.patterns.time_bounded.parameters import TimeBoundedParameters
@@ -88,13 +88,13 @@ class Guards(Pattern, abstract=True):
 
     def failures_are_too_many(self, memory: Memory, event: Event) -> bool:
         """More steps of this round failed than is acceptable."""
-        failed, acceptable = len(memory.failed_steps), self.parameters.max_failed_steps
-        if memory.too_many_failures or failed <= acceptable:
+        failed, max_failed_steps = len(memory.failed_steps), self.parameters.max_failed_steps
+        if memory.too_many_failures or failed <= max_failed_steps:
             return False
         # Steps that do not depend on a failed one continue, unless most of the plan has failed.
-        if not memory.current_rules or replanning.has_mostly_failed(memory):
+        if memory.rules < 2 or replanning.has_mostly_failed(memory):
             return True
-        return memory.next_step(acceptable) is None and not self._replan_reason(memory)
+        return memory.next_step(max_failed_steps) is None and not self._replan_reason(memory)
 
     def has_next_step(self, memory: Memory, event: Event) -> bool:
         """A step of the plan can start."""
@@ -119,7 +119,7 @@ class Guards(Pattern, abstract=True):
         return bool(replanning.pending_steps(memory)) and memory.replans < self.parameters.max_replans
 
     def _replan_reason(self, memory: Memory) -> str:
-        return replanning.reason(memory, self.parameters.max_failed_steps, self.parameters.max_replans)
+        return replanning.replan_reason(memory, self.parameters.max_failed_steps, self.parameters.max_replans)
 
     def is_in_sub_plan(self, memory: Memory, event: Event) -> bool:
         """The current plan is for a step of another plan."""
@@ -143,8 +143,8 @@ class Guards(Pattern, abstract=True):
 
     def may_plan_deeper(self, memory: Memory, event: Event) -> bool:
         """A plan within this plan would not be nested too deeply."""
-        again = memory.current_rules and bool(memory.step.sub_steps)  # It already had its own plan.
-        return memory.step.depth < MAX_DEPTH and not again
+        had_sub_plan = memory.rules >= 2 and bool(memory.step.sub_steps)  # It already had its own plan.
+        return memory.step.depth < MAX_DEPTH and not had_sub_plan
 
     def work_is_sound(self, memory: Memory, event: Event) -> bool:
         """The tests pass, and nothing critical was found."""
@@ -215,7 +215,7 @@ def _seconds_until(moment: float, memory: Memory, event: Event) -> float | None:
     """Return the seconds until a moment; None if the enclosing limit ends as early, so its grace applies."""
     clock = memory.clock
     last = clock.hard_end if clock.phase == 'executing' else clock.ends
-    return None if moment >= last - INSTANT else moment - event.ran
+    return None if moment >= last - TIME_TOLERANCE else moment - event.ran
 
 
 def _of_gate(name: str, gate: str) -> Any:

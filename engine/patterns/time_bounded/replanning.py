@@ -15,18 +15,18 @@ def plan_problems(memory: Memory) -> list[str]:
     """Return what is wrong with the form of the drafted plan, or []."""
     if memory.draft is None:
         return ['there is no plan']
-    return validate_plan(memory.draft, fewest=fewest_steps(memory))
+    return validate_plan(memory.draft, min_steps=min_steps(memory))
 
 
-def fewest_steps(memory: Memory) -> int:
+def min_steps(memory: Memory) -> int:
     """Return the minimum number of steps of a plan; a replan of pending steps may have just one."""
     return 1 if memory.replanning else MIN_STEPS
 
 
-def reason(memory: Memory, acceptable: int, max_replans: int) -> str:
+def replan_reason(memory: Memory, max_failed_steps: int, max_replans: int) -> str:
     """Return why the pending steps are to be replanned now; '' if they are not.
 
-    `acceptable` is the maximum number of failed steps, and `max_replans` that of replans in a round.
+    `max_failed_steps` is for the plan, and `max_replans` for the round.
     """
     if memory.replanning:  # It was stopped while replanning.
         return memory.replan
@@ -40,7 +40,7 @@ def reason(memory: Memory, acceptable: int, max_replans: int) -> str:
     if memory.replan:
         return memory.replan
     failed = memory.failed_steps
-    stuck = len(failed) > acceptable and memory.next_step(acceptable) is None
+    stuck = len(failed) > max_failed_steps and memory.next_step(max_failed_steps) is None
     if len(memory.plan_stack) > 1 or not stuck or has_mostly_failed(memory):
         return ''
     return f'{", ".join(pending_steps(memory))} cannot begin, since {", ".join(failed)} failed.'

@@ -91,7 +91,7 @@ def build_statement(view: View) -> StatedReport:
 
 def _reword(report: str) -> str:
     """Return a recorded report with the constants of its tables and headings in words."""
-    return CONSTANTS.sub(lambda found: found[0].replace('_', ' ').capitalize(), report)
+    return CONSTANTS.sub(lambda match: match[0].replace('_', ' ').capitalize(), report)
 
 
 def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, error: str = '') -> Report:
@@ -104,10 +104,12 @@ def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, 
     """
     if _is_cut_short(memory, status):
         memory = _mark_unfinished(memory, status, error)
-    spent = {phase: 0.0 for phase in PHASES}
+    phase_seconds = {phase: 0.0 for phase in PHASES}
     for span in memory['clock']['spans']:
-        spent[span['phase']] = round(spent.get(span['phase'], 0.0) + span['ended'] - span['started'], 1)
-    goal = next((found for found in reversed(memory['verifications']) if found['gate'] == 'goal'), None)
+        phase_seconds[span['phase']] = round(
+            phase_seconds.get(span['phase'], 0.0) + span['ended'] - span['started'], 1
+        )
+    goal = next((item for item in reversed(memory['verifications']) if item['gate'] == 'goal'), None)
     remaining = tuple(_remaining(memory, goal))
     return Report(
         goal=memory['primary_goal'],
@@ -118,11 +120,11 @@ def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, 
         evidence=goal['evidence'] if goal else '',
         metrics=memory['metrics'],
         time_limit=memory['time_limit'],
-        used=_time_used(memory['clock'], sum(spent.values())),
-        seconds=spent,
+        used=_time_used(memory['clock'], sum(phase_seconds.values())),
+        seconds=phase_seconds,
         rounds=_rounds(memory),
         messages=dict(Counter(message['type'] for message in memory['messages'])),
-        escalations=tuple(f'{found["level"]}: {found["message"]}' for found in memory['escalations']),
+        escalations=tuple(f'{item["level"]}: {item["message"]}' for item in memory['escalations']),
         agents={name: agent['metrics'] for name, agent in memory['agents'].items()},
         degraded=tuple(entry['text'] for entry in memory['event_log'] if entry['kind'] == 'degraded'),
         files=tuple(memory['changed_files']),
@@ -158,19 +160,19 @@ def _mark_unfinished(memory: Mapping[str, Any], status: Status, error: str) -> d
     }
 
 
-def _time_used(clock: Mapping[str, Any], spent: float) -> float:
+def _time_used(clock: Mapping[str, Any], phase_seconds: float) -> float:
     """Return the time used; while the clock runs, or where time does not carry over, that of phases alone."""
     if not clock.get('flows') or clock['stopped'] < 0:
-        return spent
+        return phase_seconds
     return float(clock['limit'] - max(0.0, clock['ends'] - clock['stopped']))
 
 
 def _rounds(memory: Mapping[str, Any]) -> int:
     """Count the rounds that began; one that only waits for time does not count."""
-    begun = [span['round'] for span in memory['clock']['spans']]
-    if memory.get('rules', 1) < 5 or memory['clock']['stopped'] < 0 or not begun:
+    begun_rounds = [span['round'] for span in memory['clock']['spans']]
+    if memory.get('rules', 1) < 5 or memory['clock']['stopped'] < 0 or not begun_rounds:
         return int(memory['iteration'])
-    return int(begun[-1])
+    return int(begun_rounds[-1])
 
 
 def _plan(plan: Mapping[str, Any]) -> PlanReport:
@@ -180,7 +182,7 @@ def _plan(plan: Mapping[str, Any]) -> PlanReport:
 
 def _step(step: Mapping[str, Any]) -> StepReport:
     tests, verdict = step['test_results'], step['verification_result']
-    begun, ended = step['started'], step['ended']
+    started, ended = step['started'], step['ended']
     return StepReport(
         id=step['id'],
         description=step['description'],
@@ -188,7 +190,7 @@ def _step(step: Mapping[str, Any]) -> StepReport:
         status=step['status'],
         attempts=step['attempts'],
         fix_cycles=step['fix_cycles'],
-        seconds=round(ended - begun, 1) if 0 <= begun <= ended else 0.0,
+        seconds=round(ended - started, 1) if 0 <= started <= ended else 0.0,
         files=tuple(step['changed_files']),
         tests=tests['text'].partition('\n')[0] if tests else '',
         score=verdict['score'] if verdict else None,
@@ -204,8 +206,8 @@ def _remaining(memory: Mapping[str, Any], goal: Mapping[str, Any] | None) -> Ite
         return
     for step in memory['steps'].values():
         if step['status'] != 'completed' and not step['sub_steps']:
-            why = f' ({step["fail_reason"]})' if step['fail_reason'] else ''
-            yield f'Step {step["id"]}, {step["status"].replace("_", " ")}: {step["description"]}{why}'
+            reason = f' ({step["fail_reason"]})' if step['fail_reason'] else ''
+            yield f'Step {step["id"]}, {step["status"].replace("_", " ")}: {step["description"]}{reason}'
     if not memory['plans']:
         yield 'No plan was adopted: everything is still to be done.'
     if goal is not None and not memory['verified']:
@@ -258,7 +260,7 @@ def render_report(report: Report) -> str:
         lines += ['', '## Evidence', '', report.evidence]
     lines += _section('Files changed', [f'`{path}`' for path in report.files])
     lines += _table(
-        'Time', 'Phase', 'Seconds', [(phase, f'{took:.1f}') for phase, took in report.seconds.items()]
+        'Time', 'Phase', 'Seconds', [(phase, f'{seconds:.1f}') for phase, seconds in report.seconds.items()]
     )
     counts = [(name.replace('_', ' '), str(count)) for name, count in report.metrics.items()]
     lines += _table('Counts', 'What', 'Number', counts)

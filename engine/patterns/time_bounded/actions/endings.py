@@ -33,14 +33,16 @@ def reach_goal(memory: Memory, event: Event) -> None:
 def skip_goal(scope: CallbackContext, event: Event) -> None:
     """End without verification, which a person skipped: the steps decide."""
     memory, parameters = memory_of(scope), parameters_of(scope)
-    left = len(memory.unfinished_steps)
-    good = left <= parameters.max_failed_steps
+    incomplete = len(memory.unfinished_steps)
+    good = incomplete <= parameters.max_failed_steps
     memory.ending = RunStatus.COMPLETED if good else RunStatus.FAILED
-    memory.reason = f'A person skipped the verification of the goal; {left or "no"} steps are not complete.'
+    memory.reason = (
+        f'A person skipped the verification of the goal; {incomplete or "no"} steps are not complete.'
+    )
     if memory.rules >= 5:
-        lacks = f'{_count(left, "step")} {"is" if left == 1 else "are"} not complete'
-        stand = lacks if left else 'all steps are complete'
-        memory.reason = f'A person skipped the verification of the goal; {stand}.'
+        shortfall = f'{_count(incomplete, "step")} {"is" if incomplete == 1 else "are"} not complete'
+        progress = shortfall if incomplete else 'all steps are complete'
+        memory.reason = f'A person skipped the verification of the goal; {progress}.'
     if good:
         memory.send(
             MessageType.GOAL_COMPLETE,
@@ -77,7 +79,7 @@ def abort(memory: Memory, event: Event) -> None:
     """End the session on the supervisor's order."""
     memory.ending = RunStatus.ABORTED
     memory.reason = f'The supervisor ended the session after {memory.issues} issues in a row.'
-    if memory.current_rules:
+    if memory.rules >= 2:
         about = memory.verdict
         memory.reason = (
             f'The supervisor ended the session: {GATE_TITLES[about.gate].lower()} was refused'
@@ -101,12 +103,12 @@ def expire(scope: CallbackContext, event: Event) -> None:
         finish_early(memory, event)
         return
     clock = memory.clock
-    share = clock.phase == 'executing' and event.ran < clock.ends
-    of = f'{clock.limit:.0f} seconds'
+    is_share_over = clock.phase == 'executing' and event.ran < clock.ends
+    limit = f'{clock.limit:.0f} seconds'
     _wait_for_time(
         scope,
         event,
-        f'The time for steps, out of {of}, is over.' if share else f'The time of {of} is over.',
+        f'The time for steps, out of {limit}, is over.' if is_share_over else f'The time of {limit} is over.',
     )
 
 
@@ -130,7 +132,7 @@ def expire_between_rounds(scope: CallbackContext, event: Event) -> None:
 def _wait_for_time(scope: CallbackContext, event: Event, reason: str) -> None:
     memory, parameters = memory_of(scope), parameters_of(scope)
     waits = parameters.wait_for_time > 0
-    memory.ending, memory.resumable = RunStatus.TIME_EXPIRED, waits or not memory.current_rules
+    memory.ending, memory.resumable = RunStatus.TIME_EXPIRED, waits or memory.rules < 2
     memory.reason = reason
     memory.end(event)
 
@@ -153,9 +155,9 @@ def finish_stopped(memory: Memory, event: Event) -> None:
 
 def stop_waiting(memory: Memory, event: Event) -> None:
     """Stop waiting for more time; the final report does not ask for any."""
-    if memory.current_rules:
+    if memory.rules >= 2:
         memory.resumable = False
-        memory.abandon(event)
+        memory.close_unfinished(event)
     write_report(memory, event)
 
 
@@ -164,8 +166,8 @@ def write_report(memory: Memory, event: Event) -> None:
     memory.report = render_report(build_report(memory.model_dump(mode='json')))
 
 
-def _count(number: int, one: str) -> str:
-    return f'{number} {one}' if number == 1 else f'{number} {one}s'
+def _count(number: int, noun: str) -> str:
+    return f'{number} {noun}' if number == 1 else f'{number} {noun}s'
 
 
 def _progress(memory: Memory) -> str:

@@ -32,9 +32,9 @@ def use_fallback_plan(memory: Memory, event: Event) -> None:
     if memory.current_step or memory.replanning:
         memory.draft = None
         kind = MessageType.SUBPLAN_RESPONSE if memory.current_step else MessageType.PLAN_RESPONSE
-        memory.answer(Participant.PLANNER, kind, 'No plan.', event, problem=problem)
+        memory.record_answer(Participant.PLANNER, kind, 'No plan.', event, problem=problem)
     else:
-        _store_draft(memory, fallback.plan(memory.primary_goal, problem), event, problem)
+        _store_draft(memory, fallback.simplest_plan(memory.primary_goal, problem), event, problem)
 
 
 def examine_plan(memory: Memory, event: Event) -> None:
@@ -47,15 +47,15 @@ def examine_plan(memory: Memory, event: Event) -> None:
 def use_simplest_plan(memory: Memory, event: Event) -> None:
     """Replace a plan that is still unsound with the simplest one."""
     problem = f'its plan cannot be used: {"; ".join(memory.problems)}'
-    _store_draft(memory, fallback.plan(memory.primary_goal, problem), event, problem)
+    _store_draft(memory, fallback.simplest_plan(memory.primary_goal, problem), event, problem)
 
 
 def revise_plan(memory: Memory, event: Event) -> None:
     """Send the plan back to the planner with what must change."""
     memory.revisions += 1
     memory.repairs = 0
-    memory.problems = tuple(memory.verdict.issues) or memory.verdict.held_back
-    memory.count(replan_count=1)
+    memory.problems = tuple(memory.verdict.issues) or memory.verdict.unmet
+    memory.add_to_metrics(replan_count=1)
 
 
 def adopt_plan(scope: CallbackContext, event: Event) -> None:
@@ -86,11 +86,11 @@ def adopt_plan(scope: CallbackContext, event: Event) -> None:
     memory.steps.update(build_steps(draft, plan, prefix=prefix, first=1, max_attempts=attempts))
     memory.plans[plan.id] = plan
     memory.plan_stack = (*memory.plan_stack, plan.id) if blocked else (plan.id,)
-    memory.count(total_steps=len(names))
+    memory.add_to_metrics(total_steps=len(names))
     if blocked:
         blocked.sub_steps = names
     memory.current_step, memory.stage = '', 'executing'
-    memory.tick()
+    memory.update_checklist()
     _clear_draft(memory)
 
 
@@ -99,7 +99,7 @@ def adopt_plan_at_timeout(scope: CallbackContext, event: Event) -> None:
     memory = memory_of(scope)
     problem = 'the time for planning is over'
     if memory.draft is None or validate_plan(memory.draft):
-        _store_draft(memory, fallback.plan(memory.primary_goal, problem), event, problem)
+        _store_draft(memory, fallback.simplest_plan(memory.primary_goal, problem), event, problem)
     judge_without_supervisor(scope, 'plan', event, problem)
     adopt_plan(scope, event)
 
@@ -121,10 +121,10 @@ def begin_replanning(scope: CallbackContext, event: Event) -> None:
     memory, parameters = memory_of(scope), parameters_of(scope)
     if memory.replanning:
         return
-    memory.replan = replanning.reason(memory, parameters.max_failed_steps, parameters.max_replans)
+    memory.replan = replanning.replan_reason(memory, parameters.max_failed_steps, parameters.max_replans)
     memory.replanning = True
     memory.replans += 1
-    memory.count(replan_count=1)
+    memory.add_to_metrics(replan_count=1)
     listed = ', '.join(replanning.pending_steps(memory))
     memory.log('step', f'Planned anew: what is left ({listed}). {memory.replan}', event)
 
@@ -143,7 +143,7 @@ def _store_draft(memory: Memory, draft: PlanDraft, event: Event, problem: str = 
     kind = MessageType.SUBPLAN_RESPONSE if memory.current_step else MessageType.PLAN_RESPONSE
     listed = '\n'.join(f'{number}. {step.description}' for number, step in enumerate(draft.steps, start=1))
     text = f'{draft.analysis}\n{listed}'
-    memory.answer(Participant.PLANNER, kind, text, event, problem=problem, payload=draft)
+    memory.record_answer(Participant.PLANNER, kind, text, event, problem=problem, payload=draft)
 
 
 def _clear_draft(memory: Memory) -> None:
@@ -156,25 +156,27 @@ def _replace_pending_steps(memory: Memory, draft: PlanDraft, event: Event, max_a
 
     Failed steps no longer count, since the supervisor approved a plan that takes them into account.
     """
-    plan, left = memory.plan, replanning.pending_steps(memory)
-    kept = tuple(name for name in plan.steps if name not in left)
-    last = max((memory.steps[name].number for name in kept), default=0)
+    plan, pending_steps = memory.plan, replanning.pending_steps(memory)
+    kept_steps = tuple(name for name in plan.steps if name not in pending_steps)
+    last = max((memory.steps[name].number for name in kept_steps), default=0)
     any_step = memory.steps[plan.steps[0]]
     prefix = any_step.id[: len(any_step.id) - len(str(any_step.number))]
-    for name in left:
+    for name in pending_steps:
         del memory.steps[name]
-    made = build_steps(draft, plan, prefix=prefix, first=last + 1, max_attempts=max_attempts)
-    memory.steps.update(made)
-    failed = tuple(name for name in kept if memory.steps[name].status is StepStatus.FAILED)
+    new_steps = build_steps(draft, plan, prefix=prefix, first=last + 1, max_attempts=max_attempts)
+    memory.steps.update(new_steps)
+    failed = tuple(name for name in kept_steps if memory.steps[name].status is StepStatus.FAILED)
     memory.superseded = tuple(dict.fromkeys((*memory.superseded, *failed)))
-    plan.steps = (*kept, *made)
+    plan.steps = (*kept_steps, *new_steps)
     if plan.parent_step_id:
         memory.steps[plan.parent_step_id].sub_steps = plan.steps
-    memory.count(total_steps=len(made) - len(left))
-    memory.log('step', f'Steps {", ".join(made)} stand in the place of {", ".join(left)}.', event)
+    memory.add_to_metrics(total_steps=len(new_steps) - len(pending_steps))
+    memory.log(
+        'step', f'Steps {", ".join(new_steps)} stand in the place of {", ".join(pending_steps)}.', event
+    )
 
 
 def _end_replanning(memory: Memory) -> None:
     memory.replan, memory.replanning = '', False
-    memory.tick()
+    memory.update_checklist()
     _clear_draft(memory)

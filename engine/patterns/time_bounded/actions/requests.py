@@ -20,15 +20,15 @@ def ask_planner(scope: CallbackContext, event: Event) -> None:
     set_call_timeout(scope, event, agent=Participant.PLANNER)
     if memory.current_step:
         text = f'Plan step {memory.current_step}, which is blocked: {memory.step.fail_reason}'
-        memory.ask(Participant.PLANNER, MessageType.REPLAN_REQUEST, text, event)
+        memory.record_request(Participant.PLANNER, MessageType.REPLAN_REQUEST, text, event)
     elif memory.replanning:
         share = event.ran + memory.clock.allocation.planning
         set_call_timeout(scope, event, share, agent=Participant.PLANNER)
         text = f'Plan what is left anew ({", ".join(replanning.pending_steps(memory))}): {memory.replan}'
-        memory.ask(Participant.PLANNER, MessageType.REPLAN_REQUEST, text, event)
+        memory.record_request(Participant.PLANNER, MessageType.REPLAN_REQUEST, text, event)
     else:
         text = f'Plan the goal: {memory.primary_goal}'
-        memory.ask(Participant.PLANNER, MessageType.PLAN_REQUEST, text, event)
+        memory.record_request(Participant.PLANNER, MessageType.PLAN_REQUEST, text, event)
 
 
 def ask_coder(scope: CallbackContext, event: Event) -> None:
@@ -40,11 +40,11 @@ def ask_coder(scope: CallbackContext, event: Event) -> None:
         set_call_timeout(scope, event, memory.clock.fixes_end)
         fixes = ''.join(f'\n- {fix.file}: {fix.instruction}' for fix in step.test_results.fix_plan)
         text = f'Fix step {step.id}, cycle {step.fix_cycles}:{fixes}'
-        memory.ask(Participant.CODER, MessageType.CODE_FIX_REQUEST, text, event)
+        memory.record_request(Participant.CODER, MessageType.CODE_FIX_REQUEST, text, event)
     else:
         set_call_timeout(scope, event)
         text = f'Carry out step {step.id}, attempt {step.attempts}: {step.description}'
-        memory.ask(Participant.CODER, MessageType.CODE_REQUEST, text, event)
+        memory.record_request(Participant.CODER, MessageType.CODE_REQUEST, text, event)
     memory.status = RunStatus.EXECUTING
 
 
@@ -54,7 +54,7 @@ def ask_tester(scope: CallbackContext, event: Event) -> None:
     set_test_timeout(scope, event)
     memory.status = RunStatus.TESTING
     files = ', '.join(memory.step.changed_files) or 'none'
-    memory.ask(
+    memory.record_request(
         Participant.TESTER,
         MessageType.TEST_REQUEST,
         f'Test step {memory.current_step}; files: {files}',
@@ -113,7 +113,7 @@ def set_call_timeout(scope: CallbackContext, event: Event, *deadlines: float, ag
 def _ask_supervisor(scope: CallbackContext, text: str, event: Event) -> None:
     memory = memory_of(scope)
     set_call_timeout(scope, event, agent=Participant.SUPERVISOR)
-    memory.ask(Participant.SUPERVISOR, MessageType.VERIFY_REQUEST, text, event)
+    memory.record_request(Participant.SUPERVISOR, MessageType.VERIFY_REQUEST, text, event)
 
 
 def _in_step(memory: Memory) -> bool:

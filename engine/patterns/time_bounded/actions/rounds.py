@@ -57,7 +57,7 @@ def close_sub_plan(memory: Memory, event: Event) -> None:
     memory.current_step = plan.parent_step_id
     if failed:
         memory.finish_step(StepStatus.FAILED, event, f'of its own plan, {", ".join(failed)} failed')
-    elif memory.current_rules:
+    elif memory.rules >= 2:
         _resume_blocked_step(memory, event)
         return
     else:
@@ -74,7 +74,7 @@ def _resume_blocked_step(memory: Memory, event: Event) -> None:
     step.fix_cycles, step.test_results = 0, None
     memory.clock.begin_step(event.ran, step_seconds(memory, event))
     memory.log('step', f'The plan of step {step.id} is carried out: the step is verified.', event)
-    memory.tick()
+    memory.update_checklist()
 
 
 def close_plan(memory: Memory, event: Event) -> None:
@@ -87,7 +87,7 @@ def escalate_failures(scope: CallbackContext, event: Event) -> None:
     memory, parameters = memory_of(scope), parameters_of(scope)
     memory.too_many_failures = True
     reason = f'More than {parameters.max_failed_steps} steps failed: the plan is not gone on with.'
-    if memory.current_rules:
+    if memory.rules >= 2:
         _warn_of_failures(scope, event)
         _close_plans(memory)
         return
@@ -136,7 +136,7 @@ def begin_round(memory: Memory, event: Event) -> None:
     memory.replan, memory.replans = '', 0
     if memory.replanning:
         memory.replanning, memory.draft = False, None
-    memory.count(replan_count=1)
+    memory.add_to_metrics(replan_count=1)
 
 
 def add_time(memory: Memory, event: Event) -> None:
@@ -144,10 +144,12 @@ def add_time(memory: Memory, event: Event) -> None:
     seconds = float(event.data['seconds'])
     memory.clock.add(seconds, event.time, event.ran)
     memory.time_limit = memory.clock.limit
-    again = memory.finishing and memory.rules >= 5
-    if again:
+    withdraws_request = memory.finishing and memory.rules >= 5
+    if withdraws_request:
         memory.finishing = False
-    memory.log('person', f'{seconds:.0f} seconds more{", and it goes on" if again else ""}.', event)
+    memory.log(
+        'person', f'{seconds:.0f} seconds more{", and it goes on" if withdraws_request else ""}.', event
+    )
 
 
 def ask_to_finish(memory: Memory, event: Event) -> None:
@@ -171,7 +173,7 @@ def skip_verification(memory: Memory, event: Event) -> None:
 def resume(memory: Memory, event: Event) -> None:
     """Resume where the run stopped, with the time that a person grants."""
     seconds = float(event.data['seconds'])
-    memory.clock.go_on(seconds, event.time, event.ran)
+    memory.clock.resume(seconds, event.time, event.ran)
     memory.time_limit, memory.end_time, memory.report = memory.clock.limit, None, ''
     memory.ending = memory.reason = ''
     memory.resumable = memory.finishing = False

@@ -26,7 +26,7 @@ def begin_step(scope: CallbackContext, event: Event) -> None:
     memory.clock.begin_step(event.ran, step_seconds(memory, event))
     step.status, step.attempts, step.started, step.stage = StepStatus.IN_PROGRESS, 1, event.ran, 'coding'
     memory.log('step', f'Step {step.id} begins: {step.description}', event)
-    memory.tick()
+    memory.update_checklist()
 
 
 def step_seconds(memory: Memory, event: Event) -> float:
@@ -56,7 +56,10 @@ def store_code(scope: CallbackContext, event: Event) -> None:
 def use_fallback_code(memory: Memory, event: Event) -> None:
     """Stand in for the coder; its changes are checked all the same."""
     _store_code(
-        memory, fallback.code(fallback.describe_failure(event)), event, fallback.describe_failure(event)
+        memory,
+        fallback.code_output(fallback.describe_failure(event)),
+        event,
+        fallback.describe_failure(event),
     )
 
 
@@ -87,10 +90,10 @@ def ask_for_sub_plan(memory: Memory, event: Event) -> None:
     """Mark the step as blocked, to be replanned in smaller steps."""
     step = memory.step
     step.status, step.fail_reason = StepStatus.BLOCKED, _describe_refusal(memory)
-    memory.count(replan_count=1)
+    memory.add_to_metrics(replan_count=1)
     text = f'Step {step.id} is blocked after {step.attempts} attempts: {step.fail_reason}'
     memory.send(MessageType.STEP_BLOCKED, Participant.SUPERVISOR, Participant.ORCHESTRATOR, text, event)
-    memory.tick()
+    memory.update_checklist()
     memory.log('step', text, event)
 
 
@@ -144,7 +147,7 @@ def use_fallback_analysis(memory: Memory, event: Event) -> None:
     tests = memory.step.test_results
     assert tests is not None
     _store_test_analysis(
-        memory, fallback.reading(tests.passed, tests.text), event, fallback.describe_failure(event)
+        memory, fallback.test_analysis(tests.passed, tests.text), event, fallback.describe_failure(event)
     )
 
 
@@ -153,7 +156,7 @@ def begin_fix(memory: Memory, event: Event) -> None:
     step = memory.step
     step.fix_cycles += 1
     step.stage = 'coding'
-    memory.count(fix_cycles=1)
+    memory.add_to_metrics(fix_cycles=1)
     memory.clock.begin_fix(event.ran)
     if memory.verdict.issues:
         memory.agents[Participant.CODER].guidance = 'On the fix plan: ' + '; '.join(memory.verdict.issues)
@@ -163,39 +166,41 @@ def _store_code(memory: Memory, output: CodeOutput, event: Event, problem: str =
     step = memory.step
     step.code_output, step.stage = output, 'coded'
     text = f'Blocked: {output.blocked}' if output.blocked else output.summary
-    memory.answer(Participant.CODER, MessageType.CODE_RESPONSE, text, event, problem=problem, payload=output)
+    memory.record_answer(
+        Participant.CODER, MessageType.CODE_RESPONSE, text, event, problem=problem, payload=output
+    )
 
 
-def _store_test_analysis(memory: Memory, reading: Reading, event: Event, problem: str = '') -> None:
+def _store_test_analysis(memory: Memory, analysis: Reading, event: Event, problem: str = '') -> None:
     tests = memory.step.test_results
     assert tests is not None
-    plain = () if tests.sound else fallback.reading(tests.passed, tests.text).fix_plan
-    kept = tests.model_copy(
+    fallback_fixes = () if tests.sound else fallback.test_analysis(tests.passed, tests.text).fix_plan
+    results = tests.model_copy(
         update={
-            'claimed': None if problem else reading.passed, 'summary': reading.summary,
-            'issues': reading.issues, 'coverage': reading.coverage,
-            'fix_plan': reading.fix_plan or plain,
+            'claimed': None if problem else analysis.passed, 'summary': analysis.summary,
+            'issues': analysis.issues, 'coverage': analysis.coverage,
+            'fix_plan': analysis.fix_plan or fallback_fixes,
             'degraded': tests.degraded or bool(problem),
         }
     )  # fmt: skip
-    memory.step.test_results = kept
-    first = kept.text.splitlines()[0] if kept.text else ''
-    memory.answer(
+    memory.step.test_results = results
+    first = results.text.splitlines()[0] if results.text else ''
+    memory.record_answer(
         Participant.TESTER,
         MessageType.TEST_RESPONSE,
-        f'{first}\n{reading.summary}',
+        f'{first}\n{analysis.summary}',
         event,
         problem=problem,
-        payload=kept,
+        payload=results,
     )
-    if kept.claimed is not None and kept.claimed != kept.passed:
-        claim = 'pass' if kept.claimed else 'fail'
+    if results.claimed is not None and results.claimed != results.passed:
+        claim = 'pass' if results.claimed else 'fail'
         memory.log('error', f'The tester says that the tests {claim}; what was run says otherwise.', event)
-    if not kept.sound:
-        listed = ''.join(f'\n- {fix.file}: {fix.instruction}' for fix in kept.fix_plan)
+    if not results.sound:
+        listed = ''.join(f'\n- {fix.file}: {fix.instruction}' for fix in results.fix_plan)
         memory.send(
             MessageType.FIX_PLAN, Participant.TESTER, Participant.CODER, f'Fix plan:{listed}', event,
-            payload=kept.fix_plan,
+            payload=results.fix_plan,
         )  # fmt: skip
 
 
@@ -204,8 +209,8 @@ def _describe_refusal(memory: Memory) -> str:
     if step.code_output and step.code_output.blocked:
         return step.code_output.blocked
     reason = '; '.join(verdict.issues) or verdict.summary
-    held = ', '.join(name.replace('_', ' ') for name in verdict.held_back)
-    return f'{reason} (not met: {held})' if held else reason
+    unmet = ', '.join(name.replace('_', ' ') for name in verdict.unmet)
+    return f'{reason} (not met: {unmet})' if unmet else reason
 
 
 def _finish_step(memory: Memory, state: StepStatus, event: Event, reason: str = '') -> None:

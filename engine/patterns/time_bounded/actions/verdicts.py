@@ -64,7 +64,7 @@ def _judge(scope: CallbackContext, gate: str, verdict: Verdict, event: Event, pr
         threshold=facts.threshold if gate in ('plan', 'goal') else facts.threshold or None,
     )  # fmt: skip
     agent, subject = JUDGED[gate]
-    memory.judge(result, agent, subject.format(memory.current_step), event, problem)
+    memory.record_verdict(result, agent, subject.format(memory.current_step), event, problem)
     if gate in ('code', 'step'):
         memory.step.verification_result = memory.verdict
 
@@ -75,14 +75,14 @@ def _gate_facts(scope: CallbackContext, gate: str) -> GateFacts:
         return GateFacts(
             threshold=parameters.plan_threshold,
             draft=memory.draft,
-            fewest=replanning.fewest_steps(memory),
+            min_steps=replanning.min_steps(memory),
         )
     if gate == 'goal':
         return GateFacts(
             threshold=parameters.goal_threshold,
             tests_pass=memory.final_pass,
-            left_over=len(memory.unfinished_steps),
-            acceptable=parameters.max_failed_steps,
+            incomplete_steps=len(memory.unfinished_steps),
+            max_incomplete_steps=parameters.max_failed_steps,
         )
     step, thresholds = memory.step, {'code': parameters.code_threshold, 'step': parameters.step_threshold}
     tests = step.test_results

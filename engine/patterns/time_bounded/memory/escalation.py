@@ -75,7 +75,7 @@ def level_of_refusal(issues: int) -> Level:
     return Level.REFOCUS if issues >= 3 else Level.CORRECT if issues == 2 else Level.REMIND
 
 
-def judged_subject(subject: str, score: int, refusals: int, *, rules: int) -> str:
+def describe_subject(subject: str, score: int, refusals: int, *, rules: int) -> str:
     """Describe judged work by score and consecutive refusals; under rules before 5, the latter as issues."""
     if rules < 5:
         return f'{subject} (score {score}, {refusals} issue{"" if refusals == 1 else "s"} in a row)'

@@ -51,7 +51,7 @@ class VerificationResult(FrozenModel):
         return all(holds for _, holds in self.conditions)
 
     @property
-    def held_back(self) -> tuple[str, ...]:
+    def unmet(self) -> tuple[str, ...]:
         """The conditions that do not hold."""
         return tuple(name for name, holds in self.conditions if not holds)
 
@@ -61,8 +61,8 @@ class VerificationResult(FrozenModel):
         if self.degraded:
             return self.summary
         bound = f' of at least {self.threshold}' if self.threshold is not None else ''
-        held = ', '.join(name.replace('_', ' ') for name in self.held_back)
-        text = f'score {self.score}{bound}' + (f', not met: {held}' if held else '')
+        unmet_names = ', '.join(name.replace('_', ' ') for name in self.unmet)
+        text = f'score {self.score}{bound}' + (f', not met: {unmet_names}' if unmet_names else '')
         return text + (f'; {"; ".join(self.issues)}' if self.issues else '')
 
     def holds(self, name: str) -> bool:
@@ -167,34 +167,34 @@ def build_steps(
     }
 
 
-def validate_plan(draft: PlanDraft, *, fewest: int = MIN_STEPS) -> list[str]:
+def validate_plan(draft: PlanDraft, *, min_steps: int = MIN_STEPS) -> list[str]:
     """Return what is wrong with a plan's form, or []."""
     count = len(draft.steps)
-    found = []
-    if not fewest <= count <= MAX_STEPS:
-        found.append(f'a plan has {fewest} to {MAX_STEPS} steps, not {count}')
+    problems = []
+    if not min_steps <= count <= MAX_STEPS:
+        problems.append(f'a plan has {min_steps} to {MAX_STEPS} steps, not {count}')
     for number, step in enumerate(draft.steps, start=1):
         if not step.description.strip():
-            found.append(f'step {number} has no description')
+            problems.append(f'step {number} has no description')
         for other in step.depends_on:
             if not 1 <= other <= count:
-                found.append(f'step {number} depends on step {other}, which there is not')
+                problems.append(f'step {number} depends on step {other}, which there is not')
             elif other == number:
-                found.append(f'step {number} depends on itself')
-    round_ = find_cycle({number: set(step.depends_on) for number, step in enumerate(draft.steps, start=1)})
-    if round_ and len(round_) > 1:
-        found.append(f'steps {", ".join(map(str, round_))} wait for each other')
-    return found
+                problems.append(f'step {number} depends on itself')
+    cycle = find_cycle({number: set(step.depends_on) for number, step in enumerate(draft.steps, start=1)})
+    if cycle and len(cycle) > 1:
+        problems.append(f'steps {", ".join(map(str, cycle))} wait for each other')
+    return problems
 
 
 def find_cycle(needs: Mapping[int, set[int]]) -> list[int]:
     """Return steps that wait for one another, or []: those left after removing all that can be done."""
-    left = {number: {need for need in found if need in needs} for number, found in needs.items()}
-    while ready := [number for number, found in left.items() if not found]:
+    waiting = {number: {need for need in needed if need in needs} for number, needed in needs.items()}
+    while ready := [number for number, needed in waiting.items() if not needed]:
         for number in ready:
-            del left[number]
-        left = {number: found.difference(ready) for number, found in left.items()}
-    return sorted(left)
+            del waiting[number]
+        waiting = {number: needed.difference(ready) for number, needed in waiting.items()}
+    return sorted(waiting)
 
 
 def next_ready_step(
@@ -205,11 +205,16 @@ def next_ready_step(
     A failed dependency counts as over ("mark step failed and continue"), since its dependents may
     still be possible; with `independent`, it does not.
     """
-    own = [steps[name] for name in plan.steps]
+    plan_steps = [steps[name] for name in plan.steps]
     ends = (StepStatus.COMPLETED,) if independent else (StepStatus.COMPLETED, StepStatus.FAILED)
-    over = {step.number for step in own if step.status in ends}
+    over = {step.number for step in plan_steps if step.status in ends}
     return next(
-        (step for step in own if step.status is StepStatus.PENDING and over.issuperset(step.depends_on)), None
+        (
+            step
+            for step in plan_steps
+            if step.status is StepStatus.PENDING and over.issuperset(step.depends_on)
+        ),
+        None,
     )
 
 

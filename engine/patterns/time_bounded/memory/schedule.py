@@ -116,11 +116,13 @@ class PhaseBudget(Memory):
             return usual
         if phase == self.phase and self.stopped < 0:
             return self.phase_ends - self.phase_started
-        own = [span for span in self.spans if span.phase == phase and span.started >= self.round_started]
-        if not own:
+        phase_spans = [
+            span for span in self.spans if span.phase == phase and span.started >= self.round_started
+        ]
+        if not phase_spans:
             return usual
         reserved = self.allocation.verifying if phase == 'executing' else 0.0
-        return max(0.0, self.round_started + self.round_budget - reserved - own[0].started)
+        return max(0.0, self.round_started + self.round_budget - reserved - phase_spans[0].started)
 
     @property
     def fix_budget(self) -> float:
@@ -202,7 +204,7 @@ class PhaseBudget(Memory):
         else:
             more = seconds
         bound = self.step_ends if self.phase == 'executing' else self.phase_ends
-        cut = self.call_ends >= bound - INSTANT
+        cut = self.call_ends >= bound - TIME_TOLERANCE
         self.phase_ends = min(self.ends, self.phase_ends + more)
         if self.phase == 'executing':
             more = seconds_per_step(more, self.steps - self.done)
@@ -217,7 +219,7 @@ class PhaseBudget(Memory):
         self.end_phase(ran, round_)
         self.stopped = ran
 
-    def go_on(self, seconds: float, time: float, ran: float) -> None:
+    def resume(self, seconds: float, time: float, ran: float) -> None:
         """Resume after a stop, with this many seconds added."""
         self.grants.append(TimeGrant(seconds=seconds, time=time, ran=ran, resumed=True))
         self.idle += ran - self.stopped
@@ -226,7 +228,7 @@ class PhaseBudget(Memory):
         self.begin_round(ran)
 
 
-INSTANT = 0.001
+TIME_TOLERANCE = 0.001
 """Bounds that differ by no more than this many seconds count as equal."""
 
 
@@ -251,7 +253,7 @@ def burn_down(clock: PhaseBudget, ran: float, *, done: int, steps: int) -> tuple
     Each remaining step is expected to take the average of the finished ones, or the step's budget
     if none is finished; a phase that has not begun, its share.
     """
-    found = []
+    phases = []
     for phase in PHASES:
         allotted = clock.share(phase)
         spans = [span for span in clock.spans if span.phase == phase and span.started >= clock.round_started]
@@ -262,5 +264,5 @@ def burn_down(clock: PhaseBudget, ran: float, *, done: int, steps: int) -> tuple
         if phase == 'executing' and steps and active:
             each = used / done if done else seconds_per_step(allotted, steps)
             forecast = max(used, each * steps)
-        found.append(BurnDown(phase=phase, allotted=allotted, used=used, forecast=forecast))
-    return tuple(found)
+        phases.append(BurnDown(phase=phase, allotted=allotted, used=used, forecast=forecast))
+    return tuple(phases)

@@ -13,7 +13,7 @@ from engine.errors import InvalidInput
 from engine.patterns.time_bounded.memory.escalation import (
     Escalation,
     Level,
-    judged_subject,
+    describe_subject,
     level_of,
     level_of_refusal,
     message_for,
@@ -216,22 +216,22 @@ class OrchestrationState(Memory):
         """Failed steps of the round's own plan; those of sub-plans count through their blocked step."""
         names = self.plans[self.plan_stack[0]].steps
         return tuple(
-            name for name in self._count_names(names) if self.steps[name].status is StepStatus.FAILED
+            name for name in self._drop_superseded(names) if self.steps[name].status is StepStatus.FAILED
         )
 
     @property
     def unfinished_steps(self) -> tuple[str, ...]:
         """The steps of the round's own plan that are not complete."""
         names = self.plans[self.plan_stack[0]].steps if self.plan_stack else ()
-        counted = self._count_names(names)
+        counted = self._drop_superseded(names)
         return tuple(name for name in counted if self.steps[name].status is not StepStatus.COMPLETED)
 
-    def _count_names(self, names: Sequence[str]) -> Sequence[str]:
+    def _drop_superseded(self, names: Sequence[str]) -> Sequence[str]:
         return [name for name in names if name not in self.superseded]
 
-    def next_step(self, acceptable: int) -> PlanStep | None:
+    def next_step(self, max_failed_steps: int) -> PlanStep | None:
         """The next step to start. After too many failures, only one that depends on no failed step."""
-        independent = self.current_rules and len(self.failed_steps) > acceptable
+        independent = self.rules >= 2 and len(self.failed_steps) > max_failed_steps
         return next_ready_step(self.steps, self.plan, independent=independent)
 
     @property
@@ -276,20 +276,20 @@ class OrchestrationState(Memory):
         """Add a line to the log."""
         self.event_log.append(LogEntry(kind=kind, text=text, time=event.time, ran=event.ran))
 
-    def count(self, **more: int) -> None:
+    def add_to_metrics(self, **more: int) -> None:
         """Increase metrics."""
         raised = {name: getattr(self.metrics, name) + number for name, number in more.items()}
         self.metrics = self.metrics.model_copy(update=raised)
 
-    def ask(self, agent: Participant, type: MessageType, content: str, event: Event) -> None:
+    def record_request(self, agent: Participant, type: MessageType, content: str, event: Event) -> None:
         """Record that an agent is asked for something."""
         record = self.agents[agent]
         record.status, record.since = 'working', event.ran
         self.current_agent = agent
-        self._tally(agent, requests=1)
+        self._add_to_agent_metrics(agent, requests=1)
         self.send(type, Participant.ORCHESTRATOR, agent, content, event)
 
-    def answer(  # noqa: PLR0913
+    def record_answer(  # noqa: PLR0913
         self,
         agent: Participant,
         type: MessageType,
@@ -303,7 +303,9 @@ class OrchestrationState(Memory):
         record = self.agents[agent]
         record.status, record.last_output = 'degraded' if problem else 'idle', content
         seconds = round(event.ran - record.since, 3)
-        self._tally(agent, answers=0 if problem else 1, degraded=1 if problem else 0, seconds=seconds)
+        self._add_to_agent_metrics(
+            agent, answers=0 if problem else 1, degraded=1 if problem else 0, seconds=seconds
+        )
         if record.guidance and agent is not Participant.SUPERVISOR:
             record.guidance = ''
         if problem:
@@ -313,7 +315,7 @@ class OrchestrationState(Memory):
             type, agent, Participant.ORCHESTRATOR, content, event, degraded=bool(problem), payload=payload
         )
 
-    def judge(
+    def record_verdict(
         self,
         result: VerificationResult,
         agent: Participant,
@@ -322,17 +324,17 @@ class OrchestrationState(Memory):
         problem: str = '',
     ) -> None:
         """Record the supervisor's verdict on an agent's work, and intervene if the level calls for it."""
-        rate = self._rate if self.current_rules else self._rate_by_score
+        rate = self._rate if self.rules >= 2 else self._rate_by_score
         typed = self.rules >= 3
-        kept = rate(result, agent) if typed else None
-        self.answer(
+        rated = rate(result, agent) if typed else None
+        self.record_answer(
             Participant.SUPERVISOR, MessageType.VERIFY_RESPONSE, result.summary, event,
-            problem=problem, payload=kept,
+            problem=problem, payload=rated,
         )  # fmt: skip
-        kept = kept or rate(result, agent)
-        if self.level is not Level.NONE and not (self.current_rules and kept.degraded):
-            demands = [*kept.issues, *(f'not met: {name.replace("_", " ")}' for name in kept.held_back)]
-            self.intervene(self.level, agent, subject, kept, demands, event)
+        rated = rated or rate(result, agent)
+        if self.level is not Level.NONE and not (self.rules >= 2 and rated.degraded):
+            demands = [*rated.issues, *(f'not met: {name.replace("_", " ")}' for name in rated.unmet)]
+            self.intervene(self.level, agent, subject, rated, demands, event)
 
     def _rate_by_score(self, result: VerificationResult, agent: Participant) -> VerificationResult:
         self.issues = 0 if result.passed else self.issues + 1
@@ -341,32 +343,32 @@ class OrchestrationState(Memory):
 
     def _rate(self, result: VerificationResult, agent: Participant) -> VerificationResult:
         if result.degraded:  # Nobody judged the work: the supervisor failed, not the agent.
-            kept = result.model_copy(update={'level': self.level})
-            self.verifications.append(kept)
-            return kept
+            rated = result.model_copy(update={'level': self.level})
+            self.verifications.append(rated)
+            return rated
         about = f'{self._outer_step() or "goal"}:'
         key = f'{about}{result.gate}'
         self.refusals[key] = 0 if result.passed else self.refusals.get(key, 0) + 1
         self.issues = sum(number for name, number in self.refusals.items() if name.startswith(about))
-        found = level_of(result.score, 0 if result.passed else self.issues)
+        new_level = level_of(result.score, 0 if result.passed else self.issues)
         if not result.passed:
-            found = max(found, level_of_refusal(len(result.issues)), key=lambda level: level.severity)
-        self.level = found
+            new_level = max(new_level, level_of_refusal(len(result.issues)), key=lambda level: level.severity)
+        self.level = new_level
         return self._record_verification(result, agent)
 
     def _record_verification(self, result: VerificationResult, agent: Participant) -> VerificationResult:
-        kept = result.model_copy(update={'level': self.level})
-        self.verifications.append(kept)
-        self.count(**{'verifications_passed' if kept.passed else 'verifications_failed': 1})
-        self._tally(agent, **{'passed' if kept.passed else 'rejected': 1})
-        return kept
+        rated = result.model_copy(update={'level': self.level})
+        self.verifications.append(rated)
+        self.add_to_metrics(**{'verifications_passed' if rated.passed else 'verifications_failed': 1})
+        self._add_to_agent_metrics(agent, **{'passed' if rated.passed else 'rejected': 1})
+        return rated
 
     def _outer_step(self) -> str:
         """The step of the goal's plan being worked on, even from within a sub-plan."""
-        found = self.current_step
-        while found and self.steps[found].parent_step_id:
-            found = self.steps[found].parent_step_id
-        return found
+        step_id = self.current_step
+        while step_id and self.steps[step_id].parent_step_id:
+            step_id = self.steps[step_id].parent_step_id
+        return step_id
 
     def warn(self, message: str, event: Event) -> None:
         """Send everyone a final warning, which becomes guidance for the next planning and coding."""
@@ -392,7 +394,7 @@ class OrchestrationState(Memory):
         event: Event,
     ) -> None:
         """Send an agent the message its level calls for, and record it."""
-        about = judged_subject(subject, result.score, self.issues, rules=self.rules)
+        about = describe_subject(subject, result.score, self.issues, rules=self.rules)
         message = message_for(level, about, demands)
         self.level = level
         sent = Escalation(
@@ -409,27 +411,27 @@ class OrchestrationState(Memory):
         """End the current step."""
         step = self.step
         step.status, step.ended, step.fail_reason = state, event.ran, reason
-        self.count(**{'completed_steps' if state is StepStatus.COMPLETED else 'failed_steps': 1})
+        self.add_to_metrics(**{'completed_steps' if state is StepStatus.COMPLETED else 'failed_steps': 1})
         kind = MessageType.STEP_COMPLETE if state is StepStatus.COMPLETED else MessageType.STEP_BLOCKED
         text = (
             f'Step {step.id} is complete.'
             if state is StepStatus.COMPLETED
             else f'Step {step.id} failed: {reason}'
         )
-        if state is StepStatus.COMPLETED or not self.current_rules:  # A failed step is not a blocked one.
+        if state is StepStatus.COMPLETED or self.rules < 2:  # A failed step is not a blocked one.
             self.send(kind, Participant.SUPERVISOR, Participant.ORCHESTRATOR, text, event)
         self.log('step', text, event)
-        self.tick()
+        self.update_checklist()
 
-    def tick(self) -> None:
+    def update_checklist(self) -> None:
         """Update the checklist."""
         self.checklist = list(build_checklist(self.plans, self.steps))
         self.clock.done, self.clock.steps = progress(self.plans, self.steps, self.plan_stack)
 
     def end(self, event: Event) -> None:
         """End the loop and stop the clock; `ending` and `reason` must be set."""
-        if self.current_rules and not self.resumable:
-            self.abandon(event)
+        if self.rules >= 2 and not self.resumable:
+            self.close_unfinished(event)
         if self.rules < 5 or self.clock.stopped < 0:  # Waiting for more time uses no time.
             self.clock.stop(event.ran, self.iteration)
         self.status, self.end_time = RunStatus(self.ending), event.time
@@ -438,41 +440,38 @@ class OrchestrationState(Memory):
         if caveat := self._shortfall():
             self.caveat = caveat
 
-    def abandon(self, event: Event) -> None:
+    def close_unfinished(self, event: Event) -> None:
         """Fail the steps under way and close the plans under way."""
         for step in self.steps.values():
             if step.status in (StepStatus.IN_PROGRESS, StepStatus.BLOCKED):
                 step.status, step.ended = StepStatus.FAILED, event.ran
                 step.fail_reason = step.fail_reason or f'the run ended first: {self.reason}'
-                self.count(failed_steps=1)
+                self.add_to_metrics(failed_steps=1)
         for plan in self.plans.values():
             if plan.status is StepStatus.IN_PROGRESS:
                 good = self.is_complete(plan)
                 plan.status = StepStatus.COMPLETED if good else StepStatus.FAILED
-        self.tick()
+        self.update_checklist()
 
     def is_complete(self, plan: ExecutionPlan) -> bool:
         """Whether all steps of a plan are complete."""
-        return all(self.steps[name].status is StepStatus.COMPLETED for name in self._count_names(plan.steps))
+        return all(
+            self.steps[name].status is StepStatus.COMPLETED for name in self._drop_superseded(plan.steps)
+        )
 
     def refusals_by_gate(self) -> dict[str, int]:
         """Return how often in a row each gate refused the current step or, without one, the goal."""
         about = f'{self._outer_step() or "goal"}:'
         return {key.removeprefix(about): n for key, n in self.refusals.items() if key.startswith(about) and n}
 
-    @property
-    def current_rules(self) -> bool:
-        """Whether unspent time carries over, and issues are counted by step and gate."""
-        return self.rules >= 2
-
     def _shortfall(self) -> str:
         if self.status is not RunStatus.COMPLETED or not self.verified:
             return self.reason
         outer = self.plans[self.plan_stack[0]].steps if self.plan_stack else ()
-        left = len(self.unfinished_steps)
-        return f'{left} of {len(outer)} steps are not complete' if left else ''
+        incomplete = len(self.unfinished_steps)
+        return f'{incomplete} of {len(outer)} steps are not complete' if incomplete else ''
 
-    def _tally(self, agent: Participant, **more: float) -> None:
+    def _add_to_agent_metrics(self, agent: Participant, **more: float) -> None:
         record = self.agents[agent]
         raised = {name: getattr(record.metrics, name) + number for name, number in more.items()}
         record.metrics = record.metrics.model_copy(update=raised)

@@ -161,7 +161,7 @@ def facts(threshold: int, **other: Any) -> GateFacts:
         ('step', {'approved': False}, 'supervisor_verifies'),
         ('step', {'evidence': '  '}, 'evidence_is_given'),
         ('step', {'score': 69}, 'step_score_is_enough'),
-        ('goal', {'left_over': 1}, 'steps_are_complete'),
+        ('goal', {'incomplete_steps': 1}, 'steps_are_complete'),
         ('goal', {'tests_pass': False}, 'integration_tests_pass'),
         ('goal', {'goal_met': False}, 'goal_is_met'),
         ('goal', {'score': 79}, 'goal_score_is_enough'),
@@ -179,7 +179,10 @@ def test_each_condition_of_each_gate_blocks_on_its_own(gate: str, change: dict[s
 def test_acceptable_failures_do_not_block_the_goal() -> None:
     verdict, threshold = GOOD['goal']
     assert all(
-        holds for _, holds in evaluate_gate('goal', facts(threshold, left_over=2, acceptable=2), verdict)
+        holds
+        for _, holds in evaluate_gate(
+            'goal', facts(threshold, incomplete_steps=2, max_incomplete_steps=2), verdict
+        )
     )
 
 
@@ -192,7 +195,7 @@ def test_without_the_supervisor_only_checkable_gates_pass(gate: str) -> None:
 
 
 def test_the_fallback_plan_is_valid() -> None:
-    assert validate_plan(fallback.plan('x' * 20_000, 'y' * 20_000)) == []
+    assert validate_plan(fallback.simplest_plan('x' * 20_000, 'y' * 20_000)) == []
 
 
 @pytest.mark.parametrize(

@@ -174,10 +174,10 @@ def test_a_gate_names_the_conditions_that_blocked_work():
         'sent': [{'level': 'REMIND', 'agent': 'coder', 'message': 'Keep in mind', 'score': 55, 'issues': 1}],
     }
     code, plan = gates_of(SHAPE, view(memory), [Position(9, 1.0)])
-    assert (code.title, code.result.passed, code.result.held_back, code.result.threshold, code.seq) == (
+    assert (code.title, code.result.passed, code.result.unmet, code.result.threshold, code.seq) == (
         'Code approval', False, ('tests_are_included',), 60, 9,
     )  # fmt: skip
-    assert (plan.result.passed, plan.result.held_back, plan.result.threshold, plan.seq) == (True, (), None, 0)
+    assert (plan.result.passed, plan.result.unmet, plan.result.threshold, plan.seq) == (True, (), None, 0)
     assert [one.escalation.message for one in interventions_of(SHAPE, view(memory), [])] == ['Keep in mind']
     assert current_level(SHAPE, view(memory)) == 'REMIND'
     assert current_level(SHAPE, view({'level': 'of old'})) == 'NONE'

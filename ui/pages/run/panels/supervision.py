@@ -140,7 +140,7 @@ def _explain_level(level: str, issues: int, gates: Sequence[Gate]) -> str:
         return 'Nothing has been verified yet.'
     last = gates[-1]
     counted = f', with {count(issues, "issue")} in a row' if issues else ''
-    missing = ', '.join(map(condition_title, last.result.held_back))
+    missing = ', '.join(map(condition_title, last.result.unmet))
     unmet = f'; not met: {missing}' if missing else ''
     reason = f'the last verification, {last.title.lower()}, scored {last.result.score}{counted}{unmet}'
     return f'{level.capitalize()}: {reason}.'

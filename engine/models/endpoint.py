@@ -94,8 +94,8 @@ class Endpoint:
     @property
     def secret_filter(self) -> SecretFilter:
         """Removes its secrets from text: some servers echo requests."""
-        found = URL_LOGIN.match(self.url)
-        login = (unquote(found[1]), unquote(found[2])) if found else ()
+        match = URL_LOGIN.match(self.url)
+        login = (unquote(match[1]), unquote(match[2])) if match else ()
         words = (value.rpartition(' ')[2] for value in self.headers.values())  # `Bearer` is not a secret.
         keys = (self.key, self.certificate_password, *self.secrets, *login)
         return secret_filter(keys, (*self.headers.values(), *words))

@@ -24,9 +24,9 @@ from engine.models.protocol import Model, ModelRequest, Timeouts
 from engine.records import Usage
 from engine.records.message import Message
 
-LOCAL_ENDPOINTS = {name: found.endpoint for name, found in KNOWN_PROVIDERS.items() if not found.key}
+LOCAL_ENDPOINTS = {name: provider.endpoint for name, provider in KNOWN_PROVIDERS.items() if not provider.key}
 """Local servers, which need no configuration."""
-PROVIDERS = {name: found.key for name, found in KNOWN_PROVIDERS.items()}
+PROVIDERS = {name: provider.key for name, provider in KNOWN_PROVIDERS.items()}
 """The known providers, with the environment variables of their keys; '' for servers on this machine."""
 THIS_MACHINE, ASK_AGAIN_AFTER = '', 30.0
 """The key for this machine in `refresh`, and the minimum seconds between two refreshes."""
@@ -118,7 +118,9 @@ class ModelRegistry(Mapping[str, Model]):
         self._transport, self._clock = transport, clock
         self.hooks = CallHooks()
         """Measures the calls of all endpoints, and limits them across processes."""
-        self._clients = {name: self._make_client(found) for name, found in self._settings.endpoints.items()}
+        self._clients = {
+            name: self._make_client(configured) for name, configured in self._settings.endpoints.items()
+        }
         self._asked_at: dict[str, float] = {}
         """When `refresh` last asked each endpoint, by the event loop's time."""
         self._listed: dict[str, tuple[str, ...]] = {
@@ -148,17 +150,17 @@ class ModelRegistry(Mapping[str, Model]):
     def configure(self, settings: EndpointSettings) -> None:
         """Replace the configuration; calls in flight keep the old one."""
         self._settings = settings
-        found = {
+        configured = {
             name: client
             for name, client in self._clients.items()
             if name in LOCAL_ENDPOINTS and name not in settings.endpoints
         }
-        self._clients = found | {
+        self._clients = configured | {
             name: self._make_client(endpoint) for name, endpoint in settings.endpoints.items()
         }
         self._asked_at.clear()
         self._listed = {
-            name: client.endpoint.models or (self._listed.get(name, ()) if name in found else ())
+            name: client.endpoint.models or (self._listed.get(name, ()) if name in configured else ())
             for name, client in self._clients.items()
             if name in settings.endpoints or name in self._listed
         }
@@ -188,16 +190,16 @@ class ModelRegistry(Mapping[str, Model]):
             if not (usage.cached or usage.written):
                 continue
             saving_of = getattr(self.get(name), 'cache_saving', None)
-            found = saving_of(usage) if saving_of else None
-            if found is None:
+            saving = saving_of(usage) if saving_of else None
+            if saving is None:
                 return None
-            saved += found
+            saved += saving
         return saved
 
     def endpoint_infos(self) -> list[EndpointInfo]:
         """Return all endpoints, including configured but unusable ones, without contacting any."""
         sources = self._settings.sources
-        found = [
+        infos = [
             EndpointInfo(
                 endpoint=name,
                 url=_without_login(client.endpoint.url),
@@ -216,22 +218,22 @@ class ModelRegistry(Mapping[str, Model]):
         for name, problem in self._settings.missing.items():
             source = sources[name]
             url = _without_login(source.url)
-            found.append(
+            infos.append(
                 EndpointInfo(endpoint=name, url=url, found=source.found, key=source.key, problem=problem)
             )
-        return found
+        return infos
 
     def unconfigured(self) -> dict[str, str]:
         """Known providers that are not configured, with the environment variables of their keys."""
         return {
-            name: known.key
-            for name, known in KNOWN_PROVIDERS.items()
-            if known.key and name not in self._settings.sources
+            name: provider.key
+            for name, provider in KNOWN_PROVIDERS.items()
+            if provider.key and name not in self._settings.sources
         }
 
     async def discover(self) -> None:
         """Find unconfigured local servers at their usual ports."""
-        local = [found for name, found in LOCAL_ENDPOINTS.items() if name not in self._listed]
+        local = [candidate for name, candidate in LOCAL_ENDPOINTS.items() if name not in self._listed]
         with suppress(ValueError, OSError):  # From a file named in the environment; `_find` handles it too.
             # Loads the trusted certificates once for all of them: 20 ms that must not block the event loop.
             await asyncio.to_thread(tls_context, next(iter(LOCAL_ENDPOINTS.values())))
@@ -243,15 +245,13 @@ class ModelRegistry(Mapping[str, Model]):
         The results appear in `endpoint_infos`. Unreachable endpoints are skipped; `test` reports why.
         """
         now = asyncio.get_running_loop().time()
-        asked = [
+        due = [
             name
             for name in (*self._settings.endpoints, THIS_MACHINE)
             if now - self._asked_at.get(name, -math.inf) > ASK_AGAIN_AFTER and not self._listed.get(name)
         ]
-        self._asked_at |= dict.fromkeys(asked, now)
-        await asyncio.gather(
-            *(self.discover() if name == THIS_MACHINE else self._list(name) for name in asked)
-        )
+        self._asked_at |= dict.fromkeys(due, now)
+        await asyncio.gather(*(self.discover() if name == THIS_MACHINE else self._list(name) for name in due))
 
     async def test(self, endpoint: str) -> EndpointHealth:
         """Ask an endpoint for its models and call a configured one; report any problem.

@@ -102,7 +102,7 @@ def _without_starts(text: str, key: str, hidden: str = HIDDEN) -> str:
 
 def _forms(secret: str) -> Iterator[str]:
     in_urls = (quote(secret, safe=''), quote(secret), quote_plus(secret))
-    yield from (secret, *in_urls, *(PERCENT.sub(lambda found: found[0].lower(), form) for form in in_urls))
+    yield from (secret, *in_urls, *(PERCENT.sub(lambda match: match[0].lower(), form) for form in in_urls))
     # As JSON and web pages escape characters.
     yield from (secret.replace('/', r'\/'), escape(secret))
     yield from (_escape(secret, form) for form in (r'\u{:04x}', r'\u{:04X}', '&#{};'))
@@ -126,15 +126,15 @@ def _encode(secret: str) -> Iterator[str]:
 
 def _password(header: str) -> str:
     """Return the password in the value of a `Basic` header, or ''."""
-    found = BASIC.fullmatch(header)
+    match = BASIC.fullmatch(header)
     try:
-        return base64.b64decode(found[1], validate=True).decode().partition(':')[2] if found else ''
+        return base64.b64decode(match[1], validate=True).decode().partition(':')[2] if match else ''
     except ValueError:
         return ''
 
 
 def _escape(secret: str, form: str) -> str:
-    return ESCAPED.sub(lambda found: form.format(ord(found[0])), secret)
+    return ESCAPED.sub(lambda match: form.format(ord(match[0])), secret)
 
 
 BASIC = re.compile(r'basic\s+(\S+)', re.IGNORECASE)

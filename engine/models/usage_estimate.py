@@ -23,10 +23,10 @@ def estimate_usage(request: ModelRequest, replied: int) -> Usage:
         request: its messages, tools and schema count as input.
         replied: characters of output: text, reasoning and call arguments.
     """
-    asked = sum(map(message_length, request.messages))
-    asked += sum(len(spec.description) + len(json.dumps(dict(spec.schema))) for spec in request.tools)
-    asked += len(json.dumps(dict(request.schema))) if request.schema else 0
-    return Usage(input=_tokens(asked), output=_tokens(replied), calls=1, source='estimated')
+    sent = sum(map(message_length, request.messages))
+    sent += sum(len(spec.description) + len(json.dumps(dict(spec.schema))) for spec in request.tools)
+    sent += len(json.dumps(dict(request.schema))) if request.schema else 0
+    return Usage(input=_tokens(sent), output=_tokens(replied), calls=1, source='estimated')
 
 
 def message_length(message: Message) -> int:

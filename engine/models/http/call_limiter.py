@@ -110,10 +110,10 @@ class CallLimiter:
         """Count a call as started now."""
         self.dequeue(call)
         self.running += 1
-        made = StartedCall(self.clock.now(), call.estimate())
+        started = StartedCall(self.clock.now(), call.estimate())
         if self._requests or self._tokens:
-            self._started.append(made)
-        return made
+            self._started.append(started)
+        return started
 
     def record_tokens(self, started: StartedCall, tokens: int) -> None:
         """Replace a call's estimate with its actual tokens, and wake waiting calls: some may start early."""

@@ -126,8 +126,8 @@ async def list_models(http: httpx.AsyncClient, endpoint: Endpoint, within: float
             await response.aclose()
         if not response.is_success:
             raise error_of_response(response.status_code, response.headers, body)
-        found = parse_object(body.decode('utf-8', 'replace'))
-        models = dialect.listed_models(found)
+        payload = parse_object(body.decode('utf-8', 'replace'))
+        models = dialect.listed_models(payload)
         if models is None:
             raise unreadable_error(body.decode('utf-8', 'replace'))
         return tuple(sorted(filter(None, models)))
@@ -151,12 +151,12 @@ def _send_through(http: httpx.AsyncClient, endpoint: Endpoint, model: str, reque
 
 
 def _timeouts(endpoint: Endpoint) -> Timeouts:
-    given = {
+    seconds_by_phase = {
         'first': endpoint.first_seconds,
         'idle': endpoint.idle_seconds,
         'total': endpoint.total_seconds,
     }
-    return Timeouts(**{name: seconds for name, seconds in given.items() if seconds is not None})
+    return Timeouts(**{name: seconds for name, seconds in seconds_by_phase.items() if seconds is not None})
 
 
 async def _exchange(  # noqa: PLR0913  (a request has that many parts)

@@ -22,8 +22,8 @@ def _provider(name: str, url: str, key: str = '', **ways: Any) -> KnownProvider:
 
 
 KNOWN_PROVIDERS = {
-    made.endpoint.name: made
-    for made in (
+    provider.endpoint.name: provider
+    for provider in (
         _provider(
             'openai',
             'https://api.openai.com/v1',

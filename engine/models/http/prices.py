@@ -96,7 +96,7 @@ def _list_price(url: str, model: str, usage: Usage, written_hour: int) -> float 
     )
     try:
         # By address only: guessing from the name would give a local model the price of its namesake.
-        found = genai_prices.calc_price(counts, model, provider_api_url=url)
+        price = genai_prices.calc_price(counts, model, provider_api_url=url)
     except (LookupError, ValueError):
         return None
-    return float(found.total_price)
+    return float(price.total_price)

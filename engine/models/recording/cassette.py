@@ -86,21 +86,23 @@ class Cassette:
         Raises:
             CassetteMiss: the recording has no answer to it.
         """
-        made = Exchange(**asdict(label), **await describe_request(request, hide), status=0, headers={})
+        request_record = Exchange(
+            **asdict(label), **await describe_request(request, hide), status=0, headers={}
+        )
         if self.mode == 'replay':
-            return self._replay(made)
+            return self._replay(request_record)
         began = asyncio.get_running_loop().time()
         try:
             response = await bound_body(await send(request))
         except httpx.TransportError as error:
-            await self.append(replace(made, end=hide(_error_text(error))))
+            await self.append(replace(request_record, end=hide(_error_text(error))))
             raise
         headers = {
             name: hide(value)
             for name, value in response.headers.items()
             if name in KEPT_HEADERS or 'ratelimit' in name
         }
-        exchange = replace(made, status=response.status_code, headers=headers)
+        exchange = replace(request_record, status=response.status_code, headers=headers)
         # The body is recorded decompressed, so `content-encoding` is not among the headers.
         body = _RecordedStream(self, exchange, response, began, hide)
         return httpx.Response(
@@ -123,9 +125,9 @@ class Cassette:
             raise CassetteMiss(
                 self.name, describe_nearest(asdict(request) | {'body': number_ids(request.body)}, candidates)
             )
-        found = next((exchange for exchange in same if exchange.state == request.state), same[0])
-        self._left.remove(found)
-        return found
+        chosen = next((exchange for exchange in same if exchange.state == request.state), same[0])
+        self._left.remove(chosen)
+        return chosen
 
     async def append(self, exchange: Exchange) -> None:
         """Append an exchange; it is written when this returns, even if the caller is cancelled."""
@@ -200,23 +202,23 @@ def _error_text(error: httpx.TransportError) -> str:
 def _parse_error(line: str) -> httpx.TransportError:
     name, _, text = line.partition(': ')
     kind = getattr(httpx, name, httpx.ReadError)
-    made = kind(text) if isinstance(kind, type) and issubclass(kind, httpx.TransportError) else None
-    return made or httpx.ReadError(line)
+    error = kind(text) if isinstance(kind, type) and issubclass(kind, httpx.TransportError) else None
+    return error or httpx.ReadError(line)
 
 
-def describe_nearest(asked: Mapping[str, Any], recorded: list[dict[str, Any]]) -> str:
+def describe_nearest(request: Mapping[str, Any], recorded: list[dict[str, Any]]) -> str:
     """Describe how a request differs from the nearest recorded one."""
     if not recorded:
         return 'all recorded answers have been used'
-    wanted = {name: asked[name] for name in ('method', 'url', 'body')}
-    found = min(
-        (list(_differences({name: other[name] for name in wanted}, wanted, '')) for other in recorded),
+    compared = {name: request[name] for name in ('method', 'url', 'body')}
+    nearest = min(
+        (list(_differences({name: other[name] for name in compared}, compared, '')) for other in recorded),
         key=lambda differences: sum(weight for _, weight in differences),
     )
-    if not found:
+    if not nearest:
         return 'it is the same as one that was asked before'
-    more = f'; and {len(found) - MAX_SHOWN} more' if len(found) > MAX_SHOWN else ''
-    return 'the nearest differs: ' + '; '.join(difference for difference, _ in found[:MAX_SHOWN]) + more
+    more = f'; and {len(nearest) - MAX_SHOWN} more' if len(nearest) > MAX_SHOWN else ''
+    return 'the nearest differs: ' + '; '.join(difference for difference, _ in nearest[:MAX_SHOWN]) + more
 
 
 def _differences(old: Any, new: Any, at: str) -> Iterator[tuple[str, int]]:
@@ -228,18 +230,18 @@ def _differences(old: Any, new: Any, at: str) -> Iterator[tuple[str, int]]:
         if len(old) != len(new):
             rest = old[len(new) :] or new[len(old) :]
             yield f'{at}: {len(old)} recorded, {len(new)} asked', len(repr(rest))
-        for place, (one, other) in enumerate(zip(old, new, strict=False)):
-            yield from _differences(one, other, f'{at}[{place}]')
+        for place, (left, right) in enumerate(zip(old, new, strict=False)):
+            yield from _differences(left, right, f'{at}[{place}]')
     elif old != new:
         same = _same(old, new) if isinstance(old, str) and isinstance(new, str) else 0
-        shown = f'{at}: recorded {_excerpt(old, same)}, asked {_excerpt(new, same)}'
-        yield shown, len(repr(old)) + len(repr(new)) - 2 * same
+        difference = f'{at}: recorded {_excerpt(old, same)}, asked {_excerpt(new, same)}'
+        yield difference, len(repr(old)) + len(repr(new)) - 2 * same
 
 
-def _same(one: str, other: str) -> int:
+def _same(first: str, second: str) -> int:
     """Length of the common prefix."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (left, right) in pairs if left != right), min(len(one), len(other)))
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((place for place, (left, right) in pairs if left != right), min(len(first), len(second)))
 
 
 def _excerpt(value: Any, same: int) -> str:

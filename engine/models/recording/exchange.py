@@ -95,7 +95,7 @@ async def describe_request(request: httpx.Request, hide: Callable[[str], str]) -
 
 def number_ids(body: Any) -> Any:
     """Replace the call ids in a request body with numbers in order of first appearance."""
-    known: dict[str, str] = {}
+    numbers: dict[str, str] = {}
 
     def replace_ids(value: Any) -> Any:
         if isinstance(value, list):
@@ -103,7 +103,7 @@ def number_ids(body: Any) -> Any:
         if not isinstance(value, dict):
             return value
         return {
-            name: known.setdefault(item, f'#{len(known) + 1}')
+            name: numbers.setdefault(item, f'#{len(numbers) + 1}')
             if name in IDS and isinstance(item, str)
             else item
             if name in UNNUMBERED_FIELDS and not (name == 'input' and isinstance(item, list))
@@ -133,8 +133,8 @@ def read_exchanges(path: Path) -> list[Exchange]:
     """Read a whole recording. Raises `EngineError`."""
     try:
         return [
-            Exchange(**{**made, 'pieces': tuple((at, piece) for at, piece in made['pieces'])})
-            for _, made in read_lines(path)
+            Exchange(**{**fields, 'pieces': tuple((at, piece) for at, piece in fields['pieces'])})
+            for _, fields in read_lines(path)
         ]
     except (ValueError, TypeError, KeyError) as error:
         raise EngineError(f'the recording {path} cannot be read: {error}') from None

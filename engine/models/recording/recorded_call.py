@@ -50,9 +50,9 @@ class ReplayedModel:
 
         label = self._cassette.labels.get(self._name)
         if label is None:
-            known = ', '.join(self._cassette.labels) or 'none'
+            labels = ', '.join(self._cassette.labels) or 'none'
             raise CassetteMiss(
-                self._cassette.name, f'it has no calls of {self._name!r}; it has calls of: {known}'
+                self._cassette.name, f'it has no calls of {self._name!r}; it has calls of: {labels}'
             )
         async with (
             httpx.AsyncClient(transport=_NoNetwork(), trust_env=False) as http,

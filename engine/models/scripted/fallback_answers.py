@@ -26,19 +26,19 @@ COUNTS = re.compile(r'(.+: \d+ .+) in [\d.]+ s')
 def improvise(request: ModelRequest) -> Turn:
     """Improvise a reply; the same request gives the same reply."""
     hints = request.hints
-    asked = _latest_request(request)
-    subject = extract_topic(hints.task or _task(asked))
+    prompt = _latest_request(request)
+    subject = extract_topic(hints.task or _task(prompt))
     # A rejected answer is repaired from the schema alone: the suggestions may have caused the rejection.
-    played = None if asked.startswith(UNFIT) else tool_agents.act(request, subject)
+    played = None if prompt.startswith(UNFIT) else tool_agents.act(request, subject)
     if played:
         return played
     calls = _calls(request, subject) if hints.turn == 0 else _tests(request) if hints.turn == 1 else ()
     if calls:
         return Turn(reasoning=templates.opening(subject, hints.role, hints.visit), calls=calls)
     if request.schema is None:
-        return Turn(text=tool_agents.add_signal(request, _text(request, subject, asked)))
+        return Turn(text=tool_agents.add_signal(request, _text(request, subject, prompt)))
     # Not validated: a list schema's answer is a list, which a scenario's turn may not have.
-    return Turn.model_construct(answer=_answer(request, subject, asked))
+    return Turn.model_construct(answer=_answer(request, subject, prompt))
 
 
 def _latest_request(request: ModelRequest) -> str:
@@ -47,10 +47,10 @@ def _latest_request(request: ModelRequest) -> str:
     return next((text for text in texts if not text.startswith(NOTICE)), '')
 
 
-def _task(asked: str) -> str:
+def _task(prompt: str) -> str:
     """Extract the task from a prompt, for requests without a task in their hints."""
-    found = re.search(r'\btask:\s*(.+?)(?:\n\s*\n|\Z)', asked, flags=re.I | re.S)
-    return (found.group(1) if found else asked.partition('\n\n')[0]).strip()
+    match = re.search(r'\btask:\s*(.+?)(?:\n\s*\n|\Z)', prompt, flags=re.I | re.S)
+    return (match.group(1) if match else prompt.partition('\n\n')[0]).strip()
 
 
 def _calls(request: ModelRequest, subject: Topic) -> tuple[Call, ...]:
@@ -64,13 +64,13 @@ def _calls(request: ModelRequest, subject: Topic) -> tuple[Call, ...]:
         return (*writes, Call(tool='run_tests', arguments={}))
     calls: list[Call] = []
     if 'get_previous' in offered:
-        found = re.findall(r'^- (\S+) \(task ', _latest_request(request), flags=re.M)
-        calls += [Call(tool='get_previous', arguments={'role': role}) for role in dict.fromkeys(found)]
+        roles = re.findall(r'^- (\S+) \(task ', _latest_request(request), flags=re.M)
+        calls += [Call(tool='get_previous', arguments={'role': role}) for role in dict.fromkeys(roles)]
     if 'compare_candidates' in offered and (names := re.findall(CANDIDATE, _latest_request(request))):
         calls.append(Call(tool='list_files', arguments={}))
         calls += [
-            Call(tool='compare_candidates', arguments={'first': one, 'second': other})
-            for one, other in pairwise(names)
+            Call(tool='compare_candidates', arguments={'first': first, 'second': second})
+            for first, second in pairwise(names)
         ]
     if request.hints.visit > 1:
         if 'notes' in offered and _results(request, 'notes'):
@@ -111,14 +111,14 @@ def _describe_results(request: ModelRequest, subject: Topic) -> str:
     return subject.sum.says.format(f'{round(float(results[-1]), 2):,.10g}') if subject.sum and results else ''
 
 
-def _text(request: ModelRequest, subject: Topic, asked: str) -> str:
+def _text(request: ModelRequest, subject: Topic, prompt: str) -> str:
     hints = request.hints
     worked_out = _describe_results(request, subject)
     if hints.role != 'analyzer':
         variety = zlib.crc32(f'{hints.seed}:{hints.state}'.encode())
         return templates.contribution(subject, hints.role, hints.visit, worked_out, variety)
     findings = next(filter(None, map(_findings, request.messages)), [])
-    comments = _comments(asked)
+    comments = _comments(prompt)
     if hints.visit == 1 or not comments:
         return templates.first_draft(subject, findings, worked_out)
     return templates.revision(subject, findings, comments, hints.visit, worked_out)
@@ -130,25 +130,25 @@ def _title(request: ModelRequest) -> str:
 
 def _findings(message: Message) -> list[str]:
     """Return the findings in a prompt: the list under that heading, without the open questions below it."""
-    found = re.search(r'Findings:\n(.*?)(?:\n\s*\n|\Z)', message.text, flags=re.S)
-    return re.findall(r'^- (.+)$', found.group(1), flags=re.M) if found else []
+    match = re.search(r'Findings:\n(.*?)(?:\n\s*\n|\Z)', message.text, flags=re.S)
+    return re.findall(r'^- (.+)$', match.group(1), flags=re.M) if match else []
 
 
-def _comments(asked: str) -> list[str]:
-    return re.findall(r'^\d+\. (.+)$', asked, flags=re.M)
+def _comments(prompt: str) -> list[str]:
+    return re.findall(r'^\d+\. (.+)$', prompt, flags=re.M)
 
 
-def _answer(request: ModelRequest, subject: Topic, asked: str) -> Any:
+def _answer(request: ModelRequest, subject: Topic, prompt: str) -> Any:
     hints = request.hints
     first = hints.visit == 1
     suggested: Mapping[str, Any] = {}
-    if not asked.startswith(UNFIT):
+    if not prompt.startswith(UNFIT):
         suggested = templates.suggestions(
             subject, hints.role, hints.visit, _describe_results(request, subject)
         )
-        tested = [found[1] for text in _results(request, 'test_candidate') if (found := COUNTS.match(text))]
+        tested = [match[1] for text in _results(request, 'test_candidate') if (match := COUNTS.match(text))]
         suggested = {**suggested, **({'rests_on': tested} if tested else {})}
-        suggested = {**suggested, **software.suggestions(subject, _title(request), hints.visit, asked)}
+        suggested = {**suggested, **software.suggestions(subject, _title(request), hints.visit, prompt)}
     # From the second visit on, agree: a loop that waits for agreement must end.
     return SchemaFaker(
         request.schema or {},

@@ -70,7 +70,7 @@ class Library:
     def find(self, pattern: str, task: str) -> Scenario | None:
         """Find the scenario for a task; of several, the one with the longest words to match."""
         fitting = [scenario for scenario in self.scenarios if scenario.fits(pattern, task)]
-        return max(fitting, key=lambda found: len(''.join(found.match)), default=None)
+        return max(fitting, key=lambda item: len(''.join(item.match)), default=None)
 
 
 @cache
@@ -83,23 +83,25 @@ def scenarios(pattern: str) -> list[Sample]:
     """Return a pattern's sample tasks, for a launch form."""
     return [
         Sample(
-            name=found.name,
-            title=found.title,
-            about=found.about,
-            task=found.task,
-            parameters={**found.parameters, found.field: found.task},
-            models=found.models,
+            name=scenario.name,
+            title=scenario.title,
+            about=scenario.about,
+            task=scenario.task,
+            parameters={**scenario.parameters, scenario.field: scenario.task},
+            models=scenario.models,
         )
-        for found in sorted(bundled_scenarios().scenarios, key=lambda found: (found.order, found.name))
-        if found.pattern == pattern
+        for scenario in sorted(
+            bundled_scenarios().scenarios, key=lambda scenario: (scenario.order, scenario.name)
+        )
+        if scenario.pattern == pattern
     ]
 
 
 def has_scenario(pattern: str, task: str, parameters: Mapping[str, Any]) -> bool:
     """Return whether the scripted model knows this task; a scenario about a project fits no other one."""
-    found = bundled_scenarios().find(pattern, task)
-    return found is not None and all(
-        parameters.get(name) == found.parameters[name] for name in ABOUT if name in found.parameters
+    scenario = bundled_scenarios().find(pattern, task)
+    return scenario is not None and all(
+        parameters.get(name) == scenario.parameters[name] for name in ABOUT if name in scenario.parameters
     )
 
 

@@ -104,8 +104,8 @@ class Scripted:
     def _turn(self, request: ModelRequest) -> Turn:
         hints = request.hints
         scenario = self._library.find(hints.pattern, hints.task)
-        known = scenario.turn(hints.state, hints.role, hints.visit, hints.turn) if scenario else None
-        return known.select_case(_unseen_messages(request)) if known else improvise(request)
+        scripted_turn = scenario.turn(hints.state, hints.role, hints.visit, hints.turn) if scenario else None
+        return scripted_turn.select_case(_unseen_messages(request)) if scripted_turn else improvise(request)
 
 
 class _Pace:

@@ -85,15 +85,15 @@ class Turn(FrozenModel):
     def select_case(self, news: str) -> Turn:
         """Return the turn to play for a model that received the messages `news`."""
         for case in self.cases:
-            if found := re.search(case.when, news, re.MULTILINE):
-                return case.fill(found.groupdict()).select_case(news)
+            if match := re.search(case.when, news, re.MULTILINE):
+                return case.fill(match.groupdict()).select_case(news)
         return self
 
-    def fill(self, found: Mapping[str, str | None]) -> Turn:
+    def fill(self, values: Mapping[str, str | None]) -> Turn:
         """Return the turn with matched text in place of `<<name>>`."""
-        if not found:
+        if not values:
             return self
-        return Turn.model_validate(_fill(self.model_dump(exclude={'when'}), found))
+        return Turn.model_validate(_fill(self.model_dump(exclude={'when'}), values))
 
     @property
     def may_call(self) -> bool:
@@ -168,9 +168,9 @@ class Scenario(FrozenModel):
         return turns[min(turn, len(turns) - 1)]
 
 
-def _fill(value: Any, found: Mapping[str, str | None]) -> Any:
+def _fill(value: Any, values: Mapping[str, str | None]) -> Any:
     if isinstance(value, str):
-        return re.sub(r'<<(\w+)>>', lambda name: found.get(name[1]) or '', value)
+        return re.sub(r'<<(\w+)>>', lambda name: values.get(name[1]) or '', value)
     if isinstance(value, Mapping):
-        return {key: _fill(item, found) for key, item in value.items()}
-    return [_fill(item, found) for item in value] if isinstance(value, list | tuple) else value
+        return {key: _fill(item, values) for key, item in value.items()}
+    return [_fill(item, values) for item in value] if isinstance(value, list | tuple) else value

@@ -76,37 +76,37 @@ class SchemaFaker:
     def _of_kind(self, schema: Mapping[str, Any], name: str, index: int, depth: int) -> Any:
         kinds = schema.get('type', 'object' if 'properties' in schema else 'string')
         kind = kinds if isinstance(kinds, str) else next((item for item in kinds if item != 'null'), 'null')
-        made: Any = None
+        value: Any = None
         match kind:
             case 'object':
-                made = self._object(schema, depth)
+                value = self._object(schema, depth)
             case 'array':
-                made = self._array(schema, name, depth)
+                value = self._array(schema, name, depth)
             case 'integer' | 'number':
-                made = number(schema, self._level, index, whole=kind == 'integer')
+                value = number(schema, self._level, index, whole=kind == 'integer')
             case 'boolean':
-                made = self._yes if index % 2 == 0 else not self._yes
+                value = self._yes if index % 2 == 0 else not self._yes
             case 'string':
-                made = self._string(schema, name, index)
-        return made
+                value = self._string(schema, name, index)
+        return value
 
     def _one_of(self, choices: list[dict[str, Any]], name: str, index: int, depth: int) -> Any:
         plain = [choice for choice in choices if choice.get('type') != 'null']
         simple = [choice for choice in choices if choice.get('type') not in (None, 'object', 'array')]
-        wanted = (simple or choices) if depth >= DEEP else (plain or choices)
+        suitable = (simple or choices) if depth >= DEEP else (plain or choices)
         # Set elements must differ, and one choice alone may not have enough values.
-        turns, place = divmod(index, len(wanted))
-        return self._fill(wanted[place], name, turns, depth + 1)
+        turns, place = divmod(index, len(suitable))
+        return self._fill(suitable[place], name, turns, depth + 1)
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         properties: Mapping[str, Any] = schema.get('properties', {})
         required = schema.get('required', ())
-        wanted = [name for name in properties if name in required or depth < DEEP]
-        made = {name: self._fill(properties[name], name, 0, depth + 1) for name in wanted}
-        made |= {name: self._write(name, 0) for name in required if name not in made}
-        return self._others(schema, made, depth)
+        names = [name for name in properties if name in required or depth < DEEP]
+        values = {name: self._fill(properties[name], name, 0, depth + 1) for name in names}
+        values |= {name: self._write(name, 0) for name in required if name not in values}
+        return self._others(schema, values, depth)
 
-    def _others(self, schema: Mapping[str, Any], made: dict[str, Any], depth: int) -> dict[str, Any]:
+    def _others(self, schema: Mapping[str, Any], values: dict[str, Any], depth: int) -> dict[str, Any]:
         """Add fields that the schema does not name."""
         extra = schema.get('additionalProperties', True)
         least, most = schema.get('minProperties', 0), schema.get('maxProperties', math.inf)
@@ -114,28 +114,28 @@ class SchemaFaker:
             least = max(least, min(2, most))
         keys = {'type': 'string', **resolve(schema.get('propertyNames', {}), self._root)}
         for index in range(2 * least + 8):
-            if extra is False or len(made) >= least:
+            if extra is False or len(values) >= least:
                 break
             key = str(self._fill(keys, 'key', index, depth + 1))
-            made.setdefault(key, self._fill(extra, key, 0, depth + 1))
-        return made
+            values.setdefault(key, self._fill(extra, key, 0, depth + 1))
+        return values
 
     def _array(self, schema: Mapping[str, Any], name: str, depth: int) -> list[Any]:
         fixed = schema.get('prefixItems', ())
-        made = [self._fill(item, name, index, depth + 1) for index, item in enumerate(fixed)]
+        values = [self._fill(item, name, index, depth + 1) for index, item in enumerate(fixed)]
         least = schema.get('minItems', 0)
         most = schema.get('maxItems', math.inf)
         usual = least if depth >= DEEP else max(least, USUAL_ITEMS)
         items = schema.get('items', not fixed)
-        if items is False or (items is True and least <= len(made)):
-            return made
+        if items is False or (items is True and least <= len(values)):
+            return values
         index = 0
-        while len(made) < min(usual, most) and index < 4 * usual + 16:
+        while len(values) < min(usual, most) and index < 4 * usual + 16:
             item = self._fill({} if items is True else items, name, index, depth + 1)
-            if not (schema.get('uniqueItems') and item in made):
-                made.append(item)
+            if not (schema.get('uniqueItems') and item in values):
+                values.append(item)
             index += 1
-        return made
+        return values
 
     def _string(self, schema: Mapping[str, Any], name: str, index: int) -> str:
         tried = list(self._strings(schema, name, index))

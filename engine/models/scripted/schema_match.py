@@ -30,15 +30,15 @@ FORMATS = {
 
 def resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema with its reference resolved and `allOf` merged; `True` and `{}` allow anything."""
-    made = dict(schema) if isinstance(schema, Mapping) else {}
-    while '$ref' in made:
+    resolved = dict(schema) if isinstance(schema, Mapping) else {}
+    while '$ref' in resolved:
         target: Any = root
-        for step in split_pointer(made.pop('$ref')):
+        for step in split_pointer(resolved.pop('$ref')):
             target = target[step]
-        made = {**target, **made}
-    for part in made.pop('allOf', ()):
-        made = {**resolve(part, root), **made}
-    return made
+        resolved = {**target, **resolved}
+    for part in resolved.pop('allOf', ()):
+        resolved = {**resolve(part, root), **resolved}
+    return resolved
 
 
 def fits(value: Any, schema: Any, root: Mapping[str, Any]) -> bool:
@@ -66,8 +66,8 @@ def _formats() -> Any:
     from jsonschema import FormatChecker
 
     formats = FormatChecker(())
-    for name, known in FORMATS.items():
-        formats.checks(name)(_matches_pattern(known))
+    for name, pattern in FORMATS.items():
+        formats.checks(name)(_matches_pattern(pattern))
     return formats
 
 

@@ -45,10 +45,10 @@ def files(topic: Topic, visit: int) -> dict[str, str]:
     }
 
 
-def suggestions(topic: Topic, title: str, visit: int, asked: str) -> Mapping[str, Any]:
+def suggestions(topic: Topic, title: str, visit: int, prompt: str) -> Mapping[str, Any]:
     """Return suggested values for a record with this title, based on the request; {} for other records."""
     if title == 'PlanDraft':
-        about = STUCK if HOPELESS.search(asked) else f'The goal is about {topic.about}.'
+        about = STUCK if HOPELESS.search(prompt) else f'The goal is about {topic.about}.'
         return {'analysis': f'{FILLER} {about}', 'steps': _steps(topic)}
     if title == 'CodeOutput':
         name = f'simulated_{visit}.py'
@@ -60,12 +60,12 @@ def suggestions(topic: Topic, title: str, visit: int, asked: str) -> Mapping[str
             'asks_for_plan': False,
         }
     if title == 'TestReading':
-        failing = bool(FAILING.search(asked))
+        failing = bool(FAILING.search(prompt))
         comment = STUCK if failing else 'The tests were run.'
         return {'passed': not failing, 'summary': f'{FILLER} {comment}', 'issues': [], 'fix_plan': []}
     if title in VERDICTS:
         pattern = HOPELESS if title == 'PlanVerdict' else FAILING
-        good = not pattern.search(asked)
+        good = not pattern.search(prompt)
         comment = 'The work has the expected form.' if good else STUCK
         return {
             **dict.fromkeys(('approved', 'actionable', 'reasonable', 'addresses_step', 'goal_met'), good),

@@ -90,12 +90,12 @@ def field(topic: Topic, name: str, index: int) -> str:
 
 def first_draft(topic: Topic, findings: Sequence[str], worked_out: str) -> str:
     """Return a first answer: short, with a list."""
-    known = findings[:5] or _facts(topic, worked_out)
+    facts = findings[:5] or _facts(topic, worked_out)
     options = '\n'.join(f'- **{name}**: {reason}' for name, reason in _options(topic))
     return (
         f'# {topic.heading}\n\n'
         f'**In short:** {_gist(topic)}\n\n'
-        f'## What is known\n\n' + '\n'.join(f'- {fact}' for fact in known) + '\n\n'
+        f'## What is known\n\n' + '\n'.join(f'- {fact}' for fact in facts) + '\n\n'
         f'## Options\n\n{options}\n\n'
         f'## Conclusion\n\n'
         f'Start with the smallest step that yields information about {topic.term(0)}, and decide on the rest '
@@ -115,7 +115,7 @@ def revision(
         for (name, reason), cost in zip(_options(topic), ('highest', 'low', 'none for now'), strict=False)
     )
     facts = '\n'.join(f'{number}. {fact}' for number, fact in enumerate(findings[:3], start=1))
-    known = f'## Evidence\n\n{facts}\n\n' if facts else ''
+    evidence = f'## Evidence\n\n{facts}\n\n' if facts else ''
     figure = f'{worked_out} ' if worked_out else ''
     return (
         f'# {topic.heading} (version {visit})\n\n'
@@ -123,7 +123,7 @@ def revision(
         f'## Changes since the review\n\n| Comment | Response |\n|---|---|\n{answered}\n\n'
         f'## Options compared\n\n| Option | Consideration | Upfront cost |\n|---|---|---|\n'
         f'{compared}\n\n'
-        f'{known}'
+        f'{evidence}'
         f'## When to stop\n\n'
         f'{figure}If the trial shows no clear benefit for {topic.term(1)} by the agreed date, end it and '
         f'keep the lessons. Otherwise, take the next step and evaluate again.\n\n'

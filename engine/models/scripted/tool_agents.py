@@ -41,8 +41,10 @@ def act(request: ModelRequest, topic: Topic) -> Turn | None:
 
 def add_signal(request: ModelRequest, text: str) -> str:
     """Append the signal that the prompt asks for, if any, to a last reply."""
-    asked = ' '.join(' '.join(message.text for message in request.messages if message.role == 'user').split())
-    signal = SIGNAL.search(asked)
+    prompt = ' '.join(
+        ' '.join(message.text for message in request.messages if message.role == 'user').split()
+    )
+    signal = SIGNAL.search(prompt)
     return f'{text.rstrip()}\n\n{signal[1]}' if signal else text
 
 
@@ -141,15 +143,15 @@ AGENTS: Mapping[str, Callable[[ModelRequest, Topic], Turn]] = {
 
 
 def _answer_tool(tool: str, request: ModelRequest, topic: Topic) -> Turn | None:
-    asked = request.messages[-1].text
+    prompt = request.messages[-1].text
     if tool == 'expand_section':
-        found = re.search(r'Write the section “(.+?)”', asked)
-        return Turn(text=templates.section(topic, found[1] if found else topic.subject, FILLER))
+        match = re.search(r'Write the section “(.+?)”', prompt)
+        return Turn(text=templates.section(topic, match[1] if match else topic.subject, FILLER))
     answer = TOOLS.get(tool)
-    return Turn(answer=answer(topic, asked)) if answer else None
+    return Turn(answer=answer(topic, prompt)) if answer else None
 
 
-def _analysis(topic: Topic, asked: str) -> dict[str, Any]:
+def _analysis(topic: Topic, prompt: str) -> dict[str, Any]:
     sections = ['What is known', 'Options', 'Next steps']
     return {
         'topic': topic.subject,
@@ -161,8 +163,8 @@ def _analysis(topic: Topic, asked: str) -> dict[str, Any]:
     }
 
 
-def _outline(topic: Topic, asked: str) -> dict[str, Any]:
-    titles = re.findall(r'^- (.+)$', asked.partition('Suggested sections:')[2].partition('</data>')[0], re.M)
+def _outline(topic: Topic, prompt: str) -> dict[str, Any]:
+    titles = re.findall(r'^- (.+)$', prompt.partition('Suggested sections:')[2].partition('</data>')[0], re.M)
     sections = [
         {'title': title, 'points': [f'{title}, with a focus on {topic.term(number)}'], 'words': 120}
         for number, title in enumerate(titles[:12] or ['What is known', 'Next steps'])
@@ -170,8 +172,8 @@ def _outline(topic: Topic, asked: str) -> dict[str, Any]:
     return {'title': topic.heading, 'sections': sections}
 
 
-def _social_posts(topic: Topic, asked: str) -> dict[str, Any]:
-    networks = re.findall(r'(\w+) \(at most \d+ characters\)', asked)
+def _social_posts(topic: Topic, prompt: str) -> dict[str, Any]:
+    networks = re.findall(r'(\w+) \(at most \d+ characters\)', prompt)
     return {
         'posts': [
             {'network': network, 'text': f'A post about {topic.about}. (Simulated filler)'}
@@ -180,8 +182,8 @@ def _social_posts(topic: Topic, asked: str) -> dict[str, Any]:
     }
 
 
-def _show_notes(topic: Topic, asked: str) -> dict[str, Any]:
-    spoken = _quotable_lines(topic, asked)
+def _show_notes(topic: Topic, prompt: str) -> dict[str, Any]:
+    spoken = _quotable_lines(topic, prompt)
     return {
         'title': topic.heading,
         'summary': f'*{FILLER}* The points below are quotations from the transcript, not a summary.\n\n'
@@ -192,16 +194,16 @@ def _show_notes(topic: Topic, asked: str) -> dict[str, Any]:
     }
 
 
-def _quotable_lines(topic: Topic, asked: str) -> list[str]:
+def _quotable_lines(topic: Topic, prompt: str) -> list[str]:
     """Return lines of the transcript to quote: the longer ones or, if there are none, all of them."""
-    lines = list(dict.fromkeys(SPOKEN.findall(asked)))
+    lines = list(dict.fromkeys(SPOKEN.findall(prompt)))
     return [line for line in lines if len(line) >= TELLING] or lines or [topic.subject]
 
 
-def _clips(topic: Topic, asked: str) -> dict[str, Any]:
-    wanted = int((re.search(r'Choose (\d+)', asked) or ['', '3'])[1])
-    spoken = _quotable_lines(topic, asked)
-    chosen = spoken[:: max(1, len(spoken) // wanted)][:wanted]
+def _clips(topic: Topic, prompt: str) -> dict[str, Any]:
+    count = int((re.search(r'Choose (\d+)', prompt) or ['', '3'])[1])
+    spoken = _quotable_lines(topic, prompt)
+    chosen = spoken[:: max(1, len(spoken) // count)][:count]
     return {'clips': [{'quote': quote, 'post': 'From the episode. (Simulated filler)'} for quote in chosen]}
 
 

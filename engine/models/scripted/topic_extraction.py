@@ -99,7 +99,7 @@ def _short(text: str) -> str:
 
 
 def _terms(line: str) -> tuple[str, ...]:
-    found: dict[str, bool] = {}
+    terms: dict[str, bool] = {}
     run: list[str] = []
     article = before = verb = ''
     for word in [*re.findall(r"[^\W_](?:[\w'’-]*\w)?|[^\w\s]", line), '.']:
@@ -108,14 +108,14 @@ def _terms(line: str) -> tuple[str, ...]:
             run.append(word)
         elif run:
             # A verb's object comes before its subject.
-            found.setdefault(' '.join([article, *run[:3]]).strip(), bool(verb))
+            terms.setdefault(' '.join([article, *run[:3]]).strip(), bool(verb))
             run, verb = [], ''
         if small in ORDERS:
             verb = small
         if not run:
             article = ('the' if small in OWNERS else small) if small in ARTICLES else ''
         before = small
-    ordered = sorted(found, key=lambda term: (not found[term], not _is_long(term)))
+    ordered = sorted(terms, key=lambda term: (not terms[term], not _is_long(term)))
     return tuple(ordered[:5]) or (_short(line),)
 
 
@@ -129,10 +129,10 @@ def _carries(word: str) -> bool:
 
 
 def _options(first: str) -> tuple[str, ...]:
-    found = COMPARED.search(first) or CHOICE.search(ORDER.sub('', first))
-    if not found:
+    match = COMPARED.search(first) or CHOICE.search(ORDER.sub('', first))
+    if not match:
         return ()
-    left, right = found.group(1).split(), found.group(2).split()
+    left, right = match.group(1).split(), match.group(2).split()
     # The alternatives are nearest to the "or": the last phrase on its left, the first on its right.
     sides = _leading_phrase(left[::-1])[::-1], _leading_phrase(right)
     return tuple(' '.join(side) for side in sides) if all(sides) else ()
@@ -140,15 +140,15 @@ def _options(first: str) -> tuple[str, ...]:
 
 def _leading_phrase(words: list[str]) -> list[str]:
     """Return the longest leading run of words that belong together, with an article at either end."""
-    kept: list[str] = []
+    phrase: list[str] = []
     for word in words:
         article = word.lower() in ARTICLES
-        if not (_carries(word) or article) or len(kept) == 4:
+        if not (_carries(word) or article) or len(phrase) == 4:
             break
-        kept.append(word)
-        if article and len(kept) > 1:
+        phrase.append(word)
+        if article and len(phrase) > 1:
             break
-    return kept if any(_carries(word) for word in kept) else []
+    return phrase if any(_carries(word) for word in phrase) else []
 
 
 def _sum(line: str) -> Sum | None:

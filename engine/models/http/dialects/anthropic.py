@@ -234,34 +234,34 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
     thinking = anthropic_thinking(model, effort)
     plan = plan_answer(request, endpoint, model, thinks=thinking.enabled)
     limit = request.most_tokens or endpoint.most_tokens or thinking.room or MAX_TOKENS
-    made: dict[str, Any] = {
+    body: dict[str, Any] = {
         'model': model,
         'max_tokens': limit + thinking.budget,
         'messages': _turns(plan.messages, endpoint, RequestImages.of(request, model, endpoint)),
         'stream': True,
     }
     if instructions := [message.text for message in plan.messages if message.role == 'system']:
-        made['system'] = '\n\n'.join(instructions)
+        body['system'] = '\n\n'.join(instructions)
     if plan.tools:
-        made['tools'] = [
+        body['tools'] = [
             {'name': tool.name, 'description': tool.description, 'input_schema': dict(tool.schema)}
             for tool in plan.tools
         ]
-        made['tool_choice'] = _choice(plan)
+        body['tool_choice'] = _choice(plan)
     output: dict[str, Any] = {'effort': thinking.effort} if thinking.effort else {}
     if plan.schema is not None:
         output['format'] = {'type': 'json_schema', 'schema': plan.schema}
     if output:
-        made['output_config'] = output
+        body['output_config'] = output
     if endpoint.cache != 'off' and _repeats(request):
-        _mark_repeated(made, _cache_control(endpoint))
+        _mark_repeated(body, _cache_control(endpoint))
     if thinking.thinking:
-        made['thinking'] = thinking.thinking
+        body['thinking'] = thinking.thinking
     if request.temperature is not None and not thinking.enabled:
-        made['temperature'] = request.temperature
+        body['temperature'] = request.temperature
     if request.stop:
-        made['stop_sequences'] = list(request.stop)
-    return made | dict(endpoint.body)
+        body['stop_sequences'] = list(request.stop)
+    return body | dict(endpoint.body)
 
 
 def _repeats(request: ModelRequest) -> bool:
@@ -273,17 +273,17 @@ def _cache_control(endpoint: Endpoint) -> dict[str, str]:
     return {'type': 'ephemeral', **({'ttl': '1h'} if endpoint.cache == '1h' else {})}
 
 
-def _mark_repeated(made: dict[str, Any], control: dict[str, str]) -> None:
+def _mark_repeated(body: dict[str, Any], control: dict[str, str]) -> None:
     """Mark the ends of repeated prefixes: after tools and instructions, and after the last two user turns.
 
     Tools come before the instructions, so one mark covers both. The second-to-last user turn is where the
     previous request ended; it is marked because the provider looks only 20 blocks back for a cached prefix.
     """
-    if 'system' in made:
-        made['system'] = [{'type': 'text', 'text': made['system'], 'cache_control': control}]
-    elif made.get('tools'):
-        made['tools'][-1]['cache_control'] = control
-    for turn in [turn for turn in made['messages'] if turn['role'] == 'user'][-2:]:
+    if 'system' in body:
+        body['system'] = [{'type': 'text', 'text': body['system'], 'cache_control': control}]
+    elif body.get('tools'):
+        body['tools'][-1]['cache_control'] = control
+    for turn in [turn for turn in body['messages'] if turn['role'] == 'user'][-2:]:
         turn['content'][-1]['cache_control'] = control
 
 
@@ -326,9 +326,9 @@ def _blocks(message: Message, endpoint: Endpoint, request_images: RequestImages)
                     'input': decode_arguments(part.arguments),
                 }
             case ToolResult():
-                shown = _result_content(part.text, images.get(part.id, ()))
+                content = _result_content(part.text, images.get(part.id, ()))
                 failed = {} if part.ok else {'is_error': True}
-                yield {'type': 'tool_result', 'tool_use_id': part.id, **shown, **failed}
+                yield {'type': 'tool_result', 'tool_use_id': part.id, **content, **failed}
             case Opaque(provider=provider, data=data) if provider == endpoint.name:
                 yield {**data, 'thinking': thought} if data.get('type') == 'thinking' else dict(data)
         thought = part.text if isinstance(part, Reasoning) else ''

@@ -100,10 +100,14 @@ class Decoder(ABC):
     def refuse_others(self, payload: Mapping[str, Any]) -> None:
         """Raise `ModelError` if an event is of another dialect."""
         kind = str(payload.get('type') or '')
-        found = 'anthropic' if kind == 'message_start' else 'responses' if kind == 'response.created' else ''
-        found = found or ('openai' if 'choices' in payload else 'gemini' if 'candidates' in payload else '')
-        if found and found != self.dialect:
-            problem = f'it answers in the dialect {found!r}, not {self.dialect!r}: is `dialect` right?'
+        dialect = (
+            'anthropic' if kind == 'message_start' else 'responses' if kind == 'response.created' else ''
+        )
+        dialect = dialect or (
+            'openai' if 'choices' in payload else 'gemini' if 'candidates' in payload else ''
+        )
+        if dialect and dialect != self.dialect:
+            problem = f'it answers in the dialect {dialect!r}, not {self.dialect!r}: is `dialect` right?'
             raise ModelError(problem, kind='bad response')
 
     @property
@@ -230,8 +234,8 @@ def _is_too_deep(value: Any, data: str) -> bool:
 
 def unreadable_error(data: str) -> ModelError:
     """Return the error for data that does not follow the dialect."""
-    shown = clip(data, MAX_SHOWN)
-    return ModelError(f'it sent data that cannot be read: {shown!r}', kind='bad response', retryable=True)
+    excerpt = clip(data, MAX_SHOWN)
+    return ModelError(f'it sent data that cannot be read: {excerpt!r}', kind='bad response', retryable=True)
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
@@ -282,8 +286,8 @@ def count_input(read: Any, cached: int) -> int:
     If more tokens are cached than read in all, a proxy counts them separately; without adding them, the cost
     of the rest would be negative.
     """
-    found = token_count(read)
-    return found + cached if cached > found else found
+    count = token_count(read)
+    return count + cached if cached > count else count
 
 
 def amount(value: Any) -> float | None:

@@ -135,14 +135,14 @@ def _google_error_names(error: Mapping[str, Any]) -> list[str]:
     """Return Google's names for an error: the reasons in its details, and its status."""
     details = error.get('details')
     reasons = [as_mapping(detail).get('reason') for detail in details] if isinstance(details, list) else []
-    found = [*reasons, error.get('status')]
-    return [word for word in found if isinstance(word, str) and not word.isdigit()]
+    names = [*reasons, error.get('status')]
+    return [word for word in names if isinstance(word, str) and not word.isdigit()]
 
 
 def _inner_headers(error: Mapping[str, Any]) -> dict[str, str]:
     """Return the headers that a proxy (OpenRouter) repeats inside the error."""
-    found = as_mapping(as_mapping(error.get('metadata')).get('headers'))
-    return {name.lower(): str(value) for name, value in found.items()}
+    headers = as_mapping(as_mapping(error.get('metadata')).get('headers'))
+    return {name.lower(): str(value) for name, value in headers.items()}
 
 
 def _is_lasting(codes: list[str], error: Mapping[str, Any]) -> bool:
@@ -182,10 +182,10 @@ def _status(error: Mapping[str, Any]) -> int:
 
 
 def _message(inner: Any, error: Mapping[str, Any], payload: Mapping[str, Any]) -> str:
-    found = error.get('message') or payload.get('message') or payload.get('detail') or ''
-    found = inner if isinstance(inner, str) else found
+    reason = error.get('message') or payload.get('message') or payload.get('detail') or ''
+    reason = inner if isinstance(inner, str) else reason
     message = (
-        found if isinstance(found, str) else json.dumps(found, separators=(',', ':'), ensure_ascii=False)
+        reason if isinstance(reason, str) else json.dumps(reason, separators=(',', ':'), ensure_ascii=False)
     )
     raw = as_mapping(error.get('metadata')).get('raw')  # Set by a proxy: the upstream provider's message.
     return as_word(f'{message}: {raw}' if isinstance(raw, str) and raw else message)[:MAX_MESSAGE]

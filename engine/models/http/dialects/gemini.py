@@ -188,20 +188,20 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
     plan = plan_answer(request, endpoint, model)
     thinking = google_thinking(model, effort)
     limit = request.most_tokens or endpoint.most_tokens
-    made: dict[str, Any] = {
+    body: dict[str, Any] = {
         'contents': _contents(plan.messages, model, endpoint, RequestImages.of(request, model, endpoint))
     }
     if instructions := [message.text for message in plan.messages if message.role == 'system']:
-        made['systemInstruction'] = {'parts': [{'text': '\n\n'.join(instructions)}]}
+        body['systemInstruction'] = {'parts': [{'text': '\n\n'.join(instructions)}]}
     if plan.tools:
         declared = [
             {'name': tool.name, 'description': tool.description, 'parametersJsonSchema': dict(tool.schema)}
             for tool in plan.tools
         ]
-        made['tools'] = [{'functionDeclarations': declared}]
+        body['tools'] = [{'functionDeclarations': declared}]
         named = {} if plan.choice in MODES else {'allowedFunctionNames': [plan.choice]}
         calling = {'mode': MODES.get(plan.choice, 'ANY'), **named}
-        made['toolConfig'] = {'functionCallingConfig': calling}
+        body['toolConfig'] = {'functionCallingConfig': calling}
     options = {
         # The limit includes the thoughts.
         'maxOutputTokens': limit and limit + thinking.budget,
@@ -213,10 +213,10 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
         'thinkingConfig': thinking.thinking,
     }
     more = dict(endpoint.body)
-    given = {name: value for name, value in options.items() if value is not None}
-    if config := given | dict(as_mapping(more.pop('generationConfig', None))):
-        made['generationConfig'] = config
-    return made | more
+    generation = {name: value for name, value in options.items() if value is not None}
+    if config := generation | dict(as_mapping(more.pop('generationConfig', None))):
+        body['generationConfig'] = config
+    return body | more
 
 
 def _contents(
@@ -247,45 +247,45 @@ def _reply_parts(
     message: Message, model: str, endpoint: Endpoint, idents: dict[str, str]
 ) -> list[dict[str, Any]]:
     """Convert a reply to parts with their opaque data; adds the provider's ids of its calls to `idents`."""
-    made: list[dict[str, Any]] = []
+    parts: list[dict[str, Any]] = []
     before: Text | Reasoning | ToolCall | None = None
     for part in message.parts:
         match part:
             case Text(text=text) if text:
-                made.append({'text': text})
+                parts.append({'text': text})
             case ToolCall():
                 call = {'name': part.name, 'args': decode_arguments(part.arguments)}
-                made.append({'functionCall': call})
+                parts.append({'functionCall': call})
             case Opaque(provider=provider, data=data) if provider == endpoint.name:
-                _attach_opaque(data, before, made, idents)
+                _attach_opaque(data, before, parts, idents)
         before = part if isinstance(part, Text | Reasoning | ToolCall) else None
-    calls = [part for part in made if 'functionCall' in part]
+    calls = [part for part in parts if 'functionCall' in part]
     if calls and CHECKS_SIGNATURES.search(model) and not any('thoughtSignature' in part for part in calls):
         calls[0]['thoughtSignature'] = UNSIGNED
-    return made
+    return parts
 
 
 def _attach_opaque(
     data: Mapping[str, Any],
     before: Text | Reasoning | ToolCall | None,
-    made: list[dict[str, Any]],
+    parts: list[dict[str, Any]],
     idents: dict[str, str],
 ) -> None:
     """Attach opaque data to the part it came with."""
     signed = {'thoughtSignature': data['signature']} if 'signature' in data else {}
     match data.get('of'), before:
         case 'call', ToolCall(id=ours):
-            made[-1] |= signed
+            parts[-1] |= signed
             if 'id' in data:
-                idents[ours] = made[-1]['functionCall']['id'] = data['id']
+                idents[ours] = parts[-1]['functionCall']['id'] = data['id']
         case 'text', Text():
-            made[-1] |= signed
+            parts[-1] |= signed
         case 'thought', Reasoning(text=text):
-            made.append({'text': text, 'thought': True, **signed})
+            parts.append({'text': text, 'thought': True, **signed})
         case 'nothing', _:
-            made.append({'text': '', **signed})
+            parts.append({'text': '', **signed})
         case _ if 'part' in data:
-            made.append(dict(data['part']))
+            parts.append(dict(data['part']))
 
 
 def _results(
@@ -299,15 +299,15 @@ def _results(
         ident = {'id': idents[part.id]} if part.id in idents else {}
         answer: dict[str, Any] = {'name': part.name, **ident}
         answer['response'] = {'output' if part.ok else 'error': part.text}
-        shown = [
+        image_parts = [
             {'inlineData': {'mimeType': media_type, 'data': data}}
             for media_type, data in images.get(part.id, ())
             if media_type not in UNSUPPORTED_IMAGES
         ]
-        if shown and CHECKS_SIGNATURES.search(model):
-            answer['parts'] = shown
+        if image_parts and CHECKS_SIGNATURES.search(model):
+            answer['parts'] = image_parts
         else:
-            later += shown
+            later += image_parts
         yield {'functionResponse': answer}
     yield from later
 

@@ -197,22 +197,26 @@ MAX_DOLLARS = 100_000
 
 def parse_usage(reported: dict[str, Any]) -> Usage:
     """Parse usage as Chat Completions counts it: input includes cached, output includes reasoning tokens."""
-    asked, output = (
+    input_details, output = (
         as_mapping(reported.get('prompt_tokens_details')),
         as_mapping(reported.get('completion_tokens_details')),
     )
-    cached = token_count(asked.get('cached_tokens') or reported.get('prompt_cache_hit_tokens'))
+    cached = token_count(input_details.get('cached_tokens') or reported.get('prompt_cache_hit_tokens'))
     read, written = token_count(reported.get('prompt_tokens')), token_count(reported.get('completion_tokens'))
     # OpenRouter and LiteLLM include cache writes, which cost more, in the input.
-    kept = token_count(asked.get('cache_write_tokens') or reported.get('cache_creation_input_tokens'))
+    cache_written = token_count(
+        input_details.get('cache_write_tokens') or reported.get('cache_creation_input_tokens')
+    )
     reasoning = token_count(output.get('reasoning_tokens'))
     # xAI and Google count reasoning in the total only.
     apart = token_count(reported.get('total_tokens')) - read - written
     if apart > 0 and apart != cached and reasoning in (0, apart):
         written, reasoning = written + apart, apart
     read = count_input(read, cached)
-    kept = min(kept, read - cached)
-    return Usage(input=read, output=written, calls=1, cached=cached, written=kept, reasoning=reasoning)
+    cache_written = min(cache_written, read - cached)
+    return Usage(
+        input=read, output=written, calls=1, cached=cached, written=cache_written, reasoning=reasoning
+    )
 
 
 ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
@@ -223,7 +227,7 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
     thinks = effort not in ('', 'none') and endpoint.reasoning == 'object'
     plan = plan_answer(request, endpoint, model, thinks=thinks)
     request_images = RequestImages.of(request, model, endpoint)
-    made: dict[str, Any] = {
+    body: dict[str, Any] = {
         'model': model,
         'messages': [
             item for message in plan.messages for item in _messages(message, endpoint, request_images)
@@ -231,12 +235,12 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
         'stream': True,
     }
     if endpoint.usage_option:
-        made['stream_options'] = {'include_usage': True}
+        body['stream_options'] = {'include_usage': True}
     if plan.tools:
-        made['tools'] = [_tool(tool, endpoint) for tool in plan.tools]
-        made['tool_choice'] = _choice(plan)
+        body['tools'] = [_tool(tool, endpoint) for tool in plan.tools]
+        body['tool_choice'] = _choice(plan)
     if plan.schema is not None:
-        made['response_format'] = {
+        body['response_format'] = {
             'type': 'json_schema',
             'json_schema': {'name': ANSWER, 'schema': plan.schema, 'strict': plan.strict},
         }
@@ -247,11 +251,11 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
         'seed': request.seed,
         'stop': list(request.stop) or None,
     }
-    made |= {name: value for name, value in options.items() if value is not None}
-    made |= openai_fields(effort, endpoint)
+    body |= {name: value for name, value in options.items() if value is not None}
+    body |= openai_fields(effort, endpoint)
     if endpoint.cache != 'off' and ANTHROPIC_MODEL.search(model):
-        made['cache_control'] = {'type': 'ephemeral', 'ttl': endpoint.cache}
-    return made | dict(endpoint.body)
+        body['cache_control'] = {'type': 'ephemeral', 'ttl': endpoint.cache}
+    return body | dict(endpoint.body)
 
 
 def _tool(tool: ToolSpec, endpoint: Endpoint) -> dict[str, Any]:
@@ -281,14 +285,14 @@ def _messages(
         yield {'role': 'user', 'content': list(_image_messages(results, images))}
     if results:
         return
-    made: dict[str, Any] = {'role': message.role, 'content': message.text}
+    converted: dict[str, Any] = {'role': message.role, 'content': message.text}
     if calls := [_call(call, endpoint) for call in message.calls]:
-        made['tool_calls'] = calls
-        made['content'] = message.text or None
+        converted['tool_calls'] = calls
+        converted['content'] = message.text or None
     for part in message.parts:
         if isinstance(part, Opaque) and part.provider == endpoint.name:
-            _restore_opaque(part, message, made)
-    yield made
+            _restore_opaque(part, message, converted)
+    yield converted
 
 
 def _image_messages(
@@ -296,22 +300,23 @@ def _image_messages(
 ) -> Iterator[dict[str, Any]]:
     """Yield the images of tool results as content of a user message: tool messages hold only text."""
     for result in results:
-        if found := images.get(result.id):
+        if result_images := images.get(result.id):
             yield {'type': 'text', 'text': f'What {result.name} has returned as an image:'}
-            for image in found:
+            for image in result_images:
                 yield {'type': 'image_url', 'image_url': {'url': data_url(*image)}}
 
 
-def _restore_opaque(part: Opaque, message: Message, made: dict[str, Any]) -> None:
+def _restore_opaque(part: Opaque, message: Message, converted: dict[str, Any]) -> None:
     """Restore opaque data in a message to the provider it came from."""
     data = dict(part.data)
     if 'reasoning_field' in data:
         thoughts = [item.text for item in message.parts if isinstance(item, Reasoning)]
-        made[data['reasoning_field']] = ''.join(thoughts)
-    elif 'call' in data and data['call'] < len(made.get('tool_calls', ())):
-        made['tool_calls'][data['call']]['extra_content'] = data['extra_content']
-    elif 'reasoning_details' in data and (made['content'] or message.calls):  # Anthropic rejects it alone.
-        made['reasoning_details'] = data['reasoning_details']
+        converted[data['reasoning_field']] = ''.join(thoughts)
+    elif 'call' in data and data['call'] < len(converted.get('tool_calls', ())):
+        converted['tool_calls'][data['call']]['extra_content'] = data['extra_content']
+    # Anthropic rejects reasoning alone.
+    elif 'reasoning_details' in data and (converted['content'] or message.calls):
+        converted['reasoning_details'] = data['reasoning_details']
 
 
 def _call(call: ToolCall, endpoint: Endpoint) -> dict[str, Any]:

@@ -132,8 +132,8 @@ def anthropic_thinking(model: str, effort: str) -> Thinking:
         return Thinking(thinking={'type': 'disabled'})
     if tokens is None and ADAPTIVE.search(model):
         # Without `display`, newer models omit their thinking.
-        shown = {'type': 'adaptive', 'display': 'summarized'}
-        return Thinking(thinking=shown, effort=effort, room=ROOM)
+        thinking = {'type': 'adaptive', 'display': 'summarized'}
+        return Thinking(thinking=thinking, effort=effort, room=ROOM)
     budget = BUDGETS[effort] if tokens is None else tokens
     return Thinking(
         thinking={'type': 'enabled', 'budget_tokens': budget},
@@ -163,11 +163,11 @@ def google_problem(model: str, effort: str, endpoint: Endpoint) -> str:
         return NO_EFFORT
     if GEMINI_PLAIN.search(model):
         return '' if effort == 'none' else 'it does not think, and accepts no effort'
-    if found := GEMINI_BY_BUDGET.search(model):
-        most, tokens = MAX_BUDGET.get(found[1], FLASH_BUDGET), thinking_tokens(effort)
+    if match := GEMINI_BY_BUDGET.search(model):
+        most, tokens = MAX_BUDGET.get(match[1], FLASH_BUDGET), thinking_tokens(effort)
         if tokens is not None and tokens > most:
             return f'it accepts at most {most:,} tokens, not {tokens:,}'
-        off = () if found[1] == 'pro' else ('none',)
+        off = () if match[1] == 'pro' else ('none',)
         return level_problem(effort, (*off, *BUDGETS), tokens=True)
     for name, levels in GEMINI_LEVELS:
         if name.search(model):

@@ -106,8 +106,8 @@ class ResponsesDecoder(Decoder):
         end = self.make_end(calls=bool(self._calls))
         if self._refused:
             end = replace(end, reason='filter')
-        kept = {'response': self._id} if self._store and self._id else {}
-        return [*([OpaquePiece(provider=self.provider, data=kept)] if kept else []), end]
+        data = {'response': self._id} if self._store and self._id else {}
+        return [*([OpaquePiece(provider=self.provider, data=data)] if data else []), end]
 
     def _decode_events(self, kind: str, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
         index, name = _item_key(payload), kind.removeprefix('response.')
@@ -142,13 +142,13 @@ class ResponsesDecoder(Decoder):
     def _open(self, index: Any, item: Mapping[str, Any]) -> Iterator[ModelEvent]:
         if index in self._items:
             return
-        made = self._items[index] = OutputItem(str(item.get('type') or ''))
-        if made.kind == 'function_call':
+        output_item = self._items[index] = OutputItem(str(item.get('type') or ''))
+        if output_item.kind == 'function_call':
             refuse_many(self._calls)
-            made.place = self._calls
+            output_item.place = self._calls
             self._calls += 1
             ident = as_word(item.get('call_id')) or as_word(item.get('id'))
-            yield CallStarted(index=made.place, name=as_word(item.get('name')), id=ident)
+            yield CallStarted(index=output_item.place, name=as_word(item.get('name')), id=ident)
             yield from self._emit_arguments(index, item.get('arguments'))
 
     def _emit_text(self, index: Any, kind: Kind, text: Any) -> Iterator[ModelEvent]:
@@ -180,8 +180,8 @@ class ResponsesDecoder(Decoder):
             yield OpaquePiece(provider=self.provider, data={'phase': item['phase']})
         elif kind not in ('message', 'function_call') and not self._store:
             # Reasoning, or a tool that the provider runs itself.
-            kept = _without_ids(item) if kind == 'reasoning' else dict(item)
-            yield OpaquePiece(provider=self.provider, data={'item': kept})
+            stored = _without_ids(item) if kind == 'reasoning' else dict(item)
+            yield OpaquePiece(provider=self.provider, data={'item': stored})
 
     def _finish_item(
         self, index: Any, item: Mapping[str, Any], content: list[Mapping[str, Any]]
@@ -229,8 +229,10 @@ def _without_ids(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def parse_usage(reported: Mapping[str, Any]) -> Usage:
     """Parse usage as Responses counts it: input includes cached, output includes reasoning tokens."""
-    asked, output = (as_mapping(reported.get(f'{name}_tokens_details')) for name in ('input', 'output'))
-    cached = token_count(asked.get('cached_tokens'))
+    input_details, output = (
+        as_mapping(reported.get(f'{name}_tokens_details')) for name in ('input', 'output')
+    )
+    cached = token_count(input_details.get('cached_tokens'))
     return Usage(
         input=count_input(reported.get('input_tokens'), cached),
         output=token_count(reported.get('output_tokens')),
@@ -244,43 +246,45 @@ def _build_body(model: str, request: ModelRequest, endpoint: Endpoint, effort: s
     plan = plan_answer(request, endpoint, model)
     previous, fresh = _stored_response(plan.messages, endpoint)
     request_images = RequestImages.of(request, model, endpoint)
-    made: dict[str, Any] = {
+    body: dict[str, Any] = {
         'model': model,
         'input': [item for message in fresh for item in _items(message, endpoint, request_images)],
         'stream': True,
         'store': endpoint.store,
     }
     if instructions := [message.text for message in plan.messages if message.role == 'system']:
-        made['instructions'] = '\n\n'.join(instructions)
+        body['instructions'] = '\n\n'.join(instructions)
     if previous:
-        made['previous_response_id'] = previous
+        body['previous_response_id'] = previous
     if not endpoint.store and not NO_REASONING.search(model):
-        made['include'] = ['reasoning.encrypted_content']
+        body['include'] = ['reasoning.encrypted_content']
     if plan.tools:
-        made['tools'] = [_tool(tool, endpoint) for tool in plan.tools]
+        body['tools'] = [_tool(tool, endpoint) for tool in plan.tools]
         named = plan.choice not in ('auto', 'none', 'required')
-        made['tool_choice'] = {'type': 'function', 'name': plan.choice} if named else plan.choice
+        body['tool_choice'] = {'type': 'function', 'name': plan.choice} if named else plan.choice
     if plan.schema is not None:
         form = {'type': 'json_schema', 'name': ANSWER, 'schema': plan.schema, 'strict': plan.strict}
-        made['text'] = {'format': form}
+        body['text'] = {'format': form}
     options = {
         'max_output_tokens': request.most_tokens or endpoint.most_tokens,
         'temperature': request.temperature,
         'reasoning': responses_reasoning(effort) | dict(endpoint.body.get('reasoning', {})),
     }
-    return made | dict(endpoint.body) | {name: value for name, value in options.items() if value}
+    return body | dict(endpoint.body) | {name: value for name, value in options.items() if value}
 
 
 def _stored_response(messages: tuple[Message, ...], endpoint: Endpoint) -> tuple[str, tuple[Message, ...]]:
     """Return the stored response to continue and the messages after it, or '' and all messages."""
-    asked = tuple(message for message in messages if message.role != 'system')
-    last = max((place for place, message in enumerate(asked) if message.role == 'assistant'), default=-1)
+    conversation = tuple(message for message in messages if message.role != 'system')
+    last = max(
+        (place for place, message in enumerate(conversation) if message.role == 'assistant'), default=-1
+    )
     if not endpoint.store or last < 0:
-        return '', asked
-    for part in asked[last].parts:
+        return '', conversation
+    for part in conversation[last].parts:
         if isinstance(part, Opaque) and part.provider == endpoint.name and 'response' in part.data:
-            return str(part.data['response']), asked[last + 1 :]
-    return '', asked
+            return str(part.data['response']), conversation[last + 1 :]
+    return '', conversation
 
 
 def _tool(tool: ToolSpec, endpoint: Endpoint) -> dict[str, Any]:
@@ -329,8 +333,8 @@ def _output(result: ToolResult, images: Sequence[tuple[str, str]]) -> str | list
     text = result.text if result.ok else f'Error: {result.text}'
     if not images:
         return text
-    shown = [{'type': 'input_image', 'image_url': data_url(*image)} for image in images]
-    return [{'type': 'input_text', 'text': text}, *shown]
+    image_items = [{'type': 'input_image', 'image_url': data_url(*image)} for image in images]
+    return [{'type': 'input_text', 'text': text}, *image_items]
 
 
 def _returnable(item: Mapping[str, Any]) -> bool:

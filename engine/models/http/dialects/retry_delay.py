@@ -40,16 +40,16 @@ def retry_delay(headers: Mapping[str, str], error: Mapping[str, Any], message: s
             return seconds / unit
         if value and unit == 1.0 and (seconds := _until(value, headers)) is not None:
             return seconds
-    asked = error.get('retry_after')
-    if not isinstance(asked, str) and (seconds := amount(asked)) is not None:
+    requested = error.get('retry_after')
+    if not isinstance(requested, str) and (seconds := amount(requested)) is not None:
         return seconds
     details = error.get('details')
     for detail in details if isinstance(details, list) else ():
         delay = as_mapping(detail).get('retryDelay')
         if isinstance(delay, str) and (seconds := _duration(delay)) is not None:
             return seconds
-    if found := WORDS.search(GLUED.sub(' ', message.lower())):
-        return _duration(found[1])
+    if match := WORDS.search(GLUED.sub(' ', message.lower())):
+        return _duration(match[1])
     return _reset(headers)
 
 
@@ -79,13 +79,13 @@ def _moment(text: str, headers: Mapping[str, str]) -> float | None:
 def _duration(text: str) -> float | None:
     """Parse the seconds in a string such as `1h2m3.5s`, `250ms` or `2 minutes`."""
     text = GLUED.sub(' ', text.strip().lower()).rstrip(' ,.')
-    found = re.findall(PART, text)
-    if not found:
+    parts = re.findall(PART, text)
+    if not parts:
         return None
     return amount(
         sum(
             float(number) * UNITS['ms' if unit in ('ms', 'milliseconds') else unit[0]]
-            for number, unit in found
+            for number, unit in parts
         )
     )
 

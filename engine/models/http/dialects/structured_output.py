@@ -124,10 +124,10 @@ class AnswerUnwrapper:
 def strict_schema(schema: Mapping[str, Any], bounds: Bounds = 'none') -> dict[str, Any] | None:
     """Return the schema with all properties required and no others; None if it must allow others."""
     try:
-        made = _strict(dict(schema), UNKNOWN_TO_STRICT - HELD[bounds])
+        strict = _strict(dict(schema), UNKNOWN_TO_STRICT - HELD[bounds])
     except _NotStrict:
         return None
-    return made if isinstance(made, dict) else None
+    return strict if isinstance(strict, dict) else None
 
 
 def strict_tool_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -177,15 +177,15 @@ def _strict(value: Any, dropped: frozenset[str]) -> Any:
         return [_strict(item, dropped) for item in value]
     if not isinstance(value, dict):
         return value
-    made = dict(_keyword(name, item, dropped) for name, item in value.items() if name not in dropped)
-    if made.get('type') == 'object':
-        if value.get('additionalProperties') not in (None, False) or 'properties' not in made:
+    strict = dict(_keyword(name, item, dropped) for name, item in value.items() if name not in dropped)
+    if strict.get('type') == 'object':
+        if value.get('additionalProperties') not in (None, False) or 'properties' not in strict:
             raise _NotStrict
-        made['additionalProperties'] = False
-        made['required'] = list(made['properties'])
-    elif 'prefixItems' in made or not made:
+        strict['additionalProperties'] = False
+        strict['required'] = list(strict['properties'])
+    elif 'prefixItems' in strict or not strict:
         raise _NotStrict
-    return made
+    return strict
 
 
 def _keyword(name: str, item: Any, dropped: frozenset[str]) -> tuple[str, Any]:

@@ -91,8 +91,8 @@ class ToolCallAssembler:
 
     def _add(self, index: int | None, ident: str) -> PartialCall:
         refuse_many(len(self._slots))
-        self._slots.append(made := PartialCall(place=len(self._slots), index=index, id=ident))
-        return made
+        self._slots.append(partial_call := PartialCall(place=len(self._slots), index=index, id=ident))
+        return partial_call
 
     def feed(self, fragment: Mapping[str, Any]) -> Iterator[ModelEvent]:
         """Process one fragment of a call."""
@@ -125,15 +125,15 @@ class ToolCallAssembler:
         index = index if isinstance(index, int) else None
         near = self._slots if index is None else [slot for slot in self._slots if slot.index == index]
         same = [slot for slot in near if ident and slot.id == ident]
-        known = (same or near)[-1] if near else None
-        if known is None or _begins(known, ident, name, text):
-            known = self._add(index, ident)
-        return known
+        partial_call = (same or near)[-1] if near else None
+        if partial_call is None or _begins(partial_call, ident, name, text):
+            partial_call = self._add(index, ident)
+        return partial_call
 
 
-def _begins(known: PartialCall, ident: str, name: str, text: str) -> bool:
-    """Return whether a fragment with the index of `known` starts a new call, judging by its other fields."""
-    if not name or not known.name:
+def _begins(previous: PartialCall, ident: str, name: str, text: str) -> bool:
+    """Return whether a fragment with the index of `previous` starts a new call, by its other fields."""
+    if not name or not previous.name:
         return False
-    other_id = bool(ident) and bool(known.id) and ident != known.id
-    return other_id or name != known.name or (bool(text) and known.full)
+    other_id = bool(ident) and bool(previous.id) and ident != previous.id
+    return other_id or name != previous.name or (bool(text) and previous.full)

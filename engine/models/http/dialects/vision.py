@@ -40,11 +40,11 @@ class RequestImages:
 
     def results(self, message: Message) -> dict[str, list[tuple[str, str]]]:
         """Return media type and base64 of the images in a message of tool results, by call."""
-        found: dict[str, list[tuple[str, str]]] = {}
+        by_call: dict[str, list[tuple[str, str]]] = {}
         for part in message.parts:
             if isinstance(part, Image) and part.digest in self.images:
-                found.setdefault(part.call, []).append((part.media_type, self.images[part.digest]))
-        return found
+                by_call.setdefault(part.call, []).append((part.media_type, self.images[part.digest]))
+        return by_call
 
 
 def data_url(media_type: str, data: str) -> str:

@@ -16,8 +16,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description='The scripted model as a coding agent')
     options.add_argument('--ask', default='', help='kinds of tool calls that need permission: execute,edit')
     options.add_argument('--no-load', action='store_true', help='do not resume sessions')
-    given = options.parse_args()
-    agent: Any = ScriptedAgent(asks=frozenset(filter(None, given.ask.split(','))), loads=not given.no_load)
+    arguments = options.parse_args()
+    agent: Any = ScriptedAgent(
+        asks=frozenset(filter(None, arguments.ask.split(','))), loads=not arguments.no_load
+    )
     asyncio.run(run_agent(agent))
 
 

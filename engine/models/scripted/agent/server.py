@@ -62,9 +62,9 @@ class Session:
             'replies': self.replies,
             'messages': to_jsonable_python(self.messages),
         }
-        made = self.file.with_suffix('.new')
-        made.write_text(json.dumps(content), 'utf-8')
-        os.replace(made, self.file)
+        temporary = self.file.with_suffix('.new')
+        temporary.write_text(json.dumps(content), 'utf-8')
+        os.replace(temporary, self.file)
 
 
 class ScriptedAgent:
@@ -112,9 +112,9 @@ class ScriptedAgent:
         session = Session(id=session_id, folder=Path(cwd))
         if not session_id.isalnum() or not session.file.is_file():
             raise RequestError.resource_not_found(session_id)
-        kept = json.loads(session.file.read_text('utf-8'))
-        session.hints, session.replies = kept['hints'], kept['replies']
-        session.messages = [message_of(message) for message in kept['messages']]
+        saved = json.loads(session.file.read_text('utf-8'))
+        session.hints, session.replies = saved['hints'], saved['replies']
+        session.messages = [message_of(message) for message in saved['messages']]
         self._apply_hints(session, more)
         self._sessions[session.id] = session
         for message in session.messages:
@@ -158,12 +158,12 @@ class ScriptedAgent:
         )
 
     def _apply_hints(self, session: Session, meta: Mapping[str, Any]) -> None:
-        given = meta.get('hemicycle')
-        if isinstance(given, Mapping):
-            if given.get('visit') != session.hints.get('visit'):
+        hints = meta.get('hemicycle')
+        if isinstance(hints, Mapping):
+            if hints.get('visit') != session.hints.get('visit'):
                 session.replies = 0
-            session.hints = {name: given[name] for name in HINTS if name in given}
-            session.schema = given.get('schema')
+            session.hints = {name: hints[name] for name in HINTS if name in hints}
+            session.schema = hints.get('schema')
 
     async def _play(self, session: Session) -> None:
         toolbox = Toolbox(client=self._client, session=session.id, folder=session.folder)
@@ -214,11 +214,11 @@ class ScriptedAgent:
                 case Completed():
                     session.usage += event.usage
         prompt = ''.join(part.text for part in texts if isinstance(part, Text))
-        asked = [
+        tool_calls = [
             ToolCall(id=uuid.uuid4().hex[:12], name=name, arguments=''.join(pieces) or '{}')
             for name, pieces in calls
         ]
-        return Message(role='assistant', parts=(Text(text=prompt), *asked))
+        return Message(role='assistant', parts=(Text(text=prompt), *tool_calls))
 
     async def _run_tool(self, session: Session, toolbox: Toolbox, call: ToolCall) -> ToolResult:
         from acp import start_tool_call, text_block, tool_content, update_tool_call

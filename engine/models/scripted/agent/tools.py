@@ -42,11 +42,11 @@ class Toolbox:
         """Run a tool. Raises `Refused`."""
         from acp import RequestError
 
-        found = TOOLS.get(name)
-        if found is None:
+        tool = TOOLS.get(name)
+        if tool is None:
             raise Refused(f'there is no tool {name!r}; available: {", ".join(TOOLS)}')
         try:
-            return await found.call(self, arguments)
+            return await tool.call(self, arguments)
         except RequestError as error:
             details = (
                 error.data.get('details') or error.data.get('uri') if isinstance(error.data, dict) else ''
@@ -56,52 +56,52 @@ class Toolbox:
             raise Refused(f'it needs {error.args[0]}') from None
 
     async def _read(self, path: str) -> str:
-        found = await self.client.read_text_file(path=str(self.folder / path), session_id=self.session)
-        return str(found.content)
+        response = await self.client.read_text_file(path=str(self.folder / path), session_id=self.session)
+        return str(response.content)
 
-    async def read_file(self, given: Mapping[str, Any]) -> str:
+    async def read_file(self, arguments: Mapping[str, Any]) -> str:
         """The text of a file."""
-        return await self._read(given['path'])
+        return await self._read(arguments['path'])
 
-    async def write_file(self, given: Mapping[str, Any]) -> str:
+    async def write_file(self, arguments: Mapping[str, Any]) -> str:
         """Write a file."""
-        path, text = str(given['path']), str(given['text'])
+        path, text = str(arguments['path']), str(arguments['text'])
         await self.client.write_text_file(content=text, path=str(self.folder / path), session_id=self.session)
         return f'{path}: {len(text.splitlines())} lines'
 
-    async def edit_file(self, given: Mapping[str, Any]) -> str:
+    async def edit_file(self, arguments: Mapping[str, Any]) -> str:
         """Replace a passage that occurs once."""
-        path, old, new = str(given['path']), str(given['old']), str(given['new'])
+        path, old, new = str(arguments['path']), str(arguments['old']), str(arguments['new'])
         text = await self._read(path)
         if text.count(old) != 1:
             raise Refused(f'{path}: the passage occurs {text.count(old)} times')
         return await self.write_file({'path': path, 'text': text.replace(old, new)})
 
-    async def list_files(self, given: Mapping[str, Any]) -> str:
+    async def list_files(self, arguments: Mapping[str, Any]) -> str:
         """The files of the folder."""
-        found = _files(self.folder)
-        return '\n'.join(found[:MAX_FILES]) or 'There are no files yet.'
+        files = _files(self.folder)
+        return '\n'.join(files[:MAX_FILES]) or 'There are no files yet.'
 
-    async def search(self, given: Mapping[str, Any]) -> str:
+    async def search(self, arguments: Mapping[str, Any]) -> str:
         """Lines of files that fit a pattern."""
-        pattern = re.compile(str(given.get('pattern') or given.get('query') or ''))
-        found = []
+        pattern = re.compile(str(arguments.get('pattern') or arguments.get('query') or ''))
+        hits = []
         for path in (await self.list_files({})).splitlines()[:MAX_FILES]:
             place = self.folder / path
             if place.is_file():
                 lines = place.read_text('utf-8', 'replace').splitlines()
-                found += [
+                hits += [
                     f'{path}:{number}: {line}' for number, line in enumerate(lines, 1) if pattern.search(line)
                 ]
-        return '\n'.join(found[:MAX_FILES]) or 'Nothing was found.'
+        return '\n'.join(hits[:MAX_FILES]) or 'Nothing was found.'
 
-    async def run_command(self, given: Mapping[str, Any]) -> str:
+    async def run_command(self, arguments: Mapping[str, Any]) -> str:
         """Run a command in a terminal of the client's."""
-        return await self._run(str(given['command']))
+        return await self._run(str(arguments['command']))
 
-    async def run_tests(self, given: Mapping[str, Any]) -> str:
+    async def run_tests(self, arguments: Mapping[str, Any]) -> str:
         """Run the tests; the counts come first."""
-        tests = [str(given['path'])] if given.get('path') else []
+        tests = [str(arguments['path'])] if arguments.get('path') else []
         options = ['-q', '-p', 'no:cacheprovider', '--color=no', '--tb=short']
         try:
             return _lead_with_counts(
@@ -110,28 +110,30 @@ class Toolbox:
         except Refused as error:
             raise Refused(_lead_with_counts(str(error))) from None
 
-    async def git(self, given: Mapping[str, Any]) -> str:
+    async def git(self, arguments: Mapping[str, Any]) -> str:
         """Run git."""
-        return await self._run(shlex.join(['git', *map(str, given.get('arguments', ['status']))]))
+        return await self._run(shlex.join(['git', *map(str, arguments.get('arguments', ['status']))]))
 
-    async def note(self, given: Mapping[str, Any]) -> str:
+    async def note(self, arguments: Mapping[str, Any]) -> str:
         """Write a note, or read all."""
-        if given.get('action') == 'write':
-            self.notes[str(given.get('title', ''))] = str(given.get('text', ''))
+        if arguments.get('action') == 'write':
+            self.notes[str(arguments.get('title', ''))] = str(arguments.get('text', ''))
         return json.dumps(self.notes, ensure_ascii=False)
 
     async def _run(self, command: str) -> str:
-        made = await self.client.create_terminal(
+        terminal = await self.client.create_terminal(
             command=command, session_id=self.session, cwd=str(self.folder), output_byte_limit=20_000
         )
         ended = await self.client.wait_for_terminal_exit(
-            session_id=self.session, terminal_id=made.terminal_id
+            session_id=self.session, terminal_id=terminal.terminal_id
         )
-        shown = await self.client.terminal_output(session_id=self.session, terminal_id=made.terminal_id)
-        await self.client.release_terminal(session_id=self.session, terminal_id=made.terminal_id)
+        response = await self.client.terminal_output(
+            session_id=self.session, terminal_id=terminal.terminal_id
+        )
+        await self.client.release_terminal(session_id=self.session, terminal_id=terminal.terminal_id)
         if ended.exit_code != 0:
-            raise Refused(f'{shown.output.strip()}\n[exit status {ended.exit_code}]'.strip())
-        return str(shown.output).strip()
+            raise Refused(f'{response.output.strip()}\n[exit status {ended.exit_code}]'.strip())
+        return str(response.output).strip()
 
 
 def _lead_with_counts(report: str) -> str:
@@ -144,11 +146,11 @@ def _lead_with_counts(report: str) -> str:
 
 
 def _files(folder: Path) -> list[str]:
-    found: list[str] = []
+    paths: list[str] = []
     for around, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
-        found += [os.path.relpath(os.path.join(around, name), folder) for name in sorted(names)]
-    return found
+        paths += [os.path.relpath(os.path.join(around, name), folder) for name in sorted(names)]
+    return paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,9 @@ from engine.workspace import Sandbox
 from tests.support.pages.clicks import click, see
 from ui.components.theme import set_warning
 from ui.formatting.values import byte_size, short_duration
-from ui.pages.launch.models import model_groups, model_problem
 from ui.pages.run.agents.agent import plan_line
 from ui.pages.settings.machine import EXAMPLE
+from ui.pages.shared.launching.models import model_groups, model_problem
 from ui.server.app import UNSANDBOXED, warn_if_unsandboxed
 from ui.settings import ServerPaths
 

@@ -24,8 +24,8 @@ from ui.api.mcp.over_http import McpOverHttp
 from ui.components.assets import ASSETS
 from ui.components.theme import fill_topbar, serve_assets, set_warning
 from ui.components.widgets import text_link
+from ui.pages import runs
 from ui.pages.accounts import account, accounts, audit
-from ui.pages.accounts.parts import draw_account_menu
 from ui.pages.compare import page as compare
 from ui.pages.fork import lineage, variants
 from ui.pages.fork import page as fork
@@ -33,18 +33,18 @@ from ui.pages.home import page as home
 from ui.pages.inbox import page as inbox
 from ui.pages.launch import page as launch
 from ui.pages.notifications import page as notifications
-from ui.pages.review import page as review
 from ui.pages.run import page as run
 from ui.pages.run import report
-from ui.pages.runs import page as runs
+from ui.pages.run.merging import page as review
+from ui.pages.run.wall import page as wall
 from ui.pages.schedules import page as schedules
 from ui.pages.settings import page as settings
 from ui.pages.settings import workers
 from ui.pages.shared import errors
+from ui.pages.shared.account_parts import draw_account_menu
 from ui.pages.shared.attention import AttentionFeed
 from ui.pages.tools import page as tools
 from ui.pages.traffic import page as traffic
-from ui.pages.wall import page as wall
 from ui.server.access_settings import OPEN_TO_THIS_MACHINE, AccessSettings
 from ui.server.clients import free_closed_pages
 from ui.server.grace import grace_period

@@ -13,7 +13,7 @@ from tests.support.harness import until
 from tests.support.pages.clicks import click, press, see
 from ui.pages.launch import page
 from ui.pages.launch.form import LaunchForm
-from ui.pages.launch.options import BudgetLimits, budget_values
+from ui.pages.shared.launching.options import BudgetLimits, budget_values
 
 
 class Wide(Pattern):

@@ -12,7 +12,7 @@ from engine.models.http.endpoint_settings import EndpointSource
 from tests.support.harness import FakeModel
 from tests.support.pages.clicks import click
 from ui.components.elements import Combobox
-from ui.pages.launch.models import SIMULATED, Models
+from ui.pages.shared.launching.models import SIMULATED, Models
 
 ROLES = ('researcher', 'analyzer', 'reviewer')
 

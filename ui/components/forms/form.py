@@ -15,6 +15,13 @@ from ui.components.widgets import Text
 from ui.formatting.problems import problems
 from ui.formatting.values import as_sentence, json_problem
 
+RUN_KEYS = """(event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.key !== "Enter" || event.repeat) return;
+    event.preventDefault();
+    emit();
+}"""
+"""Handler of `keydown` in the browser: Ctrl+Enter submits a form."""
+
 
 class Form:
     """The fields of `model`, drawn where the form is created; nothing typed into it is ever lost."""

@@ -10,7 +10,7 @@ from ui.access.caller import IDENTITY, Caller, Role
 from ui.components.dialogs import await_answer, confirm, dialog_frame
 from ui.components.theme import button, frame, page_head
 from ui.components.widgets import NativeSelect, Text, label
-from ui.pages.accounts.parts import ACCOUNT, card_form, field, moment, table
+from ui.pages.shared.account_parts import ACCOUNT, card_form, field, moment, table
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
 

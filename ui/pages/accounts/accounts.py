@@ -13,7 +13,7 @@ from ui.access.caller import IDENTITY, Caller, Identity, Role
 from ui.components.dialogs import await_answer, confirm, dialog_frame, draw_dialog_actions
 from ui.components.theme import button, frame, page_head, text_notice
 from ui.components.widgets import NativeSelect, Text, label, set_attributes
-from ui.pages.accounts.parts import ACCOUNTS, card_form, field, moment, table
+from ui.pages.shared.account_parts import ACCOUNTS, card_form, field, moment, table
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
 

@@ -14,7 +14,7 @@ from ui.access.caller import IDENTITY, Role
 from ui.components.theme import empty_state, frame, page_head, text_notice
 from ui.components.widgets import Text, label, text_input, text_link
 from ui.pages.accounts.accounts import refusal
-from ui.pages.accounts.parts import AUDIT, Table, table
+from ui.pages.shared.account_parts import AUDIT, Table, table
 from ui.web.backend import Backend
 from ui.web.downloads import HARMLESS, attachment
 from ui.web.routing import serve_page, with_query

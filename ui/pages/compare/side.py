@@ -7,7 +7,7 @@ from collections import OrderedDict
 from engine import Conductor, Transition
 from engine.history import Comparison, RunStats
 from engine.records import View
-from ui.pages.shared.transition_reasons import GuardReasons
+from ui.pages.shared.run.transition_reasons import GuardReasons
 from ui.replay.reader import HistoryReader
 
 MAX_CACHED = 256

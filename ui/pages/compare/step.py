@@ -18,7 +18,7 @@ from ui.formatting.steps import edge_outcomes, headline, path_text, short_json
 from ui.formatting.tool_calls import call_line, result_line
 from ui.formatting.word_diff import Piece, diff_words_async
 from ui.pages.compare.side import Side
-from ui.pages.shared.transition_reasons import draw_outcome
+from ui.pages.shared.run.transition_reasons import draw_outcome
 from ui.replay.conversation import json_to_markdown
 
 MAX_TEXT = 300

@@ -10,14 +10,13 @@ from engine import EngineError, InvalidInput
 from engine.history import CostEstimate, ForkOverrides
 from engine.records import RunId
 from ui.components.dialogs import confirm
-from ui.components.forms.form import Form
+from ui.components.forms.form import RUN_KEYS, Form
 from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes, set_class, text_input
 from ui.formatting.forks import cost_sentence
 from ui.pages.fork.variant import Origin, Variant
-from ui.pages.launch.form import RUN_KEYS
-from ui.pages.launch.models import describe_reach, is_live
-from ui.pages.launch.options import BudgetLimits, budget_values
+from ui.pages.shared.launching.models import describe_reach, is_live
+from ui.pages.shared.launching.options import BudgetLimits, budget_values
 from ui.web.backend import Backend
 
 DEBOUNCE_SECONDS = 0.4

@@ -16,8 +16,8 @@ from ui.formatting.forks import turn_sentence
 from ui.formatting.steps import headline
 from ui.pages.fork.form import ForkForm
 from ui.pages.fork.variant import Origin
-from ui.pages.run.context import agent_name
 from ui.pages.shared import errors
+from ui.pages.shared.run.context import agent_name
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
 

@@ -18,7 +18,7 @@ from ui.components.widgets import Text
 from ui.formatting.steps import role_title
 from ui.pages.fork.override_form import OverrideForm, json_fields
 from ui.pages.fork.replay_choices import ReplayChoices
-from ui.pages.launch.models import Models
+from ui.pages.shared.launching.models import Models
 
 FORMS = ('parameters', 'memory', 'prompts', 'instructions', 'tools', 'effort')
 UNPREFIXED = ('memory', 'parameters')

@@ -12,7 +12,7 @@ from ui.components.diagram.thumbnail import draw_thumbnail
 from ui.components.theme import button
 from ui.components.widgets import Text, link, set_attributes, text_link
 from ui.formatting.values import first_sentence
-from ui.pages.launch.samples import Starter, samples
+from ui.pages.shared.launching.samples import Starter, samples
 from ui.web.backend import Backend
 from ui.web.routing import traffic_path
 

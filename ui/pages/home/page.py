@@ -12,10 +12,10 @@ from ui.components.widgets import Text, text_link
 from ui.exports.importer import ImportDialog
 from ui.pages.home.cards import pattern_cards
 from ui.pages.home.panels import FIRST, FirstRun, NeedsYou, RunningNow, agents_card, models_card, new_run_card
-from ui.pages.runs.filters import Filters
-from ui.pages.runs.listing import RunList
 from ui.pages.shared.attention import AttentionFeed
 from ui.pages.shared.errors import draw_load_errors
+from ui.pages.shared.run_list.filters import Filters
+from ui.pages.shared.run_list.listing import RunList
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
 

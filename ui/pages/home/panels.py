@@ -15,9 +15,9 @@ from ui.components.theme import button, pill
 from ui.components.widgets import NativeSelect, Text, draw_changes, link, text_link
 from ui.formatting.steps import duration
 from ui.formatting.values import as_sentence, count
-from ui.pages.launch.samples import Starter, samples
-from ui.pages.settings.connect import ConnectDialog
 from ui.pages.shared.attention import Attention, RequestList
+from ui.pages.shared.connect import ConnectDialog
+from ui.pages.shared.launching.samples import Starter, samples
 from ui.web.backend import Backend
 
 POLL_SECONDS = 1.0

@@ -15,8 +15,8 @@ from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, set_attributes, text_input, text_link
 from ui.formatting.steps import role_title
 from ui.formatting.values import ago, exact
-from ui.pages.run.agents.approval import Approval
-from ui.pages.run.agents.question import QuestionForm
+from ui.pages.shared.run.approval import Approval
+from ui.pages.shared.run.question import QuestionForm
 from ui.services.inbox import InboxItem, question_path
 from ui.web.backend import Backend
 from ui.web.permission import is_permitted

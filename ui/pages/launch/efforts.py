@@ -14,7 +14,7 @@ from ui.components.forms.fields import Field
 from ui.components.widgets import set_attributes
 from ui.formatting.steps import role_title
 from ui.formatting.values import as_sentence, count
-from ui.pages.launch.role_fields import RoleFields
+from ui.pages.shared.launching.role_fields import RoleFields
 
 ALL = Field(
     name='',

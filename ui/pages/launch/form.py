@@ -17,16 +17,18 @@ from ui.components.diagram.fitting import Room, fit
 from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
-from ui.components.forms.form import Form
+from ui.components.forms.form import RUN_KEYS, Form
 from ui.components.menus import PickerItem, picker
 from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
 from ui.formatting.values import ago
 from ui.pages.launch.efforts import Efforts
-from ui.pages.launch.models import Models
-from ui.pages.launch.options import BudgetLimits, RunOptions, TeamRunOptions, budget_values
-from ui.pages.launch.samples import (
+from ui.pages.launch.typical_use import TypicalUse, typical_use
+from ui.pages.shared.launching.models import Models
+from ui.pages.shared.launching.options import BudgetLimits, RunOptions, TeamRunOptions, budget_values
+from ui.pages.shared.launching.recording_picker import RecordingPicker, is_recorded
+from ui.pages.shared.launching.samples import (
     MAX_OFFERED,
     Starter,
     distinct_inputs,
@@ -34,8 +36,6 @@ from ui.pages.launch.samples import (
     newest_runs,
     samples,
 )
-from ui.pages.launch.typical_use import TypicalUse, typical_use
-from ui.pages.shared.recording_picker import RecordingPicker, is_recorded
 from ui.web.backend import Backend
 
 DEBOUNCE_SECONDS = 0.4
@@ -44,11 +44,6 @@ DRAFT_LIMIT = 60_000
 """Maximum length of a saved draft, in characters of JSON."""
 LARGE = 'Enlarge the diagram'
 REPLAYED = 'Replay: answers come from the recording. No provider is called; it is free.'
-RUN_KEYS = """(event) => {
-    if (!(event.ctrlKey || event.metaKey) || event.key !== "Enter" || event.repeat) return;
-    event.preventDefault();
-    emit();
-}"""
 
 
 class LaunchForm:

@@ -22,7 +22,6 @@ from ui.formatting.steps import clock_end, headline
 from ui.pages.run.address import Address
 from ui.pages.run.agents.agents import AgentPanes
 from ui.pages.run.agents.transcript import Transcript
-from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.debugger import Debugger
 from ui.pages.run.diagram.chart import ChartPane
 from ui.pages.run.header.approval_bar import ApprovalBar
@@ -32,12 +31,13 @@ from ui.pages.run.header.run_menu import RunMenu
 from ui.pages.run.header.stop_banner import StopBanner
 from ui.pages.run.inspector.inspector import Inspector
 from ui.pages.run.inspector.notes import StepNotes
+from ui.pages.run.panel import PanelSetup
 from ui.pages.run.panels.artifacts import Artifacts
 from ui.pages.run.panels.files import Files
-from ui.pages.run.panels.panel import PanelSetup
 from ui.pages.run.panels.pattern_tabs import AGENTS, TAB_TITLES, PatternTabs
 from ui.pages.run.player.player import Player
-from ui.pages.shared.transition_reasons import GuardReasons
+from ui.pages.shared.run.context import RunContext
+from ui.pages.shared.run.transition_reasons import GuardReasons
 from ui.replay.live import Follower
 from ui.replay.reader import HistoryReader, RunAt
 from ui.web.permission import is_permitted

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from ui.formatting.values import count
-from ui.pages.settings.section_dialog import Address, Name, SectionDialog
+from ui.pages.shared.section_dialog import Address, Name, SectionDialog
 
 PROGRAM: Any = {'when': {'way': ['program']}}
 BY_ADDRESS: Any = {'when': {'way': ['address']}}

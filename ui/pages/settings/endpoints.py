@@ -11,7 +11,7 @@ from ui.components.theme import button, empty_state, section_head
 from ui.components.widgets import Text
 from ui.formatting.values import count
 from ui.pages.settings.card import CheckResult, TestCard
-from ui.pages.settings.connect import ADDRESS, ConnectDialog
+from ui.pages.shared.connect import ADDRESS, ConnectDialog
 from ui.web.backend import Backend
 
 SOURCE_LABELS = {

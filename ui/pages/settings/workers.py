@@ -13,7 +13,7 @@ from ui.components.dialogs import confirm
 from ui.components.theme import button, empty_state, frame, page_head, text_notice
 from ui.components.widgets import CachedElement, Text, set_attributes, text_link
 from ui.formatting.values import as_sentence, count
-from ui.pages.accounts.parts import moment, table
+from ui.pages.shared.account_parts import moment, table
 from ui.web.backend import Backend
 from ui.web.fleet import FleetView, WaitingRun, WorkerInfo
 from ui.web.permission import require

@@ -13,12 +13,11 @@ from engine.models import SCRIPTED
 from engine.tools import Tool
 from ui.components.debounce import create_page_task
 from ui.components.forms.fields import Field
-from ui.components.forms.form import Form
+from ui.components.forms.form import RUN_KEYS, Form
 from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import byte_size, count, short_duration
-from ui.pages.launch.form import RUN_KEYS
-from ui.pages.launch.models import (
+from ui.pages.shared.launching.models import (
     SIMULATED,
     ModelControl,
     describe_cost,

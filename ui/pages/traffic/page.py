@@ -10,8 +10,8 @@ from nicegui import ui
 from engine.records import RunQuery
 from ui.components.theme import empty_state, frame, page_head
 from ui.components.widgets import text_link
-from ui.pages.runs.filters import Filters
 from ui.pages.shared import errors
+from ui.pages.shared.run_list.filters import Filters
 from ui.pages.traffic.view import TrafficView
 from ui.web.backend import Backend
 from ui.web.routing import serve_page

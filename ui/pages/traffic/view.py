@@ -15,8 +15,8 @@ from ui.components.theme import button, notice, text_notice
 from ui.components.widgets import Text, text_link
 from ui.formatting.traffic import Heat, fork_note
 from ui.formatting.values import STATUS_TEXT, count
-from ui.pages.runs.filters import FilterBar, Filters
-from ui.pages.runs.listing import RunList
+from ui.pages.shared.run_list.filters import FilterBar, Filters
+from ui.pages.shared.run_list.listing import RunList
 from ui.pages.traffic.heatmap import Heatmap
 from ui.pages.traffic.heatmap_badges import MODES, Mode
 from ui.pages.traffic.loader import TrafficLoader

@@ -24,7 +24,7 @@ from ui.formatting.debugger import (
 from ui.formatting.values import as_sentence
 from ui.pages.run.debugger.badges import breakpoint_layer
 from ui.pages.run.debugger.context_menu import edges_of
-from ui.pages.run.debugger.controller import DebugController
+from ui.pages.shared.run.debug_controller import DebugController
 
 
 class Duo(Pattern):

@@ -1,7 +1,7 @@
 """Selecting runs in a list: ranges, and that hidden runs are not selected."""
 
 from engine.records import RunId, RunInfo
-from ui.pages.runs.selection import Selection
+from ui.pages.shared.run_list.selection import Selection
 
 
 def make_runs(*names: str) -> list[RunInfo]:

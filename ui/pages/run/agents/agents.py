@@ -23,7 +23,7 @@ from ui.pages.run.agents.join_summary import join_summary
 from ui.pages.run.agents.regions import columns_for, lay_out_panes, tracks
 from ui.pages.run.agents.stages import RESULT, StageRow, VisibleAgents, stages_of, work_in_progress
 from ui.pages.run.agents.task_cards import TaskCards
-from ui.pages.run.context import RunContext
+from ui.pages.shared.run.context import RunContext
 from ui.replay.conversation import json_to_markdown
 
 MIN_HEIGHT, MIN_WIDTH = '150px', '150px'

@@ -12,8 +12,8 @@ from engine.records import Shape, View, is_within
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.steps import path_text
 from ui.pages.run.agents.regions import parallel_agents, parallel_states
-from ui.pages.run.context import RunContext
 from ui.pages.run.review.debates import seats
+from ui.pages.shared.run.context import RunContext
 from ui.replay.history import History, latest
 
 GLYPHS = {

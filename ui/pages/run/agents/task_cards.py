@@ -12,8 +12,8 @@ from engine.records import View
 from ui.components.theme import button
 from ui.components.widgets import Text
 from ui.formatting.steps import excerpt, role_title
-from ui.pages.run.context import RunContext
 from ui.pages.run.diagram.checklist import plan_steps
+from ui.pages.shared.run.context import RunContext
 from ui.replay.history import ENDED
 
 ICONS = {'completed': 'check_circle', 'failed': 'cancel'}

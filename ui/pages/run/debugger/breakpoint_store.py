@@ -12,7 +12,7 @@ from ui.components.breakpoints.condition import ConditionFeedback, Probe
 from ui.components.breakpoints.editor import edit_breakpoint
 from ui.formatting.debugger import breakpoint_label
 from ui.formatting.steps import short_json
-from ui.pages.run.debugger.controller import DebugController
+from ui.pages.shared.run.debug_controller import DebugController
 
 MAX_VALUE = 60
 """Maximum number of characters shown of a value."""

@@ -18,7 +18,7 @@ from ui.formatting.debugger import CONTROLS, STEPS, DebugAction
 from ui.formatting.diagram.overlays import visible_edge
 from ui.formatting.steps import edge_name, edge_text, path_text
 from ui.pages.run.debugger.breakpoint_store import BreakpointStore
-from ui.pages.run.debugger.controller import DebugController
+from ui.pages.shared.run.debug_controller import DebugController
 
 MAX_EDGES = 6
 """Maximum number of edges behind one line that get their own entries."""

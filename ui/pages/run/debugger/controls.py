@@ -10,7 +10,7 @@ from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.debugger import CONTROLS, STEPS, DebugAction, active_regions, pause_sentence
 from ui.formatting.steps import path_text
-from ui.pages.run.debugger.controller import DebugController
+from ui.pages.shared.run.debug_controller import DebugController
 
 IN_PROGRESS = {'in': 'Stepping in…', 'over': 'Stepping over…', 'out': 'Stepping out…'}
 """Shown while a step is in progress."""

@@ -11,7 +11,7 @@ from engine.records import RunId, Shape
 from ui.components.layout import show_part
 from ui.pages.run.debugger.breakpoint_store import BreakpointStore
 from ui.pages.run.debugger.context_menu import ContextMenu
-from ui.pages.run.debugger.controller import DebugController
+from ui.pages.shared.run.debug_controller import DebugController
 from ui.replay.live import Follower
 
 

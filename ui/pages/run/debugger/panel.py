@@ -14,7 +14,7 @@ from ui.components.widgets import CachedElement, Text
 from ui.formatting.debugger import ELSEWHERE_NOTE, breakpoint_facts, breakpoint_label
 from ui.formatting.values import count
 from ui.pages.run.debugger.breakpoint_store import BreakpointStore
-from ui.pages.run.debugger.controller import DebugController
+from ui.pages.shared.run.debug_controller import DebugController
 from ui.web.permission import refusal
 
 NONE = (

@@ -9,8 +9,8 @@ from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.debugger import STEPS, DebugAction, pause_sentence, region_has_ended
 from ui.formatting.steps import path_text
-from ui.pages.run.debugger.controller import DebugController
 from ui.pages.run.debugger.controls import IN_PROGRESS, ControlButton
+from ui.pages.shared.run.debug_controller import DebugController
 
 PAUSED_ACTIONS: tuple[DebugAction, ...] = ('resume', *STEPS)
 OTHERS = {True: 'Others: paused', False: 'Others: running'}

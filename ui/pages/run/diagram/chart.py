@@ -18,11 +18,11 @@ from ui.formatting.diagram.folding import composites_around
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight
 from ui.formatting.steps import active_text
 from ui.formatting.values import status_text
-from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.badges import breakpoint_layer
 from ui.pages.run.debugger.context_menu import ContextMenu
 from ui.pages.run.diagram.checklist import PlanChecklist
 from ui.pages.run.diagram.edge_explanation import EdgeExplanation
+from ui.pages.shared.run.context import RunContext
 from ui.replay.live import Follower
 
 MAX_STEPS = 2_000

@@ -18,8 +18,8 @@ from ui.components.widgets import Text, draw_changes, set_attributes
 from ui.formatting.diagram.overlays import Decoration, visible_edge
 from ui.formatting.steps import EdgeOutcome, edge_name, edge_outcomes, path_text
 from ui.formatting.values import count
-from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.context_menu import MenuEntry
+from ui.pages.shared.run.context import RunContext
 from ui.replay.index import Index
 
 

@@ -10,7 +10,7 @@ from engine.records import View, parent_of
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.steps import role_title
-from ui.pages.run.context import RunContext
+from ui.pages.shared.run.context import RunContext
 
 
 class ApprovalBar:

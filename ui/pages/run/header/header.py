@@ -14,12 +14,12 @@ from ui.components.widgets import CachedElement, Text, set_attributes, set_class
 from ui.exports.menu import export_button
 from ui.formatting.steps import author_text, duration, own_seconds
 from ui.formatting.usage import usage_headline, with_streamed
-from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.controls import Controls, PauseReason
 from ui.pages.run.header.input_requests import InputRequests
 from ui.pages.run.header.title import RunTitle
 from ui.pages.run.panels.registry import panels_of
 from ui.pages.run.usage_table import UsageTable
+from ui.pages.shared.run.context import RunContext
 
 
 class Header:

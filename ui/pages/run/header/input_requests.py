@@ -13,8 +13,8 @@ from ui.components.dialogs import ask_event, event_help
 from ui.components.theme import button
 from ui.components.widgets import set_class
 from ui.formatting.steps import role_title
-from ui.pages.run.context import accepts_event
 from ui.pages.run.panels.registry import panels_of
+from ui.pages.shared.run.context import accepts_event
 
 IN_PANES = ('take_seat', 'hand_back')
 """Events for which the agents' panes have buttons."""

@@ -13,10 +13,19 @@ from ui.components.dialogs import await_answer, dialog_frame, edit_details, noti
 from ui.components.theme import button
 from ui.components.widgets import Text, text_link
 from ui.formatting.debugger import KEYS as STEP_KEYS
-from ui.pages.runs.actions import COMPARE, DELETE, EDIT, REPLAY, RETRY, RUN_AGAIN, ActionLabel, confirm_delete
 from ui.pages.shared.compare_picker import pick_comparison
-from ui.pages.shared.recording_picker import is_recorded
-from ui.pages.shared.rerun import rerun, retry
+from ui.pages.shared.launching.recording_picker import is_recorded
+from ui.pages.shared.launching.rerun import rerun, retry
+from ui.pages.shared.run_list.actions import (
+    COMPARE,
+    DELETE,
+    EDIT,
+    REPLAY,
+    RETRY,
+    RUN_AGAIN,
+    ActionLabel,
+    confirm_delete,
+)
 from ui.replay.marks import KINDS
 from ui.web.permission import is_permitted
 

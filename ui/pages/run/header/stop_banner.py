@@ -7,7 +7,7 @@ from engine.records import RunInfo, Shape, View
 from ui.components.theme import notice
 from ui.components.widgets import CachedElement, Text
 from ui.formatting.steps import role_title
-from ui.pages.run.context import accepts_event
+from ui.pages.shared.run.context import accepts_event
 
 RETRY = 'Retry starts a new run from the last good step. To change something first, fork an earlier step.'
 FORK = 'Its pattern is not available here: the run can be read, but not retried.'

@@ -25,11 +25,11 @@ from ui.formatting.steps import (
     previous_values,
 )
 from ui.formatting.values import with_list_ends, with_times
-from ui.pages.run.context import RunContext
 from ui.pages.run.debugger.debugger import Debugger
 from ui.pages.run.debugger.panel import BreakpointsPanel
 from ui.pages.run.usage_table import UsageTable
-from ui.pages.shared.transition_reasons import draw_outcome
+from ui.pages.shared.run.context import RunContext
+from ui.pages.shared.run.transition_reasons import draw_outcome
 from ui.replay.marks import marks_of
 
 DETAILED = ('pause', 'human', 'restart', 'budget')

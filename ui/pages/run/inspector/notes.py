@@ -12,8 +12,8 @@ from ui.components.dialogs import notify_errors
 from ui.components.theme import button
 from ui.components.widgets import Text, label, set_attributes
 from ui.formatting.values import exact
-from ui.pages.run.context import RunContext
-from ui.pages.runs.undo import Undo
+from ui.pages.shared.run.context import RunContext
+from ui.pages.shared.run_list.undo import Undo
 from ui.replay.marks import Mark
 from ui.web.permission import is_permitted
 

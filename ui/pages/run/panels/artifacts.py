@@ -17,7 +17,7 @@ from ui.components.tabs import Tabs
 from ui.components.theme import empty_state
 from ui.components.widgets import Text, link, set_attributes
 from ui.formatting.steps import brief_value
-from ui.pages.run.context import RunContext
+from ui.pages.shared.run.context import RunContext
 
 TITLE = 'Artifacts'
 LONG = 3_000

@@ -14,7 +14,7 @@ from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state
 from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.word_diff import diff_words_async
-from ui.pages.run.panels.panel import LazyPanel, PanelSetup, StripPart
+from ui.pages.run.panel import LazyPanel, PanelSetup, StripPart
 
 PANEL = 'drafts'
 

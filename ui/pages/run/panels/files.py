@@ -24,7 +24,7 @@ from ui.formatting.files import (
     summarize_changes,
 )
 from ui.formatting.values import count
-from ui.pages.run.context import RunContext
+from ui.pages.shared.run.context import RunContext
 from ui.replay.history import FolderVersion, latest
 
 EMPTY = ''

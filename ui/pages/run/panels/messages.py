@@ -16,7 +16,7 @@ from ui.formatting.plain_markdown import plain_markdown_line
 from ui.formatting.steps import duration, role_title
 from ui.formatting.tool_calls import logged_call
 from ui.formatting.values import exact
-from ui.pages.run.panels.panel import LazyPanel, PanelSetup
+from ui.pages.run.panel import LazyPanel, PanelSetup
 from ui.replay.history import Position
 
 ANY = {'': 'Any'}

@@ -15,7 +15,7 @@ from ui.components.widgets import Text, table_head
 from ui.formatting.usage import UNKNOWN, dollars
 from ui.formatting.values import short_duration
 from ui.formatting.word_diff import Piece, diff_words_async
-from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.pages.run.panel import Panel, PanelSetup
 
 Side = Mapping[str, Any]
 SIDES = ('A', 'B')

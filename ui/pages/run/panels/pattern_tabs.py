@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.records import View
 from ui.components.tabs import Tabs
-from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.pages.run.panel import Panel, PanelSetup
 from ui.pages.run.panels.registry import PANELS, panels_of
 from ui.web.routing import with_query
 

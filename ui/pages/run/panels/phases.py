@@ -14,7 +14,7 @@ from engine.records import Shape, View
 from ui.components.theme import empty_state
 from ui.components.widgets import CachedElement, Text, set_attributes, table_head
 from ui.formatting.steps import duration, running_seconds
-from ui.pages.run.panels.panel import LazyPanel, PanelSetup, StripPart
+from ui.pages.run.panel import LazyPanel, PanelSetup, StripPart
 
 Table = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]
 """A title, the column headers, and rows."""

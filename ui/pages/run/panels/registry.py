@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from engine.records import Shape
+from ui.pages.run.panel import Panel
 from ui.pages.run.panels.drafts import Drafts
 from ui.pages.run.panels.messages import Messages
 from ui.pages.run.panels.mode_comparison import ModeComparison
-from ui.pages.run.panels.panel import Panel
 from ui.pages.run.panels.phases import TimePanel
 from ui.pages.run.panels.supervision import Supervision
 from ui.pages.run.review.board import Board

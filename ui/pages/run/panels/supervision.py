@@ -16,7 +16,7 @@ from ui.components.theme import button, empty_state
 from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
-from ui.pages.run.panels.panel import LazyPanel, PanelSetup
+from ui.pages.run.panel import LazyPanel, PanelSetup
 from ui.replay.history import Position
 
 PANEL = 'supervision'

@@ -11,7 +11,7 @@ from ui.components.elements import Conversation
 from ui.components.theme import empty_state
 from ui.components.widgets import Text
 from ui.formatting.steps import role_title, time_of_day
-from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.pages.run.panel import Panel, PanelSetup
 from ui.pages.run.review.contest import contestants, versions_at
 from ui.pages.run.review.debates import (
     REVIEWER,

@@ -12,7 +12,7 @@ from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, disclosure, set_attributes, text_link
 from ui.formatting.files import size
-from ui.pages.run.panels.panel import Panel, PanelSetup
+from ui.pages.run.panel import Panel, PanelSetup
 from ui.pages.run.review.coder_seat import CoderSeat, coder_turn
 from ui.pages.run.review.contest import CHOICE, CONFLICTS, FILES, PICKED, Contestant, contestants
 from ui.pages.run.review.decision import Decision

@@ -10,9 +10,9 @@ from engine.workspace import FileVersion, is_own_work
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, text_area, text_input
 from ui.formatting.steps import role_title
-from ui.pages.run.context import RunContext
 from ui.pages.run.review.contest import read_candidates
 from ui.pages.run.review.debates import CODER
+from ui.pages.shared.run.context import RunContext
 
 NEW_FILE = ''
 """The choice of a file that does not exist yet."""

@@ -14,9 +14,9 @@ from engine.statechart import read_leniently
 from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button
 from ui.components.widgets import CachedElement, NativeSelect, Text, label, set_attributes, text_area
-from ui.pages.run.context import RunContext
 from ui.pages.run.review.contest import CHOICE, CONFLICTS, FILES, Contestant
 from ui.pages.run.review.verdict import draw_test_result
+from ui.pages.shared.run.context import RunContext
 
 
 class Decision:

@@ -8,8 +8,8 @@ from nicegui import ui
 
 from ui.components.file_changes import FileChanges
 from ui.components.widgets import NativeSelect, Text, set_attributes
-from ui.pages.run.context import RunContext
 from ui.pages.run.review.contest import Contestant
+from ui.pages.shared.run.context import RunContext
 
 
 class VersionDiff:

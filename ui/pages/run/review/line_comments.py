@@ -15,8 +15,8 @@ from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area, text_input
 from ui.formatting.files import preview
 from ui.formatting.steps import role_title
-from ui.pages.run.context import RunContext
 from ui.pages.run.review.contest import Contestant
+from ui.pages.shared.run.context import RunContext
 
 
 class LineComments:

@@ -10,10 +10,10 @@ from ui.components.forms.narrow_model import narrow_model
 from ui.components.theme import button
 from ui.components.widgets import CachedElement, Text
 from ui.formatting.steps import role_title
-from ui.pages.run.context import RunContext, accepts_event
 from ui.pages.run.review.answers import PointAnswers
 from ui.pages.run.review.contest import read_candidates
 from ui.pages.run.review.debates import REVIEWER, current_turn, debate_turns, seats, taken_seats
+from ui.pages.shared.run.context import RunContext, accepts_event
 
 
 class SeatButton:

@@ -12,7 +12,7 @@ from engine.tools import Tool
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.tool_calls import argument_pairs, argument_problem, tool_tags
-from ui.pages.run.context import Send
+from ui.pages.shared.run.context import Send
 
 
 class Approval:

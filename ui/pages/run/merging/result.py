@@ -14,7 +14,7 @@ from ui.components.theme import button, notice, text_notice
 from ui.components.widgets import Text, label, text_input
 from ui.formatting.files import pull_request
 from ui.formatting.values import as_sentence, count
-from ui.pages.review.conflict import ConflictCard
+from ui.pages.run.merging.conflict import ConflictCard
 
 
 class Result:

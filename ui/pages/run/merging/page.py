@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine import EngineError
 from engine.records import RunId
 from ui.components.theme import empty_state, frame, page_head
-from ui.pages.review.review import Review
+from ui.pages.run.merging.review import Review
 from ui.pages.shared import errors
 from ui.web.backend import Backend
 from ui.web.routing import serve_page

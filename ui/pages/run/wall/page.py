@@ -7,7 +7,7 @@ from nicegui import ui
 
 from ui.components.theme import frame
 from ui.components.widgets import Text, text_link
-from ui.pages.wall.wall import Wall
+from ui.pages.run.wall.wall import Wall
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
 

@@ -12,7 +12,7 @@ from ui.components.elements import batch_updates
 from ui.components.theme import button, empty_state
 from ui.components.widgets import CachedElement, Text, set_attributes, set_class
 from ui.formatting.values import count
-from ui.pages.wall.run import HEADER_INTERVAL, WallPane, WallRun
+from ui.pages.run.wall.run import HEADER_INTERVAL, WallPane, WallRun
 from ui.replay.live import Follower
 from ui.replay.pace import BATCH_SECONDS, Pace
 

@@ -13,8 +13,8 @@ from engine.workspace import FileChange, split_hunks
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area, text_input
 from ui.formatting.values import count
-from ui.pages.review.column import Column
-from ui.pages.review.result import Result
+from ui.pages.run.merging.column import Column
+from ui.pages.run.merging.result import Result
 
 MAX_COMMENT = 2_000
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from engine.records import Shape, View
-from ui.pages.run.context import RunContext
+from ui.pages.shared.run.context import RunContext
 from ui.replay.live import Follower
 
 

@@ -17,7 +17,7 @@ from ui.components.forms.fields import Field
 from ui.components.widgets import set_attributes
 from ui.formatting.steps import role_title
 from ui.formatting.values import as_sentence, count
-from ui.pages.launch.role_fields import RoleFields
+from ui.pages.shared.launching.role_fields import RoleFields
 from ui.web.permission import is_permitted
 
 ALL = Field(

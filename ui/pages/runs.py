@@ -9,8 +9,8 @@ from engine.records import RunId
 from ui.components.theme import LIST_KEYS, frame, page_head, section_head, skip_link
 from ui.components.widgets import text_link
 from ui.exports.importer import ImportDialog
-from ui.pages.runs.filters import Filters
-from ui.pages.runs.listing import RunList
+from ui.pages.shared.run_list.filters import Filters
+from ui.pages.shared.run_list.listing import RunList
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
 

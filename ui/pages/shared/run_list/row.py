@@ -15,8 +15,8 @@ from ui.components.widgets import Text, link, set_attributes
 from ui.exports.menu import short_entries
 from ui.formatting.steps import author_text, duration, origin_text
 from ui.formatting.values import ago, byte_size, compact, exact, status_class, status_text
-from ui.pages.runs.actions import COMPARE, DELETE, EDIT, REPLAY, RETRY, RUN_AGAIN, RunActions
-from ui.pages.shared.recording_picker import is_recorded
+from ui.pages.shared.launching.recording_picker import is_recorded
+from ui.pages.shared.run_list.actions import COMPARE, DELETE, EDIT, REPLAY, RETRY, RUN_AGAIN, RunActions
 from ui.web.backend import Backend
 from ui.web.permission import is_permitted
 

@@ -12,7 +12,7 @@ from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.usage import cost_text
 from ui.formatting.values import compact, count
-from ui.pages.runs.filters import Filters
+from ui.pages.shared.run_list.filters import Filters
 
 COLUMNS = (
     ('title', 'Run'),

@@ -14,10 +14,10 @@ from engine.records import RunInfo
 from ui.components.dialogs import await_answer, confirm, dialog_frame, draw_form_actions, edit_details
 from ui.components.forms.form import Form
 from ui.formatting.values import count
-from ui.pages.runs.selection import BulkAction
-from ui.pages.runs.undo import Undo
 from ui.pages.shared.compare_picker import pick_comparison
-from ui.pages.shared.rerun import rerun, retry
+from ui.pages.shared.launching.rerun import rerun, retry
+from ui.pages.shared.run_list.selection import BulkAction
+from ui.pages.shared.run_list.undo import Undo
 from ui.web.backend import Backend
 from ui.web.routing import compare_path
 

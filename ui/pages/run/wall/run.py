@@ -19,9 +19,9 @@ from ui.components.widgets import Text, link, set_class
 from ui.formatting.steps import clock_end
 from ui.formatting.values import count
 from ui.pages.run.agents.agent import AgentPane
-from ui.pages.run.context import RunContext
-from ui.pages.run.debugger.controller import DebugController
-from ui.pages.shared.transition_reasons import GuardReasons
+from ui.pages.shared.run.context import RunContext
+from ui.pages.shared.run.debug_controller import DebugController
+from ui.pages.shared.run.transition_reasons import GuardReasons
 from ui.replay.live import Follower, Updates
 from ui.web.permission import is_permitted
 

@@ -10,8 +10,8 @@ from engine import Conductor
 from engine.models import candidate_models
 from engine.records import Origin, RunId, RunInfo, Shape, View, is_active
 from ui.formatting.steps import path_text, role_title
-from ui.pages.run.debugger.controller import DebugController
-from ui.pages.shared.transition_reasons import GuardReasons
+from ui.pages.shared.run.debug_controller import DebugController
+from ui.pages.shared.run.transition_reasons import GuardReasons
 from ui.replay.history import History
 
 Send = Callable[[str, str, dict[str, Any]], Awaitable[None]]

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, create_model,
 
 from engine.models import PROVIDERS
 from ui.formatting.values import as_sentence, count
-from ui.pages.settings.section_dialog import Address, Name, SectionDialog, must_match
+from ui.pages.shared.section_dialog import Address, Name, SectionDialog, must_match
 
 ADDRESS = 'everything before /chat/completions, /responses, /messages or /models'
 OTHER = 'other'

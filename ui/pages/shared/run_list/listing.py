@@ -15,11 +15,11 @@ from engine.records import RunId, RunInfo, RunPage, RunQuery
 from ui.components.debounce import create_page_task
 from ui.components.theme import button, empty_state, text_notice
 from ui.components.widgets import CachedElement, Text, set_attributes, text_link
-from ui.pages.runs.actions import RunActions
-from ui.pages.runs.filters import FilterBar, Filters
-from ui.pages.runs.list_head import ListHead
-from ui.pages.runs.row import RowActions, RunMenu, RunRow
-from ui.pages.runs.selection import KEYS, BulkBar, Selection
+from ui.pages.shared.run_list.actions import RunActions
+from ui.pages.shared.run_list.filters import FilterBar, Filters
+from ui.pages.shared.run_list.list_head import ListHead
+from ui.pages.shared.run_list.row import RowActions, RunMenu, RunRow
+from ui.pages.shared.run_list.selection import KEYS, BulkBar, Selection
 from ui.services.inbox import wait_texts
 from ui.web.backend import Backend
 from ui.web.routing import traffic_path

@@ -1,1 +1,0 @@
-"""Lists of runs: filters, rows, actions and undo."""

@@ -1,0 +1,1 @@
+"""What starting a run needs, on any page: options, models, samples and recordings."""

@@ -1,0 +1,1 @@
+"""What pages that show a run share: its context, step mode, approvals and questions."""

@@ -9,8 +9,8 @@ class FixedIdentity:
     """An identity that never ends."""
 
     def __init__(self, caller: Caller) -> None:
-        self.known = caller
+        self.last_caller = caller
 
     async def check(self) -> Caller:
         """The caller."""
-        return self.known
+        return self.last_caller

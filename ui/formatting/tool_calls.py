@@ -89,8 +89,8 @@ def call_block(part: Mapping[str, Any], result: Mapping[str, Any] | None, calls:
         'raw': raw,
         'text': text,
         'tags': tool_tags(tool),
-        'cut': cut[1] if cut else '',
-        'kept': f'{calls.content_url}/{cut[2]}?name={part["name"]}.txt'
+        'omitted': cut[1] if cut else '',
+        'full_result_url': f'{calls.content_url}/{cut[2]}?name={part["name"]}.txt'
         if cut and cut[2] and calls.content_url
         else '',
     }

@@ -28,7 +28,7 @@ export default {
   methods: {
     update(at, head, time, link) {
       this.$el.dataset.link = link;
-      const grown = head !== this.shown.head;
+      const hasGrown = head !== this.shown.head;
       this.shown = { at, head };
       const rail = this.$refs.rail;
       rail.setAttribute("aria-valuemax", head);
@@ -36,7 +36,7 @@ export default {
       rail.setAttribute("aria-valuetext", `Step ${at} of ${head}, after ${time}`);
       if (!this.dragging || Number(this.$refs.thumb.dataset.step) === at) this.showPosition(at, head, ` · ${time}`);
       if (!this.dragging) this.placeThumb(at);
-      if (grown) this.drawMarks();
+      if (hasGrown) this.drawMarks();
       this.pending.splice(0, this.pending.indexOf(at) + 1);
       this.sendRequest();
     },
@@ -107,22 +107,22 @@ export default {
       const focused = this.$refs.marks.contains(document.activeElement) ? [...this.$refs.marks.children].indexOf(document.activeElement) : -1;
       this.$refs.marks.replaceChildren(...groups.map(({ marks }) => {
         const end = marks.at(-1).seq, first = marks[0].seq;
-        const most = marks.reduce((a, b) => (bySeverity.indexOf(b.kind) < bySeverity.indexOf(a.kind) ? b : a));
-        const [kind, glyph, title] = this.kinds.find(([name]) => name === most.kind);
+        const severest = marks.reduce((a, b) => (bySeverity.indexOf(b.kind) < bySeverity.indexOf(a.kind) ? b : a));
+        const [kind, glyph, title] = this.kinds.find(([name]) => name === severest.kind);
         const button = document.createElement("button");
-        const counts = this.kinds.map(([name, , word]) => [marks.filter((one) => one.kind === name).length, word]).filter(([many]) => many);
+        const counts = this.kinds.map(([name, , word]) => [marks.filter((mark) => mark.kind === name).length, word]).filter(([count]) => count);
         button.type = "button";
         button.className = `mark ${kind}`;
         button.tabIndex = -1;
         button.textContent = glyph;
         button.style.left = `${(50 * (first + end)) / Math.max(this.shown.head, 1)}%`;
         if (marks.length > 1) button.append(Object.assign(document.createElement("sup"), { textContent: marks.length > 99 ? "99+" : marks.length }));
-        const label = marks.length === 1 ? `Step ${first}: ${title}, ${most.text}`
-          : `Steps ${first} to ${end}: ${counts.map(([many, word]) => (many > 1 ? `${many} × ${word}` : word)).join(", ")}. ${marks.length < 7 ? marks.map((one) => `${one.seq}: ${one.text}`).join("; ") : "Click to step through them."}`;
+        const label = marks.length === 1 ? `Step ${first}: ${title}, ${severest.text}`
+          : `Steps ${first} to ${end}: ${counts.map(([count, word]) => (count > 1 ? `${count} × ${word}` : word)).join(", ")}. ${marks.length < 7 ? marks.map((mark) => `${mark.seq}: ${mark.text}`).join("; ") : "Click to step through them."}`;
         button.title = label;
         button.setAttribute("aria-label", label);
-        button.dataset.kinds = [...new Set(marks.map((one) => one.kind))].join(" ");
-        button.onclick = () => this.$emit("pick", (marks.find((one) => one.seq > this.shown.at) || marks[0]).seq);
+        button.dataset.kinds = [...new Set(marks.map((mark) => mark.kind))].join(" ");
+        button.onclick = () => this.$emit("pick", (marks.find((mark) => mark.seq > this.shown.at) || marks[0]).seq);
         return button;
       }));
       const buttons = this.$refs.marks.children;
@@ -137,7 +137,7 @@ export default {
       event.preventDefault();
       event.stopPropagation();
       const to = all[Math.min(Math.max(next, 0), all.length - 1)];
-      all.forEach((one) => { one.tabIndex = one === to ? 0 : -1; });
+      all.forEach((mark) => { mark.tabIndex = mark === to ? 0 : -1; });
       to.focus();
     },
   },

@@ -11,17 +11,17 @@ export default {
   data() { return { shares: {} }; },
   computed: {
     splits() {
-      const made = [];
+      const splits = [];
       for (const [along, count] of [["c", this.columns], ["r", this.rows]])
         for (let i = 1; i < (count || 0); i++)
-          made.push({
+          splits.push({
             key: `${along}${i}`, along, i, now: this.shares[`${along}${i}`] ?? 50,
             label: along === "c" ? `Width of column ${i}` : `Height of row ${i}`,
             style: along === "c"
               ? { gridColumn: 2 * i, gridRow: `1 / span ${2 * this.rows - 1}` }
               : { gridRow: 2 * i, gridColumn: "1 / -1" },
           });
-      return made;
+      return splits;
     },
   },
   beforeMount() { // restores the saved sizes before anything is drawn
@@ -42,15 +42,15 @@ export default {
       return all.filter((_, i) => i % 2 === 0).slice(0, along === "c" ? this.columns : this.rows);
     },
     move(split, sizes, by) {
-      const least = this.storageKey ? 240 : 150;
-      const both = sizes[split.i - 1] + sizes[split.i];
-      const first = Math.min(Math.max(sizes[split.i - 1] + by, least), Math.max(both - least, least));
+      const minSize = this.storageKey ? 240 : 150;
+      const total = sizes[split.i - 1] + sizes[split.i];
+      const first = Math.min(Math.max(sizes[split.i - 1] + by, minSize), Math.max(total - minSize, minSize));
       const now = [...sizes];
       now[split.i - 1] = first;
-      now[split.i] = both - first;
+      now[split.i] = total - first;
       now.forEach((size, i) => this.styleHolder().style.setProperty(this.trackVariable(split.along, i + 1), `${Math.max(Math.round(size), 1)}fr`));
       this.saveSizes(now.map(Math.round));
-      this.shares = { ...this.shares, [split.key]: Math.round((100 * first) / both) };
+      this.shares = { ...this.shares, [split.key]: Math.round((100 * first) / total) };
     },
     reset(split) {
       for (let i = 1; i < 7; i++) this.styleHolder().style.removeProperty(this.trackVariable(split.along, i));

@@ -12,9 +12,9 @@ const changed = new Set(); // conversations with changes since the last frame
 function updateAll() { // measures all before changing any: interleaved, each measurement would force a layout
   const all = [...changed];
   changed.clear();
-  const scrolls = all.map((one) => one.rememberScroll());
-  for (const one of all) one.applyChanges();
-  all.forEach((one, i) => one.restoreScroll(scrolls[i]));
+  const scrolls = all.map((conversation) => conversation.rememberScroll());
+  for (const conversation of all) conversation.applyChanges();
+  all.forEach((conversation, i) => conversation.restoreScroll(scrolls[i]));
 }
 
 function schedule(conversation, change) { // in the next frame; a hidden page has no frames
@@ -46,7 +46,7 @@ export default {
       if (!box.scrollTop) this.restoreScroll({ box: null, atEnd: true });
       this.resizeObserver.disconnect(); // from now on a person may have scrolled
     });
-    for (const one of [this.$el, this.$el.parentElement]) this.resizeObserver.observe(one);
+    for (const observed of [this.$el, this.$el.parentElement]) this.resizeObserver.observe(observed);
     setTimeout(() => this.resizeObserver.disconnect(), SETTLING);
   },
   unmounted() { this.resizeObserver?.disconnect(); },
@@ -91,7 +91,7 @@ export default {
     },
     splice(keep, blocks) { schedule(this, () => this.showBlocks(keep, blocks)); },
     markStale(count) { schedule(this, () => (this.stale += count)); },
-    append(kind, text) { schedule(this, () => this.addPiece(kind, text)); },
+    append(kind, text) { schedule(this, () => this.appendStreamed(kind, text)); },
     clearStream() { schedule(this, () => this.dropStream()); },
     applyChanges() {
       for (const change of this.changes.splice(0)) change();
@@ -105,10 +105,10 @@ export default {
       while (this.elements.length > keep + this.stale + updated) this.elements.pop().remove();
       if (keep === 0 || updated) this.dropStream();
       for (const block of blocks.slice(updated)) {
-        const kept = this.adoptStreamed(block);
+        const adopted = this.adoptStreamed(block);
         if (block.kind !== "task") this.dropStream();
-        const element = kept || this.make(block);
-        if (!kept) this.$el.append(element);
+        const element = adopted || this.make(block);
+        if (!adopted) this.$el.append(element);
         this.elements.push(element);
       }
     },
@@ -125,7 +125,7 @@ export default {
       render(box.appendChild(make("div", "body prose")), block.text);
       return element;
     },
-    addPiece(kind, text) { // streamed; rendered at most once a frame
+    appendStreamed(kind, text) { // streamed; rendered at most once a frame
       if (kind === "call") { // a tool call; its arguments follow
         for (const name of text.split("\n").filter(Boolean)) this.startPart(`call-${Object.keys(this.parts).length}`, { kind: "text", title: name, note: "is being written", text: "" }, new JsonText({ code: true }));
         return;
@@ -134,27 +134,27 @@ export default {
       const name = kind === "arguments" ? last : kind;
       if (!name) return;
       const part = this.parts[name] || this.startPart(name, { kind: kind === "reasoning" ? "reasoning" : "text", text: "", open: true });
-      part.fresh += text;
+      part.pending += text;
     },
     startPart(name, block, json = null) {
       const element = this.make(block);
       element.classList.add("streaming");
       this.$el.append(element);
-      return (this.parts[name] = { stream: new Stream(element.querySelector(".body")), element, fresh: "", json });
+      return (this.parts[name] = { stream: new Stream(element.querySelector(".body")), element, pending: "", json });
     },
     flush() {
       for (const part of Object.values(this.parts)) {
-        if (!part.begun && part.fresh.trim()) { // structured output
-          part.json ||= part.fresh.trimStart().startsWith("{") ? new JsonText() : null;
+        if (!part.begun && part.pending.trim()) { // structured output
+          part.json ||= part.pending.trimStart().startsWith("{") ? new JsonText() : null;
           part.begun = true;
         }
-        if (part.begun && part.fresh) part.stream.add(part.json ? part.json.add(part.fresh) : part.fresh);
-        if (part.begun) part.fresh = "";
+        if (part.begun && part.pending) part.stream.add(part.json ? part.json.add(part.pending) : part.pending);
+        if (part.begun) part.pending = "";
       }
     },
     adoptStreamed(block) { // the streamed element becomes the finished one, so that a selection in it survives
       const part = block.kind === "text" && !block.title && !block.note && this.parts.text;
-      if (!part || part.fresh || part.stream.text?.trim() !== (block.text || "").trim()) return null;
+      if (!part || part.pending || part.stream.text?.trim() !== (block.text || "").trim()) return null;
       delete this.parts.text;
       part.element.classList.remove("streaming");
       part.stream.settle();

@@ -10,10 +10,10 @@ const typed = (type) => words(type).toLowerCase(); // PLAN_REQUEST reads as plan
 let last = 0;
 
 // Sets the children of a box, in this order. Existing ones are not replaced, because a click on one would be lost.
-function setChildren(box, wanted) {
-  const known = new Set(wanted);
-  for (const old of [...box.children]) if (!known.has(old)) old.remove();
-  wanted.forEach((element, at) => { if (box.children[at] !== element) box.insertBefore(element, box.children[at] || null); });
+function setChildren(box, children) {
+  const remaining = new Set(children);
+  for (const old of [...box.children]) if (!remaining.has(old)) old.remove();
+  children.forEach((element, at) => { if (box.children[at] !== element) box.insertBefore(element, box.children[at] || null); });
 }
 
 export default {
@@ -61,75 +61,75 @@ export default {
       }));
     },
     draw() {
-      const { lines, scroll, heads } = this.$refs, high = HEIGHT[this.layout];
+      const { lines, scroll, heads } = this.$refs, rowHeight = HEIGHT[this.layout];
       if (!scroll?.isConnected) return;
       if (this.layout === "sequence" && scroll.clientWidth !== this.drawnWidth) { this.drawnWidth = scroll.clientWidth; this.drawHeads(); }
-      lines.style.height = `${this.messages.length * high}px`;
+      lines.style.height = `${this.messages.length * rowHeight}px`;
       [this.previous, this.drawn] = [this.drawn, new Map()];
       const top = Math.max(0, scroll.scrollTop - heads.offsetHeight);
-      const from = Math.max(0, Math.floor(top / high) - OVERSCAN);
-      const to = Math.min(this.messages.length, Math.ceil((top + scroll.clientHeight) / high) + OVERSCAN);
+      const from = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN);
+      const to = Math.min(this.messages.length, Math.ceil((top + scroll.clientHeight) / rowHeight) + OVERSCAN);
       const threads = this.layout === "sequence" ? this.people.map((name) => this.reuse(`thread ${name}`, this.centre(name), () => {
         const thread = make("div", "thread");
         thread.style.left = `${this.centre(name)}px`;
         return thread;
       })) : [];
-      setChildren(lines, [...threads, ...this.messages.slice(from, to).map((row, index) => this.line(row, from + index, high))]);
+      setChildren(lines, [...threads, ...this.messages.slice(from, to).map((row, index) => this.line(row, from + index, rowHeight))]);
       const active = this.messages.findIndex((row) => row[0] === this.selected);
       if (active >= from && active < to) scroll.setAttribute("aria-activedescendant", `${this.idPrefix}-${this.selected}`);
       else scroll.removeAttribute("aria-activedescendant");
     },
-    reuse(name, of, create) { // the drawn element of a key, or a new one if it was drawn for something else
-      const old = this.previous.get(name), element = old?.of === of ? old.element : create();
-      this.drawn.set(name, { of, element });
+    reuse(key, source, create) { // the drawn element of a key, or a new one if it was drawn for something else
+      const old = this.previous.get(key), element = old?.source === source ? old.element : create();
+      this.drawn.set(key, { source, element });
       return element;
     },
-    line(row, index, high) {
+    line(row, index, rowHeight) {
       const [number, seq] = row, element = this.reuse(number, row, () => this.makeRow(row));
       element.className = `message ${this.layout} ${seq > this.step ? "later" : ""} ${seq === this.step ? "here" : ""} ${number === this.selected ? "picked" : ""}`;
-      element.style.top = `${index * high}px`;
+      element.style.top = `${index * rowHeight}px`;
       element.setAttribute("aria-selected", String(number === this.selected));
       element.setAttribute("aria-posinset", index + 1);
       element.setAttribute("aria-setsize", this.messages.length);
-      element.setAttribute("aria-label", `${element.said}${seq > this.step ? ", after the step that is shown" : ""}`);
+      element.setAttribute("aria-label", `${element.description}${seq > this.step ? ", after the step that is shown" : ""}`);
       return element;
     },
     makeRow(row) {
-      const [number, , clock, sender, recipient, type, head] = row, element = make("div", "message");
+      const [number, , clock, sender, recipient, type, preview] = row, element = make("div", "message");
       element.id = `${this.idPrefix}-${number}`;
       element.setAttribute("role", "option");
-      element.said = `${number}. ${words(sender)} to ${words(recipient)}, ${typed(type)}: ${head}${clock ? `, after ${clock}` : ""}`;
+      element.description = `${number}. ${words(sender)} to ${words(recipient)}, ${typed(type)}: ${preview}${clock ? `, after ${clock}` : ""}`;
       element.addEventListener("click", () => { this.pick(number); this.$emit("go", number); });
       const count = make("span", "message-number num", number);
-      if (this.layout === "sequence") element.append(count, ...this.arrow(sender, recipient, type, head));
+      if (this.layout === "sequence") element.append(count, ...this.arrow(sender, recipient, type, preview));
       else {
         const facts = make("div", "message-facts");
         facts.append(make("b", "message-who", `${words(sender)} → ${words(recipient)}`), make("span", "chip", typed(type)), make("span", "grow"), make("span", "muted num", clock));
         const body = make("div", "message-body");
-        body.append(facts, make("div", "message-head", head));
+        body.append(facts, make("div", "message-head", preview));
         element.append(count, body);
       }
       return element;
     },
-    arrow(sender, recipient, type, head) {
+    arrow(sender, recipient, type, preview) {
       const a = this.centre(sender), b = this.centre(recipient), own = a === b;
       const shaft = make("div", `shaft ${own ? "own" : a < b ? "right" : "left"} ${/response|result|answer/i.test(type) ? "reply" : ""}`);
       shaft.style.left = `${Math.min(a, b)}px`;
       shaft.style.width = `${own ? 26 : Math.abs(a - b)}px`;
-      const label = make("div", "shaft-label"), wide = Math.max(Math.abs(a - b) - 16, this.column + 40), middle = own ? a + 34 + wide / 2 : (a + b) / 2;
-      label.append(make("b", "", typed(type)), ` ${head}`);
-      label.style.width = `${wide}px`;
-      const most = GUTTER + this.people.length * this.column + MARGIN - wide;
-      label.style.left = `${Math.max(GUTTER - 20, Math.min(middle - wide / 2, most))}px`;
+      const label = make("div", "shaft-label"), labelWidth = Math.max(Math.abs(a - b) - 16, this.column + 40), middle = own ? a + 34 + labelWidth / 2 : (a + b) / 2;
+      label.append(make("b", "", typed(type)), ` ${preview}`);
+      label.style.width = `${labelWidth}px`;
+      const maxLeft = GUTTER + this.people.length * this.column + MARGIN - labelWidth;
+      label.style.left = `${Math.max(GUTTER - 20, Math.min(middle - labelWidth / 2, maxLeft))}px`;
       return [shaft, label];
     },
     pick(number) { this.selected = number; this.draw(); this.$emit("pick", number); },
     scrollToPicked() {
-      const { scroll, heads } = this.$refs, high = HEIGHT[this.layout], index = this.messages.findIndex((row) => row[0] === this.selected);
+      const { scroll, heads } = this.$refs, rowHeight = HEIGHT[this.layout], index = this.messages.findIndex((row) => row[0] === this.selected);
       if (index < 0) return;
-      const top = index * high, room = scroll.clientHeight - heads.offsetHeight;
+      const top = index * rowHeight, room = scroll.clientHeight - heads.offsetHeight;
       if (top < scroll.scrollTop) scroll.scrollTop = top;
-      else if (top + high > scroll.scrollTop + room) scroll.scrollTop = top + high - room;
+      else if (top + rowHeight > scroll.scrollTop + room) scroll.scrollTop = top + rowHeight - room;
     },
     onKey(event) {
       if (event.key === "Enter" && this.selected) this.$emit("go", this.selected);

@@ -36,7 +36,7 @@ function renderTable(rows) {
   return box;
 }
 
-function renderCode(text, name) { // a long text is folded
+function renderCode(text, name) { // a long text is collapsed
   const lines = text.replace(/\n$/, "").split("\n");
   const box = make("div", `tool-code ${name || ""}`);
   const pre = box.appendChild(make("pre"));
@@ -87,12 +87,12 @@ function showOutcome(element, block) {
   glyph.textContent = STATE_GLYPHS[block.state] || "○";
   state.textContent = block.note || "";
   element.call = block;
-  if (before && before.text === block.text && before.kept === block.kept) return;
+  if (before && before.text === block.text && before.full_result_url === block.full_result_url) return;
   element.outcome?.forEach((part) => part.remove());
   element.outcome = block.text ? [renderResult(block.text)] : [];
-  if (block.kept) {
-    const all = make("a", "tool-kept", `Download the full result (${block.cut} more characters)`);
-    all.href = block.kept;
+  if (block.full_result_url) {
+    const all = make("a", "tool-kept", `Download the full result (${block.omitted} more characters)`);
+    all.href = block.full_result_url;
     all.setAttribute("download", "");
     element.outcome.push(all);
   }
@@ -121,7 +121,7 @@ export function renderToolCall(block) {
 
 // Updates the element of the same call in place, to preserve what is open or selected in its arguments; false for another call.
 export function updateToolCall(element, block) {
-  const callKey = ({ kind, title, tags, arguments: given, raw }) => JSON.stringify([kind, title, tags, given, raw]);
+  const callKey = ({ kind, title, tags, arguments: callArguments, raw }) => JSON.stringify([kind, title, tags, callArguments, raw]);
   if (!element?.call || callKey(element.call) !== callKey(block)) return false;
   showOutcome(element, block);
   return true;

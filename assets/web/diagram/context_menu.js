@@ -4,8 +4,8 @@ const SEARCH_OFFSETS = [0, -5, 5, -9, 9]; // pixels around the pointer that are 
 
 function findNear(box, x, y) { // edges are thin: a near miss counts
   for (const dy of SEARCH_OFFSETS) for (const dx of SEARCH_OFFSETS) {
-    const found = document.elementFromPoint(x + dx, y + dy)?.closest(".state, .edge");
-    if (found && box.contains(found)) return found;
+    const element = document.elementFromPoint(x + dx, y + dy)?.closest(".state, .edge");
+    if (element && box.contains(element)) return element;
   }
   return null;
 }

@@ -26,7 +26,7 @@ export default {
     ...minimapMethods,
     ...stateListMethods,
     draw() {
-      const held = this.root?.contains(document.activeElement) ? document.activeElement.closest("[id]")?.id : ""; // focus to restore
+      const focusedId = this.root?.contains(document.activeElement) ? document.activeElement.closest("[id]")?.id : ""; // focus to restore
       const place = this.rememberPlace();
       this.$refs.box.setHTML((this.svg || "").replaceAll(`"e:[*]&gt;`, `"e:*&gt;`)); // the sanitiser drops "]>"
       this.root = this.$refs.box.querySelector("svg");
@@ -47,7 +47,7 @@ export default {
       else this.applyHighlights();
       this.updateView(true);
       this.applyOverlays();
-      if (held) this.root.querySelector(`[id="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
+      if (focusedId) this.root.querySelector(`[id="${CSS.escape(focusedId)}"]`)?.focus({ preventScroll: true });
     },
     findEdge(name) { return this.lookUp(`e:${name}`, () => this.queryEdge(name)); },
     findState(path) { return this.lookUp(`s:${path}`, () => this.queryState(path)); },
@@ -55,7 +55,7 @@ export default {
       if (!this.elements.has(key)) this.elements.set(key, query());
       return this.elements.get(key);
     },
-    queryEdge(name) { // an edge of a folded state starts or ends at the visible ancestor
+    queryEdge(name) { // an edge of a collapsed state starts or ends at the visible ancestor
       const drawn = (id) => this.root.querySelector(`[id="e:${id}"]`);
       const ends = name.split(">"), [from, to] = ends.map((path) => this.findState(path)?.id.slice(2) ?? path);
       return drawn(name) || (from === to && ends[0] !== ends[1] ? null : drawn(`${from}>${to}`));
@@ -70,10 +70,10 @@ export default {
       drawOverlays(this.root, this.sliding || !why ? others : { ...others, why }, (path) => this.findState(path), (name) => this.findEdge(name));
       if (this.pickable) updateTabStops(this.root);
     },
-    queryState(path) { // a folded state represents the states inside it
+    queryState(path) { // a collapsed state represents the states inside it
       for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
-        const found = this.root.querySelector(`[id="s:${CSS.escape(at)}"], [id="s:${at}"]`);
-        if (found) return found;
+        const state = this.root.querySelector(`[id="s:${CSS.escape(at)}"], [id="s:${at}"]`);
+        if (state) return state;
       }
       return null;
     },
@@ -103,19 +103,19 @@ export default {
     },
     applyHighlights() { // touches only differences, since a dragged slider passes many steps a second
       if (!this.root) return;
-      const highlights = this.current || this.highlights || {}, wanted = new Map();
-      const mark = (at, name) => { if (at) wanted.set(at, (wanted.get(at) || new Set()).add(name)); };
+      const highlights = this.current || this.highlights || {}, classesByElement = new Map();
+      const addClass = (element, name) => { if (element) classesByElement.set(element, (classesByElement.get(element) || new Set()).add(name)); };
       for (const name of ["visited", "inside", "active", "waiting", "broken", "halted"])
-        for (const path of highlights[name] || []) mark(this.findState(path), name);
-      for (const name of ["traversed", "taken"]) for (const edge of highlights[name] || []) mark(this.findEdge(edge), name);
-      for (const [at, names] of this.highlighted) for (const name of names) if (!wanted.get(at)?.has(name)) at.classList.remove(name);
-      for (const [at, names] of wanted) for (const name of names) if (!this.highlighted.get(at)?.has(name)) at.classList.add(name);
-      for (const at of new Set([...this.highlighted.keys(), ...wanted.keys()])) {
-        this.updateMinimapState(at);
-        if (at.matches(".state")) this.labelState(at);
+        for (const path of highlights[name] || []) addClass(this.findState(path), name);
+      for (const name of ["traversed", "taken"]) for (const edge of highlights[name] || []) addClass(this.findEdge(edge), name);
+      for (const [element, names] of this.highlighted) for (const name of names) if (!classesByElement.get(element)?.has(name)) element.classList.remove(name);
+      for (const [element, names] of classesByElement) for (const name of names) if (!this.highlighted.get(element)?.has(name)) element.classList.add(name);
+      for (const element of new Set([...this.highlighted.keys(), ...classesByElement.keys()])) {
+        this.updateMinimapState(element);
+        if (element.matches(".state")) this.labelState(element);
       }
       this.updateStateList();
-      this.highlighted = wanted;
+      this.highlighted = classesByElement;
       if (this.pickable) updateTabStops(this.root);
     },
     onDocumentKey(event) { // `.` and `,` walk the edges from anywhere on the page except fields and dialogs
@@ -126,14 +126,14 @@ export default {
     onKey(event) { // plain arrow keys belong to the player
       if (this.pickable && !event.ctrlKey && !event.metaKey && !event.altKey && this.handleEdgeKey(event)) return;
       const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-      const acts = { "+": () => this.zoomIn(), "=": () => this.zoomIn(), "-": () => this.zoomOut(), 0: () => this.fit() };
+      const actions = { "+": () => this.zoomIn(), "=": () => this.zoomIn(), "-": () => this.zoomOut(), 0: () => this.fit() };
       const move = event.shiftKey && moves[event.key];
-      if (!this.pickable || !this.root || event.ctrlKey || event.metaKey || event.altKey || !(move || acts[event.key])) return;
+      if (!this.pickable || !this.root || event.ctrlKey || event.metaKey || event.altKey || !(move || actions[event.key])) return;
       event.preventDefault();
       event.stopPropagation();
-      move ? this.pan(move) : acts[event.key]();
+      move ? this.pan(move) : actions[event.key]();
     },
-    onClick(event) { // waits for a second click, which folds instead
+    onClick(event) { // waits for a second click, which collapses the state instead
       if (!this.pickable || this.dragged) return;
       const state = event.target.closest(".state"), edge = event.target.closest(`.edge[id^="e:"]`);
       clearTimeout(this.clickTimer);

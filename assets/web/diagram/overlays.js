@@ -2,16 +2,16 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 const make = (name, attributes, parent, text = "") => {
-  const made = parent.appendChild(document.createElementNS(SVG, name));
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.textContent = text;
-  return made;
+  const element = parent.appendChild(document.createElementNS(SVG, name));
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
 };
 
 // From the attributes, not measured, since a hidden diagram has no measurements.
 export const points = (shape) => {
   const numbers = ((shape.getAttribute("d") || shape.getAttribute("points") || "").match(/-?[\d.]+/g) || []).map(Number);
-  return numbers.reduce((found, value, at) => (at % 2 ? found : [...found, [value, numbers[at + 1]]]), []);
+  return numbers.reduce((pairs, value, at) => (at % 2 ? pairs : [...pairs, [value, numbers[at + 1]]]), []);
 };
 
 function topRight(state) { // of a box or a circle
@@ -30,29 +30,29 @@ function midpoint(edge) { // of Graphviz's Bézier curve: a point, then three fo
   return [0, 1].map((axis) => (a[axis] + 3 * b[axis] + 3 * c[axis] + d[axis]) / 8);
 }
 
-// Merges the marks of states that are folded into one element.
+// Merges the marks of states that are collapsed into one element.
 function merge(marks, find) {
-  const found = new Map();
+  const merged = new Map();
   for (const [name, mark] of Object.entries(marks || {})) {
     const at = find(name);
     if (!at) continue;
-    const all = found.get(at) || { classes: new Set(), badges: new Set(), titles: new Set(), weight: null };
-    found.set(at, all);
-    for (const one of (mark.classes || "").split(/\s+/)) if (one) all.classes.add(one);
+    const all = merged.get(at) || { classes: new Set(), badges: new Set(), titles: new Set(), weight: null };
+    merged.set(at, all);
+    for (const name of (mark.classes || "").split(/\s+/)) if (name) all.classes.add(name);
     if (mark.badge) all.badges.add(mark.badge);
     if (mark.title) all.titles.add(mark.title);
     if (mark.weight != null) all.weight = Math.max(all.weight ?? 0, mark.weight);
   }
-  return found;
+  return merged;
 }
 
 function badge(layer, root, place, text, classes, title, centred) {
   const width = [...text].reduce((sum, sign) => sum + (sign > "~" ? 13 : 7), 10); // arrows and dots are wider
   const left = centred ? place[0] - width / 2 : place[0] - width;
-  const made = make("g", { class: `overlay-badge overlay-badge-${layer} ${classes}` }, root);
-  make("rect", { x: left, y: place[1] - 8, width, height: 16, rx: 8 }, made);
-  make("text", { x: left + width / 2, y: place[1] + 4.2, "text-anchor": "middle" }, made, text);
-  if (title) make("title", {}, made, title);
+  const group = make("g", { class: `overlay-badge overlay-badge-${layer} ${classes}` }, root);
+  make("rect", { x: left, y: place[1] - 8, width, height: 16, rx: 8 }, group);
+  make("text", { x: left + width / 2, y: place[1] + 4.2, "text-anchor": "middle" }, group, text);
+  if (title) make("title", {}, group, title);
   place[0] = centred ? place[0] + width + 2 : left - 2; // where the next layer's badge goes
 }
 
@@ -68,9 +68,9 @@ export function drawOverlays(root, layers, findState, findEdge) {
   for (const [layer, marks] of Object.entries(layers || {}))
     for (const [kind, find, anchor] of [["states", findState, topRight], ["edges", findEdge, midpoint]])
       for (const [at, { classes, badges, titles, weight }] of merge(marks[kind], find)) {
-        const title = [...titles].join("\n"), known = (at.dataset.decorations || "").split(" ").filter(Boolean);
-        const added = [...classes].filter((one) => known.includes(one) || !at.classList.contains(one));
-        at.dataset.decorations = [...new Set([...known, ...added])].join(" ");
+        const title = [...titles].join("\n"), previous = (at.dataset.decorations || "").split(" ").filter(Boolean);
+        const added = [...classes].filter((name) => previous.includes(name) || !at.classList.contains(name));
+        at.dataset.decorations = [...new Set([...previous, ...added])].join(" ");
         at.classList.add("decorated", ...classes);
         if (weight !== null) at.style.setProperty("--weight", weight);
         if (title) {

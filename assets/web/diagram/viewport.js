@@ -8,7 +8,7 @@ const DURATION = 180; // milliseconds of a movement
 
 const numbers = (root) => root.getAttribute("viewBox").split(/\s+/).map(Number);
 const contains = ([x, y, w, h], [left, top, right, bottom]) => x <= left && y <= top && x + w >= right && y + h >= bottom;
-const isSame = (one, other) => one.every((value, at) => Math.abs(value - other[at]) < 0.5);
+const isSame = (a, b) => a.every((value, i) => Math.abs(value - b[i]) < 0.5);
 // Start of an interval of `size` centred on `middle` that stays within `length` from `start`; a longer one is centred on it.
 const clampInterval = (start, length, middle, size) => size >= length ? start - (size - length) / 2 : Math.max(start, Math.min(middle - size / 2, start + length - size));
 
@@ -29,7 +29,7 @@ export const viewportMethods = {
     if (!this.root || !this.byHand) return null;
     const [x, y, w, h] = this.viewBox(), off = (state) => { const [left, top, right, bottom] = this.bounds([state]); return [x + w / 2 - (left + right) / 2, y + h / 2 - (top + bottom) / 2]; };
     const near = [...this.root.querySelectorAll(".state[id]")].map((state) => ({ path: state.id.slice(2), off: off(state) }));
-    return near.length ? { ...near.reduce((best, one) => (Math.hypot(...one.off) < Math.hypot(...best.off) ? one : best)), size: [w, h] } : null;
+    return near.length ? { ...near.reduce((best, other) => (Math.hypot(...other.off) < Math.hypot(...best.off) ? other : best)), size: [w, h] } : null;
   },
   restorePlace(place) {
     const box = place && this.bounds([this.findState(place.path)]);
@@ -50,8 +50,8 @@ export const viewportMethods = {
   wholeBox() { // with space around a small drawing
     const [width, height] = this.size, [x, y, w, h] = this.drawing;
     if (!width || Math.min(width / w, height / h) <= MAX_SCALE) return this.drawing;
-    const wide = width / MAX_SCALE, high = height / MAX_SCALE;
-    return [x - (wide - w) / 2, y, wide, high];
+    const fullWidth = width / MAX_SCALE, fullHeight = height / MAX_SCALE;
+    return [x - (fullWidth - w) / 2, y, fullWidth, fullHeight];
   },
   viewBox() { return this.goal || numbers(this.root); },
   isTooSmall() { // to be read when shown whole
@@ -79,19 +79,19 @@ export const viewportMethods = {
   activeBounds() { return this.bounds(this.activePaths().map((path) => this.findState(path))) || this.bounds([this.root.querySelector(".start")]); },
   enclosingBounds([w, h]) { // of the largest state that contains all active ones and fits
     const [first, ...others] = this.activePaths();
-    let found = null;
+    let enclosing = null;
     for (let at = first || ""; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
       const box = others.every((other) => other.startsWith(`${at}.`)) && this.bounds([this.findState(at)]);
-      if (box && box[2] - box[0] <= w && box[3] - box[1] <= h) found = box;
+      if (box && box[2] - box[0] <= w && box[3] - box[1] <= h) enclosing = box;
     }
-    return found;
+    return enclosing;
   },
   bounds(drawn) { // left, top, right and bottom with a margin; null for no elements
     const graph = this.root.querySelector(".graph")?.transform.baseVal.consolidate()?.matrix;
-    const boxes = drawn.filter(Boolean).map((one) => one.getBBox());
+    const boxes = drawn.filter(Boolean).map((element) => element.getBBox());
     if (!boxes.length) return null;
-    const [dx, dy] = [graph?.e || 0, graph?.f || 0], most = (side) => Math.max(...boxes.map(side));
-    return [-most((box) => -box.x) + dx - MARGIN, -most((box) => -box.y) + dy - MARGIN, most((box) => box.x + box.width) + dx + MARGIN, most((box) => box.y + box.height) + dy + MARGIN];
+    const [dx, dy] = [graph?.e || 0, graph?.f || 0], max = (side) => Math.max(...boxes.map(side));
+    return [-max((box) => -box.x) + dx - MARGIN, -max((box) => -box.y) + dy - MARGIN, max((box) => box.x + box.width) + dx + MARGIN, max((box) => box.y + box.height) + dy + MARGIN];
   },
   moveTo(goal, atOnce) {
     cancelAnimationFrame(this.animation);

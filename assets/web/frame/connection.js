@@ -2,7 +2,7 @@
 // but browsers evaluate it again for each streamed paragraph.
 (() => {
   const messages = [...document.querySelectorAll("body > .nicegui-error-popup")];
-  const update = () => document.body.classList.toggle("offline", messages.some((one) => one.getAttribute("aria-hidden") === "false"));
+  const update = () => document.body.classList.toggle("offline", messages.some((message) => message.getAttribute("aria-hidden") === "false"));
   const observer = new MutationObserver(update);
-  messages.forEach((one) => observer.observe(one, { attributeFilter: ["aria-hidden"] }));
+  messages.forEach((message) => observer.observe(message, { attributeFilter: ["aria-hidden"] }));
 })();

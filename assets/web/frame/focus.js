@@ -13,8 +13,8 @@
   };
   const findSubstitute = (focus) => {
     if (isShown(focus.element)) return focus.element;
-    const found = [findRedrawn(focus), focus.replaced].find((element) => element && isShown(element));
-    if (found) return found;
+    const replacement = [findRedrawn(focus), focus.replaced].find((element) => element && isShown(element));
+    if (replacement) return replacement;
     const parent = focus.parents.find(isShown);
     if (parent === document.body) return focus.inOverlay && beforeOverlay ? findSubstitute(beforeOverlay) : null;
     const pane = focus.element.matches(".debug-action") ? parent.closest(".agent") : null;

@@ -16,12 +16,12 @@
     current = asks;
     updateButton();
     if (!isEnabled()) return;
-    const known = readSeen();
-    const fresh = asks.filter(([id]) => !known.includes(id));
-    markSeen(fresh.map(([id]) => id));
-    for (const [id, text, title, path] of fresh) {
-      const shown = new Notification(text, { body: title, tag: id });
-      shown.onclick = () => { window.focus(); location.assign(path); };
+    const seen = readSeen();
+    const unseen = asks.filter(([id]) => !seen.includes(id));
+    markSeen(unseen.map(([id]) => id));
+    for (const [id, text, title, path] of unseen) {
+      const notification = new Notification(text, { body: title, tag: id });
+      notification.onclick = () => { window.focus(); location.assign(path); };
     }
   };
   window.hemicycleToggleNotifications = async () => {

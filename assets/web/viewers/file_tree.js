@@ -22,14 +22,14 @@ export default {
       this.pick(picked);
     },
     entries(folder, path) {
-      const made = [];
+      const elements = [];
       for (const [name, inner] of [...folder.folders].sort()) {
         const here = `${path}${name}/`;
         const element = make("details");
         element.open = !this.closed.has(here);
         element.addEventListener("toggle", () => (element.open ? this.closed.delete(here) : this.closed.add(here)));
         element.append(make("summary", "", `${name}/`), ...this.entries(inner, here));
-        made.push(element);
+        elements.push(element);
       }
       for (const file of folder.files) {
         const button = make("button");
@@ -37,9 +37,9 @@ export default {
         button.dataset.path = file.path;
         button.append(make("span", "file-name", file.name), make("span", "file-mark", file.mark || ""), make("span", "file-size", file.note));
         button.onclick = () => this.$emit("pick", file.path);
-        made.push(button);
+        elements.push(button);
       }
-      return made;
+      return elements;
     },
     pick(path) {
       for (const button of this.$el.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.path === path));

@@ -196,7 +196,7 @@ def test_a_call_that_ends_keeps_the_selection_and_the_focus(home, told):
         'raw': '',
         'tags': [],
         'text': '',
-        'kept': '',
+        'full_result_url': '',
     }
     running = {**call, 'state': 'running', 'note': 'running', 'ok': None}
     ended = {**call, 'state': 'ok', 'note': 'done · 2 s', 'ok': True, 'text': 'Found nothing.'}

@@ -52,7 +52,7 @@ def test_a_call_shows_its_duration_and_links_to_the_whole_result():
     )
     assert block['note'] == 'done · 2.5 s'
     assert block['arguments'] == [('path', 'a.py')]
-    assert (block['cut'], block['kept']) == ('9,000', f'/runs/r/kept/{DIGEST}?name=write.txt')
+    assert (block['omitted'], block['full_result_url']) == ('9,000', f'/runs/r/kept/{DIGEST}?name=write.txt')
 
 
 @pytest.mark.parametrize('written', ['{"path": ', '[1]', 'x'])

@@ -24,7 +24,7 @@ SKIPPED = frozenset(
 MAX_FILES, MAX_BYTES = 5_000, 100 << 20
 GIT_AUTHOR = '-c user.name=Hemicycle -c user.email=hemicycle@localhost'
 GIT_INIT = (
-    f'git init -q -b main . && git add -A && git {GIT_AUTHOR} commit -q --allow-empty -m "As it was given"'
+    f'git init -q -b main . && git add -A && git {GIT_AUTHOR} commit -q --allow-empty -m "Initial state"'
 )
 VARIABLE: Final = 'HEMICYCLE_PROJECTS'
 """Lists the open folders, separated by colons; everything beneath them is open, too."""

@@ -90,7 +90,7 @@ def test_an_agent_is_a_node_of_langgraph_and_a_pipeline_runs_in_one_call(capsys,
     call = next(block for block in BLOCKS if 'AgentOrchestrator().process(' in block)
     names: dict[str, object] = {'__name__': 'readme'}
     exec(compile(node + call, 'patterns.md', 'exec'), names)
-    assert names['found']['research']
+    assert names['result']['research']
     assert names['state'].status == 'COMPLETE'
     assert names['state'].analysis in capsys.readouterr().out
 

@@ -24,7 +24,7 @@ SETTLE = (
     'git ls-files -s | sed -n "s/^120000 [^\\t]*\\t//p" | while read -r link; '
     'do [ -e "$link" ] || git checkout -q -- "$link"; done; '
     'git add -A && { git rev-parse -q --verify HEAD >/dev/null && git diff --cached --quiet || '
-    f'git {GIT_AUTHOR} commit -q --allow-empty -m "As it was given"; }}'
+    f'git {GIT_AUTHOR} commit -q --allow-empty -m "Initial state"; }}'
 )
 CONFIG = (
     '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n'

@@ -59,7 +59,7 @@ async def test_each_worktree_has_the_history_and_its_own_branch(
     for name, space in (('one', one), ('two', two)):
         await trees.make(space, sandbox, f'hemicycle/r/{name}')
     assert await inside(sandbox, one, 'git branch --show-current; git log --format=%s') == (
-        'hemicycle/r/one\nAs it was given\nfirst'
+        'hemicycle/r/one\nInitial state\nfirst'
     )
     assert await inside(sandbox, one, 'git status --porcelain; cat notes.txt; readlink link; ls .env') == (
         "not committed\nspans.py\nls: cannot access '.env': No such file or directory"
@@ -73,7 +73,7 @@ async def test_each_worktree_has_the_history_and_its_own_branch(
     output = await inside(sandbox, one, tried)
     assert output.count('No such file or directory') + output.count('nonexistent') >= 4, output
     assert 'mine' in await inside(sandbox, one, 'git log -1 --format=%s')
-    assert await inside(sandbox, two, 'git log -1 --format=%s; git status --porcelain') == 'As it was given'
+    assert await inside(sandbox, two, 'git log -1 --format=%s; git status --porcelain') == 'Initial state'
     assert (git(project, 'for-each-ref'), git(project, 'status', '--porcelain', '--ignored')) == kept
     assert not list(tmp_path.rglob('evil.txt'))
 
@@ -87,7 +87,7 @@ async def test_a_project_without_git_is_left_unchanged(sandbox: Sandbox, tmp_pat
     await trees.make(space, sandbox, 'hemicycle/r/one')
     assert trees.base == {}
     assert await inside(sandbox, space, 'git log --format=%s; git branch --show-current') == (
-        'As it was given\nhemicycle/r/one'
+        'Initial state\nhemicycle/r/one'
     )
     assert [path.name for path in plain.iterdir()] == ['a.txt']
 

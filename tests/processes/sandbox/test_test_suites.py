@@ -141,4 +141,4 @@ async def test_a_project_gets_a_history(workspace, sandbox, tmp_path):
     (tmp_path / 'given' / 'a.txt').write_text('a')
     await copy_project(str(tmp_path / 'given'), workspace, sandbox, history=True)
     ran = await sandbox.run(['git', '-c', 'safe.directory=*', 'log', '--oneline'], workspace)
-    assert 'As it was given' in ran.output
+    assert 'Initial state' in ran.output

@@ -40,7 +40,7 @@ def parse_parameters(pattern: PatternInfo, task: str | None, sets: Sequence[str]
             raise InvalidInput({name or '--set': f'there is no such parameter; {format_signature(pattern)}'})
         if name in values:
             raise InvalidInput({name: 'is set twice'})
-        values[name] = _value(value)
+        values[name] = json_or_text(value) if value.lstrip()[:1] in ('[', '{') else value
     if task is not None:
         name = main_parameter(pattern.parameters)
         if not name:
@@ -53,7 +53,15 @@ def parse_parameters(pattern: PatternInfo, task: str | None, sets: Sequence[str]
 
 def parse_data(sets: Sequence[str]) -> dict[str, Any]:
     """Parse an event's data, from `--set name=value`. Raises `InvalidInput`."""
-    return {name: _json_or_text(value) for name, value in parse_pairs('--set', sets)}
+    return {name: _value(value) for name, value in parse_pairs('--set', sets)}
+
+
+def json_or_text(text: str) -> Any:
+    """Parse JSON; return any other text as it is."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def parse_pairs(option: str, given: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -96,15 +104,6 @@ def _bounds(schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _value(text: str) -> Any:
-    """Parse a JSON list or object; return any other text as it is, for pydantic to parse."""
-    return _json_or_text(text) if text.lstrip()[:1] in ('[', '{') else text
-
-
-def _json_or_text(text: str) -> Any:
-    """Parse a JSON list, object, quoted string, true, false or null; return any other text as it is."""
-    if text in ('true', 'false', 'null') or text.lstrip()[:1] in ('[', '{', '"'):
-        try:
-            return json.loads(text)
-        except json.JSONDecodeError:
-            return text
-    return text
+    """Parse JSON, but for numbers; return any other text as it is."""
+    is_json = text in ('true', 'false', 'null') or text.lstrip()[:1] in ('[', '{', '"')
+    return json_or_text(text) if is_json else text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -18,7 +17,7 @@ from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.run import parse_by_role, print_reach, reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
-from ui.cli.inputs import parse_pairs, parse_parameters
+from ui.cli.inputs import json_or_text, parse_pairs, parse_parameters
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.remote import find_pattern, server_at_work
@@ -234,12 +233,4 @@ def _start(
 def _change(path: str, value: str) -> Change:
     if not path.startswith('/'):
         raise InvalidInput({'--set-memory': f'must be /memory/FIELD=VALUE, not {path!r}'})
-    return Change(op='replace', path=path, value=_json(value))
-
-
-def _json(text: str) -> Any:
-    """Parse a value as JSON; anything else is text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    return Change(op='replace', path=path, value=json_or_text(value))

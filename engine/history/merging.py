@@ -50,6 +50,13 @@ class Mergeable:
     tests: Mapping[str, str] = field(default_factory=dict)
     """The results of each candidate's required tests, such as `40 passed, 2 failed`."""
 
+    def snapshots(self, agent: str) -> tuple[str, str]:
+        """Return the first and current snapshot of an agent's folder. Raises `InvalidInput`."""
+        if agent not in self.folders:
+            names = ', '.join(sorted(self.folders)) or 'none'
+            raise InvalidInput({'agent': f'name whose work to take; there is work of: {names}'})
+        return self.folders[agent]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pick:
@@ -101,7 +108,7 @@ class RunMerging:
 
     async def changes(self, mergeable: Mergeable, agent: str) -> list[FileChange]:
         """Return an agent's changes to its project. Raises `InvalidInput`, `WorkspaceError`."""
-        before, after = self._snapshots(mergeable, agent)
+        before, after = mergeable.snapshots(agent)
         return [
             change
             for change in await self._workspaces.diff(mergeable.run.id, before, after)
@@ -154,7 +161,7 @@ class RunMerging:
 
     async def test(self, mergeable: Mergeable, agent: str) -> SuiteResult:
         """Run the run's test command, or pytest, on a copy of an agent's folder. Raises `ToolError`."""
-        _, snapshot = self._snapshots(mergeable, agent)
+        _, snapshot = mergeable.snapshots(agent)
         deliverables = await self._deliverables(mergeable.run)
         copy = self._workspaces.of(mergeable.run.id, f'tests of {agent}')
         await copy.restore(snapshot)
@@ -229,7 +236,7 @@ class RunMerging:
         )
 
     async def _merge(self, mergeable: Mergeable, agent: str, into: str) -> tuple[GitMerge, str]:
-        before, after = self._snapshots(mergeable, agent or mergeable.best)
+        before, after = mergeable.snapshots(agent or mergeable.best)
         repository, problem = await self._repository(mergeable.project)
         if repository is None:
             raise InvalidInput({'project': problem})
@@ -252,12 +259,6 @@ class RunMerging:
             pattern = Pattern
         view = await self._reader.view(run.id)
         return pattern.deliverables(run.parameters, view.memory)
-
-    def _snapshots(self, mergeable: Mergeable, agent: str) -> tuple[str, str]:
-        if agent not in mergeable.folders:
-            names = ', '.join(sorted(mergeable.folders)) or 'none'
-            raise InvalidInput({'agent': f'name whose work to take; there is work of: {names}'})
-        return mergeable.folders[agent]
 
     async def _repository(self, project: str) -> tuple[Repository | None, str]:
         """Return a project's repository, or why it has none."""

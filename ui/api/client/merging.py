@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.errors import InvalidInput
 from engine.history import COMPOSED_AGENT, Mergeable, Pick
 from engine.records import RunId
 from engine.workspace import FileChange, MergePreview, Resolution, SuiteResult, is_own_work
@@ -26,10 +25,7 @@ class RemoteMerging:
 
     async def changes(self, mergeable: Mergeable, agent: str) -> list[FileChange]:
         """Return an agent's changes to its project."""
-        if agent not in mergeable.folders:
-            names = ', '.join(sorted(mergeable.folders)) or 'none'
-            raise InvalidInput({'agent': f'name whose work to take; there is work of: {names}'})
-        changes = await self._files.diff(mergeable.run.id, *mergeable.folders[agent])
+        changes = await self._files.diff(mergeable.run.id, *mergeable.snapshots(agent))
         return [change for change in changes if is_own_work(change)]
 
     async def compose(self, mergeable: Mergeable, picks: Sequence[Pick]) -> Mergeable:

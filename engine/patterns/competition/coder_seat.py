@@ -11,6 +11,7 @@ from engine.errors import ToolError
 from engine.patterns.competition.records import Candidate, ContestMemory, FileEdit
 from engine.patterns.debate import seats
 from engine.patterns.form_fields import Input, LongText
+from engine.patterns.seats import PERSON
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
@@ -58,15 +59,15 @@ def build_seat(me: str) -> tuple[list[Any], list[Any]]:
     """Return the states and edges for a person in a coder's seat; the region has `working` and `testing`."""
     is_for_seat = partial(seats.names_me, me)
     states = [
-        {'name': seats.PERSON, 'waits': WORK},
+        {'name': PERSON, 'waits': WORK},
         {'name': 'saving', 'invoke': partial(save_submission, me)},
     ]
     edges = [
-        ['always', 'working', seats.PERSON, partial(seats.is_taken, me)],
-        edge('hand_back', seats.PERSON, 'working', is_for_seat, after=seats.hand_back),
-        edge('hand_in', seats.PERSON, 'saving', is_for_seat, after=partial(store_submission, me)),
+        ['always', 'working', PERSON, partial(seats.is_taken, me)],
+        edge('hand_back', PERSON, 'working', is_for_seat, after=seats.hand_back),
+        edge('hand_in', PERSON, 'saving', is_for_seat, after=partial(store_submission, me)),
         ['done', 'saving', 'testing'],
-        edge('failed', 'saving', seats.PERSON, after=partial(record_problem, me)),
+        edge('failed', 'saving', PERSON, after=partial(record_problem, me)),
     ]
     return states, edges
 

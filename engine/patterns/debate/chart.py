@@ -11,6 +11,7 @@ from engine.agents.spec import Role
 from engine.patterns.debate import prompts, seats, steps
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.records import Position
+from engine.patterns.seats import PERSON
 from engine.statechart.edges import edge, failure_edges
 
 
@@ -94,18 +95,18 @@ def _turn(role: Role, config: DebateConfig) -> dict[str, Any]:
                 then=partial(steps.speak, me, config),
                 within=config.seconds,
             ),
-            {'name': seats.PERSON, 'waits': 'word'},
+            {'name': PERSON, 'waits': 'word'},
             {'name': 'spoken', 'final': True},
             {'name': 'failed', 'final': True, 'outcome': 'failed'},
         ],
         'transitions': [
-            ['always', 'called', seats.PERSON, taken],
+            ['always', 'called', PERSON, taken],
             ['always', 'called', 'speaking', None, taken],
-            edge('take_seat', 'speaking', seats.PERSON, is_for_reviewer, after=seats.take_seat),
-            edge('hand_back', seats.PERSON, 'speaking', is_for_reviewer, after=seats.hand_back),
+            edge('take_seat', 'speaking', PERSON, is_for_reviewer, after=seats.take_seat),
+            edge('hand_back', PERSON, 'speaking', is_for_reviewer, after=seats.hand_back),
             edge(
                 'say',
-                seats.PERSON,
+                PERSON,
                 'spoken',
                 partial(seats.is_word, me),
                 after=partial(steps.say, me, config),

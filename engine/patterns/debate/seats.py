@@ -14,9 +14,6 @@ from engine.patterns.form_fields import Form, Input, LongText
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
 
-PERSON = 'person'
-
-
 OPTIONAL_GROUP: dict[str, Any] = {'group': 'More of your position'}
 Points = Annotated[tuple[str, ...], Field(json_schema_extra=OPTIONAL_GROUP)]
 VERDICTS: dict[str, Any] = {

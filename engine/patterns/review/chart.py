@@ -17,6 +17,7 @@ from engine.patterns.debate.records import LineComment, Position, Utterance
 from engine.patterns.review import prompts
 from engine.patterns.review.memory import Choice, Comment, ReviewMemory
 from engine.patterns.review.parameters import ReviewParameters
+from engine.patterns.seats import PERSON
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
@@ -52,15 +53,15 @@ def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
                 then=partial(store_review, role.name),
                 within=parameters.reviewer_seconds,
             ),
-            {'name': seats.PERSON, 'waits': 'word'},
+            {'name': PERSON, 'waits': 'word'},
             *FINAL_STATES,
         ],
         'transitions': [
-            ['always', 'reading', seats.PERSON, partial(is_taken, role.name)],
-            edge('hand_back', seats.PERSON, 'reading', is_for_reviewer, after=seats.hand_back),
+            ['always', 'reading', PERSON, partial(is_taken, role.name)],
+            edge('hand_back', PERSON, 'reading', is_for_reviewer, after=seats.hand_back),
             edge(
                 'say',
-                seats.PERSON,
+                PERSON,
                 'done',
                 partial(seats.is_word, role.name),
                 after=partial(store_human_review, role.name),

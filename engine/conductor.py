@@ -22,6 +22,7 @@ from engine.history.merging import RunMerging
 from engine.history.retention import RunMaintenance
 from engine.history.run_reader import RunReader
 from engine.history.traces.importer import import_runs
+from engine.home import home_folder
 from engine.journal.memory_journal import MemoryJournal
 from engine.journal.protocol import Journal
 from engine.journal.retention_policy import Retention
@@ -40,7 +41,7 @@ from engine.statechart.pattern import Pattern
 from engine.workspace.project import missing_projects
 from engine.workspace.sandbox.sandbox import PRIVATE_ADDRESSES, Sandbox, env_flag
 from engine.workspace.shared.remote_files import RemoteFiles
-from engine.workspace.workspaces import Workspaces, default_root
+from engine.workspace.workspaces import Workspaces
 
 P = ParamSpec('P')
 T = TypeVar('T')
@@ -109,8 +110,9 @@ class Conductor:
         self.journal = journal or MemoryJournal()
         self.catalog = catalog or Catalog.load(endpoints=endpoints_file())
         self.clock = clock or RealClock()
-        root = workspaces or (None if isinstance(self.journal, MemoryJournal) else default_root())
-        self.workspaces = Workspaces(root, files)
+        if workspaces is None and not isinstance(self.journal, MemoryJournal):
+            workspaces = home_folder() / 'workspaces'
+        self.workspaces = Workspaces(workspaces, files)
         self.recordings = Recordings(self.workspaces)
         self.sandbox = sandbox or Sandbox.of_environment()
         self.feed = Feed()

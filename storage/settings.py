@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-import platformdirs
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from engine.errors import InvalidInput
+from engine.home import home_folder
 
 POSTGRES = re.compile(r'postgres(?:ql)?://', re.IGNORECASE)
 SECRET = re.compile(r'(://[^:/@\s]*:)\S*(?=@)|(password=)[^&\s]*', re.IGNORECASE)
@@ -23,9 +23,7 @@ def default_database() -> str | Path:
     """Return the default: `HEMICYCLE_DATABASE`, or a file in `HEMICYCLE_HOME` or the user's data folder."""
     if named := os.environ.get('HEMICYCLE_DATABASE', '').strip():
         return named if '://' in named else Path(named).expanduser()
-    home = os.environ.get('HEMICYCLE_HOME', '').strip()
-    folder = Path(home).expanduser() if home else platformdirs.user_data_path('hemicycle', appauthor=False)
-    return folder / 'hemicycle.db'
+    return home_folder() / 'hemicycle.db'
 
 
 def without_password(text: str) -> str:

@@ -273,9 +273,10 @@ def within(module: str, package: str) -> bool:
 @cache
 def exported_names(module: str) -> frozenset[str] | None:
     """The public names of a package of the engine, read without importing it; None if it has none."""
-    if module in ('engine.errors', 'engine.clock'):
+    if module in ('engine.errors', 'engine.clock', 'engine.home'):
         body = ast.parse((ROOT / f'{module.replace(".", "/")}.py').read_text('utf-8')).body
-        return frozenset(node.name for node in body if isinstance(node, ast.ClassDef) and node.name[0] != '_')
+        defined = (node.name for node in body if isinstance(node, (ast.ClassDef, ast.FunctionDef)))
+        return frozenset(name for name in defined if name[0] != '_')
     init = ROOT / module.replace('.', '/') / '__init__.py'
     for node in ast.parse(init.read_text('utf-8')).body if init.exists() else ():
         match node:

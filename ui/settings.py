@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-import platformdirs
-
 from engine import InvalidInput
+from engine.home import home_folder
 from engine.journal import Journal
 from engine.models import endpoints_file
 from engine.workspace import RemoteFiles
@@ -63,10 +62,7 @@ class Settings:
         Raises:
             InvalidInput: the grace is no number of seconds.
         """
-        named = os.environ.get('HEMICYCLE_HOME', '').strip()
-        home = (
-            Path(named).expanduser() if named else platformdirs.user_data_path('hemicycle', appauthor=False)
-        )
+        home = home_folder()
         if not database:
             database = str(home / 'hemicycle.db')
         elif '://' not in database:

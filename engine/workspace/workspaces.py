@@ -11,8 +11,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-import platformdirs
-
 from engine.errors import WorkspaceError
 from engine.records import RunId
 from engine.workspace.diff import FileChange, diff_snapshots
@@ -237,13 +235,6 @@ class Workspaces:
                 lambda digest: courier.remote.copy(source.path_there(digest), target.path_there(digest)),
                 lacking,
             )
-
-
-def default_root() -> Path:
-    """Return the default root: in `HEMICYCLE_HOME`, or else in the system's folder for user data."""
-    named = os.environ.get('HEMICYCLE_HOME', '').strip()
-    home = Path(named).expanduser() if named else platformdirs.user_data_path('hemicycle', appauthor=False)
-    return home / 'workspaces'
 
 
 def folder_name(agent: str) -> str:

@@ -11,7 +11,7 @@ from jinja2 import ChoiceLoader, FileSystemLoader, StrictUndefined, TemplateErro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from engine.errors import EngineError
-from engine.workspace.workspaces import default_root
+from engine.home import home_folder
 
 FOLDER = Path(__file__).parents[3] / 'assets' / 'prompts'
 SETTING = 'HEMICYCLE_PROMPTS'
@@ -21,7 +21,7 @@ SETTING = 'HEMICYCLE_PROMPTS'
 def folders() -> list[Path]:
     """Return the folders to search for templates, in order."""
     named = os.environ.get(SETTING, '').strip()
-    own = Path(named).expanduser() if named else default_root().parent / 'prompts'
+    own = Path(named).expanduser() if named else home_folder() / 'prompts'
     return [own, FOLDER]
 
 

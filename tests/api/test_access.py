@@ -34,7 +34,7 @@ BODIES: dict[str, Any] = {
     'write_note': {'at': 1, 'text': 'x'},
     'send': {'name': 'approve'},
 }
-BY_NAME = frozenset({'receive_webhook', 'try_endpoint', 'try_mcp_server', 'try_tool'})
+BY_NAME = frozenset({'receive_webhook', 'try_agent', 'try_endpoint', 'try_mcp_server', 'try_tool'})
 """Anybody may get a 404 for what does not exist; the guard's own test covers existing objects."""
 
 

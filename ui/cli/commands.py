@@ -100,6 +100,11 @@ COMMANDS = {
         "List the files of a run's agent, or save them to a folder.",
         'FILES',
     ),
+    'artifacts': Command(
+        'Inspect',
+        'history.artifacts:artifacts',
+        "List the named results that a run's agents made, print one, or save them to a folder.",
+    ),
     'diff': Command(
         'Inspect',
         'history.files:diff',
@@ -231,6 +236,11 @@ COMMANDS = {
         'operation.copy_database:copy_database',
         'Copy a whole database into an empty one: from SQLite to PostgreSQL, or back.',
     ),
+    'workers': Command(
+        'Operate',
+        'operation.workers:workers',
+        'List the workers of a fleet and the runs that wait for one; drain workers.',
+    ),
     'user': Command(
         'Operate', 'operation.accounts:user', 'Manage accounts: people and programs that can log in.'
     ),
@@ -240,6 +250,22 @@ COMMANDS = {
         'operation.accounts:log',
         'Show who did what: logins, launches, answers, exports, changes to settings and accounts.',
         'LOG',
+    ),
+    'tool': Command('Inspect', 'catalog.tool:tool', 'List and try the tools that agents can use.'),
+    'endpoint': Command(
+        'Operate',
+        'catalog.endpoint:endpoint',
+        'List, test, add, change and remove the endpoints of models.',
+    ),
+    'mcp-server': Command(
+        'Operate',
+        'catalog.mcp_server:mcp_server',
+        'List, test, add, change and remove the MCP servers whose tools agents use.',
+    ),
+    'agent': Command(
+        'Operate',
+        'catalog.agent:agent',
+        'List and test coding agents, which can take the place of a model.',
     ),
     'patterns': Command(
         'Inspect',
@@ -260,6 +286,7 @@ LOCAL = frozenset(
         'log',
         'serve',
         'worker',
+        'workers',
         'sign-in',
         'doctor',
         'backup',

@@ -1,4 +1,4 @@
-"""Options shared by several commands."""
+"""Options shared by several commands, and commands that consist of several."""
 
 from __future__ import annotations
 
@@ -142,3 +142,13 @@ def set_parameters(command: Callable[..., Any], parameters: Iterable[inspect.Par
     named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
     command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in named}
+
+
+def group(help: str, epilog: str) -> typer.Typer:
+    """Return a command that consists of several."""
+    options: dict[str, Any] = {
+        'no_args_is_help': True,
+        'add_completion': False,
+        'rich_markup_mode': 'markdown',
+    }
+    return typer.Typer(help=help, epilog=epilog, **options)

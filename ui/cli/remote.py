@@ -19,7 +19,7 @@ from ui.formatting.parameters import PatternInfo, PatternList, describe_pattern,
 from ui.settings import Settings, Storage
 
 if TYPE_CHECKING:
-    from ui.api.client import HttpConductor
+    from ui.api.client import Connection, HttpConductor
 
 RETRY_SECONDS = 10.0
 """Seconds for which requests are retried while a server does not answer."""
@@ -74,6 +74,21 @@ async def connect(url: str, catalog: Catalog | None = None) -> AsyncIterator[Con
 
     async with HttpConductor(url, catalog=catalog, patience=RETRY_SECONDS, headers=token_header()) as remote:
         yield cast(Conductor, remote)
+
+
+@asynccontextmanager
+async def connect_to_named() -> AsyncIterator[Connection | None]:
+    """Connect to the server that `--server` names; None if it names none."""
+    if not SERVER_OPTION.get():
+        yield None
+        return
+    from ui.api.client import Connection
+
+    ask = Connection(SERVER_OPTION.get(), patience=RETRY_SECONDS, headers=token_header())
+    try:
+        yield ask
+    finally:
+        await ask.close()
 
 
 async def knows_pattern(url: str, pattern: str) -> bool:

@@ -43,6 +43,10 @@ class WebFleet:
         """Return the data source for the workers page."""
         return LiveFleet(self._temporal, conductor, self._connections)
 
+    async def close(self) -> None:
+        """Close the connections to workers."""
+        await self._connections.close()
+
 
 class LiveFleet:
     """Reads the fleet from Temporal, the workers and the journal.

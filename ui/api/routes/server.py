@@ -11,15 +11,16 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 
 from engine import Conductor
-from engine.agents import ToolTrial
+from engine.acp import AgentHealth, AgentInfo
+from engine.agents import ToolPlayground, ToolTrial
 from engine.errors import EngineError, ToolError, UnknownRun
 from engine.history import program_version
-from engine.models import EndpointHealth, EndpointInfo
+from engine.models import SCRIPTED, EndpointHealth, EndpointInfo
 from engine.records import RunId
 from engine.tools import ServerHealth, Tool
 from ui.api.dependencies import BackendDep, CallerDep, Engine, RequestBody, list_of
 from ui.api.problems import Refusal, problems
-from ui.api.records import ServerInfo
+from ui.api.records import ServerInfo, ToolInfo
 from ui.api.wire import wire
 
 router = APIRouter()
@@ -27,22 +28,6 @@ MODELS: list[str | Enum] = ['Models']
 TOOLS: list[str | Enum] = ['Tools']
 SERVER: list[str | Enum] = ['Server']
 Name = Annotated[str, Path(max_length=200)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolInfo:
-    """A tool as callers see it."""
-
-    name: str
-    description: str
-    category: str
-    side_effects: bool
-    approval: bool
-    """Whether a call needs the approval of a person."""
-    arguments: Mapping[str, Any]
-    """The JSON Schema of its arguments."""
-    missing: str = ''
-    """Why it cannot be used here, or ''."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +43,11 @@ class Arguments(RequestBody):
     """The arguments of a tool call."""
 
     arguments: dict[str, Any] = Field({}, description='Arguments that match the schema of the tool.')
+    model: str = Field(
+        '',
+        max_length=300,
+        description="The model that answers the tool's own questions; by default the simulated one.",
+    )
 
 
 @router.get('/server', tags=SERVER, response_model=wire(ServerInfo))
@@ -128,17 +118,31 @@ async def try_mcp_server(conductor: Engine, name: Name) -> ServerHealth:
     return await conductor.catalog.mcp.test(name)
 
 
+@router.get('/agents', tags=MODELS, response_model=list_of(AgentInfo))
+async def list_agents(conductor: Engine) -> list[AgentInfo]:
+    """List the coding agents that can take the place of a model. Keys are never shown, only their names."""
+    return conductor.catalog.agents.infos()
+
+
+@router.post('/agents/{name}/test', tags=MODELS, response_model=wire(AgentHealth), responses=problems(404))
+async def try_agent(conductor: Engine, name: Name) -> AgentHealth:
+    """Start an agent in an empty folder and begin a session, without a prompt."""
+    if name not in {info.name for info in conductor.catalog.agents.infos()}:
+        raise Refusal(404, 'unknown-agent', f'there is no agent {name!r}')
+    return await conductor.catalog.agents.test(name, conductor.sandbox)
+
+
 @router.get('/tools', tags=TOOLS, response_model=list_of(ToolInfo))
 async def list_tools(conductor: Engine) -> list[ToolInfo]:
     """List the tools that agents can use."""
     tools = conductor.catalog.tools
-    return [_describe(tools[name]) for name in sorted(tools)]
+    return [describe_tool(tools[name]) for name in sorted(tools)]
 
 
 @router.get('/tools/{name}', tags=TOOLS, response_model=wire(ToolInfo), responses=problems(404))
 async def get_tool(conductor: Engine, name: Name) -> ToolInfo:
     """Describe a tool."""
-    return _describe(_tool(conductor, name))
+    return describe_tool(_tool(conductor, name))
 
 
 @router.post(
@@ -148,11 +152,7 @@ async def try_tool(
     conductor: Engine, web: BackendDep, who: CallerDep, name: Name, body: Arguments
 ) -> ToolTrial:
     """Call a tool in a scratch folder, sandboxed as for agents; errors are returned as results."""
-    _tool(conductor, name)
-    try:
-        return await web.playground(who.name).call(name, body.arguments)
-    except ToolError as error:
-        return ToolTrial(text=str(error), ok=False, seconds=0.0)
+    return await call_tool(web.playground(who.name), _tool(conductor, name), body.arguments, body.model)
 
 
 def _tool(conductor: Conductor, name: str) -> Tool:
@@ -161,7 +161,19 @@ def _tool(conductor: Conductor, name: str) -> Tool:
     return conductor.catalog.tools[name]
 
 
-def _describe(tool: Tool) -> ToolInfo:
+async def call_tool(
+    playground: ToolPlayground, tool: Tool, arguments: Mapping[str, Any], model: str
+) -> ToolTrial:
+    """Call a tool; unless a model is named, the simulated one answers its questions."""
+    answering = model or SCRIPTED if 'model' in tool.needs else ''
+    try:
+        return await playground.call(tool.name, arguments, model=answering)
+    except ToolError as error:
+        return ToolTrial(text=str(error), ok=False, seconds=0.0)
+
+
+def describe_tool(tool: Tool) -> ToolInfo:
+    """Describe a tool to callers."""
     return ToolInfo(
         name=tool.name,
         description=tool.description,

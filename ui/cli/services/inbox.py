@@ -17,10 +17,11 @@ from ui.cli.execution.questions import ask_in_terminal, question_lines
 from ui.cli.execution.run import reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import parse_data, parse_time
+from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
 from ui.cli.remote import with_server_option
-from ui.cli.services.opening import group, open_services, services_of
+from ui.cli.services.opening import open_services, services_of
 from ui.cli.session import Session, claim, with_session
 from ui.formatting.safe_text import one_line, strip_control
 from ui.services.inbox import InboxItem

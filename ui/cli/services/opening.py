@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from engine import Conductor, InvalidInput
 from engine.errors import JournalUnavailable
@@ -36,16 +34,6 @@ class Named(Protocol):
 URL = 'HEMICYCLE_URL'
 """The variable with the public address of the server, for links in notifications."""
 N = TypeVar('N', bound=Named)
-
-
-def group(help: str, epilog: str) -> typer.Typer:
-    """Return a command that consists of several."""
-    options: dict[str, Any] = {
-        'no_args_is_help': True,
-        'add_completion': False,
-        'rich_markup_mode': 'markdown',
-    }
-    return typer.Typer(help=help, epilog=epilog, **options)
 
 
 @asynccontextmanager

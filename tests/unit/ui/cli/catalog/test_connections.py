@@ -1,0 +1,192 @@
+"""hemicycle tool, endpoint, mcp-server and agent: listed, tried, connected, changed and removed."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.provider import KEY, Google, provider
+from tests.support.cli import Hemicycle
+
+SERVER = Path(__file__).parents[4] / 'support' / 'mcp' / 'server.py'
+COMMAND = f'{sys.executable} {SERVER} stdio'
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The configuration file, which does not exist yet."""
+    path = tmp_path / 'endpoints.toml'
+    monkeypatch.setenv('HEMICYCLE_ENDPOINTS', str(path))
+    return path
+
+
+@pytest.fixture
+def hemicycle(hemicycle: Hemicycle, file: Path) -> Hemicycle:
+    return hemicycle
+
+
+def invoke(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
+    result = hemicycle(*arguments)
+    assert result.exit_code == code, result.output
+    return result.stdout if code == 0 else result.stderr
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_tools_are_listed_and_shown(hemicycle: Hemicycle) -> None:
+    listed = objects(invoke(hemicycle, 'tool', 'list', '--json'))
+    assert {'calculator', 'write_file'} <= {one['name'] for one in listed}
+    of_files = objects(invoke(hemicycle, 'tool', 'list', '--category', 'files', '--json'))
+    assert {one['category'] for one in of_files} == {'files'}
+    shown = invoke(hemicycle, 'tool', 'show', 'calculator')
+    assert shown.startswith('calculator  ') and '--set expression=' in shown
+    assert 'calculator' in invoke(hemicycle, 'tool', 'list')
+
+
+def test_a_tool_is_tried(hemicycle: Hemicycle) -> None:
+    assert invoke(hemicycle, 'tool', 'try', 'calculator', '--set', 'expression=2 + 3').strip() == '5'
+    (tried,) = objects(invoke(hemicycle, 'tool', 'try', 'calculator', '--set', 'expression=1', '--json'))
+    assert tried['ok'] and tried['text'] == '1'
+    assert not hemicycle.database.exists()
+
+
+def test_a_tool_that_fails_is_reported(hemicycle: Hemicycle) -> None:
+    result = hemicycle('tool', 'try', 'calculator', '--set', 'expression=1 / 0')
+    assert result.exit_code == 1 and 'zero' in result.stdout
+
+
+def test_files_of_a_tried_tool_are_named(hemicycle: Hemicycle) -> None:
+    result = hemicycle('tool', 'try', 'write_file', '--set', 'path=a.txt', '--set', 'text=x')
+    assert result.exit_code == 0 and 'scratch folder: a.txt  1 B' in result.stderr, result.output
+
+
+def test_an_endpoint_is_added_changed_tested_and_removed(
+    hemicycle: Hemicycle, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('HOUSE_KEY', KEY)
+    with provider(Google) as url:
+        added = hemicycle(
+            'endpoint', 'add', 'house', '--provider', 'gemini', '--url', url, '--key', 'env:HOUSE_KEY'
+        )
+        assert added.exit_code == 0, added.output
+        assert 'house: is available and offers' in added.stdout and f'saved in {file}' in added.stderr
+        invoke(hemicycle, 'endpoint', 'change', 'house', '--model', 'gemini-flash', '--no-test')
+        assert 'models = ["gemini-flash"]' in file.read_text() and KEY not in file.read_text()
+        assert invoke(hemicycle, 'endpoint', 'test', 'house') == 'house: gemini-flash answered a call\n'
+        (listed,) = (
+            one for one in objects(invoke(hemicycle, 'endpoint', 'list', '--json')) if one['found'] == 'file'
+        )
+        assert (listed['endpoint'], listed['key']) == ('house', 'env:HOUSE_KEY')
+        assert 'house  ' in invoke(hemicycle, 'endpoint', 'list')
+    assert 'house: ' in invoke(hemicycle, 'endpoint', 'test', 'house', code=1)
+    invoke(hemicycle, 'endpoint', 'remove', 'house')
+    assert 'house' not in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'problem'),
+    [
+        (('add', 'house'), '--url: is needed unless --provider or NAME is one of'),
+        (('add', 'house', '--url', 'house.example'), '--url: must begin with http:// or https://'),
+        (('add', 'openai', '--key', 'sk-1234'), '--key: must be env:NAME or keyring:SERVICE/USER'),
+        (('add', 'My House', '--url', 'http://house.example'), 'NAME: must be 1 to 32 lower-case letters'),
+        (('add', 'a', '--provider', 'nobody'), '--url: is needed'),
+        (('add', 'a', '--provider', 'nobody', '--url', 'http://a.example'), '--provider: must be one of'),
+        (('change', 'house'), 'change: give what to change'),
+        (('change', 'house', '--model', 'm'), "NAME: there is no endpoint 'house' in"),
+        (('remove', 'house'), "NAME: there is no endpoint 'house' in"),
+        (('test', 'house'), "NAME: there is no endpoint 'house'; available: "),
+    ],
+)
+def test_a_bad_endpoint_is_refused(
+    hemicycle: Hemicycle, file: Path, arguments: tuple[str, ...], problem: str
+) -> None:
+    assert problem in invoke(hemicycle, 'endpoint', *arguments, code=2)
+    assert not file.exists()
+
+
+def test_what_exists_is_not_added_again(hemicycle: Hemicycle, file: Path) -> None:
+    file.write_text('# mine\n[endpoints.house]\nurl = "http://127.0.0.1:9/v1"\n')
+    again = ('endpoint', 'add', 'house', '--url', 'http://127.0.0.1:8/v1', '--no-test')
+    assert 'change it with `change`' in invoke(hemicycle, *again, code=2)
+    assert 'house' in invoke(hemicycle, 'endpoint', 'change', 'house', '--model', 'm', code=1)
+    assert '# mine' in file.read_text() and 'models = ["m"]' in file.read_text()
+
+
+def test_an_mcp_server_is_added_changed_and_removed(hemicycle: Hemicycle, file: Path) -> None:
+    added = invoke(hemicycle, 'mcp-server', 'add', 'small', '--command', COMMAND, '--env', 'PLACE=here')
+    assert 'small: is available and offers' in added and 'small_' in added
+    (listed,) = objects(invoke(hemicycle, 'mcp-server', 'list', '--json'))
+    assert (listed['server'], listed['problem']) == ('small', '')
+    assert 'small_' in invoke(hemicycle, 'tool', 'list', '--category', 'small')
+    changed = ('--url', 'http://127.0.0.1:9/mcp', '--header', 'X-Team=env:TEAM', '--approvals', 'all')
+    invoke(hemicycle, 'mcp-server', 'change', 'small', *changed, '--no-test')
+    text = file.read_text()
+    assert 'url = "http://127.0.0.1:9/mcp"' in text and 'X-Team = "env:TEAM"' in text
+    assert 'command' not in text and 'PLACE' not in text
+    invoke(hemicycle, 'mcp-server', 'test', 'small', code=1)
+    invoke(hemicycle, 'mcp-server', 'remove', 'small')
+    assert invoke(hemicycle, 'mcp-server', 'list').startswith('no MCP server is connected')
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'problem'),
+    [
+        (('add', 'small'), '--command: give either --command or --url'),
+        (('add', 'small', '--command', 'x', '--url', 'http://x.example'), 'give either --command or --url'),
+        (('add', 'small', '--command', '"x'), '--command: cannot be read'),
+        (('add', 'small', '--command', ' '), '--command: names no program'),
+        (('add', 'small', '--command', 'x', '--env', 'A'), '--env: must be NAME=VALUE'),
+        (('add', 'small', '--url', 'x.example'), '--url: must begin with http:// or https://'),
+        (('add', 'small', '--command', 'x', '--approvals', 'some'), '--approvals: must be one of'),
+        (('change', 'small'), 'change: give what to change'),
+        (('change', 'small', '--tool', '*'), "NAME: there is no MCP server 'small' in"),
+        (('test', 'small'), "NAME: there is no MCP server 'small'; available: none"),
+    ],
+)
+def test_a_bad_mcp_server_is_refused(
+    hemicycle: Hemicycle, file: Path, arguments: tuple[str, ...], problem: str
+) -> None:
+    assert problem in invoke(hemicycle, 'mcp-server', *arguments, code=2)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'problem'),
+    [
+        (('show', 'abacus'), "TOOL: there is no tool 'abacus'; available: "),
+        (('try', 'calculator', '--set', 'expression'), '--set: must be NAME=VALUE'),
+        (('list', '--category', 'toys'), '--category: must be one of'),
+    ],
+)
+def test_bad_input_for_a_tool_is_refused(
+    hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str
+) -> None:
+    assert problem in invoke(hemicycle, 'tool', *arguments, code=2)
+
+
+def test_agents_are_listed_and_tested(hemicycle: Hemicycle, file: Path) -> None:
+    file.write_text(
+        '[agents.mine]\ncommand = "sh"\nargs = ["-c", "echo no licence >&2; exit 3"]\nsandboxed = false\n'
+    )
+    listed = objects(invoke(hemicycle, 'agent', 'list', '--json'))
+    assert 'mine' in {one['name'] for one in listed}
+    assert 'agent:mine  ' in invoke(hemicycle, 'agent', 'list')
+    assert (
+        invoke(hemicycle, 'agent', 'test', 'agent:mine', code=1)
+        == 'mine: it ended with status 3: no licence\n'
+    )
+    assert "NAME: there is no agent 'yours'; available: " in invoke(
+        hemicycle, 'agent', 'test', 'yours', code=2
+    )
+
+
+@pytest.mark.parametrize('command', ['endpoint', 'mcp-server', 'agent'])
+def test_a_broken_configuration_is_reported(hemicycle: Hemicycle, file: Path, command: str) -> None:
+    file.write_text('[agents.mine]\nsandbox = false\n')
+    result = hemicycle(command, 'list')
+    assert result.exit_code == 0 and 'agents.mine.sandbox: Extra inputs' in result.stderr

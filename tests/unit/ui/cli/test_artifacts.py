@@ -1,0 +1,45 @@
+"""hemicycle artifacts: listed, printed in full and saved."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Hemicycle
+
+
+@pytest.fixture
+def hemicycle(hemicycle: Hemicycle) -> Hemicycle:
+    """A database with a run whose agent has made artifacts."""
+    assert hemicycle('run', 'blog', '--task', 'On bees', '-q').exit_code == 0
+    return hemicycle
+
+
+def test_artifacts_are_listed_printed_and_saved(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    listed = [json.loads(line) for line in hemicycle('artifacts', 'last', '--json').stdout.splitlines()]
+    assert listed and all(one['size'] for one in listed)
+    lines = hemicycle('artifacts').stdout.splitlines()
+    assert [line.split('  ')[:2] for line in lines] == [[one['agent'], one['name']] for one in listed]
+    first = listed[-1]
+    printed = hemicycle('artifacts', 'last', first['name'], '--agent', first['agent'])
+    value = first['value']
+    expected = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    assert printed.exit_code == 0 and printed.stdout == f'{expected}\n'
+    saved = hemicycle('artifacts', 'last', '--save', str(tmp_path / 'results'))
+    files = [Path(line) for line in saved.stdout.splitlines()]
+    assert len(files) == len(listed) and files[-1].read_text() == expected
+    assert hemicycle('artifacts', 'last', '--at', '1').stdout == 'there are no artifacts\n'
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'problem'),
+    [
+        (('nothing',), "NAME: there is no artifact 'nothing'; available: "),
+        (('--agent', 'nobody'), "--agent: 'nobody' has no artifacts; agents that have some: "),
+    ],
+)
+def test_unknown_artifacts_are_refused(
+    hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str
+) -> None:
+    result = hemicycle('artifacts', 'last', *arguments)
+    assert result.exit_code == 2 and problem in result.stderr

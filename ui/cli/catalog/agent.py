@@ -1,0 +1,82 @@
+"""hemicycle agent: coding agents that take the place of a model: list and test them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from engine import InvalidInput
+from engine.acp import AgentHealth, AgentInfo
+from engine.workspace import Sandbox
+from ui.cli.catalog.saving import end, open_catalog, report
+from ui.cli.options import group
+from ui.cli.output.reporters import print_json
+from ui.cli.remote import connect_to_named, with_server_option
+from ui.cli.session import Session, with_session
+from ui.formatting.safe_text import strip_control
+
+EPILOG = """Examples:
+
+```
+hemicycle agent list
+hemicycle agent test claude
+hemicycle run race --task "Fix the failing test" --model racer1=agent:claude
+```
+
+Exit code: **0** done · **1** the test failed · **2** bad input, or refused"""
+agent = group('List and test coding agents, which can take the place of a model.', EPILOG)
+
+
+@agent.command('list')
+@with_server_option
+@with_session('as_json')
+def list_agents(*, session: Session) -> None:
+    """List the known coding agents: what they may access, or how to install them."""
+    for one in asyncio.run(_infos(session)):
+        if session.as_json:
+            print_json(**asdict(one))
+        else:
+            state = f'not installed: {one.install}' if one.install else one.problem or one.reach
+            typer.echo(strip_control(f'{one.model}  {one.title}: {state}'))
+
+
+@agent.command('test')
+@with_server_option
+@with_session('as_json')
+def test(
+    name: Annotated[str, typer.Argument(metavar='NAME', help='The name of the agent.', show_default=False)],
+    *,
+    session: Session,
+) -> None:
+    """Start an agent in an empty folder and begin a session. No prompt is sent: it is free."""
+
+    async def work() -> AgentHealth:
+        known = [one.name for one in await _infos(session)]
+        chosen = name.removeprefix('agent:')
+        if chosen not in known:
+            raise InvalidInput({'NAME': f'there is no agent {name!r}; available: {", ".join(known)}'})
+        async with connect_to_named() as ask:
+            if ask:
+                return await ask.one_of(AgentHealth, f'agents/{chosen}/test')
+        async with open_catalog(session) as catalog:
+            return await catalog.agents.test(chosen, Sandbox.of_environment())
+
+    found = asyncio.run(work())
+    if session.as_json:
+        print_json(**asdict(found))
+        end(not found.problem)
+    else:
+        problem = found.problem.removeprefix(f'{found.agent}: ')
+        end(report(found.agent, problem, found.introduction or 'a session was opened'))
+
+
+async def _infos(session: Session) -> Sequence[AgentInfo]:
+    async with connect_to_named() as ask:
+        if ask:
+            return await ask.many(AgentInfo, 'agents')
+    async with open_catalog(session) as catalog:
+        return catalog.agents.infos()

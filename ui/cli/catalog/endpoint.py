@@ -1,0 +1,239 @@
+"""hemicycle endpoint: the endpoints of models: list, test, add, change and remove them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from engine import InvalidInput
+from engine.models import PROVIDERS, EndpointHealth, EndpointInfo
+from ui.cli.catalog.saving import check_address, check_reference, end, open_catalog, remove, report, save
+from ui.cli.options import group
+from ui.cli.output.reporters import print_json
+from ui.cli.remote import connect_to_named, with_server_option
+from ui.cli.session import Session, with_session
+from ui.formatting.safe_text import strip_control
+from ui.formatting.values import count
+
+EPILOG = """Examples:
+
+```
+hemicycle endpoint list
+hemicycle endpoint test anthropic
+hemicycle endpoint add anthropic --key keyring:hemicycle/anthropic
+hemicycle endpoint add house --url https://llm.team.example/v1 --key env:HOUSE_KEY --model big --model small
+hemicycle endpoint change house --model big
+hemicycle endpoint remove house
+```
+
+Exit code: **0** done · **1** a test failed · **2** bad input, or refused"""
+endpoint = group('List, test, add, change and remove the endpoints of models.', EPILOG)
+Name = Annotated[
+    str, typer.Argument(metavar='NAME', help='Its models are called NAME/MODEL.', show_default=False)
+]
+Provider = Annotated[
+    str | None,
+    typer.Option(
+        metavar='PROVIDER', help='The known provider that it resembles; by default NAME.', show_default=False
+    ),
+]
+Url = Annotated[
+    str | None,
+    typer.Option(
+        '--url',
+        metavar='URL',
+        help="Everything before /chat/completions; by default the provider's. Without a provider, any server"
+        ' that speaks the OpenAI chat completions protocol.',
+        show_default=False,
+    ),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        metavar='WHERE',
+        help='Where its key is: `env:NAME` or `keyring:SERVICE/USER`, never the key itself.',
+        show_default=False,
+    ),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        '--model',
+        metavar='MODEL',
+        help='A model to offer; by default all that it lists. Repeatable.',
+        show_default=False,
+    ),
+]
+Test = Annotated[bool, typer.Option('--test/--no-test', help='Test it afterwards.')]
+
+
+@endpoint.command('list')
+@with_server_option
+@with_session('as_json')
+def list_endpoints(*, session: Session) -> None:
+    """List the endpoints: of the configuration file, the environment, and found on this machine."""
+
+    async def work() -> Sequence[EndpointInfo]:
+        async with connect_to_named() as ask:
+            if ask:
+                return await ask.many(EndpointInfo, 'endpoints')
+        async with open_catalog(session) as catalog:
+            await catalog.registry.discover()
+            return catalog.registry.endpoint_infos()
+
+    found = asyncio.run(work())
+    for one in found:
+        if session.as_json:
+            print_json(**asdict(one))
+            continue
+        key = f'key: {one.key}' if one.key else 'no key'
+        models = f'models: {", ".join(one.models)}' if one.models else 'models: unknown until tested'
+        facts = [one.url, f'from {one.found}', key, one.problem or models]
+        typer.echo(strip_control(f'{one.endpoint}  {" · ".join(facts)}'))
+    if not found and not session.as_json:
+        typer.echo('no endpoint is configured: the simulated model plays all roles')
+
+
+@endpoint.command('test')
+@with_server_option
+@with_session('as_json')
+def test(
+    name: Annotated[
+        str, typer.Argument(metavar='NAME', help='The endpoint; by default all.', show_default=False)
+    ] = '',
+    *,
+    session: Session,
+) -> None:
+    """Ask endpoints for their models.
+
+    If the configuration lists models, the first one is also asked for a single word, which may cost a
+    fraction of a cent.
+    """
+
+    async def work() -> Sequence[EndpointHealth]:
+        async with connect_to_named() as ask:
+            if ask:
+                known = [one.endpoint for one in await ask.many(EndpointInfo, 'endpoints')]
+                return [
+                    await ask.one_of(EndpointHealth, f'endpoints/{one}/test') for one in _chosen(known, name)
+                ]
+        async with open_catalog(session) as catalog:
+            await catalog.registry.discover()
+            known = [one.endpoint for one in catalog.registry.endpoint_infos()]
+            return await asyncio.gather(*(catalog.registry.test(one) for one in _chosen(known, name)))
+
+    _report(asyncio.run(work()), session.as_json)
+
+
+@endpoint.command('add')
+@with_session()
+def add(  # noqa: PLR0913  (its arguments are the command's)
+    name: Name,
+    provider: Provider = None,
+    url: Url = None,
+    key: Key = None,
+    models: Models = None,
+    test: Test = True,
+    *,
+    session: Session,
+) -> None:
+    """Add an endpoint to the configuration file, and test it.
+
+    A running server uses it after its next start.
+    """
+    if (provider or name) not in PROVIDERS and not url:
+        known = ', '.join(sorted(PROVIDERS))
+        raise InvalidInput({'--url': f'is needed unless --provider or NAME is one of {known}'})
+    _save(session, name, provider, url, key, models, new=True, test=test)
+
+
+@endpoint.command('change')
+@with_session()
+def change(  # noqa: PLR0913  (its arguments are the command's)
+    name: Name,
+    provider: Provider = None,
+    url: Url = None,
+    key: Key = None,
+    models: Models = None,
+    test: Test = True,
+    *,
+    session: Session,
+) -> None:
+    """Change an endpoint of the configuration file, and test it; what is not given stays as it is.
+
+    An empty value removes an entry, such as `--url ""`. A running server uses it after its next start.
+    """
+    if (provider, url, key, models) == (None, None, None, None):
+        raise InvalidInput({'change': 'give what to change: --provider, --url, --key or --model'})
+    _save(session, name, provider, url, key, models, new=False, test=test)
+
+
+@endpoint.command('remove')
+@with_session()
+def remove_endpoint(name: Name, *, session: Session) -> None:
+    """Remove an endpoint from the configuration file; runs that use it fail at their next call.
+
+    A running server uses it until it ends.
+    """
+
+    async def work() -> None:
+        async with open_catalog(session) as catalog:
+            await remove(catalog, 'endpoints', name, 'endpoint')
+
+    asyncio.run(work())
+
+
+def _save(  # noqa: PLR0913  (what the commands share)
+    session: Session,
+    name: str,
+    provider: str | None,
+    url: str | None,
+    key: str | None,
+    models: list[str] | None,
+    *,
+    new: bool,
+    test: bool,
+) -> None:
+    if provider and provider not in PROVIDERS:
+        raise InvalidInput({'--provider': f'must be one of {", ".join(sorted(PROVIDERS))}, not {provider!r}'})
+    check_address('--url', url)
+    check_reference('--key', key)
+    given: dict[str, Any] = {
+        'provider': '' if provider == name else provider,
+        'url': url,
+        'key': key,
+        'models': None if models is None else [one for one in models if one],
+    }
+
+    async def work() -> list[EndpointHealth]:
+        async with open_catalog(session) as catalog:
+            values = {entry: value for entry, value in given.items() if value is not None}
+            await save(catalog, 'endpoints', name, values, new=new, what='endpoint')
+            return [await catalog.registry.test(name)] if test else []
+
+    _report(asyncio.run(work()), as_json=False)
+
+
+def _chosen(known: Sequence[str], name: str) -> Sequence[str]:
+    if name and name not in known:
+        raise InvalidInput(
+            {'NAME': f'there is no endpoint {name!r}; available: {", ".join(known) or "none"}'}
+        )
+    return [name] if name else known
+
+
+def _report(found: Sequence[EndpointHealth], as_json: bool) -> None:
+    well = []
+    for one in found:
+        if as_json:
+            print_json(**asdict(one))
+            well.append(not one.problem)
+            continue
+        offers = f'is available and offers {count(len(one.models), "model")}'
+        fine = f'{one.called} answered a call' if one.called else offers
+        well.append(report(one.endpoint, one.problem.removeprefix(f'{one.endpoint}: '), fine))
+    end(all(well))

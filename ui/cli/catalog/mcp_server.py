@@ -1,0 +1,286 @@
+"""hemicycle mcp-server: the MCP servers whose tools agents use: list, test, add, change, remove."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, get_args
+
+import typer
+
+from engine import InvalidInput
+from engine.records import Approvals
+from engine.tools import ServerHealth
+from ui.cli.catalog.saving import check_address, end, open_catalog, remove, report, save
+from ui.cli.inputs import parse_pairs
+from ui.cli.options import group
+from ui.cli.output.reporters import print_json
+from ui.cli.remote import connect_to_named, with_server_option
+from ui.cli.session import Session, with_session
+from ui.formatting.safe_text import strip_control
+from ui.formatting.values import count
+
+EPILOG = """Examples:
+
+```
+hemicycle mcp-server list
+hemicycle mcp-server test git
+hemicycle mcp-server add git --command "uvx mcp-server-git --repository ."
+hemicycle mcp-server add notes --url https://notes.example/mcp --oauth --no-test
+hemicycle mcp-server change git --tool "git_*" --approvals all
+hemicycle mcp-server remove git
+```
+
+`hemicycle sign-in NAME` signs in to a server with `--oauth`.
+
+Exit code: **0** done · **1** a test failed · **2** bad input, or refused"""
+mcp_server = group('List, test, add, change and remove the MCP servers whose tools agents use.', EPILOG)
+SECRETS = 'For a secret, give a reference as its value: `env:NAME` or `keyring:SERVICE/USER`.'
+Name = Annotated[
+    str,
+    typer.Argument(metavar='NAME', help='Its tools are called NAME_TOOL.', show_default=False),
+]
+CommandLine = Annotated[
+    str | None,
+    typer.Option(
+        '--command',
+        metavar='COMMAND',
+        help='The program to start on this machine, with its arguments.',
+        show_default=False,
+    ),
+]
+Variables = Annotated[
+    list[str] | None,
+    typer.Option(
+        '--env',
+        metavar='NAME=VALUE',
+        help=f'A variable of the program; repeatable. {SECRETS}',
+        show_default=False,
+    ),
+]
+Url = Annotated[
+    str | None,
+    typer.Option('--url', metavar='URL', help='The address to connect to, instead.', show_default=False),
+]
+Headers = Annotated[
+    list[str] | None,
+    typer.Option(
+        '--header',
+        metavar='NAME=VALUE',
+        help='A header of requests to the address; repeatable. As for --env.',
+        show_default=False,
+    ),
+]
+OAuth = Annotated[
+    bool | None,
+    typer.Option('--oauth/--no-oauth', help='Sign in with a browser, for an address.', show_default=False),
+]
+Tools = Annotated[
+    list[str] | None,
+    typer.Option(
+        '--tool',
+        metavar='NAME',
+        help='A tool to offer; * stands for any text. By default all. Repeatable.',
+        show_default=False,
+    ),
+]
+Approval = Annotated[
+    str | None,
+    typer.Option(
+        metavar='|'.join(get_args(Approvals)),
+        help='Which calls wait for a person: those of tools that the server does not declare harmless'
+        ' (`marked`, the default), all, or none.',
+        show_default=False,
+    ),
+]
+Test = Annotated[bool, typer.Option('--test/--no-test', help='Test it afterwards.')]
+
+
+@mcp_server.command('list')
+@with_server_option
+@with_session('as_json')
+def list_servers(*, session: Session) -> None:
+    """List the MCP servers of the configuration file."""
+
+    async def work() -> Sequence[ServerHealth]:
+        async with connect_to_named() as ask:
+            if ask:
+                return await ask.many(ServerHealth, 'mcp-servers')
+        async with open_catalog(session) as catalog:
+            return catalog.mcp.last_health()
+
+    found = asyncio.run(work())
+    for one in found:
+        if session.as_json:
+            print_json(**asdict(one))
+            continue
+        facts = [one.where, 'sign-in' if one.oauth else '', ', '.join(one.tools), one.problem]
+        typer.echo(strip_control(f'{one.server}  {" · ".join(filter(None, facts))}'))
+    if not found and not session.as_json:
+        typer.echo('no MCP server is connected; agents have the built-in tools')
+
+
+@mcp_server.command('test')
+@with_server_option
+@with_session('as_json')
+def test(
+    name: Annotated[
+        str, typer.Argument(metavar='NAME', help='The server; by default all.', show_default=False)
+    ] = '',
+    *,
+    session: Session,
+) -> None:
+    """Connect to MCP servers, and list their tools."""
+
+    async def work() -> Sequence[ServerHealth]:
+        async with connect_to_named() as ask:
+            if ask:
+                known = [one.server for one in await ask.many(ServerHealth, 'mcp-servers')]
+                return [
+                    await ask.one_of(ServerHealth, f'mcp-servers/{one}/test') for one in _chosen(known, name)
+                ]
+        async with open_catalog(session) as catalog:
+            known = [one.server for one in catalog.mcp.last_health()]
+            return await asyncio.gather(*(catalog.mcp.test(one) for one in _chosen(known, name)))
+
+    _report(asyncio.run(work()), session.as_json)
+
+
+@mcp_server.command('add')
+@with_session()
+def add(  # noqa: PLR0913  (its arguments are the command's)
+    name: Name,
+    command: CommandLine = None,
+    env: Variables = None,
+    url: Url = None,
+    headers: Headers = None,
+    oauth: OAuth = None,
+    tools: Tools = None,
+    approvals: Approval = None,
+    test: Test = True,
+    *,
+    session: Session,
+) -> None:
+    """Add an MCP server to the configuration file, and test it.
+
+    A running server of Hemicycle uses it after its next start.
+    """
+    if bool(command) == bool(url):
+        raise InvalidInput({'--command': 'give either --command or --url'})
+    _save(session, name, _values(command, env, url, headers, oauth, tools, approvals), new=True, test=test)
+
+
+@mcp_server.command('change')
+@with_session()
+def change(  # noqa: PLR0913  (its arguments are the command's)
+    name: Name,
+    command: CommandLine = None,
+    env: Variables = None,
+    url: Url = None,
+    headers: Headers = None,
+    oauth: OAuth = None,
+    tools: Tools = None,
+    approvals: Approval = None,
+    test: Test = True,
+    *,
+    session: Session,
+) -> None:
+    """Change an MCP server of the configuration file, and test it; what is not given stays as it is.
+
+    A new command removes what belongs to an address, and the reverse. A running server of Hemicycle uses the
+    change after its next start.
+    """
+    values = _values(command, env, url, headers, oauth, tools, approvals)
+    if not values:
+        options = '--command, --env, --url, --header, --oauth, --tool or --approvals'
+        raise InvalidInput({'change': f'give what to change: {options}'})
+    if command and url:
+        raise InvalidInput({'--command': 'give either --command or --url'})
+    _save(session, name, values, new=False, test=test)
+
+
+@mcp_server.command('remove')
+@with_session()
+def remove_server(name: Name, *, session: Session) -> None:
+    """Remove an MCP server from the configuration file; runs that use it fail at their next call.
+
+    A running server of Hemicycle uses it until it ends.
+    """
+
+    async def work() -> None:
+        async with open_catalog(session) as catalog:
+            await remove(catalog, 'mcp', name, 'MCP server')
+
+    asyncio.run(work())
+
+
+def _values(  # noqa: PLR0913  (what the commands share)
+    command: str | None,
+    env: list[str] | None,
+    url: str | None,
+    headers: list[str] | None,
+    oauth: bool | None,
+    tools: list[str] | None,
+    approvals: str | None,
+) -> dict[str, Any]:
+    """Return the entries to write. Raises `InvalidInput`."""
+    check_address('--url', url)
+    if approvals is not None and approvals not in get_args(Approvals):
+        raise InvalidInput(
+            {'--approvals': f'must be one of {", ".join(get_args(Approvals))}, not {approvals!r}'}
+        )
+    values: dict[str, Any] = {}
+    if command is not None:
+        program, *arguments = _split(command)
+        values |= {'command': program, 'args': arguments, 'url': '', 'headers': {}, 'oauth': False}
+    if url is not None:
+        values |= {'url': url, 'command': '', 'args': [], 'env': {}}
+    given = {
+        'env': None if env is None else dict(parse_pairs('--env', env)),
+        'headers': None if headers is None else dict(parse_pairs('--header', headers)),
+        'oauth': oauth,
+        'tools': tools,
+        'approvals': '' if approvals == 'marked' else approvals,
+    }
+    return values | {entry: value for entry, value in given.items() if value is not None}
+
+
+def _split(command: str) -> list[str]:
+    try:
+        parts = shlex.split(command)
+    except ValueError as error:
+        raise InvalidInput({'--command': f'cannot be read: {error}'}) from None
+    if not parts:
+        raise InvalidInput({'--command': 'names no program'})
+    return parts
+
+
+def _save(session: Session, name: str, values: dict[str, Any], *, new: bool, test: bool) -> None:
+    async def work() -> list[ServerHealth]:
+        async with open_catalog(session) as catalog:
+            await save(catalog, 'mcp', name, values, new=new, what='MCP server')
+            return [await catalog.mcp.test(name)] if test else []
+
+    _report(asyncio.run(work()), as_json=False)
+
+
+def _chosen(known: Sequence[str], name: str) -> Sequence[str]:
+    if name and name not in known:
+        listed = ', '.join(known) or 'none'
+        raise InvalidInput({'NAME': f'there is no MCP server {name!r}; available: {listed}'})
+    return [name] if name else known
+
+
+def _report(found: Sequence[ServerHealth], as_json: bool) -> None:
+    well = []
+    for one in found:
+        if as_json:
+            print_json(**asdict(one))
+            well.append(not one.problem)
+            continue
+        listed = f': {", ".join(one.tools)}' if one.tools else ''
+        fine = f'is available and offers {count(len(one.tools), "tool")}{listed}'
+        well.append(report(one.server, one.problem.removeprefix(f'MCP server {one.server}: '), fine))
+    end(all(well))

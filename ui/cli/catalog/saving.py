@@ -1,0 +1,95 @@
+"""Writes endpoints and MCP servers to the configuration file, and checks what was typed for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+import typer
+
+from engine import Catalog, InvalidInput
+from ui.cli.exit_codes import ExitCode
+from ui.cli.session import Session
+from ui.formatting.safe_text import strip_control
+
+Kind = Literal['endpoints', 'mcp']
+NAME, MAX_NAME = re.compile(r'[a-z0-9][a-z0-9_-]*'), 32
+ADDRESS = re.compile(r'https?://.+')
+REFERENCE = re.compile(r'env:\w+|keyring:[^/]+/.+')
+
+
+@asynccontextmanager
+async def open_catalog(session: Session) -> AsyncIterator[Catalog]:
+    """Open the session's catalog; print why the configuration file could not be read, if so."""
+    catalog = session.catalog
+    for fault in catalog.faults:
+        if fault.path == str(catalog.file):
+            typer.echo(strip_control(f'not loaded: {fault.problem}'), err=True)
+    try:
+        yield catalog
+    finally:
+        await catalog.close()
+
+
+async def save(  # noqa: PLR0913  (what the commands share)
+    catalog: Catalog, kind: Kind, name: str, values: Mapping[str, Any], *, new: bool, what: str
+) -> None:
+    """Add a section to the configuration file, or change one.
+
+    Args:
+        catalog: the catalog of the file.
+        kind: the kind of section.
+        name: its name.
+        values: entries; an empty value removes an entry.
+        new: whether it is added.
+        what: how its kind is called, such as `endpoint`.
+
+    Raises:
+        InvalidInput: it already exists, does not exist, or has a bad name.
+        EngineError: the file cannot be written, or would be invalid.
+    """
+    if not NAME.fullmatch(name) or len(name) > MAX_NAME:
+        raise InvalidInput(
+            {'NAME': f'must be 1 to {MAX_NAME} lower-case letters, digits, - or _, not {name!r}'}
+        )
+    section = catalog.section(kind, name)
+    if new and section:
+        raise InvalidInput({'NAME': f'{name} is already in {catalog.file}: change it with `change`'})
+    if not new and not section:
+        raise InvalidInput({'NAME': f'there is no {what} {name!r} in {catalog.file}: add it with `add`'})
+    await catalog.connect(kind, name, values)
+    typer.echo(strip_control(f'saved in {catalog.file}'), err=True)
+
+
+async def remove(catalog: Catalog, kind: Kind, name: str, what: str) -> None:
+    """Remove a section from the configuration file. Raises `EngineError`."""
+    if not catalog.section(kind, name):
+        raise InvalidInput({'NAME': f'there is no {what} {name!r} in {catalog.file}'})
+    await catalog.disconnect(kind, name)
+    typer.echo(strip_control(f'removed from {catalog.file}'), err=True)
+
+
+def check_address(option: str, address: str | None) -> None:
+    """Raise `InvalidInput`, naming the option, for an address that is none; empty ones are fine."""
+    if address and not ADDRESS.fullmatch(address):
+        raise InvalidInput({option: f'must begin with http:// or https://, not {address!r}'})
+
+
+def check_reference(option: str, reference: str | None) -> None:
+    """Raise `InvalidInput`, naming the option, for a key in place of a reference; empty ones are fine."""
+    if reference and not REFERENCE.fullmatch(reference):
+        raise InvalidInput({option: 'must be env:NAME or keyring:SERVICE/USER, not the key itself'})
+
+
+def report(name: str, problem: str, well: str) -> bool:
+    """Print the result of a test; return whether it went well."""
+    typer.echo(strip_control(f'{name}: {problem or well}'), err=bool(problem))
+    return not problem
+
+
+def end(well: bool) -> None:
+    """Exit with an error if a test has failed."""
+    if not well:
+        raise typer.Exit(ExitCode.FAILED)

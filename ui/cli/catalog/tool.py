@@ -1,0 +1,228 @@
+"""hemicycle tool: the tools of agents: list, show and try them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+
+from engine import Catalog, Conductor, InvalidInput
+from engine.agents import ToolPlayground, ToolTrial
+from ui.cli.exit_codes import ExitCode
+from ui.cli.inputs import parse_data
+from ui.cli.options import group
+from ui.cli.output.reporters import print_json
+from ui.cli.remote import connect_to_named, with_server_option
+from ui.cli.session import Session, with_session
+from ui.formatting.safe_text import one_line, strip_control
+from ui.formatting.values import byte_size
+
+if TYPE_CHECKING:
+    from ui.api.client import Connection
+    from ui.api.records import ToolInfo
+
+EPILOG = """Examples:
+
+```
+hemicycle tool list
+hemicycle tool list --category files --json | jq -r .name
+hemicycle tool show calculator
+hemicycle tool try calculator --set expression="2 + 2"
+```
+
+Exit code: **0** done · **1** the tool failed · **2** bad input, or refused"""
+tool = group('List and try the tools that agents can use.', EPILOG)
+ToolName = Annotated[str, typer.Argument(metavar='TOOL', help='The name of the tool.', show_default=False)]
+
+
+@tool.command('list')
+@with_server_option
+@with_session('patterns', 'as_json')
+def list_tools(
+    category: Annotated[
+        str, typer.Option(metavar='CATEGORY', help='Only those of this category.', show_default=False)
+    ] = '',
+    *,
+    session: Session,
+) -> None:
+    """List the tools, including those of MCP servers."""
+
+    async def work() -> Sequence[ToolInfo]:
+        async with _open(session) as tools:
+            return await tools.list()
+
+    found = asyncio.run(work())
+    known = sorted({one.category for one in found})
+    if category and category not in known:
+        raise InvalidInput({'--category': f'must be one of {", ".join(known)}, not {category!r}'})
+    for one in found:
+        if category in ('', one.category):
+            _print(one, session.as_json)
+
+
+@tool.command('show')
+@with_server_option
+@with_session('patterns', 'as_json')
+def show(name: ToolName, *, session: Session) -> None:
+    """Show a tool: its description for models, its arguments, and whether it can be used here."""
+
+    async def work() -> ToolInfo:
+        async with _open(session) as tools:
+            return await tools.get(name)
+
+    _print(asyncio.run(work()), session.as_json, whole=True)
+
+
+@tool.command('try')
+@with_server_option
+@with_session('patterns', 'as_json')
+def try_(
+    name: ToolName,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            '--set',
+            metavar='NAME=VALUE',
+            help='An argument, as text or JSON. Repeatable.',
+            show_default=False,
+        ),
+    ] = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar='NAME',
+            help="The model that answers the tool's own questions; by default the simulated one.",
+            show_default=False,
+        ),
+    ] = '',
+    *,
+    session: Session,
+) -> None:
+    """Call a tool as an agent would, in a scratch folder, and print its result.
+
+    The folder lasts for one call; a server keeps it while it runs. A call with side effects elsewhere is
+    real, and your command is its approval.
+    """
+    arguments = parse_data(sets or ())
+
+    async def work() -> ToolTrial:
+        async with _open(session) as tools:
+            return await tools.call(name, arguments, model)
+
+    tried = asyncio.run(work())
+    if session.as_json:
+        print_json(**asdict(tried))
+    else:
+        typer.echo(strip_control(tried.text))
+    if not tried.ok:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+class _Tools(Protocol):
+    """Tools of this machine or of a server. All methods raise `EngineError`."""
+
+    async def list(self) -> Sequence[ToolInfo]: ...
+
+    async def get(self, name: str) -> ToolInfo: ...
+
+    async def call(self, name: str, arguments: dict[str, Any], model: str) -> ToolTrial: ...
+
+
+@asynccontextmanager
+async def _open(session: Session) -> AsyncIterator[_Tools]:
+    """Open the tools of the named server, or of this machine."""
+    async with connect_to_named() as ask:
+        if ask:
+            yield _RemoteTools(ask)
+            return
+        async with Conductor(catalog=session.catalog) as conductor:
+            try:
+                yield _LocalTools(conductor, session.catalog)
+            finally:
+                await session.catalog.close()
+
+
+class _LocalTools:
+    def __init__(self, conductor: Conductor, catalog: Catalog) -> None:
+        self._conductor, self._catalog = conductor, catalog
+
+    async def list(self) -> Sequence[ToolInfo]:
+        from ui.api.routes.server import describe_tool
+
+        for health in await self._catalog.mcp.health():
+            if health.problem:
+                typer.echo(strip_control(health.problem), err=True)
+        found = sorted(self._catalog.tools.values(), key=lambda one: (one.category, one.name))
+        return [describe_tool(one) for one in found]
+
+    async def get(self, name: str) -> ToolInfo:
+        from ui.api.routes.server import describe_tool
+
+        tools = self._catalog.tools
+        found = tools.get(name) or (await self._catalog.mcp.find([name])).get(name)
+        if found is None:
+            raise InvalidInput({'TOOL': f'there is no tool {name!r}; available: {", ".join(sorted(tools))}'})
+        return describe_tool(found)
+
+    async def call(self, name: str, arguments: dict[str, Any], model: str) -> ToolTrial:
+        from ui.api.routes.server import call_tool
+
+        await self.get(name)
+        playground = ToolPlayground(self._conductor.services)
+        try:
+            tried = await call_tool(playground, self._catalog.tools[name], arguments, model)
+            files = [entry for entry in await playground.files() if entry.kind != 'a folder']
+            for entry in files:
+                typer.echo(strip_control(f'scratch folder: {entry.path}  {byte_size(entry.size)}'), err=True)
+            return tried
+        finally:
+            await playground.reset()
+
+
+class _RemoteTools:
+    def __init__(self, ask: Connection) -> None:
+        self._ask = ask
+
+    async def list(self) -> Sequence[ToolInfo]:
+        from ui.api.records import ToolInfo
+
+        return await self._ask.many(ToolInfo, 'tools')
+
+    async def get(self, name: str) -> ToolInfo:
+        from ui.api.records import ToolInfo
+
+        return await self._ask.one(ToolInfo, f'tools/{name}')
+
+    async def call(self, name: str, arguments: dict[str, Any], model: str) -> ToolTrial:
+        from ui.api.wire import decode
+
+        body = {'arguments': arguments, 'model': model}
+        return decode(ToolTrial, await self._ask.do(f'tools/{name}/try', body))
+
+
+def _print(one: ToolInfo, as_json: bool, *, whole: bool = False) -> None:
+    if as_json:
+        print_json(**asdict(one))
+        return
+    facts = [
+        one.category,
+        'side effects' if one.side_effects else '',
+        'each call needs approval' if one.approval else '',
+        f'unavailable here: {one.missing}' if one.missing else '',
+    ]
+    text = one.description if whole else one_line(one.description.partition('\n')[0], 200)
+    typer.echo(strip_control(f'{one.name}  {text} ({"; ".join(filter(None, facts))})'))
+    if whole:
+        required = one.arguments.get('required', ())
+        for name, schema in one.arguments.get('properties', {}).items():
+            purpose = schema.get('description', '')
+            kind = schema.get('type') or json.dumps(
+                {key: schema[key] for key in schema if key != 'description'}
+            )
+            optional = '' if name in required else ', optional'
+            typer.echo(strip_control(f'    --set {name}=  {purpose} ({kind}{optional})'))

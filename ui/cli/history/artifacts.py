@@ -1,0 +1,143 @@
+"""hemicycle artifacts: list, print or save the named results that a run's agents made."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from engine import Conductor
+from engine.records import RunId, View
+from ui.cli.history.show import AtStep
+from ui.cli.options import RunName
+from ui.cli.output.errors import CommandError
+from ui.cli.output.reporters import print_json
+from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.formatting.safe_text import strip_control
+
+EPILOG = """Examples:
+
+```
+hemicycle artifacts last
+hemicycle artifacts 3f9 outline
+hemicycle artifacts 3f9 draft --agent writer --at 12 > draft.md
+hemicycle artifacts 3f9 --save results/
+```"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Artifact:
+    agent: str
+    name: str
+    item: Mapping[str, Any]
+
+    @property
+    def file(self) -> str:
+        """Its file name: Markdown for text, JSON for any other value."""
+        kind = 'md' if isinstance(self.item.get('value'), str) else 'json'
+        stem = re.sub(r'[^\w.-]+', '_', self.name).lstrip('.')
+        return f'{stem or "artifact"}.{kind}'
+
+
+@with_session('as_json', 'database', 'files')
+def artifacts(  # noqa: PLR0913  (its arguments are the command's)
+    run: RunName = 'last',
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar='NAME', help='The artifact to print; without it, list them.', show_default=False
+        ),
+    ] = '',
+    agent: Annotated[
+        str,
+        typer.Option(
+            metavar='AGENT',
+            help='Only those of this agent; required if several have one of that name.',
+            show_default=False,
+        ),
+    ] = '',
+    at: AtStep = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar='FOLDER', file_okay=False, help='Write them to this folder.', show_default=False
+        ),
+    ] = None,
+    *,
+    session: Session,
+) -> None:
+    """List the named results that a run's agents made, print one, or save them to a folder."""
+
+    async def work() -> None:
+        async with open_reader(session) as conductor:
+            found = await find_run(conductor, run)
+            chosen = _choose(_collect(await conductor.view(found, at)), agent, name)
+            if name and len(chosen) > 1:
+                owners = ', '.join(one.agent for one in chosen)
+                raise CommandError(f'--agent: several agents have an artifact {name!r}: {owners}')
+            for one in chosen:
+                if save is not None:
+                    await _save(conductor, found, one, save)
+                elif name and not session.as_json:
+                    typer.echo(strip_control(await _text(conductor, found, one)))
+                else:
+                    _print(one, session.as_json)
+            if not chosen and not session.as_json:
+                typer.echo('there are no artifacts')
+
+    asyncio.run(work())
+
+
+def _collect(view: View) -> list[_Artifact]:
+    return [
+        _Artifact(agent=path, name=name, item=item)
+        for path, state in view.agents.items()
+        for name, item in (state.get('artifacts') or {}).items()
+        if isinstance(item, Mapping)
+    ]
+
+
+def _choose(known: list[_Artifact], agent: str, name: str) -> list[_Artifact]:
+    """Return the artifacts of this agent and name. Raises `CommandError`."""
+    owned = [one for one in known if agent in ('', one.agent) or agent in one.agent.split('.')]
+    if agent and not owned:
+        owners = ', '.join(dict.fromkeys(one.agent for one in known)) or 'none'
+        raise CommandError(f'--agent: {agent!r} has no artifacts; agents that have some: {owners}')
+    chosen = [one for one in owned if name in ('', one.name)]
+    if name and not chosen:
+        listed = ', '.join(dict.fromkeys(one.name for one in owned)) or 'none'
+        raise CommandError(f'NAME: there is no artifact {name!r}; available: {listed}')
+    return chosen
+
+
+async def _text(conductor: Conductor, run: RunId, one: _Artifact) -> str:
+    """Return an artifact in full: as text, or as JSON."""
+    if one.item.get('kept'):
+        return (await conductor.workspaces.content(run, one.item['kept'])).decode(errors='replace')
+    value = one.item.get('value')
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+async def _save(conductor: Conductor, run: RunId, one: _Artifact, folder: Path) -> None:
+    """Write an artifact to a file of its agent's folder."""
+    target = folder / one.agent / one.file
+    text = await _text(conductor, run, one)
+    await asyncio.to_thread(target.parent.mkdir, parents=True, exist_ok=True)
+    await asyncio.to_thread(target.write_text, text, 'utf-8')
+    typer.echo(strip_control(str(target)))
+
+
+def _print(one: _Artifact, as_json: bool) -> None:
+    size = int(one.item.get('size', 0))
+    by = str(one.item.get('by') or '')
+    if as_json:
+        print_json(agent=one.agent, name=one.name, by=by, size=size, value=one.item.get('value'))
+    else:
+        author = f'by {by}' if by else 'written by the agent'
+        typer.echo(strip_control(f'{one.agent}  {one.name}  {size:,} characters, {author}'))

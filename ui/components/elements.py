@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import Any
 
 from nicegui import ui
 from nicegui.element import Element
@@ -111,7 +111,7 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
 
     def show(self, blocks: Sequence[dict[str, Any]]) -> bool:
         """Show these blocks, leaving those already shown, and return whether any differs."""
-        keep = _count_equal_prefix(self._blocks, blocks)
+        keep = count_equal_prefix(self._blocks, blocks)
         if keep == len(self._blocks) == len(blocks):
             return False
         self._blocks = list(blocks)
@@ -122,7 +122,7 @@ class Conversation(Element, component=ASSETS / 'conversation' / 'conversation.js
 
     def would_remove(self, blocks: Sequence[dict[str, Any]]) -> bool:
         """Return whether `show` would remove something that is shown, as when another conversation begins."""
-        keep = _count_equal_prefix(self._blocks, blocks)
+        keep = count_equal_prefix(self._blocks, blocks)
         old, new = self._blocks[keep : keep + 1], blocks[keep : keep + 1]
         called = ('kind', 'title', 'arguments')
         return bool(old) and not (
@@ -157,7 +157,7 @@ def draw_markdown(text: str, label: str) -> None:
     Conversation([{'kind': 'text', 'text': text}], label=label, follow=False)
 
 
-def _count_equal_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
+def count_equal_prefix(before: Sequence[Any], after: Sequence[Any]) -> int:
     """Count the leading items that are already shown."""
     pairs = enumerate(zip(before, after, strict=False))
     return next((at for at, (old, new) in pairs if old != new), min(len(before), len(after)))
@@ -309,50 +309,6 @@ class Combobox(ValueElement[str], component=ASSETS / 'controls' / 'combobox.js')
 def live_region() -> ui.label:
     """Draw a visually hidden line that screen readers announce when it changes."""
     return ui.label().classes('visually-hidden').props('aria-live="polite"')
-
-
-MessageLayout = Literal['list', 'sequence']
-
-
-class MessageList(Element, component=ASSETS / 'conversation' / 'message_list.js'):
-    """Rows of messages, of which only new ones are sent."""
-
-    def __init__(
-        self, layout: MessageLayout, *, label: str, on_pick: Callable[[int], Any], on_go: Callable[[int], Any]
-    ) -> None:
-        """Start empty.
-
-        `on_pick` gets the number of a message to read, `on_go` that of a message whose step to show.
-        """
-        super().__init__()
-        self._rows: list[Sequence[Any]] = []
-        self._parties: list[str] = []
-        self._props |= {'rows': [], 'parties': [], 'form': layout, 'label': label, 'at': 0, 'picked': 0}
-        self.on('pick', lambda event: on_pick(int(event.args)))
-        self.on('go', lambda event: on_go(int(event.args)))
-
-    def show(self, rows: Sequence[Sequence[Any]], parties: Sequence[str]) -> None:
-        """Show these rows (`Message.row`) between these parties."""
-        keep = _count_equal_prefix(self._rows, rows)
-        if keep == len(self._rows) == len(rows) and self._parties == list(parties):
-            return
-        self._rows, self._parties = list(rows), list(parties)
-        with self._props.suspend_updates():  # the browser gets the difference, below
-            self._props |= {'rows': self._rows, 'parties': self._parties}
-        self.run_method('splice', keep, self._rows[keep:], self._parties)
-
-    def show_step(self, at: int) -> None:
-        """Position it at a step: later messages are dimmed."""
-        if self._props['at'] != at:
-            with self._props.suspend_updates():
-                self._props['at'] = at
-            self.run_method('setStep', at)
-
-    def set_layout(self, layout: MessageLayout) -> None:
-        """Switch between a list and a sequence diagram."""
-        with self._props.suspend_updates():
-            self._props['form'] = layout
-        self.run_method('setForm', layout)
 
 
 class DiffText(Element, component=ASSETS / 'viewers' / 'diff_text.js'):

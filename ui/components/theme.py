@@ -10,7 +10,7 @@ from nicegui import app, ui
 from starlette.responses import Response
 
 from engine import Status
-from ui.components.assets import ASSETS, MARK
+from ui.components.assets import ASSETS, MARK, STYLES
 from ui.components.loading.bundles import Bundles
 from ui.components.loading.first_paint import head_html, install_templates, placeholder_html, style_sheet
 from ui.components.widgets import Text, text_link
@@ -29,10 +29,12 @@ NAVIGATION = (
 SHEETS = (
     *('base', 'diagram', 'conversation', 'frame', 'pages/home', 'forms', 'pages/tools', 'pages/settings'),
     *('pages/runs', 'dialogs', 'pages/accounts', 'run/approval_bar', 'run/run', 'run/player', 'run/panes'),
-    *('run/files', 'run/panels', 'run/debate', 'run/stepping', 'run/artifacts', 'pages/forks'),
-    *('pages/traffic', 'pages/compare', 'pages/wall', 'pages/inbox'),
+    *('run/files', 'run/strip', 'run/report', 'run/panels'),
+    *(f'panels/{path.stem}' for path in sorted((STYLES / 'panels').glob('*.css'))),
+    *('run/stepping', 'run/artifacts', 'pages/forks', 'pages/traffic', 'pages/compare', 'pages/wall'),
+    'pages/inbox',
 )
-"""The style sheets of every page; later ones take precedence."""
+"""The style sheets of every page, with one for each panel; later ones take precedence."""
 
 SCRIPTS = tuple(f'frame/{name}.js' for name in ('shortcuts', 'focus', 'notifications', 'connection'))
 IMMUTABLE = 'public, max-age=31536000, immutable'

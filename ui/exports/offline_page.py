@@ -57,7 +57,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
             'constants': wordings(_written_values(past.steps)),
             'steps': past.steps,
             'files': past.files,
-            'debate': past.shape.field('debate'),
+            'panels': [[shown.panel, shown.field] for shown in past.shape.panels if not shown.part],
             'started': view.started,
             'note': KINDS['note'].glyph,
         }
@@ -125,14 +125,16 @@ def _script() -> str:
     viewer = (ASSETS / 'viewers' / 'json_tree.js').read_text('utf-8')
     tree = viewer.replace('export default', 'const tree =')
     markdown = f'const lexMarkdown = (() => {{\n{marked}\nreturn {lexer[1]};\n}})();'
-    scripts = '\n'.join([markdown, tree, _part('board.js'), _part('page.js')])
+    panels = [path.read_text('utf-8') for path in sorted((PARTS / 'panels').glob('*.js'))]
+    scripts = '\n'.join([markdown, tree, 'const offlinePanels = {};', *panels, _part('page.js')])
     return scripts.replace('</script', r'<\/script').replace('<!--', r'<\x21--')
 
 
 @cache
 def _style() -> str:
     sheets = ((STYLES / f'{name}.css').read_text('utf-8') for name in SHEETS)
-    return ''.join(sheets) + _part('page.css')
+    panels = (path.read_text('utf-8') for path in sorted((PARTS / 'panels').glob('*.css')))
+    return ''.join([*sheets, _part('page.css'), *panels])
 
 
 def _digest(text: str) -> str:

@@ -182,7 +182,8 @@ new ResizeObserver(() => { if (atEnd) scrollToEnd(); }).observe($("talk"));
 
 // The inspector
 const panes = {};
-const tabs = [...(run.debate ? ["Debate"] : []), "Step", "Memory", "Usage", ...(run.files.length ? ["Files"] : [])].map((name, i, all) => {
+const ownPanels = new Map(run.panels.filter(([name]) => offlinePanels[name]).map(([name, field]) => [offlinePanels[name].title, [offlinePanels[name], field]]));
+const tabs = [...ownPanels.keys(), "Step", "Memory", "Usage", ...(run.files.length ? ["Files"] : [])].map((name, i, all) => {
   const tab = make("button", "tab", name), pane = make("div", "pane");
   Object.assign(tab, { type: "button", id: `tab-${name}`, onclick: () => open(name) });
   tab.setAttribute("role", "tab");
@@ -317,14 +318,9 @@ function filesPane() {
   return box;
 }
 if (panes.Files) panes.Files.append(filesPane());
-function debatePane(at) {
-  const { memory: state } = memory(at), box = make("div", "step board"), turns = listOf(state?.[run.debate]);
-  if (!turns.length) box.append(make("p", "empty", "No reviews yet."));
-  box.append(...drawBoard(turns, listOf(state?.consensuses)));
-  return box;
-}
 function inspect(at) {
-  if (tab === "Debate") panes.Debate.replaceChildren(debatePane(at));
+  const [panel, field] = ownPanels.get(tab) || [];
+  if (panel) panes[tab].replaceChildren(panel.draw(memory(at).memory, field));
   else if (tab === "Step") panes.Step.replaceChildren(stepPane(at));
   else if (tab === "Memory") { const { memory: state, agents } = memory(at); branches.show(structuredClone({ memory: state, agents }), (steps[at - 1]?.changes || []).map((change) => change[1]), run.constants); }
   else if (tab === "Usage") panes.Usage.replaceChildren(usagePane(at));

@@ -36,7 +36,8 @@ MODULES: Mapping[str, Sequence[Path]] = MappingProxyType(
             ELEMENTS / 'keyboard.js',
             *(ASSETS / 'controls' / f'{name}.js' for name in ('slider', 'splitters')),
             *(CONVERSATION / f'{name}.js' for name in ('conversation', 'engagement')),
-            *(CONVERSATION / f'{name}.js' for name in ('message_list', 'transcript_list')),
+            CONVERSATION / 'transcript_list.js',
+            *sorted((ASSETS / 'panels').glob('*.js')),
             *(
                 VIEWERS / f'{name}.js'
                 for name in ('aligned_rows', 'code', 'diff_text', 'file_tree', 'json_tree')

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from engine.records import View, clip
-from ui.components.elements import Conversation, MessageList
+from ui.components.elements import Conversation
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, text_input
 from ui.formatting.plain_markdown import plain_markdown_line
@@ -17,6 +17,7 @@ from ui.formatting.steps import duration, role_title
 from ui.formatting.tool_calls import logged_call
 from ui.formatting.values import exact
 from ui.pages.run.panel import LazyPanel, PanelSetup
+from ui.pages.run.panels.message_list import MessageList
 from ui.replay.history import Position
 
 ANY = {'': 'Any'}

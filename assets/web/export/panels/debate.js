@@ -71,3 +71,12 @@ function drawBoard(transcript, consensuses) { // an element for each debate, in 
     return box;
   });
 }
+offlinePanels.debate = {
+  title: "Debate",
+  draw(state, field) {
+    const box = make("div", "step board"), turns = listOf(state?.[field]);
+    if (!turns.length) box.append(make("p", "empty", "No reviews yet."));
+    box.append(...drawBoard(turns, listOf(state?.consensuses)));
+    return box;
+  },
+};

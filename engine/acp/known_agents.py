@@ -185,8 +185,8 @@ class AgentSection(BaseModel):
         if name == SCRIPTED:
             return RESERVED.format(name=name)
         if not self.command and name not in KNOWN_AGENTS:
-            known = ', '.join(other for other in KNOWN_AGENTS if other != SCRIPTED)
-            return f'command: required, since no agent of this name is known; known agents: {known}'
+            names = ', '.join(other for other in KNOWN_AGENTS if other != SCRIPTED)
+            return f'command: required, since no agent of this name is known; known agents: {names}'
         for path in self.files or ():
             if path.startswith('/') or '..' in path.split('/'):
                 return f'files: {path!r} must be a path inside your home folder, as in ".tool/login.json"'
@@ -202,7 +202,7 @@ class AgentSection(BaseModel):
         env = secrets(self.env)
         hidden = {value for key, value in env.items() if value != self.env[key] and len(value) >= 6}
         base = KNOWN_AGENTS.get(name) or ExternalAgent(name=name, command=self.command)
-        given: dict[str, Any] = {
+        settings: dict[str, Any] = {
             'command': self.command or None,
             'args': None if self.args is None else tuple(self.args),
             'variables': None if self.variables is None else tuple(self.variables),
@@ -210,7 +210,7 @@ class AgentSection(BaseModel):
         }
         return replace(
             base,
-            **{key: value for key, value in given.items() if value is not None},
+            **{key: value for key, value in settings.items() if value is not None},
             env=env,
             sandboxed=self.sandboxed,
             network=self.network,

@@ -372,7 +372,7 @@ async def set_mode(
         ModelError: it does not offer the configured mode, or offers none that is known to ask for the
             approvals.
     """
-    wanted = agent.mode_for(approvals)
+    mode_id = agent.mode_for(approvals)
     option = _option(opened)
     if opened and opened.modes:
         now, offered = opened.modes.current_mode_id, [mode.id for mode in opened.modes.available_modes]
@@ -380,18 +380,18 @@ async def set_mode(
         now, offered = option.current_value, _values(option)
     else:
         now, offered = '', []
-    if wanted in ('', now):
+    if mode_id in ('', now):
         return
-    if wanted not in offered:
+    if mode_id not in offered:
         if agent.mode or (offered and approvals != 'none'):
             has = f'it has {", ".join(offered)}' if offered else 'it has none'
             hint = '' if agent.mode else f'; choose one as mode in [agents.{agent.name}]'
-            raise ModelError(f'mode: it has no mode {wanted!r}; {has}{hint}', kind='bad request')
-        log.info('%s has no mode %s', agent.name, wanted)
+            raise ModelError(f'mode: it has no mode {mode_id!r}; {has}{hint}', kind='bad request')
+        log.info('%s has no mode %s', agent.name, mode_id)
     elif opened and opened.modes:
-        await connection.set_session_mode(session_id=session, mode_id=wanted)
+        await connection.set_session_mode(session_id=session, mode_id=mode_id)
     elif option:
-        await connection.set_config_option(session_id=session, config_id=option.id, value=wanted)
+        await connection.set_config_option(session_id=session, config_id=option.id, value=mode_id)
 
 
 def _option(
@@ -404,8 +404,8 @@ def _option(
 
 
 def _values(option: schema.SessionConfigOptionSelect) -> list[str]:
-    found: list[str] = []
+    values: list[str] = []
     for item in option.options:
         group = item.options if isinstance(item, schema.SessionConfigSelectGroup) else [item]
-        found += [choice.value for choice in group]
-    return found
+        values += [choice.value for choice in group]
+    return values

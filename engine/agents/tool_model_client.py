@@ -130,7 +130,7 @@ class ToolModelClient:
                 if not RETRY.should_retry(number, error):
                     raise ToolError(f'the model failed: {error}') from error
                 seed = f'{run.seed}:{self.scope.path}:{tool}:{turn}'
-                await clock.sleep(RETRY.after(number, seed=seed, asked=error.retry_after))
+                await clock.sleep(RETRY.after(number, seed=seed, retry_after=error.retry_after))
             else:
                 self._count(usage_from_dict(reply.data))
                 self.source = reply.data['source']

@@ -70,19 +70,19 @@ class Question(FrozenModel):
 
     def is_same(self, other: Question) -> bool:
         """Return whether both ask the same in the same call; a page's URL may differ each time."""
-        one, two = (
-            (asked.call, asked.server, asked.message, asked.fields, bool(asked.url))
-            for asked in (self, other)
+        left, right = (
+            (question.call, question.server, question.message, question.fields, bool(question.url))
+            for question in (self, other)
         )
-        return one == two
+        return left == right
 
     def with_answer(self, data: Mapping[str, Any]) -> Question:
         """Return this question with a person's answer. Raises pydantic's `ValidationError` if invalid."""
-        given, content = Answer.model_validate(dict(data)), None
-        if given.action == 'accept' and not self.url:
-            found = answer_model(self.fields).model_validate(given.content)
-            content = found.model_dump(mode='json', by_alias=True, exclude_none=True)
-        return self.model_copy(update={'action': given.action, 'content': content})
+        answer, content = Answer.model_validate(dict(data)), None
+        if answer.action == 'accept' and not self.url:
+            checked = answer_model(self.fields).model_validate(answer.content)
+            content = checked.model_dump(mode='json', by_alias=True, exclude_none=True)
+        return self.model_copy(update={'action': answer.action, 'content': content})
 
     def problems(self, data: Mapping[str, Any]) -> dict[str, str]:
         """Return the problems with a person's answer by field; {} if it is valid."""
@@ -139,23 +139,23 @@ def answer_model(schema: Mapping[str, Any]) -> type[BaseModel]:
     """Build the model for a question's fields; fields of other than simple types become text."""
     properties, required = schema.get('properties'), schema.get('required')
     listed = list(properties.items())[:MAX_FIELDS] if isinstance(properties, Mapping) else []
-    made: dict[str, Any] = {
+    fields_by_name: dict[str, Any] = {
         f'field_{number}': _field(
             str(name),
-            found if isinstance(found, Mapping) else {},
+            field_schema if isinstance(field_schema, Mapping) else {},
             required=isinstance(required, list) and name in required,
         )
-        for number, (name, found) in enumerate(listed)
+        for number, (name, field_schema) in enumerate(listed)
     }
-    return create_model('Content', __config__=ConfigDict(extra='forbid'), **made)
+    return create_model('Content', __config__=ConfigDict(extra='forbid'), **fields_by_name)
 
 
 def _field(name: str, schema: Mapping[str, Any], *, required: bool) -> tuple[Any, Any]:
     several = schema.get('type') == 'array'
     items = schema.get('items') if several else schema
     choices = dict(_choices(items if isinstance(items, Mapping) else {}))
-    one: Any = Literal[tuple(choices)] if choices else _simple(schema)
-    kind: Any = list[one] if several else one
+    item_type: Any = Literal[tuple(choices)] if choices else _simple(schema)
+    kind: Any = list[item_type] if several else item_type
     description = str(schema.get('description') or '')
     if several and choices:
         description = f'{description} Any of: {", ".join(choices)}.'.strip()

@@ -154,21 +154,21 @@ def _upgrade(stored: _Stored) -> Shape:
     parts = stored.oversight or {}
     panels = (
         *stored.panels,
-        *(PanelField(panel=panel, field=shown) for panel, shown in old.items() if shown),
-        *(PanelField(panel='supervision', part=part, field=shown) for part, shown in parts.items() if shown),
+        *(PanelField(panel=panel, field=field) for panel, field in old.items() if field),
+        *(PanelField(panel='supervision', part=part, field=field) for part, field in parts.items() if field),
     )
-    kept = {one.name: getattr(stored, one.name) for one in fields(Shape)}
+    unchanged = {item.name: getattr(stored, item.name) for item in fields(Shape)}
     states = tuple(map(_upgrade_state, stored.states))
     marks = MARKS if stored.marks is None else stored.marks
-    return Shape(**kept | {'panels': panels, 'states': states, 'marks': marks})
+    return Shape(**unchanged | {'panels': panels, 'states': states, 'marks': marks})
 
 
 def _upgrade_state(stored: _StoredState) -> StateShape:
-    kept = {one.name: getattr(stored, one.name) for one in fields(StateShape)}
+    unchanged = {item.name: getattr(stored, item.name) for item in fields(StateShape)}
     caption = stored.caption
     if caption is None:
         caption = CAPTIONS.get(stored.name, '') if stored.invokes else ''
-    return StateShape(**kept | {'caption': caption})
+    return StateShape(**unchanged | {'caption': caption})
 
 
 StoredShape = Annotated[_Stored, AfterValidator(_upgrade)]

@@ -373,5 +373,5 @@ def failure_event(visit: Event, error: BaseException, retry: Retry | None, seed:
             data['error'] += f'; {RETRACTED}'
     if retry is None or not retry.should_retry(visit.attempt, error):
         return replace(visit, data=data)
-    delay = retry.after(visit.attempt, seed=seed, asked=getattr(error, 'retry_after', None))
+    delay = retry.after(visit.attempt, seed=seed, retry_after=getattr(error, 'retry_after', None))
     return replace(visit, name='retry', attempt=visit.attempt + 1, data={**data, 'delay': round(delay, 3)})

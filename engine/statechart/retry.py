@@ -21,11 +21,11 @@ class Retry:
     patience: float = 60.0
     """The longest wait in seconds that the remote side may ask for; beyond that there is no retry."""
 
-    def after(self, attempt: int, *, seed: str, asked: float | None = None) -> float:
-        """Return the seconds to wait after `attempt` failed; `asked` is what the remote side asked for."""
+    def after(self, attempt: int, *, seed: str, retry_after: float | None = None) -> float:
+        """Return the seconds to wait after `attempt` failed; `retry_after` is what the server asked for."""
         delay = min(self.longest, self.delay * 2.0 ** min(attempt - 1, 60))
         chance = random.Random(f'{seed}:{attempt}').random()
-        return max(asked or 0.0, delay * (1 - self.jitter * chance))
+        return max(retry_after or 0.0, delay * (1 - self.jitter * chance))
 
     def should_retry(self, attempt: int, error: BaseException) -> bool:
         """Return whether to retry after `attempt`: our errors state it; unforeseen errors may be transient.

@@ -71,8 +71,8 @@ def _display_fields(pattern: PatternDefinition) -> Iterator[tuple[str, str]]:
     """Yield the declarations for display, each with the memory field it names."""
     yield from (('answer', pattern.answer), ('caveat', pattern.caveat))
     yield from ((f'marks.{kind}', field) for kind, field in pattern.marks.items())
-    for shown in panel_fields(pattern):
-        yield '.'.join(filter(None, ('panels', shown.panel, shown.part))), shown.field
+    for panel_field in panel_fields(pattern):
+        yield '.'.join(filter(None, ('panels', panel_field.panel, panel_field.part))), panel_field.field
 
 
 def _check_form(pattern: PatternDefinition, states: Any, inside: str = '') -> None:

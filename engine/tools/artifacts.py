@@ -64,18 +64,18 @@ class ArtifactStore:
         """The artifacts changed in this batch, with the tool that changed each."""
         self._added: set[tuple[str, str]] = set()
 
-    def apply(self, tool: str, made: ToolOutput) -> None:
+    def apply(self, tool: str, output: ToolOutput) -> None:
         """Apply a tool's output to the artifacts."""
-        for name in made.drops:
+        for name in output.drops:
             if name in self.values:
                 del self.values[name]
                 self.changed[name] = tool
-        for name, value in made.artifacts.items():
+        for name, value in output.artifacts.items():
             self.values[name] = to_jsonable_python(value)
             self.changed[name] = tool
-        for name, entries in made.adds.items():
-            known = self.values.get(name)
-            merged = dict(known) if isinstance(known, Mapping) else {}
+        for name, entries in output.adds.items():
+            stored = self.values.get(name)
+            merged = dict(stored) if isinstance(stored, Mapping) else {}
             for entry, value in to_jsonable_python(entries).items():
                 key, number = entry, 1
                 while (name, key) in self._added:
@@ -91,12 +91,12 @@ class ArtifactStore:
 
         Artifacts that are too long are stored in the workspace.
         """
-        found: dict[str, Any] = {}
+        recorded: dict[str, Any] = {}
         for name, tool in list(self.changed.items())[:MAX_NAMES]:
-            found[name] = None
+            recorded[name] = None
             if name in self.values:
-                found[name] = (await make_artifact(self.values[name], tool, workspace)).model_dump()
-        return found
+                recorded[name] = (await make_artifact(self.values[name], tool, workspace)).model_dump()
+        return recorded
 
 
 async def make_artifact(value: Any, by: str, workspace: Workspace) -> Artifact:
@@ -104,15 +104,15 @@ async def make_artifact(value: Any, by: str, workspace: Workspace) -> Artifact:
     text = as_text(value)
     if len(text) <= MAX_JOURNALED:
         return Artifact(value=value, by=by, size=len(text))
-    kept = await workspace.store(json.dumps(value, ensure_ascii=False).encode(errors='replace'))
-    return Artifact(value=text[:MAX_JOURNALED], by=by, size=len(text), kept=kept)
+    digest = await workspace.store(json.dumps(value, ensure_ascii=False).encode(errors='replace'))
+    return Artifact(value=text[:MAX_JOURNALED], by=by, size=len(text), kept=digest)
 
 
 async def load_artifacts(
     artifacts: Mapping[str, Artifact], names: Iterable[str], workspace: Workspace
 ) -> ArtifactStore:
     """Load a store with these artifacts, those in `names` in full."""
-    artifact_store = ArtifactStore({name: found.value for name, found in artifacts.items()})
+    artifact_store = ArtifactStore({name: artifact.value for name, artifact in artifacts.items()})
     for name in names:
         if name in artifacts and artifacts[name].kept:
             artifact_store.values[name] = json.loads(await workspace.load(artifacts[name].kept))

@@ -163,8 +163,8 @@ class Tool:
         except ValidationError as error:
             listed = '; '.join(f'{".".join(map(str, item["loc"]))}: {item["msg"]}' for item in error.errors())
             raise ToolError(f'the arguments of {self.name} are invalid: {listed}') from None
-        given = {name: getattr(values, name) for name in type(values).model_fields}
-        return await self.run_limited(self.call(context, **given), context)
+        by_name = {name: getattr(values, name) for name in type(values).model_fields}
+        return await self.run_limited(self.call(context, **by_name), context)
 
     def _drop_nulls(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Drop nulls for optional arguments: with strict schemas, models cannot omit them otherwise."""
@@ -178,13 +178,13 @@ class Tool:
     async def run_limited(self, call: Awaitable[str | ToolOutput], context: ToolContext) -> ToolOutput:
         """Await a call within its time limit, and limit its result's length. Raises `ToolError`."""
         result = await self._in_time(call)
-        made = ToolOutput(text=result) if isinstance(result, str) else result
-        if not isinstance(made, ToolOutput):
+        output = ToolOutput(text=result) if isinstance(result, str) else result
+        if not isinstance(output, ToolOutput):
             raise TypeError(f'a tool must return text, not {type(result).__name__}')
-        undeclared = {*made.artifacts, *made.adds} - set(self.produces)
+        undeclared = {*output.artifacts, *output.adds} - set(self.produces)
         if undeclared:
             raise TypeError(f'it does not declare that it produces {min(undeclared)!r}')
-        return replace(made, text=await truncate(made.text, self.most_text, context.workspace))
+        return replace(output, text=await truncate(output.text, self.most_text, context.workspace))
 
     async def _in_time(self, call: Awaitable[Any]) -> Any:
         async def catch() -> Any:
@@ -215,11 +215,11 @@ async def truncate(text: str, most: int, workspace: Workspace | None) -> str:
     """Cut the middle of text that is too long; if there is a workspace, it stores the whole."""
     if len(text) <= most:
         return text
-    kept = ''
+    location = ''
     if workspace is not None:
-        kept = f'; the whole is kept as artifact {await workspace.store(text.encode(errors="replace"))}'
+        location = f'; the whole is kept as artifact {await workspace.store(text.encode(errors="replace"))}'
     head = most * 2 // 3
-    return f'{text[:head]}\n[cut: {len(text) - most} more characters{kept}]\n{text[head - most :]}'
+    return f'{text[:head]}\n[cut: {len(text) - most} more characters{location}]\n{text[head - most :]}'
 
 
 def tool(  # noqa: PLR0913  (all have defaults)

@@ -41,8 +41,10 @@ class ToolRegistry(Mapping[str, Tool]):
         """Return the tools with these names, in this order, or those in one category."""
         chosen = self if names is None else [name for name in names if name in self]
         tools = (self[name] for name in chosen)
-        kept = [tool for tool in tools if not category or tool.category == category]
-        return ToolRegistry(kept, {tool.name: self.off[tool.name] for tool in kept if tool.name in self.off})
+        selected = [tool for tool in tools if not category or tool.category == category]
+        return ToolRegistry(
+            selected, {tool.name: self.off[tool.name] for tool in selected if tool.name in self.off}
+        )
 
     @property
     def categories(self) -> tuple[str, ...]:
@@ -67,18 +69,18 @@ class ToolRegistry(Mapping[str, Tool]):
         """Return a registry without these tools, which are unavailable for the given reasons."""
         return ToolRegistry((tool for tool in self.values() if tool.name not in off), {**self.off, **off})
 
-    def warnings(self, given: Iterable[str] = ()) -> list[str]:
+    def warnings(self, available: Iterable[str] = ()) -> list[str]:
         """Return warnings about tools that read an artifact that no tool produces.
 
         Args:
-            given: artifacts that exist from the start.
+            available: artifacts that exist from the start.
         """
-        made = {name for tool in self.values() for name in tool.produces} | set(given)
+        produced = {name for tool in self.values() for name in tool.produces} | set(available)
         return [
             f'{tool.name} reads {name!r}, which no tool produces'
             for tool in self.values()
             for name in tool.consumes
-            if name not in made
+            if name not in produced
         ]
 
     def section(self) -> str:
@@ -86,8 +88,8 @@ class ToolRegistry(Mapping[str, Tool]):
         order = {category: number for number, category in enumerate(self.categories)}
         tools = sorted(self.values(), key=lambda tool: order[tool.category])
         parts = []
-        for category, found in groupby(tools, key=lambda tool: tool.category):
-            entries = '\n'.join(_entry(tool) for tool in found)
+        for category, group in groupby(tools, key=lambda tool: tool.category):
+            entries = '\n'.join(_entry(tool) for tool in group)
             parts.append(f'### {category.capitalize()}\n\n{entries}')
         return '\n\n'.join(parts) or 'There are no tools.'
 

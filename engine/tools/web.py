@@ -63,8 +63,8 @@ def is_public(address: Address) -> bool:
 
 async def resolve(host: str, port: int) -> list[Address]:
     """Resolve a host to its addresses. Raises `OSError`."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [ipaddress.ip_address(place[0]) for *_, place in found]
+    results = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [ipaddress.ip_address(place[0]) for *_, place in results]
 
 
 async def fetch(
@@ -110,10 +110,10 @@ async def get(url: str, *, private: bool) -> Fetched:
     Raises:
         ToolError: fetching it is not allowed or failed, or the response is an error.
     """
-    found = await fetch(url, may=(lambda address: True) if private else is_public)
-    if found.status >= 400:
-        raise ToolError(f'{found.url} answered with status {found.status}')
-    return found
+    fetched = await fetch(url, may=(lambda address: True) if private else is_public)
+    if fetched.status >= 400:
+        raise ToolError(f'{fetched.url} answered with status {fetched.status}')
+    return fetched
 
 
 async def _once(

@@ -81,15 +81,15 @@ def _change(objects: ObjectStore, path: str, old: FileVersion | None, new: FileV
     if max(len(first), len(second)) > MAX_LINES:
         return change
     names = ('/dev/null' if old is None else f'a/{path}', '/dev/null' if new is None else f'b/{path}')
-    found = list(difflib.unified_diff(first, second, *names))
+    diff_lines = list(difflib.unified_diff(first, second, *names))
     return FileChange(
         path=path,
         kind=kind,
         before=old,
         after=new,
-        text=''.join(found),
-        added=sum(line.startswith('+') for line in found[2:]),
-        removed=sum(line.startswith('-') for line in found[2:]),
+        text=''.join(diff_lines),
+        added=sum(line.startswith('+') for line in diff_lines[2:]),
+        removed=sum(line.startswith('-') for line in diff_lines[2:]),
     )
 
 

@@ -54,8 +54,8 @@ def link_tree(source: Path, target: Path) -> None:
 def remove_deeper(folder: int, max_depth: int = MAX_DEPTH) -> None:
     """Remove folders inside an open folder that are nested too deep for `walk` to visit their contents."""
     for name in os.listdir(folder):
-        found = status_of(name, folder)
-        if found is None or not stat.S_ISDIR(found.st_mode):
+        status = status_of(name, folder)
+        if status is None or not stat.S_ISDIR(status.st_mode):
             continue
         if max_depth == 1:
             remove(name, folder)

@@ -27,16 +27,16 @@ class Hunk:
 
 def split_hunks(diff: str) -> list[Hunk]:
     """Split one file's unified diff, as in `FileChange.text`, into hunks."""
-    found: list[Hunk] = []
+    hunks: list[Hunk] = []
     lines: list[str] = []
     for line in [*diff.split('\n')[2:], '@@']:
         if line.startswith('@@'):
             if lines:
-                found.append(_hunk(lines))
+                hunks.append(_hunk(lines))
             lines = [line]
         else:
             lines.append(line)
-    return found
+    return hunks
 
 
 def _hunk(lines: Sequence[str]) -> Hunk:
@@ -57,14 +57,14 @@ def apply_hunks(before: str, hunks: Sequence[Hunk]) -> str:
     """Apply hunks of a diff to its old text. Raises `WorkspaceError` if one does not fit."""
     *whole, last = before.split('\n')
     old = [*(f'{line}\n' for line in whole), *([last] if last else [])]
-    made: list[str] = []
+    result: list[str] = []
     at = 0
     for hunk in sorted(hunks, key=lambda hunk: hunk.first):
         # The head of a hunk that only adds lines names the line before them.
         start = hunk.first if hunk.length == 0 else hunk.first - 1
-        kept = [line[1:] for line in hunk.lines if line[0] != '+']
-        if start < at or old[start : start + hunk.length] != kept:
+        context = [line[1:] for line in hunk.lines if line[0] != '+']
+        if start < at or old[start : start + hunk.length] != context:
             raise WorkspaceError(f'the change at line {hunk.first} does not apply to the file')
-        made += [*old[at:start], *(line[1:] for line in hunk.lines if line[0] != '-')]
+        result += [*old[at:start], *(line[1:] for line in hunk.lines if line[0] != '-')]
         at = start + hunk.length
-    return ''.join([*made, *old[at:]])
+    return ''.join([*result, *old[at:]])

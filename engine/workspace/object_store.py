@@ -66,9 +66,9 @@ class ObjectStore:
         except FileNotFoundError:
             raise WorkspaceError(f'the content {digest[:12]} is no longer kept') from None
 
-    def check(self, digest: str, found: str) -> None:
+    def check(self, digest: str, actual: str) -> None:
         """Raise `WorkspaceError` if the bytes read do not match the object's digest."""
-        if found != digest:
+        if actual != digest:
             raise WorkspaceError(f'the content {digest[:12]} is damaged')
 
     def size(self, digest: str) -> int:

@@ -108,8 +108,8 @@ async def project_paths(project: str, listed: Collection[str] | None = None) -> 
 
 async def folder_paths(root: Path, listed: Collection[str] | None = None) -> list[str]:
     """List the files of a folder that would be copied if it were a project. Raises `WorkspaceError`."""
-    found = await asyncio.to_thread(lambda: list(_files(root, listed)))
-    return [path.relative_to(root).as_posix() for path in found]
+    paths = await asyncio.to_thread(lambda: list(_files(root, listed)))
+    return [path.relative_to(root).as_posix() for path in paths]
 
 
 def find_project(project: str) -> Path:
@@ -126,16 +126,16 @@ def find_project(project: str) -> Path:
     return root
 
 
-def missing_projects(given: Mapping[str, str]) -> dict[str, str]:
+def missing_projects(projects: Mapping[str, str]) -> dict[str, str]:
     """Return why each unusable project cannot be used here; '' means no project and is skipped."""
-    found = {}
-    for name, project in given.items():
+    problems = {}
+    for name, project in projects.items():
         try:
             if project:
                 find_project(project)
         except WorkspaceError as error:
-            found[name] = str(error)
-    return found
+            problems[name] = str(error)
+    return problems
 
 
 def sample_file(name: str) -> Path:
@@ -194,7 +194,7 @@ def open_folders() -> list[Path] | None:
     named = os.environ.get(VARIABLE)
     if named is None and not _Process.closed:
         return None
-    return [Path(one.strip()).expanduser() for one in (named or '').split(os.pathsep) if one.strip()]
+    return [Path(folder.strip()).expanduser() for folder in (named or '').split(os.pathsep) if folder.strip()]
 
 
 def check_open(path: Path) -> Path:
@@ -212,5 +212,5 @@ def check_open(path: Path) -> Path:
     return path
 
 
-def _overlap(one: Path, other: Path) -> bool:
-    return one.is_relative_to(other) or other.is_relative_to(one)
+def _overlap(first: Path, second: Path) -> bool:
+    return first.is_relative_to(second) or second.is_relative_to(first)

@@ -69,8 +69,8 @@ class Scanner:
         digest = self._known.get(_signature(os.stat(name, dir_fd=around, follow_symlinks=False)))
         return digest or self._digest_file(name, around)
 
-    def _digest(self, entry: os.DirEntry[str], around: int, found: os.stat_result) -> str:
-        signature = _signature(found)
+    def _digest(self, entry: os.DirEntry[str], around: int, status: os.stat_result) -> str:
+        signature = _signature(status)
         digest = self._known.get(signature)
         if digest is None:
             return self._digest_file(entry.name, around)
@@ -79,18 +79,18 @@ class Scanner:
 
     def _digest_file(self, name: str, around: int) -> str:
         with open_file(name, around) as file:
-            found = os.fstat(file.fileno())
+            status = os.fstat(file.fileno())
             digest = self._objects.put_file(file)
-        if found.st_ctime_ns < self._started - RACY_NS:
-            self._seen[_signature(found)] = digest
+        if status.st_ctime_ns < self._started - RACY_NS:
+            self._seen[_signature(status)] = digest
         return digest
 
     def _tree(self, folder: int, depth: int) -> str:
         if depth > MAX_DEPTH:
             raise WorkspaceOverLimit(f'its folders are nested more than {MAX_DEPTH} deep')
         tree = {}
-        with os.scandir(folder) as found:
-            entries = list(found)
+        with os.scandir(folder) as listing:
+            entries = list(listing)
         for entry in entries:
             try:
                 described = self._entry(entry, folder, depth)
@@ -103,28 +103,28 @@ class Scanner:
         return self._objects.put(json.dumps(tree, sort_keys=True, separators=(',', ':')).encode())
 
     def _entry(self, entry: os.DirEntry[str], folder: int, depth: int) -> list[object]:
-        found = entry.stat(follow_symlinks=False)
+        status = entry.stat(follow_symlinks=False)
         self._files += 1
-        self._bytes += found.st_size if stat.S_ISREG(found.st_mode) else 0
+        self._bytes += status.st_size if stat.S_ISREG(status.st_mode) else 0
         if self._files > MAX_FILES or self._bytes > MAX_BYTES:
             raise WorkspaceOverLimit(f'it contains more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB')
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             inner = open_folder(entry.name, folder)
             try:
                 return ['folder', self._tree(inner, depth + 1)]
             finally:
                 os.close(inner)
-        if stat.S_ISLNK(found.st_mode):
+        if stat.S_ISLNK(status.st_mode):
             return ['link', os.readlink(entry.name, dir_fd=folder)]
-        if not stat.S_ISREG(found.st_mode) or entry.name.startswith(TEMP_PREFIX):
+        if not stat.S_ISREG(status.st_mode) or entry.name.startswith(TEMP_PREFIX):
             return []
-        executable = bool(found.st_mode & stat.S_IXUSR)
-        return ['file', self._digest(entry, folder, found), found.st_size, executable]
+        executable = bool(status.st_mode & stat.S_IXUSR)
+        return ['file', self._digest(entry, folder, status), status.st_size, executable]
 
 
-def _signature(found: os.stat_result) -> Signature:
+def _signature(status: os.stat_result) -> Signature:
     # Includes the change time, which no program can set back.
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def restore(beneath: ConfinedDir, scanner: Scanner, objects: ObjectStore, tree: str) -> None:
@@ -134,17 +134,17 @@ def restore(beneath: ConfinedDir, scanner: Scanner, objects: ObjectStore, tree: 
 
 
 def _restore(beneath: ConfinedDir, scanner: Scanner, objects: ObjectStore, tree: str, folder: int) -> None:
-    wanted = entries_of(objects, tree)
+    expected = entries_of(objects, tree)
     os.fchmod(folder, 0o755)  # Its owner may have removed all permissions.
-    with os.scandir(folder) as found:
-        present = {entry.name: entry.stat(follow_symlinks=False).st_mode for entry in found}
+    with os.scandir(folder) as listing:
+        present = {entry.name: entry.stat(follow_symlinks=False).st_mode for entry in listing}
     for name, mode in present.items():
-        kind = wanted.get(name, ('',))[0]
-        kept = (stat.S_ISDIR(mode) and kind == 'folder') or (stat.S_ISREG(mode) and kind == 'file')
-        if not kept:
+        kind = expected.get(name, ('',))[0]
+        can_stay = (stat.S_ISDIR(mode) and kind == 'folder') or (stat.S_ISREG(mode) and kind == 'file')
+        if not can_stay:
             remove(name, folder)
             present[name] = 0
-    for name, entry in wanted.items():
+    for name, entry in expected.items():
         if entry[0] == 'folder':
             beneath.make(name, folder)
             inner = open_folder(name, folder)
@@ -165,8 +165,8 @@ def _restore(beneath: ConfinedDir, scanner: Scanner, objects: ObjectStore, tree:
 def entries_of(objects: ObjectStore, tree: str) -> dict[str, tuple[Any, ...]]:
     """Read the entries of a tree, by name. Raises `WorkspaceError`."""
     try:
-        found = json.loads(objects.get(tree)) if tree else {}
-        entries = {str(name): tuple(entry) for name, entry in found.items()}
+        content = json.loads(objects.get(tree)) if tree else {}
+        entries = {str(name): tuple(entry) for name, entry in content.items()}
     except (ValueError, AttributeError, TypeError, RecursionError):
         raise WorkspaceError(f'the content {tree[:12]} is not a snapshot') from None
     # A tree written by another program may name a file outside the folder.

@@ -56,9 +56,9 @@ class TestSetup:
     @property
     def note(self) -> str:
         """The test command found, for a launch form."""
-        found = f'Found: {self.command}' if self.command else 'Found: pytest, bundled with Hemicycle'
+        detected = f'Found: {self.command}' if self.command else 'Found: pytest, bundled with Hemicycle'
         missing = f'Its dependencies are missing: install them below, or run “{self.install}” in the project'
-        return f'{found}. {missing}.' if self.install else f'{found}.'
+        return f'{detected}. {missing}.' if self.install else f'{detected}.'
 
     @property
     def install_note(self) -> str:
@@ -73,8 +73,8 @@ async def detect_tests(project: str) -> TestSetup:
 
 async def _detect_in(root: Path) -> TestSetup:
     files = await folder_paths(root)
-    found = await asyncio.to_thread(_detect, root, files)
-    return replace(found, install=await asyncio.to_thread(_missing, root, files))
+    setup = await asyncio.to_thread(_detect, root, files)
+    return replace(setup, install=await asyncio.to_thread(_missing, root, files))
 
 
 async def dependency_mounts(project: str, workspace: Workspace) -> Mapping[str, str]:
@@ -101,22 +101,25 @@ async def changed_tests(workspace: Workspace, snapshot: str, command: str = '') 
     """
     now = {file.path: file for file in await workspace.snapshot_files(await workspace.snapshot())}
     before = {file.path: file for file in await workspace.snapshot_files(snapshot)}
-    found = []
+    changes = []
     for path in sorted(now.keys() | before.keys()):
         old, new = before.get(path), now.get(path)
         if (old and old.target is not None) or (old and new and old.digest == new.digest):
             continue
         if old is None:
-            found += [f'{path} was added'] if CONFIGURATION.search(path) else []
+            changes += [f'{path} was added'] if CONFIGURATION.search(path) else []
         elif new is None:
-            found += [f'{path} was removed'] if TEST_FILE.search(path) else []
+            changes += [f'{path} was removed'] if TEST_FILE.search(path) else []
         elif TEST_FILE.search(path):
             texts = await workspace.load(old.digest), await workspace.load(new.digest)
-            found += [f'{path} was changed'] if await asyncio.to_thread(_is_weaker, path, *texts) else []
+            changes += [f'{path} was changed'] if await asyncio.to_thread(_is_weaker, path, *texts) else []
         if path == 'pyproject.toml' or command.partition(' ')[0] in RUNNERS.get(path, ()):
-            parts = [_settings(path, await workspace.load(one.digest)) if one else None for one in (old, new)]
-            found += [f'{path} runs other tests'] if parts[0] != parts[1] else []
-    return found
+            parts = [
+                _settings(path, await workspace.load(version.digest)) if version else None
+                for version in (old, new)
+            ]
+            changes += [f'{path} runs other tests'] if parts[0] != parts[1] else []
+    return changes
 
 
 def _settings(path: str, data: bytes) -> Any:
@@ -125,8 +128,8 @@ def _settings(path: str, data: bytes) -> Any:
         if path == 'pyproject.toml':
             return tomllib.loads(data.decode()).get('tool', {}).get('pytest')
         if path == 'package.json':
-            known = json.loads(data)
-            return {name: known.get(name) for name in ('scripts', 'jest', 'mocha', 'vitest')}
+            package = json.loads(data)
+            return {name: package.get(name) for name in ('scripts', 'jest', 'mocha', 'vitest')}
     except (ValueError, AttributeError):
         pass
     return data
@@ -147,20 +150,20 @@ def _is_weaker(path: str, before: bytes, after: bytes) -> bool:
 
 def _functions(source: bytes) -> dict[str, str]:
     """Return the syntax tree of each function in a Python file by full name; the last definition wins."""
-    found: dict[str, str] = {}
+    functions: dict[str, str] = {}
 
     def walk(body: Sequence[ast.stmt], inside: str) -> None:
         for node in body:
             if isinstance(node, ast.ClassDef):
                 walk(node.body, f'{inside}{node.name}.')
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                found[f'{inside}{node.name}'] = ast.dump(node)
+                functions[f'{inside}{node.name}'] = ast.dump(node)
 
     try:
         walk(ast.parse(source).body, '')
     except (SyntaxError, ValueError):
         return {}
-    return found
+    return functions
 
 
 def _detect(root: Path, files: Sequence[str]) -> TestSetup:

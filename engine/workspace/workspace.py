@@ -102,11 +102,11 @@ class Workspace:
         Raises:
             ToolError: the folder does not exist.
         """
-        found: list[Entry] = []
+        entries: list[Entry] = []
         names = split_path(path)
         if names or self.folder.is_dir():
-            await self._do(self._list, names, deep, most, found)
-        return found
+            await self._do(self._list, names, deep, most, entries)
+        return entries
 
     async def store(self, data: bytes) -> str:
         """Store data separately from the files, for the lifetime of the run; returns its id."""
@@ -140,9 +140,9 @@ class Workspace:
         with self._beneath.folder(make=True) as folder:
             return self._scanner.scan(folder)
 
-    def _list(self, names: tuple[str, ...], deep: bool, most: int, found: list[Entry]) -> None:
+    def _list(self, names: tuple[str, ...], deep: bool, most: int, entries: list[Entry]) -> None:
         with self._beneath.folder(names) as folder:
-            _list(folder, ''.join(f'{name}/' for name in names), deep, most, found)
+            _list(folder, ''.join(f'{name}/' for name in names), deep, most, entries)
 
     async def _do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
@@ -152,21 +152,21 @@ class Workspace:
             raise WorkspaceError(f'the files in {self.folder.name!r}: {problem}') from error
 
 
-def _list(folder: int, path: str, deep: bool, most: int, found: list[Entry]) -> None:
+def _list(folder: int, path: str, deep: bool, most: int, collected: list[Entry]) -> None:
     with os.scandir(folder) as listed:
         entries = sorted(listed, key=lambda entry: entry.name)
     for entry in entries:
-        if len(found) >= most:
+        if len(collected) >= most:
             return
         if entry.name.startswith(TEMP_PREFIX):
             continue
         status = entry.stat(follow_symlinks=False)
         here, kind = f'{path}{entry.name}', describe_mode(status.st_mode)
-        found.append(Entry(path=here, kind=kind, size=status.st_size))
+        collected.append(Entry(path=here, kind=kind, size=status.st_size))
         if deep and kind == 'a folder':
             with explain_os_errors(here):
                 inner = open_folder(entry.name, folder)
             try:
-                _list(inner, f'{here}/', deep, most, found)
+                _list(inner, f'{here}/', deep, most, collected)
             finally:
                 os.close(inner)

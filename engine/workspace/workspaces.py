@@ -56,13 +56,13 @@ class Workspaces:
 
     def of(self, run: RunId, agent: str) -> Workspace:
         """Return an agent's folder, which is created on the first write."""
-        known = self._known.setdefault(run, {})
-        if agent not in known:
+        workspaces = self._known.setdefault(run, {})
+        if agent not in workspaces:
             home = self.home(run)
-            known[agent] = Workspace(
+            workspaces[agent] = Workspace(
                 home / 'agents' / folder_name(agent), self.objects(run), owner=sandbox_uid(f'{run}/{agent}')
             )
-        return known[agent]
+        return workspaces[agent]
 
     def objects(self, run: RunId) -> ObjectStore:
         """Return a run's object store, which holds snapshots and results too long for a conversation."""
@@ -109,8 +109,8 @@ class Workspaces:
         Raises:
             WorkspaceError
         """
-        kept = self.objects(run) if other is None else ChainedStore(self.objects(run), self.objects(other))
-        return await asyncio.to_thread(diff_snapshots, kept, before, after)
+        objects = self.objects(run) if other is None else ChainedStore(self.objects(run), self.objects(other))
+        return await asyncio.to_thread(diff_snapshots, objects, before, after)
 
     async def export(self, run: RunId, snapshot: str, archive: Path) -> None:
         """Write a snapshot's files to a ZIP file, omitting any that could do harm when unpacked.
@@ -136,8 +136,8 @@ class Workspaces:
         if self._root is None and not snapshots:
             return
         # Dependencies are in no snapshot. Once the agents have their first files, they are complete.
-        kept = {folder_name(agent) for agent in snapshots} | ({DEPENDENCIES} if snapshots else set())
-        await asyncio.to_thread(_clear, self.home(run) / 'agents', kept)
+        retained = {folder_name(agent) for agent in snapshots} | ({DEPENDENCIES} if snapshots else set())
+        await asyncio.to_thread(_clear, self.home(run) / 'agents', retained)
         for agent, snapshot in snapshots.items():
             await self.of(run, agent).restore(snapshot)
 
@@ -149,9 +149,9 @@ class Workspaces:
         Raises:
             WorkspaceError: one of the snapshots no longer exists.
         """
-        kept, given = (self.objects(run), self.objects(parent)), tuple(snapshots)
+        stores, ids = (self.objects(run), self.objects(parent)), tuple(snapshots)
         lost = await asyncio.to_thread(
-            lambda: [snapshot for snapshot in given if not any(snapshot in objects for objects in kept)]
+            lambda: [snapshot for snapshot in ids if not any(snapshot in objects for objects in stores)]
         )
         if lost:
             raise WorkspaceError(f'the snapshot {lost[0][:12]} of run {parent} is no longer kept')
@@ -160,7 +160,7 @@ class Workspaces:
         if self.courier:
             await self._copy(parent, run, self.courier)
         installed = self.home(parent) / 'agents' / DEPENDENCIES
-        if given and installed.is_dir():
+        if ids and installed.is_dir():
             await asyncio.to_thread(link_tree, installed, self.home(run) / 'agents' / DEPENDENCIES)
 
     async def delete(self, run: RunId) -> None:
@@ -239,7 +239,7 @@ class Workspaces:
 
 def folder_name(agent: str) -> str:
     """Return a folder name for an agent's path that is unique even on case-insensitive file systems."""
-    name = re.sub(r'[^a-z0-9_.-]|^\.', lambda found: ''.join(f'%{b:02X}' for b in found[0].encode()), agent)
+    name = re.sub(r'[^a-z0-9_.-]|^\.', lambda match: ''.join(f'%{b:02X}' for b in match[0].encode()), agent)
     digest = f'{zlib.crc32(agent.encode()):08x}'
     return name if 0 < len(name) <= MAX_NAME else f'{name[:MAX_NAME]}%{digest}'
 
@@ -268,7 +268,7 @@ def _has_many_uids() -> bool:
 FIRST_UID, UID_COUNT, NOBODY_UID = 1_900_000_000, 90_000_000, 65_534
 
 
-def _clear(agents: Path, kept: set[str]) -> None:
+def _clear(agents: Path, retained: set[str]) -> None:
     for path in agents.glob('*'):
-        if path.name not in kept:
+        if path.name not in retained:
             remove_tree(path)

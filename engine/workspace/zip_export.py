@@ -72,7 +72,7 @@ def _bare_repositories(paths: Iterable[str]) -> Iterator[str]:
         if name == 'head':
             start = f'{folder}/' if folder else ''
             has_data = all(
-                any(f'{one}/'.startswith(f'{start}{part}/') for one in folders) for part in DATA_DIRS
+                any(f'{place}/'.startswith(f'{start}{part}/') for place in folders) for part in DATA_DIRS
             )
             if has_data or f'{start}commondir' in parts:
                 yield folder
@@ -109,20 +109,20 @@ class _Names:
         self._taken: set[str] = set()
 
     def of(self, path: str) -> str:
-        made = ''
+        translated = ''
         for name in path.split('/'):
-            made = self._child(made, name)
-        return made
+            translated = self._child(translated, name)
+        return translated
 
     def _child(self, folder: str, name: str) -> str:
         if (folder, name) not in self._given:
             start = f'{folder}/' if folder else ''
-            found = wanted = f'{start}{_portable(name)}'
+            candidate = base = f'{start}{_portable(name)}'
             number = 2
-            while _fold(found) in self._taken:
-                found, number = f'{wanted} ({number})', number + 1
-            self._taken.add(_fold(found))
-            self._given[folder, name] = found
+            while _fold(candidate) in self._taken:
+                candidate, number = f'{base} ({number})', number + 1
+            self._taken.add(_fold(candidate))
+            self._given[folder, name] = candidate
         return self._given[folder, name]
 
 

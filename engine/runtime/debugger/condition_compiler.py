@@ -67,9 +67,9 @@ def condition_error(column: int, problem: str) -> InvalidInput:
 class ConditionCompiler:
     """Compiles the output of Python's parser into functions; rejects all syntax not handled here."""
 
-    def __init__(self, source: str, known: Collection[str]) -> None:
-        """`known` are the available names."""
-        self._known = known
+    def __init__(self, source: str, names: Collection[str]) -> None:
+        """`names` are the available names."""
+        self._known = names
         self._source, self._indent = (
             source.strip().encode('utf-8', 'replace'),
             len(source) - len(source.lstrip()),

@@ -88,14 +88,14 @@ class AskingCall:
         """
         assert self._task is not None
         self._may_ask, self._limit = questions is not None, limit
-        self._answers = [known for known in questions or () if known.action]
-        if self.question and (found := self._find_known(self.question)) and self._answer:
+        self._answers = [question for question in questions or () if question.action]
+        if self.question and (answered := self._find_known(self.question)) and self._answer:
             self.question = None
             self._asked.clear()
-            self._answer.set_result(found)
-        asked = asyncio.ensure_future(self._asked.wait())
+            self._answer.set_result(answered)
+        asking = asyncio.ensure_future(self._asked.wait())
         try:
-            await asyncio.wait({self._task, asked}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({self._task, asking}, return_when=asyncio.FIRST_COMPLETED)
             if self._task.done():
                 return await self._task
             assert self.question is not None
@@ -104,7 +104,7 @@ class AskingCall:
             await self.end()
             raise
         finally:
-            asked.cancel()
+            asking.cancel()
 
     @property
     def is_waiting(self) -> bool:
@@ -122,38 +122,38 @@ class AskingCall:
             self._task.cancel()
             await asyncio.wait({self._task}, timeout=CANCEL_SECONDS)
 
-    async def answer(self, asked: types.ElicitRequestParams) -> types.ElicitResult:
+    async def answer(self, request: types.ElicitRequestParams) -> types.ElicitResult:
         """Return a person's answer to the server's question; `cancel` if nobody can be asked."""
         from mcp import types
 
         async with self._turn:  # One question at a time.
-            question = self._question(asked)
+            question = self._question(request)
             if question is None or not self._may_ask:
                 return types.ElicitResult(action='cancel')
-            found = self._find_known(question)
-            if found is None:
+            answered = self._find_known(question)
+            if answered is None:
                 self._answer = asyncio.get_running_loop().create_future()
                 self.question = question
                 self._asked.set()
-                found = await self._answer
+                answered = await self._answer
                 self.answered += 1
-            self._answers.remove(found)
-            return types.ElicitResult(action=found.action or 'cancel', content=_plain(found.content))
+            self._answers.remove(answered)
+            return types.ElicitResult(action=answered.action or 'cancel', content=_plain(answered.content))
 
     def _find_known(self, question: Question) -> Question | None:
-        return next((known for known in self._answers if known.is_same(question)), None)
+        return next((answered for answered in self._answers if answered.is_same(question)), None)
 
-    def _question(self, asked: types.ElicitRequestParams) -> Question | None:
+    def _question(self, request: types.ElicitRequestParams) -> Question | None:
         """Return the question as shown to a person; None if it cannot be asked."""
-        url = str(getattr(asked, 'url', ''))
-        fields = dict(getattr(asked, 'requested_schema', {}))
+        url = str(getattr(request, 'url', ''))
+        fields = dict(getattr(request, 'requested_schema', {}))
         try:
             answer_model(fields)
         except Exception:  # Any of pydantic's errors about an invalid schema.
             return None
         if url and not url.startswith(WEB):
             return None
-        message = self._session.hide(asked.message)[:MAX_QUESTION]
+        message = self._session.hide(request.message)[:MAX_QUESTION]
         return Question(call=self._call, server=self._session.name, message=message, fields=fields, url=url)
 
 

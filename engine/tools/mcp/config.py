@@ -142,9 +142,9 @@ class McpSection(BaseModel):
         """
         oauth = None
         if self.oauth:
-            given = OAuthSection() if self.oauth is True else self.oauth
-            found = secrets({'client_secret': given.client_secret})
-            ways = {**given.model_dump(), **found}
+            section = OAuthSection() if self.oauth is True else self.oauth
+            resolved = secrets({'client_secret': section.client_secret})
+            ways = {**section.model_dump(), **resolved}
             oauth = OAuth(file=folder / 'oauth' / f'{name}.json', **ways)
         env, headers = secrets(self.env), secrets(self.headers)
         hidden = [

@@ -63,9 +63,9 @@ class HttpClient(BoundedClient):
         try:
             response = await super().send(request, **ways)
         except httpx2.HTTPError as error:
-            asked = error.request if isinstance(error, httpx2.RequestError) else request
-            if asked is not request and asked.url.host:  # Signing in failed: the call itself was not sent.
-                problem = f'{asked.url.host} did not answer while signing in: {describe_error(error)}'
+            failed = error.request if isinstance(error, httpx2.RequestError) else request
+            if failed is not request and failed.url.host:  # Signing in failed: the call itself was not sent.
+                problem = f'{failed.url.host} did not answer while signing in: {describe_error(error)}'
                 return _error(request, problem, REFUSED)
             return _error(request, describe_error(error))
         except Exception as error:  # Signing in has failed: the package's errors, or ours.

@@ -59,21 +59,21 @@ class StoredSignIn(OAuthClientProvider):
         show: Callable[[str], Awaitable[None]],
         wait_for_code: Callable[[], Awaitable[AuthorizationCodeResult]],
     ) -> None:
-        wanted = server.oauth
-        assert wanted is not None
+        settings = server.oauth
+        assert settings is not None
         metadata = OAuthClientMetadata(
             client_name='Hemicycle',
             redirect_uris=[AnyUrl(f'http://127.0.0.1:{port}{PATH}')],
-            scope=wanted.scope or None,
+            scope=settings.scope or None,
         )
-        self._file, self._wanted, self._uris = file, wanted, metadata.redirect_uris
-        self._secrets = [wanted.client_secret]
+        self._file, self._wanted, self._uris = file, settings, metadata.redirect_uris
+        self._secrets = [settings.client_secret]
         self.asking = ''
         """The host of the authorization server during a request to it."""
 
         async def check_and_show(url: str) -> None:
-            found = self.context.oauth_metadata
-            ways = found.code_challenge_methods_supported if found else None
+            server_metadata = self.context.oauth_metadata
+            ways = server_metadata.code_challenge_methods_supported if server_metadata else None
             if ways is not None and 'S256' not in ways:
                 raise ToolError('its authorization server does not support PKCE, so a code could be stolen')
             await _check_address(server.url, url)
@@ -105,24 +105,24 @@ class StoredSignIn(OAuthClientProvider):
         """Run the package's flow with limits on addresses, sizes and times, since the server directs it."""
         flow = super()._auth_flow(request)
         try:
-            asked = await anext(flow)
+            outgoing = await anext(flow)
             while True:
-                if asked is not request:
-                    await _check_address(self.context.server_url, str(asked.url))
-                    asked.headers['accept-encoding'] = 'identity'
-                    asked.extensions['timeout'] = httpx2.Timeout(EXCHANGE_SECONDS).as_dict()
-                    self.asking = asked.url.host
-                response = yield asked
+                if outgoing is not request:
+                    await _check_address(self.context.server_url, str(outgoing.url))
+                    outgoing.headers['accept-encoding'] = 'identity'
+                    outgoing.extensions['timeout'] = httpx2.Timeout(EXCHANGE_SECONDS).as_dict()
+                    self.asking = outgoing.url.host
+                response = yield outgoing
                 self.asking = ''
                 coding = response.headers.get('content-encoding', 'identity')
-                if asked is not request and coding != 'identity':
-                    raise ToolError(f'{asked.url.host} answers compressed, which was not requested')
-                if asked is not request or response.status_code in (401, 403):
+                if outgoing is not request and coding != 'identity':
+                    raise ToolError(f'{outgoing.url.host} answers compressed, which was not requested')
+                if outgoing is not request or response.status_code in (401, 403):
                     # Nobody reads the body: keep it compressed.
                     response.headers.pop('content-encoding', None)
                     assert isinstance(response.stream, httpx2.AsyncByteStream)
                     response.stream = _Bounded(response.stream)
-                asked = await flow.asend(response)
+                outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
         finally:
@@ -130,8 +130,8 @@ class StoredSignIn(OAuthClientProvider):
 
     async def get_tokens(self) -> OAuthToken | None:
         """Return the stored tokens."""
-        found = self._file.read().get('tokens')
-        return OAuthToken.model_validate(found) if found else None
+        tokens = self._file.read().get('tokens')
+        return OAuthToken.model_validate(tokens) if tokens else None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Store tokens, and the metadata for renewing them."""
@@ -155,8 +155,8 @@ class StoredSignIn(OAuthClientProvider):
                 redirect_uris=self._uris,
                 token_endpoint_auth_method='client_secret_post' if secret else 'none',
             )
-        found = self._file.read().get('client')
-        return OAuthClientInformationFull.model_validate(found) if found else None
+        client = self._file.read().get('client')
+        return OAuthClientInformationFull.model_validate(client) if client else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Store the registered client."""
@@ -165,13 +165,13 @@ class StoredSignIn(OAuthClientProvider):
     async def _initialize(self) -> None:
         """Also load the data needed for a renewal: the package loads only tokens and client."""
         await super()._initialize()
-        kept, context = self._file.read(), self.context
-        context.token_expiry_time = kept.get('expires')
-        context.auth_server_url = kept.get('issuer')
-        if found := kept.get('metadata'):
-            context.oauth_metadata = OAuthMetadata.model_validate(found)
-        if found := kept.get('resource'):
-            context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(found)
+        stored, context = self._file.read(), self.context
+        context.token_expiry_time = stored.get('expires')
+        context.auth_server_url = stored.get('issuer')
+        if document := stored.get('metadata'):
+            context.oauth_metadata = OAuthMetadata.model_validate(document)
+        if document := stored.get('resource'):
+            context.protected_resource_metadata = ProtectedResourceMetadata.model_validate(document)
 
 
 class _Bounded(httpx2.AsyncByteStream):
@@ -191,9 +191,9 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._body.aclose()
 
 
-async def address_problem(server: str, asked: str) -> str:
+async def address_problem(server: str, url: str) -> str:
     """Return why a server at one URL must not direct its client to another, or ''."""
-    here, there = urlsplit(server), urlsplit(asked)
+    here, there = urlsplit(server), urlsplit(url)
     if here.scheme == 'https' and there.scheme != 'https':
         return f'it leads to {there.hostname}, which is not encrypted'
     if here.hostname == there.hostname or not here.hostname or not there.hostname:
@@ -207,8 +207,8 @@ async def address_problem(server: str, asked: str) -> str:
     return ''
 
 
-async def _check_address(server: str, asked: str) -> None:
-    if problem := await address_problem(server, asked):
+async def _check_address(server: str, url: str) -> None:
+    if problem := await address_problem(server, url):
         raise ToolError(problem)
 
 
@@ -249,27 +249,29 @@ async def browser_sign_in(
         with contextlib.suppress(*broken):
             line = (await reader.readuntil(b'\r\n\r\n')).split(b'\r\n')[0].decode('latin-1')
             url = urlsplit(line.split(' ')[1])
-            given = {name: values[0] for name, values in parse_qs(url.query).items()}
+            parameters = {name: values[0] for name, values in parse_qs(url.query).items()}
             # Any page in the browser can send this request; only the one who saw the URL knows the state.
-            known = bool(state) and secrets.compare_digest(given.get('state', '').encode(), state.encode())
-            taken = url.path == PATH and known and not result.done()
-            body = b'You are signed in.' if taken and 'code' in given else b'Signing in has failed.'
+            is_ours = bool(state) and secrets.compare_digest(
+                parameters.get('state', '').encode(), state.encode()
+            )
+            taken = url.path == PATH and is_ours and not result.done()
+            body = b'You are signed in.' if taken and 'code' in parameters else b'Signing in has failed.'
             status = '200 OK' if taken else '400 Bad Request' if url.path == PATH else '404 Not Found'
             page = PAGE % body if url.path == PATH else b''
             head = f'HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(page)}\r\n\r\n'
             writer.write(head.encode() + page)
             await writer.drain()
             if taken and not result.done():
-                _resolve_sign_in(result, given)
+                _resolve_sign_in(result, parameters)
         writer.close()
 
-    wanted = server.oauth
-    assert wanted is not None
-    port = wanted.port or int(file.read().get('port') or 0)
+    settings = server.oauth
+    assert settings is not None
+    port = settings.port or int(file.read().get('port') or 0)
     try:
         listener = await asyncio.start_server(answer, '127.0.0.1', port)
     except OSError:
-        if wanted.port:
+        if settings.port:
             raise ToolError(f'port {port} of this machine is in use; set another in `oauth`') from None
         # The client was registered with the old port.
         listener = await asyncio.start_server(answer, '127.0.0.1', 0)
@@ -279,12 +281,14 @@ async def browser_sign_in(
         yield StoredSignIn(server, file, here, note_and_show, lambda: asyncio.shield(result))
 
 
-def _resolve_sign_in(result: asyncio.Future[AuthorizationCodeResult], given: dict[str, str]) -> None:
+def _resolve_sign_in(result: asyncio.Future[AuthorizationCodeResult], parameters: dict[str, str]) -> None:
     """Resolve the future with the browser's result: a code, or the reason why there is none."""
-    if 'code' in given:
+    if 'code' in parameters:
         result.set_result(
-            AuthorizationCodeResult(code=given['code'], state=given.get('state'), iss=given.get('iss'))
+            AuthorizationCodeResult(
+                code=parameters['code'], state=parameters.get('state'), iss=parameters.get('iss')
+            )
         )
         return
-    why = given.get('error_description') or given.get('error') or 'the browser returned no code'
+    why = parameters.get('error_description') or parameters.get('error') or 'the browser returned no code'
     result.set_exception(ToolError(f'signing in failed: {why[:MAX_REASON]}'))

@@ -77,8 +77,8 @@ def make_remote_tool(server: McpServer, name: str, tool: types.Tool, call: Any) 
     hints = tool.annotations
     changes = not (hints and hints.read_only_hint)
     destroys = changes and (hints is None or hints.destructive_hint is not False)
-    given = {} if (is_too_large := _is_too_large(tool.input_schema)) else tool.input_schema
-    schema = {'type': 'object', 'properties': {}, **given}
+    properties = {} if (is_too_large := _is_too_large(tool.input_schema)) else tool.input_schema
+    schema = {'type': 'object', 'properties': {}, **properties}
     described = (tool.description or tool.title or tool.name)[:MAX_DESCRIBED]
     return RemoteTool(
         name=name,
@@ -142,10 +142,10 @@ async def _store_content(what: str, data: str, context: ToolContext) -> str:
         content = base64.b64decode(data)
     except ValueError:
         return f'[{what}, not readable]'
-    kept = ''
+    location = ''
     if context.workspace is not None:
-        kept = f', kept as artifact {await context.workspace.store(content)}'
-    return f'[{what}, {len(content):,} bytes{kept}]'
+        location = f', kept as artifact {await context.workspace.store(content)}'
+    return f'[{what}, {len(content):,} bytes{location}]'
 
 
 def _is_too_large(schema: Mapping[str, Any]) -> bool:

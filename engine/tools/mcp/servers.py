@@ -63,16 +63,16 @@ class McpServers:
 
     def configure(self, settings: Mapping[str, McpServer], missing: Mapping[str, str]) -> None:
         """Apply a new configuration; unchanged servers stay connected."""
-        known, self._known = self._known, {}
+        previous, self._known = self._known, {}
         self._missing = dict(missing)
         for name, server in settings.items():
-            same = name in known and known[name].server == server
-            self._known[name] = known.pop(name) if same else _ServerState(server)
-        for name, gone in known.items():
+            same = name in previous and previous[name].server == server
+            self._known[name] = previous.pop(name) if same else _ServerState(server)
+        for name, removed in previous.items():
             for tool in self._tools_of(name):
                 del self._tools[tool.name]
             self._end_in_background(
-                gone, list(gone.waiting_calls), [gone.session, *gone.run_sessions.values()]
+                removed, list(removed.waiting_calls), [removed.session, *removed.run_sessions.values()]
             )
 
     def has(self, name: str) -> bool:
@@ -85,11 +85,11 @@ class McpServers:
         Raises:
             ToolError: a named server is unreachable, or has more tools than any model accepts.
         """
-        wanted = list(names)
-        servers = {server for name in wanted if (server := self._server(name))}
+        requested = list(names)
+        servers = {server for name in requested if (server := self._server(name))}
         await asyncio.gather(*(self.refresh(server) for server in sorted(servers)))
-        found: dict[str, Tool] = {}
-        for name in wanted:
+        tools: dict[str, Tool] = {}
+        for name in requested:
             if name.startswith(WILDCARD):
                 server, _, origin = name.removeprefix(WILDCARD).partition('/')
                 mine = self._tools_of(server)
@@ -98,35 +98,42 @@ class McpServers:
                         f'MCP server {server}: {len(mine)} tools are too many for an agent; name those it'
                         f' needs, or choose in the configuration with `tools`'
                     )
-                found |= {tool.name: tool for tool in mine if origin in ('', tool.origin)}
+                tools |= {tool.name: tool for tool in mine if origin in ('', tool.origin)}
             elif name in self._tools:
-                found[name] = self._tools[name]
-        return found
+                tools[name] = self._tools[name]
+        return tools
 
     async def refresh(self, name: str, *, now: bool = False) -> None:
         """Update a server's tools if they may have changed. Raises `ToolError`."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:  # Connections of another event loop can be neither used nor closed.
             self._loop = loop
-            for known in self._known.values():
-                known.renew()
+            for server_state in self._known.values():
+                server_state.renew()
         if name in self._missing:
             raise ToolError(f'MCP server {name}: {self._missing[name]}')
-        known = self._known[name]
-        async with known.lock:
-            if now or known.stale or loop.time() - known.listed > LIST_SECONDS or not known.session.connected:
-                known.stale = False
+        server_state = self._known[name]
+        async with server_state.lock:
+            if (
+                now
+                or server_state.stale
+                or loop.time() - server_state.listed > LIST_SECONDS
+                or not server_state.session.connected
+            ):
+                server_state.stale = False
                 try:
-                    async with asyncio.timeout(known.server.start):
-                        self._register_tools(known, await known.session.use(_list, repeatable=True))
+                    async with asyncio.timeout(server_state.server.start):
+                        self._register_tools(
+                            server_state, await server_state.session.use(_list, repeatable=True)
+                        )
                 except TimeoutError:
-                    if not known.session.calls:  # Calls in progress may still be answered.
-                        await known.session.close()
-                    seconds = f'{known.server.start:g} seconds'
-                    raise known.session.connection_error(
+                    if not server_state.session.calls:  # Calls in progress may still be answered.
+                        await server_state.session.close()
+                    seconds = f'{server_state.server.start:g} seconds'
+                    raise server_state.session.connection_error(
                         f'it did not list its tools within {seconds}'
                     ) from None
-                known.listed = loop.time()
+                server_state.listed = loop.time()
 
     async def test(self, name: str) -> ServerHealth:
         """Check a server's health."""
@@ -147,21 +154,21 @@ class McpServers:
             name: a server with `oauth`.
             show: called with the URL to open.
         """
-        known = self._known.get(name)
-        if known is None or known.tokens is None:
+        server_state = self._known.get(name)
+        if server_state is None or server_state.tokens is None:
             problem = self._missing.get(name, 'signing in to it is off: set `oauth = true`')
             return ServerHealth(server=name, where='', problem=problem)
         await asyncio.to_thread(importlib.import_module, 'mcp')
         from engine.tools.mcp import oauth
 
-        await known.session.close()
+        await server_state.session.close()
         auth: oauth.StoredSignIn | None = None
         try:
             async with (
                 asyncio.timeout(SIGN_IN_SECONDS),
-                oauth.browser_sign_in(known.server, known.tokens, show) as auth,
+                oauth.browser_sign_in(server_state.server, server_state.tokens, show) as auth,
             ):
-                await open_once(known.server, auth)
+                await open_once(server_state.server, auth)
         except TimeoutError:
             return self._health(name, f'nobody signed in within {SIGN_IN_SECONDS:g} seconds')
         except Exception as error:  # An error of the package or the server, or a refusal.
@@ -170,16 +177,16 @@ class McpServers:
                     f'{auth.asking} did not answer within {oauth.EXCHANGE_SECONDS:g} seconds, or broke off'
                 )
                 return self._health(name, problem)
-            problem = known.server.hide(describe(error))
+            problem = server_state.server.hide(describe(error))
             return self._health(name, auth.hide(problem) if auth else problem)
         return await self.test(name)
 
     @property
     def secret_filters(self) -> list[SecretFilter]:
         """Filters that remove the secrets of all servers from text, tokens included."""
-        known = self._known.values()
-        signed_in = [server.tokens.secret_filter for server in known if server.tokens]
-        return [*(server.server.secret_filter for server in known), *signed_in]
+        states = self._known.values()
+        signed_in = [server.tokens.secret_filter for server in states if server.tokens]
+        return [*(server.server.secret_filter for server in states), *signed_in]
 
     async def health(self) -> list[ServerHealth]:
         """Check the health of all servers."""
@@ -201,15 +208,17 @@ class McpServers:
 
     def forget(self, run: RunId) -> None:
         """Drop a run's leftovers: calls that wait for a person, and its own connections."""
-        for known in self._known.values():
-            left = [key for key in known.waiting_calls if key.startswith(f'{run}:')]
-            own = known.run_sessions.pop(run, None)
+        for server_state in self._known.values():
+            left = [key for key in server_state.waiting_calls if key.startswith(f'{run}:')]
+            own = server_state.run_sessions.pop(run, None)
             if left or own:
-                self._end_in_background(known, left, [own] if own else [])
+                self._end_in_background(server_state, left, [own] if own else [])
 
-    def _end_in_background(self, known: _ServerState, calls: list[str], sessions: list[McpSession]) -> None:
+    def _end_in_background(
+        self, server_state: _ServerState, calls: list[str], sessions: list[McpSession]
+    ) -> None:
         if self._loop is not None:
-            self._ending.add(ending := self._loop.create_task(known.end(calls, sessions)))
+            self._ending.add(ending := self._loop.create_task(server_state.end(calls, sessions)))
             ending.add_done_callback(self._ending.discard)
 
     async def close(self) -> None:
@@ -217,21 +226,24 @@ class McpServers:
         if self._loop is asyncio.get_running_loop():
             await asyncio.gather(
                 *(
-                    known.end(list(known.waiting_calls), [known.session, *known.run_sessions.values()])
-                    for known in self._known.values()
+                    server_state.end(
+                        list(server_state.waiting_calls),
+                        [server_state.session, *server_state.run_sessions.values()],
+                    )
+                    for server_state in self._known.values()
                 ),
                 *self._ending,
             )
 
     def _health(self, name: str, problem: str) -> ServerHealth:
-        known = self._known[name]
+        server_state = self._known[name]
         return ServerHealth(
             server=name,
-            where=known.server.where,
+            where=server_state.server.where,
             tools=tuple(tool.name for tool in self._tools_of(name)),
             problem=problem,
-            connected=known.session.connected,
-            oauth=known.tokens is not None,
+            connected=server_state.session.connected,
+            oauth=server_state.tokens is not None,
         )
 
     def _server(self, name: str) -> str | None:
@@ -241,24 +253,26 @@ class McpServers:
         tool = self._tools.get(name)
         if tool is not None:
             return tool.category if isinstance(tool, RemoteTool) else None
-        found = [server for server in self.names if name.startswith(f'{server}_')]
-        return max(found, key=len, default=None)
+        matches = [server for server in self.names if name.startswith(f'{server}_')]
+        return max(matches, key=len, default=None)
 
     def _tools_of(self, server: str) -> list[RemoteTool]:
         tools = (tool for tool in self._tools.values() if isinstance(tool, RemoteTool))
         return [tool for tool in tools if tool.category == server]
 
-    def _register_tools(self, known: _ServerState, listed: list[types.Tool]) -> None:
-        server = known.server
+    def _register_tools(self, server_state: _ServerState, listed: list[types.Tool]) -> None:
+        server = server_state.server
         for gone in self._tools_of(server.name):
             del self._tools[gone.name]
         for tool in listed:
             if any(fnmatch.fnmatchcase(tool.name, pattern) for pattern in server.tools):
                 name = sanitize(server.name, tool.name, self._tools)
-                self._tools[name] = make_remote_tool(server, name, tool, partial(self._call, known, tool))
+                self._tools[name] = make_remote_tool(
+                    server, name, tool, partial(self._call, server_state, tool)
+                )
 
     async def _call(
-        self, known: _ServerState, tool: types.Tool, context: ToolContext, arguments: dict[str, Any]
+        self, server_state: _ServerState, tool: types.Tool, context: ToolContext, arguments: dict[str, Any]
     ) -> ToolOutput:
         reads = bool(tool.annotations and tool.annotations.read_only_hint)
         key: Any = {'hemicycle/idempotency-key': context.key}
@@ -267,29 +281,29 @@ class McpServers:
             from engine.tools.mcp.tasks import becomes_task, call_as_task
 
             if becomes_task(client, tool):
-                seconds = known.server.task_seconds
+                seconds = server_state.server.task_seconds
                 return await call_as_task(client.session, tool.name, arguments, key, seconds)
             return await client.call_tool(tool.name, arguments, meta=key)
 
-        asking_call = known.waiting_calls.pop(context.key, None)
+        asking_call = server_state.waiting_calls.pop(context.key, None)
         if asking_call is None:
             run, _, name = context.key.partition(':')
-            session = known.session_of(run)
+            session = server_state.session_of(run)
             asking_call = AskingCall(session, name, run)
             asking_call.start(partial(session.use, call, repeatable=reads))
         try:
-            async with asyncio.timeout(known.server.seconds) as limit:
+            async with asyncio.timeout(server_state.server.seconds) as limit:
                 result = await asking_call.result(context.questions, limit)
-            made = await output_of(result, context)
-            return replace(made, text=known.session.hide(made.text))
+            output = await output_of(result, context)
+            return replace(output, text=server_state.session.hide(output.text))
         except AnswerNeeded:
-            known.waiting_calls[context.key] = asking_call
+            server_state.waiting_calls[context.key] = asking_call
             raise
         except TimeoutError:
-            problem = f'{tool.name} was stopped: it took longer than {known.server.seconds:g} seconds'
+            problem = f'{tool.name} was stopped: it took longer than {server_state.server.seconds:g} seconds'
             raise ToolError(problem) from None
         except ToolError as error:
-            raise type(error)(known.session.hide(str(error))) from None
+            raise type(error)(server_state.session.hide(str(error))) from None
 
 
 class _ServerState:
@@ -327,15 +341,15 @@ class _ServerState:
 
 
 async def _list(client: Client) -> list[types.Tool]:
-    found: list[types.Tool] = []
+    tools: list[types.Tool] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
-        found += page.tools
+        tools += page.tools
         cursor = page.next_cursor
-        if not cursor or len(found) >= MAX_TOOLS:
+        if not cursor or len(tools) >= MAX_TOOLS:
             break
-    return found[:MAX_TOOLS]
+    return tools[:MAX_TOOLS]
 
 
 def sanitize(server: str, tool: str, taken: Container[str] = ()) -> str:

@@ -226,8 +226,8 @@ class McpSession:
         from mcp import types
 
         call = CURRENT.get(None)
-        busy = [one for one in self.calls if not one.is_waiting] or self.calls
-        if call is None and len({one.run for one in busy}) == 1:
+        busy = [other for other in self.calls if not other.is_waiting] or self.calls
+        if call is None and len({other.run for other in busy}) == 1:
             call = busy[0]
         if call is None:
             self.has_ambiguous_questions = bool(busy)

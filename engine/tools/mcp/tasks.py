@@ -112,8 +112,8 @@ class Tasks(ClientExtension):
                 state = await _poll(context.session, GetTask(params=params), TaskState)
                 _refuse_others(state.task_id, task.task_id)
                 if state.status == 'input_required' and (call := CURRENT.get(None)):
-                    asked, before = state.input_requests or {}, call.answered
-                    answers = {key: await call.answer(one.params) for key, one in asked.items()}
+                    requests, before = state.input_requests or {}, call.answered
+                    answers = {key: await call.answer(request.params) for key, request in requests.items()}
                     update = UpdateParams(task_id=task.task_id, input_responses=answers)
                     await _ask(context.session, UpdateTask(params=update), types.EmptyResult)
                     if call.answered > before:  # Do not count the time a person took.
@@ -143,20 +143,20 @@ async def call_as_task(
     ttl = types.TaskMetadata(ttl=int(seconds * 1000))
     params = types.CallToolRequestParams(name=name, arguments=arguments, task=ttl, _meta=meta)
     # The package knows these messages, but its session rejects a task as the result of a call.
-    given = params.model_dump(by_alias=True, mode='json', exclude_none=True)
-    raw = await session._dispatcher.send_raw_request('tools/call', given, {})
+    parameters = params.model_dump(by_alias=True, mode='json', exclude_none=True)
+    raw = await session._dispatcher.send_raw_request('tools/call', parameters, {})
     if 'task' not in raw:
         return types.CallToolResult.model_validate(raw, by_name=False)
-    made = types.CreateTaskResult.model_validate(raw, by_name=False)
+    created = types.CreateTaskResult.model_validate(raw, by_name=False)
     if call := CURRENT.get(None):
         call.extend(seconds)
-    task = made.task
-    asked = types.GetTaskRequestParams(task_id=task.task_id)
+    task = created.task
+    task_parameters = types.GetTaskRequestParams(task_id=task.task_id)
     try:
         while task.status == 'working':
             await asyncio.sleep(_seconds(task.poll_interval))
-            task = await _poll(session, types.GetTaskRequest(params=asked), types.GetTaskResult)
-            _refuse_others(task.task_id, made.task.task_id)
+            task = await _poll(session, types.GetTaskRequest(params=task_parameters), types.GetTaskResult)
+            _refuse_others(task.task_id, created.task.task_id)
         if task.status == 'cancelled':
             reason = task.status_message or 'no reason given'
             raise ToolError(f'its task is cancelled: {reason[:MAX_STATUS]}')
@@ -164,7 +164,7 @@ async def call_as_task(
         payload = types.GetTaskPayloadRequestParams(task_id=task.task_id)
         ended = await _ask(session, types.GetTaskPayloadRequest(params=payload), types.CallToolResult)
         related = (ended.meta or {}).get(RELATED)
-        _refuse_others(related.get('taskId') if isinstance(related, dict) else None, made.task.task_id)
+        _refuse_others(related.get('taskId') if isinstance(related, dict) else None, created.task.task_id)
         return ended
     except asyncio.CancelledError:
         await _cancel(session, TaskParams(task_id=task.task_id))
@@ -175,11 +175,11 @@ class TaskEnded(ToolError):
     """The task ended without being completed."""
 
 
-async def _poll(session: ClientSession, asked: types.Request[Any, Any], kind: type[R]) -> R:
+async def _poll(session: ClientSession, request: types.Request[Any, Any], kind: type[R]) -> R:
     """Get a task's state, retrying if interrupted. Raises `ConnectionLost` if the task is unknown."""
     for left in reversed(range(POLLS)):
         try:
-            return await session.send_request(asked, kind)
+            return await session.send_request(request, kind)
         except MCPError as error:
             if is_closed(error):
                 raise
@@ -189,10 +189,10 @@ async def _poll(session: ClientSession, asked: types.Request[Any, Any], kind: ty
     raise AssertionError
 
 
-async def _ask(session: ClientSession, asked: types.Request[Any, Any], kind: type[R]) -> R:
+async def _ask(session: ClientSession, request: types.Request[Any, Any], kind: type[R]) -> R:
     """Send another request about a task. Raises `ConnectionLost` if session and task have ended."""
     try:
-        return await session.send_request(asked, kind)
+        return await session.send_request(request, kind)
     except MCPError as error:
         if error.message != SESSION_ENDED:
             raise
@@ -208,10 +208,10 @@ def _seconds(pause: int | None) -> float:
     return POLL_SECONDS if pause is None else min(max(pause, MIN_SECONDS * 1000), MAX_SECONDS * 1000) / 1000
 
 
-def _refuse_others(answered: object, wanted: str) -> None:
+def _refuse_others(answered_task: object, expected: str) -> None:
     """Raise `ToolError` if a response names another task."""
-    if answered is not None and answered != wanted:
-        raise ToolError(f'it answered for the task {str(answered)[:100]!r}, not {wanted[:100]!r}')
+    if answered_task is not None and answered_task != expected:
+        raise ToolError(f'it answered for the task {str(answered_task)[:100]!r}, not {expected[:100]!r}')
 
 
 def _result_of(state: TaskState) -> types.CallToolResult:

@@ -27,16 +27,16 @@ class TokenFile:
         """Return all values; empty if nobody has signed in, or the file cannot be read."""
         if self._values is None:
             try:
-                found = json.loads(self._path.read_text('utf-8'))
+                content = json.loads(self._path.read_text('utf-8'))
             except (OSError, ValueError):
-                found = {}
-            self._values = found if isinstance(found, dict) else {}
+                content = {}
+            self._values = content if isinstance(content, dict) else {}
         return self._values
 
     def write(self, **values: Any) -> None:
         """Replace these values; None removes one."""
-        known = {**self.read(), **values}
-        self._values = {name: value for name, value in known.items() if value is not None}
+        merged = {**self.read(), **values}
+        self._values = {name: value for name, value in merged.items() if value is not None}
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = self._path.with_suffix('.new')
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 'w') as file:

@@ -165,18 +165,18 @@ class GitMerge:
             raise WorkspaceError(f'resolve these first: {", ".join(result.left)}')
         if result.tree == (await self._git('rev-parse', f'{onto}^{{tree}}')).decode().strip():
             raise WorkspaceError(f'there is nothing to merge: {branch} already has this work')
-        made = await self._commit_tree(result.tree, message, {}, parent=onto)
+        commit_id = await self._commit_tree(result.tree, message, {}, parent=onto)
         folder = await self._repository.worktree_of(branch)
         if folder is not None:
             try:
-                await git(folder, 'merge', '-q', '--ff-only', '--no-autostash', made)
+                await git(folder, 'merge', '-q', '--ff-only', '--no-autostash', commit_id)
             except GitFailed as error:
                 raise WorkspaceError(f'nothing was merged: {error}') from None
         else:
             await self._git(
-                'update-ref', '-m', 'hemicycle merge', f'refs/heads/{branch}', made, tip or MISSING
+                'update-ref', '-m', 'hemicycle merge', f'refs/heads/{branch}', commit_id, tip or MISSING
             )
-        return made
+        return commit_id
 
     async def _merge(
         self,
@@ -201,11 +201,11 @@ class GitMerge:
                 raise WorkspaceError(old) from None
             output = error.output
         tree, *names = output.decode('utf-8', 'surrogateescape').split('\0')
-        found = list(dict.fromkeys(name for name in names if name))
-        known = {path: resolutions[path] for path in found if path in resolutions}
-        if known:
-            tree = await self._resolve(tree, known, onto, agent, variables)
-        return _Result(tree, agent, tuple(path for path in found if path not in known), (ours, theirs))
+        conflicts = list(dict.fromkeys(name for name in names if name))
+        resolved = {path: resolutions[path] for path in conflicts if path in resolutions}
+        if resolved:
+            tree = await self._resolve(tree, resolved, onto, agent, variables)
+        return _Result(tree, agent, tuple(path for path in conflicts if path not in resolved), (ours, theirs))
 
     async def _changed_files(
         self, only: Sequence[str]
@@ -223,10 +223,10 @@ class GitMerge:
         old, new = await asyncio.to_thread(read)
         paths = sorted(old.keys() | new.keys())
         dropped = await self._repository.find_ignored(paths) - set(old)
-        wanted = {path for path in paths if path not in dropped and (not only or path in only)}
+        selected = {path for path in paths if path not in dropped and (not only or path in only)}
         return (
-            {f'{prefix}{path}': file for path, file in old.items() if path in wanted},
-            {f'{prefix}{path}': file for path, file in new.items() if path in wanted},
+            {f'{prefix}{path}': file for path, file in old.items() if path in selected},
+            {f'{prefix}{path}': file for path, file in new.items() if path in selected},
         )
 
     async def _base_commit(self, onto: str, variables: Mapping[str, str]) -> str:
@@ -258,7 +258,7 @@ class GitMerge:
 
     async def _blob(self, data: bytes, variables: Mapping[str, str], path: str = '') -> str:
         how = [f'--path={path}'] if path else ['--no-filters']
-        output = await self._git('hash-object', '-w', '--stdin', *how, given=data, variables=variables)
+        output = await self._git('hash-object', '-w', '--stdin', *how, input_data=data, variables=variables)
         return output.decode().strip()
 
     async def _write_tree(
@@ -272,17 +272,22 @@ class GitMerge:
         ]
         try:
             await self._git('read-tree', ground, variables=inside)
-            given = ''.join(f'{line}\0' for line in lines).encode('utf-8', 'surrogateescape')
-            await self._git('update-index', '-z', '--index-info', given=given, variables=inside)
+            index_info = ''.join(f'{line}\0' for line in lines).encode('utf-8', 'surrogateescape')
+            await self._git('update-index', '-z', '--index-info', input_data=index_info, variables=inside)
             return (await self._git('write-tree', variables=inside)).decode().strip()
         finally:
             await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
 
     async def _resolve(
-        self, tree: str, known: Mapping[str, Resolution], onto: str, agent: str, variables: Mapping[str, str]
+        self,
+        tree: str,
+        resolved: Mapping[str, Resolution],
+        onto: str,
+        agent: str,
+        variables: Mapping[str, str],
     ) -> str:
         entries = {}
-        for path, chosen in known.items():
+        for path, chosen in resolved.items():
             if chosen.side is None and has_marks(chosen.text):
                 raise WorkspaceError(f'the text for {path} still contains conflict markers')
             source = onto if chosen.side == 'ours' else agent
@@ -322,9 +327,11 @@ class GitMerge:
     ) -> str:
         arguments = ['commit-tree', tree, *(['-p', parent] if parent else []), '-F', '-']
         try:
-            output = await self._git(*arguments, given=message.encode(), variables=variables)
+            output = await self._git(*arguments, input_data=message.encode(), variables=variables)
         except GitFailed:  # The user has no name configured.
-            output = await self._git(*arguments, given=message.encode(), variables={**variables, **AUTHOR})
+            output = await self._git(
+                *arguments, input_data=message.encode(), variables={**variables, **AUTHOR}
+            )
         return output.decode().strip()
 
     async def _objects_dir(self) -> str:
@@ -338,6 +345,6 @@ class GitMerge:
             raise WorkspaceError(f'into: {branch!r} is not a valid branch name') from None
 
     async def _git(
-        self, *arguments: str, given: bytes | None = None, variables: Mapping[str, str] | None = None
+        self, *arguments: str, input_data: bytes | None = None, variables: Mapping[str, str] | None = None
     ) -> bytes:
-        return await git(self._repository.root, *arguments, given=given, variables=variables)
+        return await git(self._repository.root, *arguments, input_data=input_data, variables=variables)

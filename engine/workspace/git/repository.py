@@ -28,25 +28,25 @@ class GitFailed(WorkspaceError):
 
 
 async def git(
-    folder: Path, *arguments: str, given: bytes | None = None, variables: Mapping[str, str] | None = None
+    folder: Path, *arguments: str, input_data: bytes | None = None, variables: Mapping[str, str] | None = None
 ) -> bytes:
     """Run git in a folder; returns its standard output. Raises `GitFailed`."""
     if shutil.which('git') is None:
         raise GitFailed('there is no git here: install it (apt install git)', 127)
-    kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
+    inherited = {name: value for name, value in os.environ.items() if name not in DROPPED}
     plain = {'GIT_TERMINAL_PROMPT': '0', 'GIT_OPTIONAL_LOCKS': '0', 'LC_ALL': 'C.UTF-8'}
     process = await asyncio.create_subprocess_exec(
         'git',
         *PLAIN,
         *arguments,
         cwd=folder,
-        env={**kept, **plain, **(variables or {})},
-        stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
+        env={**inherited, **plain, **(variables or {})},
+        stdin=asyncio.subprocess.DEVNULL if input_data is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        output, errors = await asyncio.wait_for(process.communicate(given), SECONDS)
+        output, errors = await asyncio.wait_for(process.communicate(input_data), SECONDS)
     except TimeoutError:
         raise GitFailed(f'git {arguments[0]} took longer than {SECONDS:g} s', 124) from None
     finally:
@@ -99,10 +99,10 @@ class Repository:
         """Return those of the project's `paths` that git ignores."""
         if not paths:
             return set()
-        given = '\0'.join(paths).encode('utf-8', 'surrogateescape')
+        listed = '\0'.join(paths).encode('utf-8', 'surrogateescape')
         try:
             output = await git(
-                self.root / self.prefix, 'check-ignore', '-z', '--stdin', '--no-index', given=given
+                self.root / self.prefix, 'check-ignore', '-z', '--stdin', '--no-index', input_data=listed
             )
         except GitFailed as error:
             if error.code == 1:
@@ -113,8 +113,8 @@ class Repository:
     async def branches(self) -> list[str]:
         """List its branches, the current one first."""
         listed = await git(self.root, 'for-each-ref', '--format=%(refname:short)', 'refs/heads')
-        found = listed.decode('utf-8', 'replace').split()
-        return sorted(found, key=lambda name: name != self.branch)
+        names = listed.decode('utf-8', 'replace').split()
+        return sorted(names, key=lambda name: name != self.branch)
 
     async def tip(self, branch: str) -> str:
         """Return the latest commit of a branch; '' if there is no such branch."""

@@ -58,8 +58,8 @@ class Worktrees:
     @property
     def base(self) -> dict[str, str]:
         """The `commit` and `branch` the work starts from; empty for a project without git."""
-        found = self.repository
-        return {'commit': found.head, 'branch': found.branch} if found else {}
+        repository = self.repository
+        return {'commit': repository.head, 'branch': repository.branch} if repository else {}
 
     async def make(
         self, workspace: Workspace, sandbox: Sandbox, branch: str, *, over: Sequence[str] = ()
@@ -112,21 +112,21 @@ async def _history(repository: Repository) -> dict[str, bytes]:
     try:
         await git(place, 'clone', '-q', '--bare', '--no-tags', '--single-branch', f'--depth={DEPTH}',
                   source, str(place / 'clone'))  # fmt: skip
-        found = await asyncio.to_thread(_read_clone, place / 'clone')
+        files = await asyncio.to_thread(_read_clone, place / 'clone')
     except GitFailed:
         return {}  # Worktrees get one commit, as for a project without git.
     finally:
         await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
     sha256 = len(repository.head) > 40
-    return {} if sha256 or sum(map(len, found.values())) > MAX_BYTES else found
+    return {} if sha256 or sum(map(len, files.values())) > MAX_BYTES else files
 
 
 def _read_clone(clone: Path) -> dict[str, bytes]:
-    found = {'config': CONFIG.encode()}
+    files = {'config': CONFIG.encode()}
     if (clone / 'shallow').exists():
-        found['shallow'] = (clone / 'shallow').read_bytes()
+        files['shallow'] = (clone / 'shallow').read_bytes()
     for around, _, names in os.walk(clone / 'objects'):
         for name in names:
             path = Path(around, name)
-            found[path.relative_to(clone).as_posix()] = path.read_bytes()
-    return found
+            files[path.relative_to(clone).as_posix()] = path.read_bytes()
+    return files

@@ -74,21 +74,21 @@ def bwrap_options(  # noqa: PLR0913
         mounts: additional folders it may read, and where each is mounted.
         home: a private folder that it can also write to; mounted at `HOME_PATH`.
     """
-    found = ['--die-with-parent', '--new-session', '--unshare-ipc', '--unshare-pid', '--unshare-uts']
-    found += ['--unshare-cgroup-try', '--hostname', 'sandbox', '--clearenv']
-    found += [] if network else ['--unshare-net']
+    options = ['--die-with-parent', '--new-session', '--unshare-ipc', '--unshare-pid', '--unshare-uts']
+    options += ['--unshare-cgroup-try', '--hostname', 'sandbox', '--clearenv']
+    options += [] if network else ['--unshare-net']
     if guest is None:
-        found += ['--unshare-user', '--disable-userns']
+        options += ['--unshare-user', '--disable-userns']
     else:
-        found += ['--cap-drop', 'ALL']
+        options += ['--cap-drop', 'ALL']
         for right in ('CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'):  # to become the guest, then dropped
-            found += ['--cap-add', right]
+            options += ['--cap-add', right]
     for name, value in variables.items():
-        found += ['--setenv', name, value]
-    found += ['--ro-bind', '/usr', '/usr', *_system(), *_folder('/etc'), *_folder('/etc/ssl')]
+        options += ['--setenv', name, value]
+    options += ['--ro-bind', '/usr', '/usr', *_system(), *_folder('/etc'), *_folder('/etc/ssl')]
     for name in (*ETC_FILES, *(ETC_NETWORK_FILES if network else ())):
-        found += ['--ro-bind-try', f'/etc/{name}', f'/etc/{name}']
-    found += [
+        options += ['--ro-bind-try', f'/etc/{name}', f'/etc/{name}']
+    options += [
         '--perms',
         '0444',
         '--ro-bind-data',
@@ -100,18 +100,20 @@ def bwrap_options(  # noqa: PLR0913
         '/dev',
     ]
     for place in SCRATCH_DIRS:
-        found += ['--perms', '1777', '--size', str(limits.scratch), '--tmpfs', place]
+        options += ['--perms', '1777', '--size', str(limits.scratch), '--tmpfs', place]
     inside = {source: place for source, place in mounts.items() if place.startswith(f'{SANDBOX_PATH}/')}
     outside = {source: place for source, place in mounts.items() if source not in inside}
     for source, place in ({place: place for place in interpreter_dirs()} | outside).items():
         for around in reversed(PurePosixPath(place).parents):
-            found += [] if str(around) in ('/', TEMP_DIR) else _folder(str(around))
-        found += ['--ro-bind', source, place]
-    found += [*_folder(str(PurePosixPath(HOME_PATH).parent)), '--bind', str(home), HOME_PATH] if home else []
-    found += ['--bind', str(folder), SANDBOX_PATH]
+            options += [] if str(around) in ('/', TEMP_DIR) else _folder(str(around))
+        options += ['--ro-bind', source, place]
+    options += (
+        [*_folder(str(PurePosixPath(HOME_PATH).parent)), '--bind', str(home), HOME_PATH] if home else []
+    )
+    options += ['--bind', str(folder), SANDBOX_PATH]
     for source, place in inside.items():
-        found += ['--ro-bind', source, place]
-    found += [
+        options += ['--ro-bind', source, place]
+    options += [
         '--remount-ro',
         '/dev',
         '--remount-ro',
@@ -119,7 +121,7 @@ def bwrap_options(  # noqa: PLR0913
         '--chdir',
         SANDBOX_PATH,
     ]
-    return found
+    return options
 
 
 def sandbox_argv(command: Sequence[str], limits: Limits, guest: int | None) -> list[str]:
@@ -153,13 +155,13 @@ def passwd_entry(guest: int | None) -> bytes:
 def interpreter_dirs() -> list[str]:
     """Return this Python's folders outside `/usr`, which tests in the workspace need."""
     home = os.path.realpath(Path.home())
-    found = []
+    folders = []
     for prefix in dict.fromkeys([sys.prefix, sys.base_prefix, os.path.realpath(sys.base_prefix)]):
         real = os.path.realpath(prefix)
         holds_home = os.path.commonpath([home, real]) == real
         if not holds_home and not real.startswith('/usr/') and real != '/usr':
-            found.append(prefix)
-    return found
+            folders.append(prefix)
+    return folders
 
 
 def _folder(path: str) -> list[str]:

@@ -37,9 +37,9 @@ class Report:
     @property
     def text(self) -> str:
         """The counts, and the details of tests that did not pass."""
-        shown = [f'{failure.name}\n{failure.detail}' for failure in self.failures[:MAX_FAILURES]]
+        details = [f'{failure.name}\n{failure.detail}' for failure in self.failures[:MAX_FAILURES]]
         more = len(self.failures) - MAX_FAILURES
-        return '\n\n'.join([self.line, *shown, *([f'and {more} more'] if more > 0 else [])])
+        return '\n\n'.join([self.line, *details, *([f'and {more} more'] if more > 0 else [])])
 
 
 class Counted(Protocol):
@@ -83,8 +83,8 @@ def parse_junit(xml: str) -> Report | None:
         return None
     suites = [root] if root.tag == 'testsuite' else root.findall('testsuite')
     cases = [case for suite in suites for case in suite.iter('testcase')]
-    failed = [(case, found) for case in cases if (found := case.find('failure')) is not None]
-    broken = [(case, found) for case in cases if (found := case.find('error')) is not None]
+    failed = [(case, element) for case in cases if (element := case.find('failure')) is not None]
+    broken = [(case, element) for case in cases if (element := case.find('error')) is not None]
     skipped = [case for case in cases if case.find('skipped') is not None]
     bad = {id(case) for case, _ in failed + broken} | {id(case) for case in skipped}
     return Report(
@@ -93,13 +93,13 @@ def parse_junit(xml: str) -> Report | None:
         errors=len(broken),
         skipped=len(skipped),
         seconds=sum(_number(suite.get('time')) for suite in suites),
-        failures=tuple(_failure(case, found) for case, found in failed + broken),
+        failures=tuple(_failure(case, element) for case, element in failed + broken),
     )
 
 
-def _failure(case: ElementTree.Element, found: ElementTree.Element) -> Failure:
+def _failure(case: ElementTree.Element, element: ElementTree.Element) -> Failure:
     name = '::'.join(part for part in (case.get('classname'), case.get('name')) if part)
-    detail = (found.text or found.get('message') or '').strip()
+    detail = (element.text or element.get('message') or '').strip()
     # The end of a traceback shows what went wrong.
     return Failure(name=name, detail=detail if len(detail) <= MAX_DETAIL else f'…{detail[-MAX_DETAIL:]}')
 

@@ -66,14 +66,14 @@ async def watch_limits(
         await asyncio.sleep(poll)
         if is_over():
             return 'exit'  # A surviving child may still hold the other end of the output.
-        found = await asyncio.to_thread(_excess, pid, limits)
-        if found is None and time.monotonic() >= next_walk:
+        excess = await asyncio.to_thread(_excess, pid, limits)
+        if excess is None and time.monotonic() >= next_walk:
             started = time.monotonic()
-            found = await asyncio.to_thread(excess_on_disk, folder, limits)
+            excess = await asyncio.to_thread(excess_on_disk, folder, limits)
             ended = time.monotonic()
             next_walk = ended + 10 * (ended - started)
-        if found is not None:
-            return found
+        if excess is not None:
+            return excess
 
 
 def _excess(pid: int, limits: Limits) -> EndReason | None:
@@ -96,10 +96,10 @@ def process_tree(pid: int) -> Iterator[int]:
     """Yield a process and all its living descendants."""
     todo = [pid]
     while todo:
-        found = todo.pop()
-        yield found
+        process = todo.pop()
+        yield process
         with contextlib.suppress(OSError):  # it has ended meanwhile
-            for path in Path(f'/proc/{found}/task').glob('*/children'):
+            for path in Path(f'/proc/{process}/task').glob('*/children'):
                 with contextlib.suppress(OSError):
                     todo.extend(map(int, path.read_text().split()))
 
@@ -111,8 +111,8 @@ def _memory(pid: int) -> int:
     except OSError:
         return 0
     return sum(
-        1024 * int(found)
-        for found in re.findall(r'^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+)', status, re.MULTILINE)
+        1024 * int(kilobytes)
+        for kilobytes in re.findall(r'^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+)', status, re.MULTILINE)
     )
 
 
@@ -124,9 +124,9 @@ def _names_in_memory(pids: Iterable[int], size: int) -> int:
     inside, used = _first_apart(pids, 'mnt'), [0]
     for place in SCRATCH_DIRS if inside else ():
         with contextlib.suppress(OSError):
-            found = os.statvfs(f'/proc/{inside}/root{place}')
-            if found.f_blocks * found.f_frsize == size:  # Until it is mounted, this is the machine's own.
-                used.append((found.f_files - found.f_ffree) * INODE_SIZE)
+            status = os.statvfs(f'/proc/{inside}/root{place}')
+            if status.f_blocks * status.f_frsize == size:  # Until it is mounted, this is the machine's own.
+                used.append((status.f_files - status.f_ffree) * INODE_SIZE)
     return max(used)
 
 
@@ -153,7 +153,7 @@ def socket_buffers(pids: Iterable[int]) -> int:
 
 
 def _socket_buffers(network: Path) -> int:
-    found = re.search(r'^sockets: used (\d+)', (network / 'sockstat').read_text(), re.MULTILINE)
+    match = re.search(r'^sockets: used (\d+)', (network / 'sockstat').read_text(), re.MULTILINE)
     buffer = int(Path('/proc/sys/net/core/wmem_default').read_text())
     queued = 0
     for kind in ('tcp', 'tcp6'):
@@ -161,7 +161,7 @@ def _socket_buffers(network: Path) -> int:
             rows = re.findall(r' ([0-9A-F]{8}):([0-9A-F]{8}) ', (network / kind).read_text())
             queued += sum(int(sent, 16) + int(received, 16) for sent, received in rows)
     # Programs cannot enlarge their buffers (see seccomp). Queued data is doubled to include its bookkeeping.
-    return (int(found[1]) * buffer if found else 0) + 2 * queued
+    return (int(match[1]) * buffer if match else 0) + 2 * queued
 
 
 def excess_on_disk(folder: Path, limits: Limits) -> EndReason | None:

@@ -71,16 +71,16 @@ class _Plugin:
 
 def _code_of_pytest() -> dict[str, Any]:
     """Return the code objects of pytest's functions and methods, by name."""
-    found = {}
+    codes = {}
     for module_name, module in list(sys.modules.items()):
         if module_name.split('.')[0] in ('_pytest', 'pluggy'):
-            classes = [one for one in vars(module).values() if isinstance(one, type)]
-            for place in (module, *(one for one in classes if one.__module__ == module_name)):
+            classes = [member for member in vars(module).values() if isinstance(member, type)]
+            for place in (module, *(member for member in classes if member.__module__ == module_name)):
                 for name, value in vars(place).items():
                     code = getattr(getattr(value, '__func__', value), '__code__', None)
                     if code is not None:
-                        found[f'{module_name}.{getattr(place, "__qualname__", "")}.{name}'] = code
-    return found
+                        codes[f'{module_name}.{getattr(place, "__qualname__", "")}.{name}'] = code
+    return codes
 
 
 def _restrict_memory_access() -> None:

@@ -67,7 +67,7 @@ def build_filter(machine: str = '') -> bytes:
     if machine not in AUDIT_ARCHES:
         return b''
     numbers = {**NUMBERS[machine], **COMMON_NUMBERS}
-    found = [
+    instructions = [
         _step(LOAD, MACHINE_AT),
         _step(EQUAL, AUDIT_ARCHES[machine], yes=1),
         _step(RETURN, FAIL | ENOSYS),  # a 32-bit program, whose calls are numbered differently
@@ -78,9 +78,9 @@ def build_filter(machine: str = '') -> bytes:
     for name, number in numbers.items():
         if name not in BY_FLAG + BY_FAMILY + BY_OPTION:
             error = ENOSYS if name in ABSENT else EPERM
-            found += [_step(EQUAL, number, no=1), _step(RETURN, FAIL | error)]
+            instructions += [_step(EQUAL, number, no=1), _step(RETURN, FAIL | error)]
     for name in BY_FLAG:
-        found += [
+        instructions += [
             _step(EQUAL, numbers[name], no=4),
             _step(LOAD, FIRST_ARGUMENT_AT),
             _step(ANY_OF, CLONE_NEWUSER, no=1),
@@ -88,26 +88,28 @@ def build_filter(machine: str = '') -> bytes:
             _step(RETURN, ALLOW),
         ]
     for name in BY_FAMILY:
-        known = [_step(EQUAL, family, yes=len(FAMILIES) - place) for place, family in enumerate(FAMILIES)]
-        found += [
-            _step(EQUAL, numbers[name], no=len(known) + 3),
+        comparisons = [
+            _step(EQUAL, family, yes=len(FAMILIES) - place) for place, family in enumerate(FAMILIES)
+        ]
+        instructions += [
+            _step(EQUAL, numbers[name], no=len(comparisons) + 3),
             _step(LOAD, FIRST_ARGUMENT_AT),
-            *known,
+            *comparisons,
             _step(RETURN, FAIL | EAFNOSUPPORT),
             _step(RETURN, ALLOW),
         ]
     for name in BY_OPTION:
-        known = [_step(EQUAL, option, yes=len(BUFFERS) - place) for place, option in enumerate(BUFFERS)]
-        found += [
-            _step(EQUAL, numbers[name], no=len(known) + 5),
+        comparisons = [_step(EQUAL, option, yes=len(BUFFERS) - place) for place, option in enumerate(BUFFERS)]
+        instructions += [
+            _step(EQUAL, numbers[name], no=len(comparisons) + 5),
             _step(LOAD, SECOND_ARGUMENT_AT),
-            _step(EQUAL, SOL_SOCKET, no=len(known) + 1),
+            _step(EQUAL, SOL_SOCKET, no=len(comparisons) + 1),
             _step(LOAD, THIRD_ARGUMENT_AT),
-            *known,
+            *comparisons,
             _step(RETURN, ALLOW),
             _step(RETURN, FAIL),
         ]
-    return b''.join([*found, _step(RETURN, ALLOW)])
+    return b''.join([*instructions, _step(RETURN, ALLOW)])
 
 
 def _step(code: int, value: int, *, yes: int = 0, no: int = 0) -> bytes:

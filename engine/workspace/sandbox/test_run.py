@@ -104,19 +104,21 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
         ToolError: commands cannot be run here.
     """
     mark = secrets.token_hex(16)
-    wanted = command or shlex.join([*PYTEST, *options])
+    test_command = command or shlex.join([*PYTEST, *options])
     # The shell expands the report's name, however the command quotes it.
-    line = wanted.replace(f"'{REPORT_PLACEHOLDER}'", '"$report"').replace(REPORT_PLACEHOLDER, '"$report"')
+    line = test_command.replace(f"'{REPORT_PLACEHOLDER}'", '"$report"').replace(
+        REPORT_PLACEHOLDER, '"$report"'
+    )
     ran = await sandbox.run(
         ['sh', '-c', SCRIPT, 'sh', mark, line], workspace, limits=Limits(seconds=seconds), mounts=mounts
     )
-    output, found, xml = ran.output.rpartition(f'\n{mark}\n')
-    report, counted = junit.parse_junit(xml.strip()) if found else None, True
+    output, separator, xml = ran.output.rpartition(f'\n{mark}\n')
+    report, counted = junit.parse_junit(xml.strip()) if separator else None, True
     if report is None and command and REPORT_PLACEHOLDER not in command and ran.ended == 'exit':
         report, counted = _report_exit_code(command, ran, output), False
     if report is not None and not _is_plausible(report, ran):
         report = None
-    return SuiteResult(report=report, output=output if found else ran.output, ran=ran, counted=counted)
+    return SuiteResult(report=report, output=output if separator else ran.output, ran=ran, counted=counted)
 
 
 def _is_plausible(report: junit.Report, ran: CommandResult) -> bool:

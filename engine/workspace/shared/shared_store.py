@@ -64,10 +64,10 @@ class SharedStore(ObjectStore):
         """Return the object's size. Raises `WorkspaceError`, `FilesUnavailable`."""
         if super().__contains__(digest):
             return super().size(digest)
-        found = self._remote.size(self.path_there(digest))
-        if found is None:
+        size = self._remote.size(self.path_there(digest))
+        if size is None:
             raise WorkspaceError(f'the content {digest[:12]} is no longer kept')
-        return found
+        return size
 
     def __contains__(self, digest: str) -> bool:
         return super().__contains__(digest) or self._remote.size(self.path_there(digest)) is not None
@@ -161,13 +161,13 @@ class FileTransfer:
 
     async def fetch_trees(self, store: SharedStore, trees: Iterable[str]) -> None:
         """Fetch snapshots with all their files. Raises `WorkspaceError`, `FilesUnavailable`."""
-        wanted = set(trees) - {''}
-        while wanted:
-            await self.each(store.fetch, wanted)
-            entries = await self.do(lambda found: [entries_of(store, tree) for tree in found], wanted)
-            inside = [entry for one in entries for entry in one.values()]
+        pending = set(trees) - {''}
+        while pending:
+            await self.each(store.fetch, pending)
+            entries = await self.do(lambda fetched: [entries_of(store, tree) for tree in fetched], pending)
+            inside = [entry for tree_entries in entries for entry in tree_entries.values()]
             await self.each(store.fetch, {entry[1] for entry in inside if entry[0] == 'file'})
-            wanted = {entry[1] for entry in inside if entry[0] == 'folder'}
+            pending = {entry[1] for entry in inside if entry[0] == 'folder'}
 
     async def fetch_all(self, store: SharedStore) -> None:
         """Fetch all objects of a run. Raises `WorkspaceError`, `FilesUnavailable`."""

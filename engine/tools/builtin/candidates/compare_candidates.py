@@ -27,12 +27,12 @@ async def compare_candidates(
     before, after = _snapshot(context, first), _snapshot(context, second)
     inside = '/'.join(split_path(path))
     changes = await asyncio.to_thread(diff_snapshots, context.files.objects, before, after)
-    shown = [
+    patches = [
         change.text or f'{change.kind}: {change.path}\n'
         for change in changes
         if is_own_work(change) and (not inside or f'{change.path}/'.startswith(f'{inside}/'))
     ]
-    return ''.join(shown) or f'{first} and {second} do not differ{f" in {path}" if path else ""}.'
+    return ''.join(patches) or f'{first} and {second} do not differ{f" in {path}" if path else ""}.'
 
 
 def _snapshot(context: ToolContext, name: str) -> str:

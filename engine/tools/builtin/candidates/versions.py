@@ -12,9 +12,9 @@ def candidate_versions(context: ToolContext, candidate: str) -> list[str]:
     Raises:
         ToolError: there are no candidates here, or none of that name.
     """
-    known = context.facts.get('candidates')
-    if known is None:
+    candidates = context.facts.get('candidates')
+    if candidates is None:
         raise ToolError('there are no candidates here: this tool is for reviewers')
-    if not known.get(candidate):
-        raise ToolError(f'there is no candidate {candidate!r}; available: {", ".join(known) or "none"}')
-    return [str(snapshot) for snapshot in known[candidate]]
+    if not candidates.get(candidate):
+        raise ToolError(f'there is no candidate {candidate!r}; available: {", ".join(candidates) or "none"}')
+    return [str(snapshot) for snapshot in candidates[candidate]]

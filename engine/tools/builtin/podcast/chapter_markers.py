@@ -48,17 +48,17 @@ async def chapter_markers(
 ) -> ToolOutput:
     """Make the chapters of the show and write them to chapters.json, in a format for podcast players."""
     transcript = transcript_of(context)
-    found, notes = _at_pauses(transcript['cues']), list[str]()
+    markers, notes = _at_pauses(transcript['cues']), list[str]()
     if chapters:
-        found, notes = _check_chapters(chapters, transcript['duration'])
+        markers, notes = _check_chapters(chapters, transcript['duration'])
     if transcript.get('estimated'):
-        found = [{**item, 'estimated': True} if item['startTime'] else item for item in found]
-    document = {'version': VERSION, 'chapters': found}
+        markers = [{**item, 'estimated': True} if item['startTime'] else item for item in markers]
+    document = {'version': VERSION, 'chapters': markers}
     await context.files.write(FILE, json.dumps(document, ensure_ascii=False, indent=2).encode())
     if transcript.get('estimated'):
         notes.append('The times are estimates: the transcript has none.')
-    text = '\n'.join([f'{chapter_list(found)}\n\nWritten to {FILE}.', *notes])
-    return ToolOutput(text=text, artifacts={'chapters': found})
+    text = '\n'.join([f'{chapter_list(markers)}\n\nWritten to {FILE}.', *notes])
+    return ToolOutput(text=text, artifacts={'chapters': markers})
 
 
 def chapter_list(chapters: Sequence[Mapping[str, Any]], before: str = '') -> str:
@@ -71,7 +71,7 @@ def chapter_list(chapters: Sequence[Mapping[str, Any]], before: str = '') -> str
 
 def _check_chapters(chapters: Sequence[Chapter], duration: float) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the valid chapters and notes on the others. Raises `ToolError` if none is valid."""
-    found: list[dict[str, Any]] = []
+    markers: list[dict[str, Any]] = []
     wrong: list[str] = []
     for number, chapter in enumerate(chapters):
         at = f'chapters.{number}.start'
@@ -82,17 +82,17 @@ def _check_chapters(chapters: Sequence[Chapter], duration: float) -> tuple[list[
             continue
         if start >= duration:
             wrong.append(f'{at}: the show ends at {format_time(duration)}')
-        elif found and start <= found[-1]['startTime']:
+        elif markers and start <= markers[-1]['startTime']:
             wrong.append(f'{at}: it must be later than the previous chapter')
         else:
-            found.append({'startTime': start, 'title': chapter.title})
-    if not found:
+            markers.append({'startTime': start, 'title': chapter.title})
+    if not markers:
         raise ToolError('; '.join(wrong))
     notes = [f'Left out: {"; ".join(wrong)}.'] if wrong else []
-    if found[0]['startTime']:
-        notes.append(f'The first chapter was moved from {format_time(found[0]["startTime"])} to 00:00.')
-        found[0]['startTime'] = 0.0
-    return found, notes
+    if markers[0]['startTime']:
+        notes.append(f'The first chapter was moved from {format_time(markers[0]["startTime"])} to 00:00.')
+        markers[0]['startTime'] = 0.0
+    return markers, notes
 
 
 def _at_pauses(cues: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

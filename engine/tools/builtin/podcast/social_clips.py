@@ -45,23 +45,23 @@ async def social_clips(
     """Find quotations for short clips, each with its time and a post. The times come from the transcript."""
     transcript = transcript_of(context)
     parts = transcript_parts(transcript, MAX_CHARACTERS)
-    found: list[dict[str, Any]] = []
+    clips: list[dict[str, Any]] = []
     invented: list[str] = []
-    for part, wanted in zip(parts, _shares(count, len(parts)), strict=True):
-        question = f'Choose {wanted} quotations from this episode for short clips.\n\n{as_data(part)}'
+    for part, share in zip(parts, _shares(count, len(parts)), strict=True):
+        question = f'Choose {share} quotations from this episode for short clips.\n\n{as_data(part)}'
         for again in (False, True):
             chosen: Clips = await context.ask(question, output=Clips)
-            kept, missed = _check_clips(chosen.clips[:wanted], transcript['cues'])
-            if kept or again:
+            accepted, missed = _check_clips(chosen.clips[:share], transcript['cues'])
+            if accepted or again:
                 break
             listed = '\n'.join(missed)
             question += f'\n\nNobody says this. Copy the spoken words exactly:\n{as_data(listed)}'
-        found += kept
+        clips += accepted
         invented += missed
-    lines = [f'{_span(item)}: “{item["quote"]}”\n{item["post"]}' for item in found]
-    lines += [] if found else ['There are no clips: the model quoted nothing that is said in the show.']
+    lines = [f'{_span(item)}: “{item["quote"]}”\n{item["post"]}' for item in clips]
+    lines += [] if clips else ['There are no clips: the model quoted nothing that is said in the show.']
     left = [f'[left out because nobody says it: {quote!r}]' for quote in invented]
-    return ToolOutput(text='\n\n'.join([*lines, *left]), artifacts={'social_clips': found})
+    return ToolOutput(text='\n\n'.join([*lines, *left]), artifacts={'social_clips': clips})
 
 
 def _shares(count: int, parts: int) -> list[int]:
@@ -73,7 +73,7 @@ def _check_clips(
     clips: Sequence[Clip], cues: Sequence[Mapping[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the clips with their times, and the quotations not found in the transcript."""
-    found: list[dict[str, Any]] = []
+    accepted: list[dict[str, Any]] = []
     invented: list[str] = []
     for clip in clips:
         place = _place(clip.quote, cues)
@@ -81,8 +81,8 @@ def _check_clips(
             invented.append(clip.quote)
             continue
         item = {'start': place[0]['start'], 'end': place[-1]['end'], 'quote': clip.quote, 'post': clip.post}
-        found.append(item | ({'estimated': True} if any(cue.get('estimated') for cue in place) else {}))
-    return found, invented
+        accepted.append(item | ({'estimated': True} if any(cue.get('estimated') for cue in place) else {}))
+    return accepted, invented
 
 
 def _span(clip: Mapping[str, Any]) -> str:

@@ -79,8 +79,8 @@ def decode(data: bytes) -> tuple[str, str]:
     matches = charset_normalizer.from_bytes(data, cp_isolation=ENCODINGS)
     if not matches:
         raise ValueError('it is not text')
-    found = min(matches, key=lambda match: (match.chaos, -match.coherence, ENCODINGS.index(match.encoding)))
-    return _readable(str(found)), found.encoding
+    best = min(matches, key=lambda match: (match.chaos, -match.coherence, ENCODINGS.index(match.encoding)))
+    return _readable(str(best)), best.encoding
 
 
 def parse(text: str) -> tuple[str, list[Cue]]:
@@ -101,8 +101,8 @@ def format_time(seconds: float, *, estimated: bool = False) -> str:
     """Format seconds for people: 1:02:03 or 02:03; `≈ 02:03` for an estimate."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    shown = f'{hours}:{minutes:02}:{rest:02}' if hours else f'{minutes:02}:{rest:02}'
-    return f'≈ {shown}' if estimated else shown
+    text = f'{hours}:{minutes:02}:{rest:02}' if hours else f'{minutes:02}:{rest:02}'
+    return f'≈ {text}' if estimated else text
 
 
 def parse_time(text: str) -> float:
@@ -132,15 +132,15 @@ def _subtitles(text: str, kind: str) -> list[Cue]:
     """Parse cues by their timing lines; the numbers above them may be missing."""
     timings = list(TIMING.finditer(text))
     cues: list[Cue] = []
-    found = []
+    timed = []
     for timing, after in zip(timings, [*timings[1:], None], strict=False):
         body = text[timing.end() : after.start() if after else len(text)].partition('\n')[2]
         if kind == 'vtt':  # After an empty line comes a comment, a style or the next cue's name.
             body = re.split(r'\n\s*\n', f'\n{body}')[0]
         else:
             body = re.sub(r'(?:^|\n)[ \t]*\n[ \t]*\d+[ \t]*\n?$', '', body) if after else body
-        found.append((_seconds(timing[1]), _seconds(timing[2]), body))
-    for start, end, body in sorted(found, key=lambda cue: cue[0]):
+        timed.append((_seconds(timing[1]), _seconds(timing[2]), body))
+    for start, end, body in sorted(timed, key=lambda cue: cue[0]):
         cues += _split_turns(_turns(_lines(body), cues[-1].speaker if cues else ''), start, max(start, end))
     return cues
 
@@ -173,16 +173,16 @@ def _split_turns(turns: list[tuple[str, str]], start: float, end: float) -> list
 def _plain(text: str) -> list[Cue]:
     """Split plain text into cues: one per paragraph, time or speaker."""
     cues: list[Cue] = []
-    now, given = 0.0, True
+    now, is_exact = 0.0, True
     for paragraph in re.split(r'\n\s*\n', text):
         for time, lines in _group_by_time(paragraph.split('\n')):
             if time is not None:
-                now, given = time, True
+                now, is_exact = time, True
             for speaker, words in _turns(lines, cues[-1].speaker if cues else ''):
                 length = len(words.split()) / WORDS_A_SECOND
-                cue = Cue(start=now, end=now + length, speaker=speaker, text=words, estimated=not given)
+                cue = Cue(start=now, end=now + length, speaker=speaker, text=words, estimated=not is_exact)
                 cues.append(cue)
-                now, given = cue.end, False
+                now, is_exact = cue.end, False
     if cues and all(cue.estimated for cue in cues[1:]) and not cues[0].start:
         cues[0] = replace(cues[0], estimated=True)
     return cues
@@ -193,8 +193,8 @@ def _group_by_time(lines: list[str]) -> Iterator[tuple[float | None, list[str]]]
     time: float | None = None
     group: list[str] = []
     for line in lines:
-        found, label = CLOCK.match(line), LABEL.match(line)
-        written = found[1] if found else label['time'] if label and _is_name(label['name']) else None
+        clock, label = CLOCK.match(line), LABEL.match(line)
+        written = clock[1] if clock else label['time'] if label and _is_name(label['name']) else None
         try:
             begins = parse_time(written) if written else None
         except ValueError:
@@ -202,7 +202,7 @@ def _group_by_time(lines: list[str]) -> Iterator[tuple[float | None, list[str]]]
         if begins is not None:
             yield time, group
             time, group = begins, []
-        group.append(line[found.end() :] if found and begins is not None else line)
+        group.append(line[clock.end() :] if clock and begins is not None else line)
     yield time, group
 
 

@@ -22,21 +22,21 @@ MAX_SHOWN = 55_000
 
 def transcript_of(context: ToolContext) -> Mapping[str, Any]:
     """Return the transcript made by this tool. Raises `ToolError` if there is none yet."""
-    found: Mapping[str, Any] | None = context.artifacts.get('transcript')
-    if not found:
+    parsed: Mapping[str, Any] | None = context.artifacts.get('transcript')
+    if not parsed:
         raise ToolError('there is no transcript yet; use transcript_processor first')
-    return found
+    return parsed
 
 
-def transcript_lines(found: Mapping[str, Any]) -> list[str]:
+def transcript_lines(parsed: Mapping[str, Any]) -> list[str]:
     """Format each cue as a line with its time and speaker."""
-    return [f'[{_time(cue)}] {cue["speaker"]}: {cue["text"]}'.replace('] : ', '] ') for cue in found['cues']]
+    return [f'[{_time(cue)}] {cue["speaker"]}: {cue["text"]}'.replace('] : ', '] ') for cue in parsed['cues']]
 
 
-def transcript_parts(found: Mapping[str, Any], most: int) -> list[str]:
+def transcript_parts(parsed: Mapping[str, Any], most: int) -> list[str]:
     """Split a transcript into as few parts as possible, each within the given number of characters."""
     parts: list[str] = []
-    for line in transcript_lines(found):
+    for line in transcript_lines(parsed):
         if parts and len(parts[-1]) + len(line) < most:
             parts[-1] += f'\n{line}'
         else:
@@ -75,7 +75,7 @@ async def transcript_processor(
     speakers = list(dict.fromkeys(cue.speaker for cue in cues if cue.speaker))
     words = sum(len(cue.text.split()) for cue in cues)
     duration = max(cue.end for cue in cues)
-    found = {
+    parsed = {
         'format': kind,
         'encoding': encoding,
         'duration': duration,
@@ -89,21 +89,24 @@ async def transcript_processor(
     head = f'{kind.upper()}, {length} long, {words} words{names}.'
     if encoding != 'utf-8':
         head += f' Its encoding appears to be {encoding}.'
-    if found['estimated']:
+    if parsed['estimated']:
         head += ' Times marked ≈ are not in the file: they are estimated from the number of words.'
-    return ToolOutput(text=f'{head}\n\n{_page(found, begin)}', artifacts={'transcript': found})
+    return ToolOutput(text=f'{head}\n\n{_page(parsed, begin)}', artifacts={'transcript': parsed})
 
 
-def _page(found: Mapping[str, Any], begin: float) -> str:
+def _page(parsed: Mapping[str, Any], begin: float) -> str:
     """Return the lines from a time on that fit into one result, and the time to continue at."""
-    lines = transcript_lines(found)
-    first = next((place for place, cue in enumerate(found['cues']) if cue['start'] >= begin), len(lines))
+    lines = transcript_lines(parsed)
+    first = next((place for place, cue in enumerate(parsed['cues']) if cue['start'] >= begin), len(lines))
     size = 0
     for place in range(first, len(lines)):
         size += len(lines[place]) + 1
         if size > MAX_SHOWN and place > first:
-            shown, time = '\n'.join(lines[first:place]), transcript.format_time(found['cues'][place]['start'])
-            return f'{shown}\n[There is more: continue with start={time}]'
+            excerpt, time = (
+                '\n'.join(lines[first:place]),
+                transcript.format_time(parsed['cues'][place]['start']),
+            )
+            return f'{excerpt}\n[There is more: continue with start={time}]'
     return '\n'.join(lines[first:]) or f'[Nothing is said after {transcript.format_time(begin)}]'
 
 

@@ -17,9 +17,9 @@ async def list_files(
     deep: Annotated[bool, Field(description='Include the contents of its subfolders')] = True,
 ) -> str:
     """List the files in your folder with their sizes in bytes; a folder's name ends with a slash."""
-    found = await context.files.entries(path, deep=deep)
-    lines = [_line(entry) for entry in found if '/.git/' not in f'/{entry.path}']
-    if len(found) >= MAX_ENTRIES:
+    entries = await context.files.entries(path, deep=deep)
+    lines = [_line(entry) for entry in entries if '/.git/' not in f'/{entry.path}']
+    if len(entries) >= MAX_ENTRIES:
         lines.append(f'[there is more: only the first {MAX_ENTRIES} are shown]')
     return '\n'.join(lines) or 'There are no files.'
 

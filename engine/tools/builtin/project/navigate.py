@@ -31,12 +31,12 @@ async def navigate(
         raise ToolError('path: an outline needs a file')
     if what != 'outline' and not symbol:
         raise ToolError(f'symbol: needed to find its {what}')
-    found = [place for file in await _files(context, path) for place in await _places(context, file, symbol)]
+    places = [place for file in await _files(context, path) for place in await _places(context, file, symbol)]
     if what == 'outline':
-        chosen = [place for place in found if place.kind in ('class', 'function')]
+        chosen = [place for place in places if place.kind in ('class', 'function')]
     else:
         last = symbol.rpartition('.')[2]
-        chosen = [place for place in found if place.kind in KINDS[what] and _matches(place, symbol, last)]
+        chosen = [place for place in places if place.kind in KINDS[what] and _matches(place, symbol, last)]
     lines = [f'{place.path}:{place.line}: {place.kind} {place.name}' for place in chosen]
     more = [f'[there is more: only the first {MAX_SHOWN} are shown]'] if len(lines) > MAX_SHOWN else []
     return '\n'.join([*lines[:MAX_SHOWN], *more]) or f'No {what} found for {symbol or path}.'

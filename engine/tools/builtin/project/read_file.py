@@ -37,8 +37,8 @@ async def read_file(
     total = len(lines) - (not lines[-1])  # the last line's terminator does not start another line
     if start > max(total, 1):
         raise ToolError(f'{path}: the file has only {total} lines')
-    shown = lines[start - 1 : start - 1 + count]
+    excerpt = lines[start - 1 : start - 1 + count]
     if start == 1 and total <= count:
         return text or '[the file is empty]'
     last = min(total, start - 1 + count)
-    return '\n'.join(shown) + f'\n[lines {start} to {last} of {total}]'
+    return '\n'.join(excerpt) + f'\n[lines {start} to {last} of {total}]'

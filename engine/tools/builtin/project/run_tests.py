@@ -43,9 +43,11 @@ async def run_tests(
     tested = await run_test_suite(
         context.files, context.commands, options=options, command=command, seconds=seconds, mounts=mounts
     )
-    kept = setup.get('keep', '')
+    snapshot = setup.get('keep', '')
     changed = (
-        await changed_tests(context.files, kept, setup.get('command', '')) if kept and tested.passed else []
+        await changed_tests(context.files, snapshot, setup.get('command', ''))
+        if snapshot and tested.passed
+        else []
     )
     text = tested.text
     if changed:
@@ -53,7 +55,7 @@ async def run_tests(
             f'\n\nThis does not count because the tests have changed: {"; ".join(changed)}. You may add'
             ' tests, but restore the original ones.'
         )
-    made: dict[str, object] = {'test_report': text}
+    artifacts: dict[str, object] = {'test_report': text}
     if not (options and tested.passed):  # A passing subset proves nothing about the rest.
-        made['test_result'] = tested.passed and not changed
-    return ToolOutput(text=text, artifacts=made, ok=tested.passed and not changed)
+        artifacts['test_result'] = tested.passed and not changed
+    return ToolOutput(text=text, artifacts=artifacts, ok=tested.passed and not changed)

@@ -62,14 +62,14 @@ async def _search_files(files: Workspace, text: str, place: str) -> list[str]:
         paths = [entry.path for entry in await files.entries(place) if entry.kind == 'a file']
     except ToolError:
         paths = [place]
-    found: list[str] = []
+    matches: list[str] = []
     for path in paths:
         lines = (await files.read(path)).decode(errors='replace').split('\n')
         hits = (f'{path}:{number}:{line[:MAX_WIDTH]}' for number, line in enumerate(lines, 1) if text in line)
-        found.extend(hits)
-        if len(found) > MAX_LINES:
+        matches.extend(hits)
+        if len(matches) > MAX_LINES:
             break
-    return found
+    return matches
 
 
 PROGRAM = f"""

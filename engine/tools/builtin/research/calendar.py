@@ -57,8 +57,8 @@ async def calendar(
 async def _data(context: ToolContext, source: str) -> bytes:
     if not source.startswith(('https://', 'http://', 'webcal://')):
         return await context.files.read(source)
-    found = await web.get(source.replace('webcal://', 'https://', 1), private=context.private_addresses)
-    return found.body
+    page = await web.get(source.replace('webcal://', 'https://', 1), private=context.private_addresses)
+    return page.body
 
 
 def _events(data: bytes, first: dt.date, end: dt.date) -> list[dict[str, Any]]:
@@ -67,8 +67,10 @@ def _events(data: bytes, first: dt.date, end: dt.date) -> list[dict[str, Any]]:
     import recurring_ical_events
 
     read = icalendar.Calendar.from_ical(data)
-    found = recurring_ical_events.of(read, skip_bad_series=True).between(first, end)
-    events = sorted((_event(item) for item in found), key=lambda event: (event['start'], event['title']))
+    occurrences = recurring_ical_events.of(read, skip_bad_series=True).between(first, end)
+    events = sorted(
+        (_event(item) for item in occurrences), key=lambda event: (event['start'], event['title'])
+    )
     return events[:MAX_EVENTS]
 
 

@@ -21,13 +21,13 @@ async def get_previous(
     results = context.facts.get('results')
     if results is None:
         raise ToolError('there are no shared results here: this tool is for the workers of a team')
-    wanted = role.strip().lower()
-    found = [result for result in results if result['agent_role'] == wanted]
-    if not found:
+    wanted_role = role.strip().lower()
+    matches = [result for result in results if result['agent_role'] == wanted_role]
+    if not matches:
         there = ', '.join(dict.fromkeys(result['agent_role'] for result in results)) or 'nobody'
         return f'There is no result from {role!r} yet. There are results from: {there}.'
     return '\n\n'.join(
-        f'Task {result["task_id"]} of the {wanted}'
+        f'Task {result["task_id"]} of the {wanted_role}'
         f'{"" if result["success"] else " (it failed)"}:\n{result["output"]}'
-        for result in found
+        for result in matches
     )

@@ -16,10 +16,10 @@ from engine.tools.protocol import ToolContext, tool
 
 def content_of(context: ToolContext) -> str:
     """Return the content made by this tool. Raises `ToolError` if there is none yet."""
-    found = context.artifacts.get('content', '')
-    if not found:
+    content = context.artifacts.get('content', '')
+    if not content:
         raise ToolError('content: there is none yet; write it first or pass it')
-    return str(found)
+    return str(content)
 
 
 @tool(

@@ -46,6 +46,6 @@ async def blog_notion(
     async with Notion.client(os.environ[TOKEN].strip(), address) as http:
         # The run's key, not the call's: a second attempt in the same run finds the first draft.
         key = context.key.partition(':')[0]
-        url, made = await Notion(http, os.environ[DATABASE].strip()).publish(title, text, key)
-    summary = f'Published as a draft: {url}' if made else f'This draft already exists: {url}'
+        url, is_new = await Notion(http, os.environ[DATABASE].strip()).publish(title, text, key)
+    summary = f'Published as a draft: {url}' if is_new else f'This draft already exists: {url}'
     return ToolOutput(text=summary, artifacts={'published': {'url': url, 'title': title}})

@@ -33,10 +33,10 @@ async def expand_section(
     tone: Annotated[str, Field(max_length=500, description='Writing tone (optional)')] = '',
 ) -> ToolOutput:
     """Write one section in full, without its heading; it begins with a transition from the previous one."""
-    known = outline or as_text(context.artifacts.get('outline', ''))
+    outline_text = outline or as_text(context.artifacts.get('outline', ''))
     parts = [f'Write the section “{section_title}” in Markdown, without its heading.']
-    if known:
-        parts.append(f'The outline of the whole text:\n{as_data(known)}')
+    if outline_text:
+        parts.append(f'The outline of the whole text:\n{as_data(outline_text)}')
     if before := _section_before(section_title, context.artifacts.get('outline')):
         parts.append(f'The previous section is {as_data(before)}\nBegin with a transition from it.')
     if research:

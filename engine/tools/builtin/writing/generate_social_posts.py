@@ -51,12 +51,12 @@ async def generate_social_posts(
     """Create promotional posts for social media."""
     text = content or content_of(context)
     limits = ', '.join(f'{network} (at most {MAX_LENGTHS[network]} characters)' for network in networks)
-    found: SocialPosts = await context.ask(
+    written: SocialPosts = await context.ask(
         f'Write one post each for {limits}, to promote this text:\n\n{as_data(text)}', output=SocialPosts
     )
-    long = [post for post in found.posts if len(post.text) > MAX_LENGTHS[post.network]]
+    long = [post for post in written.posts if len(post.text) > MAX_LENGTHS[post.network]]
     if long:
         network = long[0].network
         raise ToolError(f'the post for {network} is longer than {MAX_LENGTHS[network]} characters')
-    listed = '\n\n'.join(f'{post.network}: {post.text}' for post in found.posts)
-    return ToolOutput(text=listed, artifacts={'social_posts': [post.model_dump() for post in found.posts]})
+    listed = '\n\n'.join(f'{post.network}: {post.text}' for post in written.posts)
+    return ToolOutput(text=listed, artifacts={'social_posts': [post.model_dump() for post in written.posts]})

@@ -82,7 +82,7 @@ class Notion:
             blocks.insert(
                 0, {'object': 'block', 'type': 'paragraph', 'paragraph': {'rich_text': line, 'color': 'gray'}}
             )
-        made = await self._call(
+        page = await self._call(
             'POST',
             'pages',
             {
@@ -94,8 +94,8 @@ class Notion:
         )
         for first in range(MAX_BLOCKS, len(blocks), MAX_BLOCKS):
             more = {'children': blocks[first : first + MAX_BLOCKS]}
-            await self._call('PATCH', f'blocks/{made["id"]}/children', more)
-        return str(made.get('url', '')), True
+            await self._call('PATCH', f'blocks/{page["id"]}/children', more)
+        return str(page.get('url', '')), True
 
     async def _find_keyed(self, key: str) -> str:
         """Return the URL of the page with this key; '' if there is none."""
@@ -113,15 +113,17 @@ class Notion:
                     return str(page.get('url', ''))
         return ''
 
-    async def _query(self, wanted: dict[str, Any]) -> list[dict[str, Any]]:
+    async def _query(self, conditions: dict[str, Any]) -> list[dict[str, Any]]:
         """Return all matching pages of the database."""
-        found: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         more: dict[str, Any] = {}
         while True:
-            answer = await self._call('POST', f'databases/{self._database}/query', {'filter': wanted} | more)
-            found += answer['results']
+            answer = await self._call(
+                'POST', f'databases/{self._database}/query', {'filter': conditions} | more
+            )
+            results += answer['results']
             if not answer.get('has_more'):
-                return found
+                return results
             more = {'start_cursor': answer['next_cursor']}
 
     async def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -132,8 +134,8 @@ class Notion:
                 raise ToolError(f'Notion cannot be reached: {describe_error(error)}') from None
             if answer.status_code != 429 or attempt == ATTEMPTS:
                 break
-            asked = answer.headers.get('Retry-After', '1')
-            await asyncio.sleep(min(MAX_WAIT, float(asked) if asked.isdigit() else 1.0))
+            delay = answer.headers.get('Retry-After', '1')
+            await asyncio.sleep(min(MAX_WAIT, float(delay) if delay.isdigit() else 1.0))
         try:
             data = answer.json()
         except ValueError:
@@ -217,19 +219,19 @@ def _row(row: SyntaxTreeNode) -> dict[str, Any]:
 
 def _join_paragraphs(node: SyntaxTreeNode) -> list[dict[str, Any]]:
     """Join the paragraphs of a quotation into one string."""
-    found: list[dict[str, Any]] = []
+    pieces: list[dict[str, Any]] = []
     for child in node.children:
-        if found:
-            found += rich_text('\n')
-        found += _inline(child) if child.children else rich_text(child.content)
-    return found
+        if pieces:
+            pieces += rich_text('\n')
+        pieces += _inline(child) if child.children else rich_text(child.content)
+    return pieces
 
 
 def _inline(node: SyntaxTreeNode) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    pieces: list[dict[str, Any]] = []
     for (link, styles), runs in groupby(_runs(node.children, '', {}), key=lambda run: run[1:]):
-        found += _pieces(''.join(text for text, _, _ in runs), link, styles)
-    return found
+        pieces += _pieces(''.join(text for text, _, _ in runs), link, styles)
+    return pieces
 
 
 def _runs(nodes: Sequence[SyntaxTreeNode], link: str, styles: dict[str, bool]) -> Iterator[Run]:
@@ -254,12 +256,12 @@ def _runs(nodes: Sequence[SyntaxTreeNode], link: str, styles: dict[str, bool]) -
 
 
 def _pieces(text: str, link: str, styles: dict[str, bool]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    pieces: list[dict[str, Any]] = []
     for start in range(0, len(text), MAX_TEXT):
         content: dict[str, Any] = {'content': text[start : start + MAX_TEXT]}
         piece = {'type': 'text', 'text': content | ({'link': {'url': link}} if link else {})}
-        found.append(piece | ({'annotations': dict(styles)} if styles else {}))
-    return found
+        pieces.append(piece | ({'annotations': dict(styles)} if styles else {}))
+    return pieces
 
 
 def _with_text(kind: str, text: list[dict[str, Any]], **more: Any) -> Iterator[dict[str, Any]]:

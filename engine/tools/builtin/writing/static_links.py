@@ -49,10 +49,10 @@ def validate_links(text: str) -> str:
 
 def parse_links(text: str) -> dict[str, str]:
     """Parse names and addresses. Raises `ToolError` for a line that is neither empty nor a link."""
-    found: dict[str, str] = {}
+    links: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         name, colon, address = line.partition(':')
         if not colon or not address.strip().startswith(('https://', 'http://', 'mailto:')):
             raise ToolError(f'links: {line[:100]!r} does not have the form Name: https://address')
-        found[name.strip()] = address.strip()
-    return found
+        links[name.strip()] = address.strip()
+    return links

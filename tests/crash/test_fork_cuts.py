@@ -34,7 +34,7 @@ def test_a_killed_fork_continues_its_replay(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         wait_for_exit(process)
     fork = hemicycle.newest()
-    assert fork.id != parent.id and fork.status is Status.RUNNING, 'it was killed on its way'
+    assert fork.id != parent.id and fork.status is Status.RUNNING, 'it was killed while running'
     before = hemicycle.steps(fork.id)
     with hemicycle.process('resume', fork.id, *odd) as process:
         hemicycle.reaches(len(before) + 20, process)

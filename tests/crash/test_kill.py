@@ -187,7 +187,7 @@ def test_breakpoints_and_held_regions_survive_a_kill(tmp_path: Path) -> None:
     killed = hemicycle.newest()
     assert not killed.status.ended
     before = hemicycle.steps(killed.id)
-    assert before[-1].event.name == 'step', 'it was killed on its way to the first breakpoint'
+    assert before[-1].event.name == 'step', 'it was killed while running to the first breakpoint'
     assert hemicycle('resume', '--quiet').exit_code == 4, 'it stops at its breakpoints'
     assert 'tokens > 1 · hit once' in hemicycle('break').stdout
     assert hemicycle('resume', '--quiet').exit_code == 4

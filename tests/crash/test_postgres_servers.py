@@ -142,6 +142,6 @@ async def test_runs_survive_cut_connections(
                 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity'
                 ' WHERE datname = current_database() AND pid <> pg_backend_pid()'
             )
-            await until(lambda: len(servers.lines()) > before, 'runs go on')  # noqa: B023
+            await until(lambda: len(servers.lines()) > before, 'runs continue')  # noqa: B023
     await check_all_ended(servers, reader, runs)
     assert servers.count_repeats() == {}

@@ -89,4 +89,4 @@ async def test_the_power_fails_at_any_call_of_a_recovery(done: bool) -> None:
                 assert max(endings.values()) == 1
         if enough:
             return
-    raise AssertionError('the power never lasted')
+    raise AssertionError('every recovery was cut')

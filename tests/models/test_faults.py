@@ -100,9 +100,7 @@ async def test_a_stream_that_drips_after_the_finish_reason_ends_soon(
     assert (found.text, found.end.reason) == ('all', 'stop') and found.end.usage.output > 0
 
 
-async def test_text_that_goes_on_after_a_finish_reason_is_read(
-    speech: Speech, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_text_after_a_finish_reason_is_read(speech: Speech, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse_reader, 'GRACE', 0.5)  # Some servers send a reason with each piece.
 
     async def script(wire: Wire) -> None:

@@ -37,7 +37,7 @@ async def moving(fleet: Fleet) -> AsyncIterator[None]:
             before = len(fleet.lines())
             victim.kill()
             alive.append(await fleet.worker())
-            await until(lambda: len(fleet.lines()) > before + 10, 'runs go on')  # noqa: B023
+            await until(lambda: len(fleet.lines()) > before + 10, 'runs continue')  # noqa: B023
 
     task = asyncio.create_task(move())
     try:

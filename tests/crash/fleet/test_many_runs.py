@@ -61,5 +61,5 @@ async def kill_and_time(fleet: Fleet, victim: Process) -> dict[str, float]:
         later = [call for call in fleet.lines() if call.at > died and call.pid != victim.pid]
         return {call.run: call.at - died for call in reversed(later) if call.run in orphans}
 
-    await until(lambda: measure_delays().keys() == orphans, 'its runs go on')
+    await until(lambda: measure_delays().keys() == orphans, 'its runs continue')
     return measure_delays()

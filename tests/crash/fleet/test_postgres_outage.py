@@ -31,7 +31,7 @@ async def test_runs_wait_while_the_database_is_unavailable(
             'SELECT pg_terminate_backend(pid) FROM pg_stat_activity'
             ' WHERE datname = current_database() AND pid <> pg_backend_pid()'
         )
-        await until(lambda: len(fleet.lines()) > before, 'runs go on')
+        await until(lambda: len(fleet.lines()) > before, 'runs continue')
     postgres.stop()
     try:
         await asyncio.sleep(seconds)  # The outage lasts at least this long.

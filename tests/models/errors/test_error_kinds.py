@@ -163,7 +163,7 @@ def test_errors_in_a_stream(payload: dict[str, Any], kind: str, status: int) -> 
         ({'x-ratelimit-reset': '12'}, '', 12),
     ],
 )
-def test_how_long_to_wait(headers: dict[str, str], message: str, seconds: float | None) -> None:
+def test_retry_delay_is_parsed(headers: dict[str, str], message: str, seconds: float | None) -> None:
     error = error_of_response(429, headers, body(message=message))
     assert error.retry_after == (None if seconds is None else pytest.approx(seconds))
 

@@ -54,7 +54,7 @@ async def test_malformed_json_is_a_bad_response(speech: Speech, body: bytes) -> 
 
 
 @pytest.mark.parametrize('kind', ['text/html; charset=utf-8', 'application/json'])
-async def test_a_page_in_place_of_a_stream(speech: Speech, kind: str) -> None:
+async def test_an_html_page_instead_of_a_stream_is_reported(speech: Speech, kind: str) -> None:
     page = b'<html><style>body { color: red }</style><body>Please log in</body></html>'
     found = await serve_and_read(speech, answering(page, content_type=kind))
     assert (found.failure.kind, found.failure.retryable, found.failure.status) == ('bad response', False, 200)

@@ -128,7 +128,7 @@ def test_links_use_the_public_address(team: Team) -> None:
         assert http.post(f'{PREFIX}/destinations', json=hook).status_code == 201
         body = {'pattern': 'pipeline', 'parameters': {'task': 'Tea or coffee?'}, 'approvals': 'all'}
         assert http.post(f'{PREFIX}/runs', json=body).status_code == 201
-        until(lambda: bool(received), 'somebody is told')
+        until(lambda: bool(received), 'a notification is sent')
     assert received[0]['data']['url'].startswith(f'{PUBLIC}/inbox/')
 
 

@@ -10,7 +10,7 @@ import pytest
 from ui.network import network_problem
 
 
-async def test_real_failures_are_said_in_words():
+async def test_real_failures_have_readable_messages():
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()

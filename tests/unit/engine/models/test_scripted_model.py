@@ -94,7 +94,7 @@ async def test_another_seed_splits_the_same_reply_elsewhere(model: Scripted) -> 
     assert await reply(model, make_request()) == await reply(model, make_request(seed=1))
 
 
-async def test_pieces_make_up_the_whole_reply(model: Scripted) -> None:
+async def test_chunks_form_the_full_reply(model: Scripted) -> None:
     message = await reply(model, make_request())
     assert [part.kind for part in message.parts] == ['reasoning', 'text', 'call', 'call']
     assert message.text == 'Then I speak.'

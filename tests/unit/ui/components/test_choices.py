@@ -16,7 +16,7 @@ CHOICES = [
 
 
 @pytest.mark.parametrize('field', CHOICES)
-def test_every_choice_is_in_words(field: Field):
+def test_every_choice_has_a_label(field: Field):
     said = [field.label(choice) for choice in field.choices]
     assert [
         one for one in said if not one[0].isupper() or '_' in one or (one.isupper() and len(one) > 1)

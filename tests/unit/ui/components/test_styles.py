@@ -52,7 +52,7 @@ def test_transitions_not_taken_do_not_look_like_errors():
     assert found and not [rule for rule in found if '--fail' in rule[1]]
 
 
-def test_a_line_of_a_sheet_holds_one_rule():
+def test_each_stylesheet_line_has_one_rule():
     for sheet in STYLES.rglob('*.css'):
         text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
         crowded = [line for line in text.splitlines() if re.search(r'\}\s*[^}\s]', line)]

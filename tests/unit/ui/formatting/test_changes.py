@@ -34,7 +34,7 @@ def test_a_number_has_at_most_six_digits(value, said):
         ('/agents/executing.working/messages/-', 'agents › executing › working › messages · added'),  # noqa: RUF001
     ],
 )
-def test_a_place_is_named_in_words(pointer, said):
+def test_a_changed_field_has_a_title(pointer, said):
     assert change_title(pointer) == said
 
 

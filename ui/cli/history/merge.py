@@ -73,7 +73,7 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
     """
 
     async def work() -> str:
-        async with open_reader(session) as conductor:
+        async with open_reader(session, session.catalog) as conductor:
             found = await conductor.merging.mergeable(await find_run(conductor, run))
             whose = agent or found.best
             if not whose:

@@ -210,12 +210,41 @@ def test_no_module_imports_itself_through_others() -> None:
     assert find_cycle(graph) == []
 
 
+def test_no_folder_imports_itself_through_others() -> None:
+    graph = import_graph({path: (ROOT / path).read_text('utf-8') for path in MODULES})
+    levels = folder_graphs(graph)
+    assert len(levels) > 20
+    assert {folder: cycle for folder, level in levels.items() if (cycle := find_cycle(level))} == {}
+
+
+def test_cycles_of_folders_are_found() -> None:
+    sources = {
+        'ui/a/one.py': 'from ui.b.two import x',
+        'ui/b/two.py': 'x = 1',
+        'ui/b/three.py': 'from ui.a import four',
+        'ui/a/four.py': '',
+    }
+    graph = import_graph(sources)
+    assert find_cycle(graph) == []
+    assert set(find_cycle(folder_graphs(graph)['ui'])) == {'a', 'b'}
+
+
+def test_an_import_runs_the_packages_around_its_module() -> None:
+    sources = {
+        'ui/a/__init__.py': 'from ui.b.two import x',
+        'ui/a/one.py': 'y = 1',
+        'ui/b/__init__.py': '',
+        'ui/b/two.py': 'def x():\n    from ui.a.one import y',
+    }
+    assert set(find_cycle(import_graph(sources))) == {'ui.a', 'ui.b.two'}
+
+
 def test_cycles_are_found_in_annotations_and_functions_too() -> None:
     graph = import_graph(
         {
             'engine/a.py': 'from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from engine import b',
             'engine/b.py': 'def f():\n    from engine.c.d import x',
-            'engine/c/__init__.py': 'from engine.a import A',
+            'engine/c/__init__.py': '',
             'engine/c/d.py': 'from . import e',
             'engine/c/e.py': 'from engine.a import A',
         }
@@ -234,14 +263,41 @@ def module_name(path: str) -> str:
 
 
 def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
-    """Which of our modules each module names in an import, wherever that stands."""
+    """Which of our modules each module runs by its imports, wherever those stand.
+
+    An import runs each package around the imported module, too, except those around the importing one: they
+    are running already.
+    """
     known = {module_name(path) for path in sources}
     graph = {}
     for path, source in sources.items():
-        named = ((f'{module}.{name}', module) for module, name in imports(path, source))
+        module = module_name(path)
+        named = ((f'{origin}.{name}', origin) for origin, name in imports(path, source))
         targets = {next((name for name in names if name in known), '') for names in named}
-        graph[module_name(path)] = targets - {'', module_name(path)}
+        around = {package for target in targets for package in packages_of(target) if package in known}
+        graph[module] = (targets | around.difference(packages_of(module))) - {'', module}
     return graph
+
+
+def packages_of(module: str) -> list[str]:
+    """The packages around a module, outermost first."""
+    parts = module.split('.')
+    return ['.'.join(parts[:size]) for size in range(1, len(parts))]
+
+
+def folder_graphs(graph: Mapping[str, set[str]]) -> dict[str, dict[str, set[str]]]:
+    """For each folder: which of its entries import which others, by the modules in them."""
+    levels: dict[str, dict[str, set[str]]] = {}
+    for module, targets in graph.items():
+        for target in targets:
+            here, there = module.split('.'), target.split('.')
+            same = next(
+                (at for at, pair in enumerate(zip(here, there, strict=False)) if len(set(pair)) > 1), 0
+            )
+            if same:
+                level = levels.setdefault('.'.join(here[:same]), {})
+                level.setdefault(here[same], set()).add(there[same])
+    return levels
 
 
 def find_cycle(graph: dict[str, set[str]]) -> list[str]:

@@ -18,8 +18,8 @@ from tests.support.pages.serving import finish_run, open_conductor, start_run
 from ui.components.elements import Conversation
 from ui.components.theme import serve_assets
 from ui.pages import runs as runs_page
-from ui.pages.run import address
 from ui.pages.run import page as run_page
+from ui.pages.run import screen
 from ui.pages.run.agents import agent as agent_pane
 from ui.pages.run.inspector import inspector
 from ui.pages.shared import errors
@@ -142,7 +142,7 @@ async def test_the_address_is_replaced_in_one_call(user: User, monkeypatch):
     """A reload while the page is being drawn must open the same tab."""
     run = await finish_run(FakeModel(call_a_tool_first))
     link, said = f'/runs/{run}/messages?at=3&inspect=memory', []
-    monkeypatch.setattr(address.ui, 'run_javascript', said.append)
+    monkeypatch.setattr(screen.ui, 'run_javascript', said.append)
     await user.open(link)
     await until(lambda: [script for script in said if 'State' in script])
     assert [script for script in said if 'State' in script] == [f'history.replaceState(null, "", "{link}")']

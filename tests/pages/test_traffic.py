@@ -8,7 +8,7 @@ from engine.records import RunQuery
 from tests.pages.test_runs import keep
 from tests.support.harness import complete_run
 from tests.support.pages.clicks import click, see
-from ui.pages.traffic import view
+from ui.pages.traffic import page
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ async def test_the_table_holds_the_totals_of_all_runs(pages, runs):
 
 async def test_reading_ends_with_its_page(pages, runs, conductor, monkeypatch, endless):
     monkeypatch.setattr(conductor, 'traffic', endless)
-    monkeypatch.setattr(view, 'MAX_FIRST_WAIT', 0.01)
+    monkeypatch.setattr(page, 'MAX_FIRST_WAIT', 0.01)
     await pages.open('/patterns/pipeline/traffic')
     await endless.ends_with(pages)
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from nicegui import ui
+from nicegui.element import Element
 
 from engine import Conductor, EngineError
-from engine.history import Comparison
+from engine.history import Comparison, Row
 from engine.records import is_within
+from ui.components.assets import ASSETS
 from ui.components.elements import live_region
 from ui.components.error_banner import ErrorBanner
 from ui.components.layout import view_switch
 from ui.components.tabs import Tabs
 from ui.components.theme import button, pill
 from ui.components.widgets import Text, set_attributes, text_link
-from ui.formatting.comparison import comparison_notes, row_text, verdict_sentence
+from ui.formatting.comparison import FACETS, comparison_notes, row_other, row_text, verdict_sentence
 from ui.pages.compare.chart import ComparisonChart
 from ui.pages.compare.data import FilesPane, MemoryPane
-from ui.pages.compare.elements import AlignedRows
 from ui.pages.compare.numbers import Numbers
 from ui.pages.compare.player import RowPlayer
 from ui.pages.compare.side import RowPositions, Side
@@ -267,3 +269,30 @@ class CompareHeader:
         for opened, seq in zip(self._links, (a, b), strict=True):
             run = str(opened.props['href']).partition('?')[0]
             set_attributes(opened, href=f'{run}?at={seq}' if seq else run)
+
+
+class AlignedRows(Element, component=ASSETS / 'viewers' / 'aligned_rows.js'):
+    """Rows of steps, one of them selected."""
+
+    def __init__(self, on_pick: Callable[[int], Any], *, label: str) -> None:
+        """Start empty; `on_pick` gets the index of the selected row."""
+        super().__init__()
+        self._props |= {'label': label}
+        self.on('pick', lambda event: on_pick(int(event.args)))
+
+    def show(self, rows: Sequence[Row], at: int) -> None:
+        """Show these rows, with the one at `at` selected."""
+        texts: dict[str, int] = {}
+        lines = []
+        for row in rows:
+            other = row_other(row) if row.other else ''
+            places = [texts.setdefault(row_text(row), len(texts)), -1]
+            if other:
+                places[1] = texts.setdefault(other, len(texts))
+            remark = ', '.join(FACETS[facet] for facet in row.facets)
+            lines.append([row.kind, row.a, row.b, *places, remark, row.pending])
+        self.run_method('show', lines, list(texts), at)
+
+    def pick(self, at: int) -> None:
+        """Select another row."""
+        self.run_method('pick', at)

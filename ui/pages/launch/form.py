@@ -1,17 +1,19 @@
-"""The launch form: drafts, earlier inputs, a diagram, and the start button."""
+"""The launch form: drafts, earlier inputs, a diagram, the start button and the usage to expect."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from statistics import median
 from typing import Any
 
 from nicegui import app, ui
 
-from engine import EngineError, InvalidInput, Pattern
+from engine import Budget, Conductor, EngineError, InvalidInput, Pattern, Status
 from engine.models.scripted import Sample
-from engine.records import RunInfo, Shape
+from engine.records import RunInfo, RunQuery, Shape, Usage
 from ui.components.breakpoints.debug_options import DebugOptions
 from ui.components.diagram.fitting import Room, fit
 from ui.components.diagram.save_menu import save_menu
@@ -22,9 +24,9 @@ from ui.components.menus import PickerItem, picker
 from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
+from ui.formatting.usage import dollars
 from ui.formatting.values import ago
 from ui.pages.launch.efforts import Efforts
-from ui.pages.launch.typical_use import TypicalUse, typical_use
 from ui.pages.shared.launching.models import Models
 from ui.pages.shared.launching.options import BudgetLimits, RunOptions, TeamRunOptions, budget_values
 from ui.pages.shared.launching.recording_picker import RecordingPicker, is_recorded
@@ -44,6 +46,10 @@ DRAFT_LIMIT = 60_000
 """Maximum length of a saved draft, in characters of JSON."""
 LARGE = 'Enlarge the diagram'
 REPLAYED = 'Replay: answers come from the recording. No provider is called; it is free.'
+
+LOOK_BACK = 20
+"""Number of newest finished runs considered."""
+NO_RUN = 'Usage cannot be estimated: no run of this pattern has ended yet.'
 
 
 class LaunchForm:
@@ -367,3 +373,49 @@ class LaunchForm:
             self._run.props('disabled')
         else:
             self._run.props(remove='disabled')
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalUse:
+    """The median usage of earlier runs."""
+
+    usage: Usage = field(default_factory=Usage)
+    runs: int = 0
+
+    def sentence(self, price: Callable[[Usage], float | None], budget: Budget | None) -> str:
+        """Return what the next run is likely to use and cost, and its limits.
+
+        Args:
+            price: returns the dollars for a usage with the chosen models; None if unknown.
+            budget: the limits at which the run ends.
+        """
+        most = [dollars(budget.cost)] if budget and budget.cost else []
+        most += [f'{budget.tokens:,} tokens'] if budget and budget.tokens else []
+        bound = f' It ends at {" or ".join(most)}.' if most else ''
+        if not self.runs:
+            return f'{NO_RUN}{bound}'
+        paid = price(self.usage)
+        about = f', about {dollars(paid)} with these models' if paid is not None else ''
+        return f'Similar runs used {self.usage.total:,} tokens (median of {self.runs}){about}.{bound}'
+
+
+async def typical_use(conductor: Conductor, pattern: str) -> TypicalUse:
+    """Return the median usage of the newest finished runs, only of live ones if there are any."""
+    try:
+        page = await conductor.runs(RunQuery(pattern=pattern, status=(Status.DONE,), limit=LOOK_BACK))
+    except EngineError:
+        return TypicalUse()
+    ended = [info for info in page.runs if info.usage.total]
+    return _middle([info for info in ended if not info.simulated] or ended)
+
+
+def _middle(runs: Sequence[RunInfo]) -> TypicalUse:
+    if not runs:
+        return TypicalUse()
+    usage = Usage(
+        input=round(median(info.usage.input for info in runs)),
+        output=round(median(info.usage.output for info in runs)),
+        calls=round(median(info.usage.calls for info in runs)),
+        source='estimated',
+    )
+    return TypicalUse(usage, len(runs))

@@ -1,11 +1,14 @@
-"""The screen of one run: draws a view, follows the run, and moves through its steps."""
+"""The screen of one run: draws a view, follows the run, and moves through its steps and addresses."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from nicegui import ui
 
@@ -19,7 +22,6 @@ from ui.components.layout import diagram_switch, view_switch
 from ui.components.tabs import Tabs
 from ui.components.widgets import set_class
 from ui.formatting.steps import clock_end, headline
-from ui.pages.run.address import Address
 from ui.pages.run.agents.agents import AgentPanes
 from ui.pages.run.agents.transcript import Transcript
 from ui.pages.run.debugger.debugger import Debugger
@@ -42,6 +44,8 @@ from ui.replay.live import Follower
 from ui.replay.reader import HistoryReader, RunAt
 from ui.web.permission import is_permitted
 from ui.web.presence import Viewer
+
+LISTEN = "addEventListener('popstate', () => emitEvent('went', location.pathname + location.search))"
 
 
 class Screen:
@@ -354,3 +358,48 @@ class Screen:
 
     async def _send(self, name: str, at: str, data: dict[str, Any]) -> None:
         await notify_errors(self._conductor.send(self._info.id, name, at=at, data=data))
+
+
+class Address:
+    """Keeps the browser's address in sync with the page, and follows the back button.
+
+    Args:
+        go: called with the last part of the path, the step and the inspector's tab after the browser
+            has navigated to another address.
+    """
+
+    def __init__(self, go: Callable[[str, int | None, str], Awaitable[None]]) -> None:
+        self._go = go
+        self._suspended = False
+        self.last = ''
+        """The current address, last set by the page or by the browser."""
+        ui.on('went', lambda event: self._on_navigate(str(event.args)))
+        ui.run_javascript(LISTEN)
+
+    def show(self, address: str, *, add_history: bool) -> None:
+        """Show an address: as a new entry of the browser's history, or instead of the current one."""
+        if address != self.last and not self._suspended:
+            self.last = address
+            method = 'pushState' if add_history else 'replaceState'
+            ui.run_javascript(f'history.{method}(null, "", {json.dumps(address)})')
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        """Suspend changes of the address while the page moves to one: no state in between may be reloaded."""
+        self._suspended = True
+        try:
+            yield
+        finally:
+            self._suspended = False
+
+    async def _on_navigate(self, address: str) -> None:
+        self.last = address
+        await self._go(*parse_address(address))
+
+
+def parse_address(address: str) -> tuple[str, int | None, str]:
+    """Return the last part of the path, the step (None if there is none), and the inspector's tab."""
+    parts = urlsplit(address)
+    query = parse_qs(parts.query)
+    at = query.get('at', [''])[0]
+    return parts.path.rpartition('/')[2], int(at) if at.isdigit() else None, query.get('inspect', [''])[0]

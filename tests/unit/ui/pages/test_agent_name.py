@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.pages.run.agents.agent_name import name_parts
+from ui.pages.run.agents.agent import name_parts
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.pages.run.player.timing import (
+from ui.pages.run.player.player import (
     FRAME,
     MAX_WAIT,
     MIN_WAIT,

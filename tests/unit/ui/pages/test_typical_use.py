@@ -2,7 +2,7 @@
 
 from engine import Budget
 from engine.records import Usage
-from ui.pages.launch.typical_use import NO_RUN, TypicalUse
+from ui.pages.launch.form import NO_RUN, TypicalUse
 
 
 def test_without_earlier_runs_nothing_is_estimated():

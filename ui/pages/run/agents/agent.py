@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -19,7 +20,6 @@ from ui.formatting.steps import duration, elapsed, path_text
 from ui.formatting.tool_calls import CallContext
 from ui.formatting.usage import usage_summary, with_streamed
 from ui.formatting.values import count
-from ui.pages.run.agents.agent_name import AgentName
 from ui.pages.run.debugger.region import RegionControls
 from ui.pages.run.review.seat import SeatButton, seat_at
 from ui.pages.shared.run.approval import Approval
@@ -33,6 +33,8 @@ SILENT_AFTER = 15.0
 STAGES = {'approving': 'waiting', 'using_tools': 'running', 'asking': 'running'}
 MAX_GROWTH = 4
 """A limited pane drops old blocks once it shows this many times the number it began with."""
+
+PARTS = re.compile(r'(?P<stem>.*?)(?:(?P<number> \d+)(?P<rest>\D*))?')
 
 
 class AgentPane:
@@ -327,3 +329,25 @@ def _show_chip(chip: Text, text: str) -> None:
     chip.show(text)
     chip.set_visibility(bool(text))
     set_class(chip, 'shown', on=text)
+
+
+class AgentName:
+    """The name in three parts. If it does not fit, it loses the last part, then the end of the first."""
+
+    def __init__(self, name: str) -> None:
+        with ui.element('span').classes('agent-name'):
+            with ui.element('span').classes('agent-who'):
+                who = [Text('span', '', f'agent-{part}') for part in ('stem', 'number')]
+            self._parts = [*who, Text('span', '', 'agent-rest')]
+        self.show(name)
+
+    def show(self, name: str) -> None:
+        """Show another name, if it differs."""
+        for part, text in zip(self._parts, name_parts(name), strict=True):
+            part.show(text)
+
+
+def name_parts(name: str) -> tuple[str, str, str]:
+    """Split a name into the words before its number, the number, and the rest."""
+    match = PARTS.fullmatch(name)
+    return (match['stem'], match['number'] or '', match['rest'] or '') if match else (name, '', '')

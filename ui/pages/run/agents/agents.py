@@ -10,21 +10,22 @@ from nicegui import ui
 from engine import Status
 from engine.errors import WorkspaceError
 from engine.history import report_of
-from engine.records import View, is_within
+from engine.records import Usage, View, is_within
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import Conversation, Engagement, Splitters, batch_updates
 from ui.components.theme import button, empty_state, origin_chip
 from ui.components.widgets import CachedElement, Text, set_class
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import duration, path_text
+from ui.formatting.usage import usage_summary
 from ui.formatting.values import count, status_class, status_text
 from ui.pages.run.agents.agent import AgentPane
-from ui.pages.run.agents.join_summary import join_summary
 from ui.pages.run.agents.regions import columns_for, lay_out_panes, tracks
-from ui.pages.run.agents.stages import RESULT, StageRow, VisibleAgents, stages_of, work_in_progress
+from ui.pages.run.agents.stages import RESULT, Stage, StageRow, VisibleAgents, stages_of, work_in_progress
 from ui.pages.run.agents.task_cards import TaskCards
 from ui.pages.shared.run.context import RunContext
 from ui.replay.conversation import json_to_markdown
+from ui.replay.history import History, latest
 
 MIN_HEIGHT, MIN_WIDTH = '150px', '150px'
 
@@ -278,3 +279,35 @@ class AgentPanes:
                     for origin in view.origins:
                         origin_chip(origin)
             self._verdict.set_text('last draft before the run ended' if short else '')
+
+
+def join_summary(stage: Stage, view: View, history: History) -> str:
+    """Summarize what the agents of a stage did up to this step; '' if none has started."""
+    agents = {path: view.agents[path] for path in stage.agents if path in view.agents}
+    if not agents:
+        return ''
+    failed = sum(bool(agent.get('problem')) for agent in agents.values())
+    tools = sum(
+        part['kind'] == 'call'
+        for agent in agents.values()
+        for message in agent.get('messages', ())
+        for part in message['parts']
+    )
+    spent = sum((view.spending[path].total for path in agents if path in view.spending), Usage())
+    stay = latest(history.stays, stage.key, view.seq)
+    facts = [
+        f'joined at step {stay.seq}' if stay else '',
+        f'{sum(map(_has_answered, agents.values()))} of {len(agents)} answered',
+        f'{failed} failed' if failed else '',
+        count(tools, 'tool call') if tools else '',
+        usage_summary(spent),
+        duration(stay.until - stay.since) if stay else '',
+    ]
+    return ' · '.join(filter(None, facts))
+
+
+def _has_answered(agent: Mapping[str, Any]) -> bool:
+    """Return whether its last message is an answer rather than a call or a task."""
+    last = (agent.get('messages') or [{'role': '', 'parts': ()}])[-1]
+    asks = any(part['kind'] == 'call' for part in last['parts'])
+    return not agent.get('problem') and last['role'] == 'assistant' and not asks

@@ -17,8 +17,6 @@ from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, set_attributes, set_class
 from ui.formatting.steps import duration, short_json
 from ui.pages.run.player.jump_menu import JumpMenu
-from ui.pages.run.player.timing import SPEEDS, advance, seconds_until_next
-from ui.pages.run.player.viewers import Viewers
 from ui.replay.live import Follower
 from ui.replay.marks import KINDS, UNMARKED, Mark
 from ui.web.presence import Viewer
@@ -28,6 +26,17 @@ COPY = """async () => {
     try { await navigator.clipboard.writeText(link); emit([true, link]); } catch { emit([false, link]); }
 }"""
 RECORDED = 'Recorded: no model is called'
+
+MAX_WAIT = 1.5
+"""Maximum wait in seconds when idle time is skipped."""
+MIN_WAIT = 0.05
+"""Minimum seconds per step at normal speed: many are recorded at the same moment."""
+FRAME = 1 / 30
+"""Minimum seconds between two positions: at high speed, steps in between are skipped."""
+SPEEDS = {0.25: '¼×', 0.5: '½×', 1: '1×', 2: '2×', 4: '4×', 8: '8×', 16: '16×', 32: '32×', 64: '64×'}
+
+MAX_VIEWERS = 3
+"""Maximum number of viewers shown individually."""
 
 
 class Seek(Protocol):
@@ -269,3 +278,90 @@ class Slider(Element, component=ASSETS / 'controls' / 'slider.js'):
 
 def _mark_list(marks: Iterable[Mark]) -> list[dict[str, Any]]:
     return [{'seq': mark.seq, 'kind': mark.kind, 'text': short_json(mark.text)} for mark in marks]
+
+
+def wait_after(times: Sequence[float], at: int, *, folded: bool) -> float:
+    """Return the seconds of the recording from step `at` to the next one; 0 after the last.
+
+    Args:
+        times: the times of the steps in seconds; that of step n is at index n - 1.
+        at: a step, or 0 before the first.
+        folded: whether idle time is skipped.
+    """
+    if not 0 < at < len(times):
+        return 0.0
+    wait = max(times[at] - times[at - 1], MIN_WAIT)
+    return min(wait, MAX_WAIT) if folded else wait
+
+
+def advance(times: Sequence[float], at: int, seconds: float, *, folded: bool) -> tuple[int, float]:
+    """Return where a replay is `seconds` of recording after showing step `at`.
+
+    Returns:
+        The step, and the remaining seconds, which count towards the next one.
+    """
+    while at < len(times) and seconds >= (wait := wait_after(times, at, folded=folded)):
+        at, seconds = at + 1, seconds - wait
+    return at, seconds
+
+
+def seconds_until_next(
+    times: Sequence[float], at: int, seconds: float, speed: float, *, folded: bool
+) -> float:
+    """Return the real seconds until the next step, `seconds` of recording after `at`; at least a frame."""
+    return max((wait_after(times, at, folded=folded) - seconds) / speed, FRAME)
+
+
+class Viewers:
+    """The other pages on this run."""
+
+    def __init__(self, viewer: Viewer, seek: Callable[[int | None], Awaitable[None]]) -> None:
+        self._viewer = viewer
+        self._buttons: list[ui.element] = []
+        self._names: list[Text] = []
+        with (
+            ui.element('span')
+            .classes('viewers')
+            .props('role="group" aria-label="Also viewing"') as self._root
+        ):
+            for index in range(MAX_VIEWERS):
+                with ui.element('button').classes('viewer').props('type="button"') as element:
+                    ui.icon('visibility').props('size="14px" aria-hidden="true"')
+                    self._names.append(Text('span', ''))
+                element.on('click', lambda index=index: self._go(index, seek))
+                self._buttons.append(element)
+            self._more = Text('span', '', 'muted small num')
+        self._show()
+
+    def tick(self) -> None:
+        """Update the viewers if any have joined, left or moved."""
+        if self._viewer.outdated:
+            self._viewer.outdated = False
+            self._show()
+
+    def _show(self) -> None:
+        others = self._viewer.others
+        for index, element in enumerate(self._buttons):
+            element.set_visibility(index < len(others))
+            if index < len(others):
+                description = self._describe(others[index])
+                self._names[index].show(_brief(others[index]))
+                set_attributes(element, aria_label=description, title=description)
+        self._more.show(f'+{len(others) - MAX_VIEWERS}' if len(others) > MAX_VIEWERS else '')
+        self._root.set_visibility(bool(others))
+
+    def _describe(self, other: Viewer) -> str:
+        own = other.name == self._viewer.name
+        who = other.name if not own else 'You, in another window' if other.name else 'Another window'
+        return f'{who}: at ' + ('the newest step' if other.at is None else f'step {other.at}')
+
+    async def _go(self, index: int, seek: Callable[[int | None], Awaitable[None]]) -> None:
+        others = self._viewer.others
+        if index < len(others):
+            await seek(others[index].at)
+
+
+def _brief(other: Viewer) -> str:
+    """Return initials and step; the newest step is named only for a viewer without a name."""
+    at = '' if other.at is None and other.name else 'latest' if other.at is None else str(other.at)
+    return f'{other.name[:2].upper()} {at}'.strip()

@@ -11,7 +11,7 @@ from engine.models.scripted.topic_extraction import Topic
 FILLER = 'Simulated filler: the scripted model has no solution for this goal.'
 STUCK = 'This project has failing tests that the scripted model cannot fix.'
 FAILING = re.compile(r'^The tests fail:|^Final tests:\n.*?\b[1-9]\d* failed', re.M)
-HOPELESS = re.compile(rf'{re.escape(STUCK)}|\bafter \d+ fix cycles?: ')
+UNFIXABLE = re.compile(rf'{re.escape(STUCK)}|\bafter \d+ fix cycles?: ')
 """Matches the prompts of planners and their supervisors after tests could not be repaired."""
 VERDICTS = ('PlanVerdict', 'CodeVerdict', 'StepVerdict', 'GoalVerdict', 'Verdict')
 MODULE = '''"""{filler}"""
@@ -48,7 +48,7 @@ def files(topic: Topic, visit: int) -> dict[str, str]:
 def suggestions(topic: Topic, title: str, visit: int, prompt: str) -> Mapping[str, Any]:
     """Return suggested values for a record with this title, based on the request; {} for other records."""
     if title == 'PlanDraft':
-        about = STUCK if HOPELESS.search(prompt) else f'The goal is about {topic.about}.'
+        about = STUCK if UNFIXABLE.search(prompt) else f'The goal is about {topic.about}.'
         return {'analysis': f'{FILLER} {about}', 'steps': _steps(topic)}
     if title == 'CodeOutput':
         name = f'simulated_{visit}.py'
@@ -64,7 +64,7 @@ def suggestions(topic: Topic, title: str, visit: int, prompt: str) -> Mapping[st
         comment = STUCK if failing else 'The tests were run.'
         return {'passed': not failing, 'summary': f'{FILLER} {comment}', 'issues': [], 'fix_plan': []}
     if title in VERDICTS:
-        pattern = HOPELESS if title == 'PlanVerdict' else FAILING
+        pattern = UNFIXABLE if title == 'PlanVerdict' else FAILING
         good = not pattern.search(prompt)
         comment = 'The work has the expected form.' if good else STUCK
         return {

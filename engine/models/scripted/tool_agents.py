@@ -20,9 +20,9 @@ FILLER = (
     'Simulated filler: the scripted model does not understand this request. Pick a sample or another model.'
 )
 SIGNAL = re.compile(r'with a line that says (\w+) and nothing else')
-SPOKEN = re.compile(r'^\[[^\]\n]+\] (?:[^:\n]{1,60}: )?(.{1,200}?)\s*$', re.M)
+TRANSCRIPT_LINE = re.compile(r'^\[[^\]\n]+\] (?:[^:\n]{1,60}: )?(.{1,200}?)\s*$', re.M)
 """A line of a transcript that can be quoted."""
-TELLING = 20
+MIN_QUOTE = 20
 """Minimum characters of a line for it to be quoted in preference to others."""
 PLACE = re.compile(r'^(?:File ")?([\w./-]+\.\w+)"?(?::|, line )(\d+)', re.M)
 EPISODE_TOOLS = (('transcript_processor',), ('chapter_markers', 'show_notes'), ('social_clips',))
@@ -196,8 +196,8 @@ def _show_notes(topic: Topic, prompt: str) -> dict[str, Any]:
 
 def _quotable_lines(topic: Topic, prompt: str) -> list[str]:
     """Return lines of the transcript to quote: the longer ones or, if there are none, all of them."""
-    lines = list(dict.fromkeys(SPOKEN.findall(prompt)))
-    return [line for line in lines if len(line) >= TELLING] or lines or [topic.subject]
+    lines = list(dict.fromkeys(TRANSCRIPT_LINE.findall(prompt)))
+    return [line for line in lines if len(line) >= MIN_QUOTE] or lines or [topic.subject]
 
 
 def _clips(topic: Topic, prompt: str) -> dict[str, Any]:

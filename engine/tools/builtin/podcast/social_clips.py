@@ -76,7 +76,7 @@ def _check_clips(
     accepted: list[dict[str, Any]] = []
     invented: list[str] = []
     for clip in clips:
-        place = _place(clip.quote, cues)
+        place = _find_cues(clip.quote, cues)
         if place is None:
             invented.append(clip.quote)
             continue
@@ -90,17 +90,17 @@ def _span(clip: Mapping[str, Any]) -> str:
     return ' to '.join(times)
 
 
-def _place(quote: str, cues: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
+def _find_cues(quote: str, cues: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
     """Return the cues that a quotation spans; None if it is not found."""
     starts: list[int] = []
     spoken_words = ''
     for cue in cues:
         starts.append(len(spoken_words))
-        spoken_words += f'{_plain(cue["text"])} '
-    at = spoken_words.find(_plain(quote))
+        spoken_words += f'{_normalize(cue["text"])} '
+    at = spoken_words.find(_normalize(quote))
     if at < 0:
         return None
-    end = at + len(_plain(quote))
+    end = at + len(_normalize(quote))
     return [
         cue
         for cue, start, after in zip(cues, starts, [*starts[1:], len(spoken_words)], strict=True)
@@ -108,5 +108,5 @@ def _place(quote: str, cues: Sequence[Mapping[str, Any]]) -> list[Mapping[str, A
     ]
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return ' '.join(re.sub(r'[^\w\s]', '', text.casefold()).split())

@@ -224,7 +224,7 @@ async def find_calls_to_approve(
 async def _tools(spec: AgentSpec, scope: CallbackContext, activity: Activity) -> ToolRegistry:
     """Return the agent's tools that are available; the run's memory may disable some of these."""
     name = scope.state.agents[scope.path].role
-    role = spec.role_named(name)
+    role = spec.find_role(name)
     names = [tool for tool in spec.tools if role is None or tool in role.tools]
     names = activity.run.options.get('tools', {}).get(name, names)
     registry = ToolRegistry((await activity.services.toolset(names)).values())

@@ -67,7 +67,7 @@ async def follow_agent(
     await _refuse_replay(activity, agent_model)
     prompt_length = 0
     try:
-        session, resumed = await _session(spec, scope, activity, agent_model)
+        session, resumed = await _open_session(spec, scope, activity, agent_model)
         if session.is_in_turn:
             session.deny()  # Calls still waiting were denied: allowed ones are settled by `await_results`.
         else:
@@ -183,7 +183,7 @@ async def _refuse_replay(activity: Activity, agent_model: AgentModel) -> None:
         )
 
 
-async def _session(
+async def _open_session(
     spec: AgentSpec, scope: CallbackContext, activity: Activity, agent_model: AgentModel
 ) -> tuple[AgentSession, bool | None]:
     """Return the agent's session, and whether it resumes an earlier one; None for the live session."""

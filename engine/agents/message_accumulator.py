@@ -36,9 +36,9 @@ class MessageAccumulator:
         """Add the next event."""
         match event:
             case TextPiece(text=text):
-                self._say(Text, text)
+                self._append_text(Text, text)
             case ReasoningPiece(text=text):
-                self._say(Reasoning, text)
+                self._append_text(Reasoning, text)
             case CallStarted(index=index, name=name):
                 self._calls[index] = (name, [])
                 self._blocks.append(index)
@@ -70,11 +70,11 @@ class MessageAccumulator:
             )
         return message
 
-    def so_far(self) -> Message:
+    def partial_message(self) -> Message:
         """Return the reply so far, complete or not; its calls have no unique ids."""
         return Message(role='assistant', parts=tuple(self._parts('')))
 
-    def _say(self, kind: type[Text | Reasoning], text: str) -> None:
+    def _append_text(self, kind: type[Text | Reasoning], text: str) -> None:
         last = self._blocks[-1] if self._blocks else None
         if isinstance(last, tuple) and last[0] is kind:
             last[1].append(text)

@@ -133,7 +133,7 @@ def _usage_of(
 ) -> Usage:
     """Return usage and cost of one attempt: as reported by the provider, or estimated from the reply."""
     reported = (error and error.usage) or accumulator.usage
-    written = message_length(accumulator.so_far())
+    written = message_length(accumulator.partial_message())
     if reported is None or reported.source == SOURCES[-1]:
         if error is not None and not written:
             return Usage(calls=1)  # Rejected, or cut off before anything arrived.

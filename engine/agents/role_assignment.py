@@ -57,7 +57,7 @@ def cancelled_results(agent: AgentState, text: str) -> Message:
 
 def _assign_role(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     assignment = _evaluate(spec.cast, 'cast', RoleAssignment, scope, event)
-    role = spec.role_named(assignment.role)
+    role = spec.find_role(assignment.role)
     if role is None:
         known_roles = ', '.join(role.name for role in spec.roles)
         problem = f'there is no role {assignment.role!r} to play; available: {known_roles}'

@@ -54,6 +54,6 @@ class AgentSpec:
         alone = Role(name=self.role, title=self.role, instructions=self.instructions, tools=self.tools)
         return self.roles or (alone,)
 
-    def role_named(self, name: str) -> Role | None:
+    def find_role(self, name: str) -> Role | None:
         """Return the role with that name among those it may play."""
         return next((role for role in self.roles if role.name == name), None)

@@ -108,7 +108,7 @@ async def prepare_workspaces(coders: Iterable[str], parameters: Any, activity: A
     return {'snapshots': snapshots, **({'base': trees.base} if trees else {})}
 
 
-def region(config: CoderConfig) -> dict[str, Any]:
+def coder_region(config: CoderConfig) -> dict[str, Any]:
     """Return the states of one coder."""
     me = config.coder
     revision_states, revision_edges = _build_revision_start(config) if config.is_called else ([], [])

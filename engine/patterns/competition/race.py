@@ -85,9 +85,9 @@ class Race(Pattern):
         configs = [CoderConfig.of(name, self.parameters, seconds=seconds) for name in self.racers]
         return [
             {'name': 'preparing', 'invoke': 'prepare', 'caption': 'Copying the project'},
-            {'name': 'racing', 'parallel': [coder.region(config) for config in configs]},
+            {'name': 'racing', 'parallel': [coder.coder_region(config) for config in configs]},
             {'name': 'won', 'final': True},
-            {'name': 'lost', 'final': True, 'outcome': 'failed', 'on_enter': 'give_up'},
+            {'name': 'lost', 'final': True, 'outcome': 'failed', 'on_enter': 'record_defeat'},
         ]
 
     def transitions(self) -> list[Any]:
@@ -95,8 +95,8 @@ class Race(Pattern):
         return [
             ['done', 'preparing', 'racing'],
             ['failed', 'preparing', 'lost'],
-            edge('always', 'racing', 'won', 'has_winner', before='win'),
-            edge('done', 'racing', 'won', 'may_take_best', before='take_best'),
+            edge('always', 'racing', 'won', 'has_winner', before='record_win'),
+            edge('done', 'racing', 'won', 'may_take_best', before='record_best'),
             ['done', 'racing', 'lost'],
         ]
 
@@ -130,12 +130,12 @@ class Race(Pattern):
         """No racer passed, and the best of them is accepted."""
         return self.parameters.otherwise == 'best' and bool(memory.in_play())
 
-    def win(self, memory: Any, event: Event) -> None:
+    def record_win(self, memory: Any, event: Event) -> None:
         """Let the first racer whose tests pass win; the others stop."""
         memory.passed = True
-        self.take_best(memory, event)
+        self.record_best(memory, event)
 
-    def take_best(self, memory: Any, event: Event) -> None:
+    def record_best(self, memory: Any, event: Event) -> None:
         """Declare the winner: the racer that passes, or fails the fewest tests."""
         best = rank_candidates(memory.candidates, ())[0]
         memory.winner = best.coder
@@ -145,7 +145,7 @@ class Race(Pattern):
         outcome = 'won' if memory.passed else 'is the best of those that did not pass'
         memory.outcome = f'{best.coder} {outcome}: {line}.'
 
-    def give_up(self, memory: Any, event: Event) -> None:
+    def record_defeat(self, memory: Any, event: Event) -> None:
         """Record why nobody won."""
         reasons = [
             f'{name}: {candidate.problem or candidate.latest.evidence.required.line}'

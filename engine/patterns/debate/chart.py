@@ -15,12 +15,12 @@ from engine.patterns.seats import PERSON
 from engine.statechart.edges import edge, failure_edges
 
 
-def debate(name: str, config: DebateConfig) -> dict[str, Any]:
+def debate_state(name: str, config: DebateConfig) -> dict[str, Any]:
     """Return a debate's state: done on consensus or synthesis, failed when every reviewer has failed.
 
     It accepts `take_seat`, `hand_back` and `say` for the current reviewer; see `seat_edges`.
     """
-    turns = [_turn(role, config) for role in config.reviewers]
+    turns = [_reviewer_state(role, config) for role in config.reviewers]
     edges: list[Any] = [
         edge('always', 'checking', 'void', partial(steps.is_void, config)),
         edge(
@@ -28,7 +28,7 @@ def debate(name: str, config: DebateConfig) -> dict[str, Any]:
             'checking',
             'agreed',
             partial(steps.is_agreed, config),
-            before=partial(steps.agree, config),
+            before=partial(steps.record_consensus, config),
         ),
         edge('always', 'checking', 'synthesizing', partial(steps.is_spent, config)),
     ]
@@ -39,7 +39,7 @@ def debate(name: str, config: DebateConfig) -> dict[str, Any]:
     return {
         'name': name,
         'initial': 'checking',
-        'on_enter': partial(steps.begin, config),
+        'on_enter': partial(steps.begin_debate, config),
         'children': [
             {'name': 'checking'},
             *turns,
@@ -48,7 +48,7 @@ def debate(name: str, config: DebateConfig) -> dict[str, Any]:
                 prompts.SYNTHESIS,
                 output=None if config.words_only else Position,
                 prompt=partial(prompts.synthesis_prompt, config.subject),
-                then=partial(steps.synthesize, config),
+                then=partial(steps.record_synthesis, config),
                 within=config.seconds,
             ),
             {'name': 'agreed', 'final': True},
@@ -58,7 +58,7 @@ def debate(name: str, config: DebateConfig) -> dict[str, Any]:
         'transitions': [
             *edges,
             ['done', 'synthesizing', 'synthesized'],
-            *failure_edges('synthesizing', 'synthesized', after=partial(steps.synthesize_by_rule, config)),
+            *failure_edges('synthesizing', 'synthesized', after=partial(steps.record_rule_synthesis, config)),
         ],
     }
 
@@ -77,7 +77,7 @@ def seat_edges(states: Sequence[str], names: tuple[str, ...]) -> list[dict[str, 
     ]
 
 
-def _turn(role: Role, config: DebateConfig) -> dict[str, Any]:
+def _reviewer_state(role: Role, config: DebateConfig) -> dict[str, Any]:
     me = role.name
     is_for_reviewer, taken = partial(seats.names_me, me), partial(seats.is_taken, me)
     return {
@@ -92,7 +92,7 @@ def _turn(role: Role, config: DebateConfig) -> dict[str, Any]:
                 turns=config.turns,
                 output=None if config.words_only else Position,
                 prompt=partial(prompts.turn_prompt, me, config),
-                then=partial(steps.speak, me, config),
+                then=partial(steps.record_turn, me, config),
                 within=config.seconds,
             ),
             {'name': PERSON, 'waits': 'word'},
@@ -109,9 +109,9 @@ def _turn(role: Role, config: DebateConfig) -> dict[str, Any]:
                 PERSON,
                 'spoken',
                 partial(seats.is_word, me),
-                after=partial(steps.say, me, config),
+                after=partial(steps.record_human_turn, me, config),
             ),
             ['done', 'speaking', 'spoken'],
-            *failure_edges('speaking', 'failed', after=partial(steps.drop, me, config)),
+            *failure_edges('speaking', 'failed', after=partial(steps.record_absence, me, config)),
         ],
     }

@@ -12,7 +12,7 @@ from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
 
 
-def begin(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+def begin_debate(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Start a new debate."""
     debate = seats.debate_memory(scope).debate
     debate.number += 1
@@ -45,19 +45,19 @@ def is_turn(place: int, scope: CallbackContext, event: Event) -> bool:
     return seats.debate_memory(scope).debate.turn == place
 
 
-def speak(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+def record_turn(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Record a reviewer's turn."""
     position = read_position(config, seats.debate_memory(scope), event)
     _record_utterance(me, config, scope, event, position, human=False)
 
 
-def say(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+def record_human_turn(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Record a person's turn in a reviewer's seat."""
     position = seats.parse_turn(event.data, seats.debate_memory(scope).names())
     _record_utterance(me, config, scope, event, position, human=True)
 
 
-def drop(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+def record_absence(me: str, config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Drop a failed reviewer from this debate."""
     memory = seats.debate_memory(scope)
     problem = str(event.data.get('error') or 'it failed')
@@ -66,21 +66,21 @@ def drop(me: str, config: DebateConfig, scope: CallbackContext, event: Event) ->
     _advance(config, memory)
 
 
-def agree(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+def record_consensus(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Record the consensus."""
     memory = seats.debate_memory(scope)
     memory.consensuses.append(consensus.build_consensus(memory, config.names))
 
 
-def synthesize(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+def record_synthesis(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Record a synthesis in place of a consensus, marked as such."""
     memory = seats.debate_memory(scope)
-    _record_synthesis(
+    _add_synthesis(
         config, memory, read_position(config, memory, event), model=str(event.data.get('model', ''))
     )
 
 
-def synthesize_by_rule(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
+def record_rule_synthesis(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
     """Record a fallback when synthesis fails too: revise the best, with all demands."""
     memory = seats.debate_memory(scope)
     utterances = consensus.latest_utterances(memory, config.names).values()
@@ -89,7 +89,7 @@ def synthesize_by_rule(config: DebateConfig, scope: CallbackContext, event: Even
         verdict='REVISE_BEST',
         changes=consensus.demands([utterance.position for utterance in utterances if utterance.position]),
     )
-    _record_synthesis(config, memory, position, model='')
+    _add_synthesis(config, memory, position, model='')
 
 
 def read_position(config: DebateConfig, memory: DebateMemory, event: Event) -> Position:
@@ -134,7 +134,7 @@ def _advance(config: DebateConfig, memory: DebateMemory) -> None:
             return
 
 
-def _record_synthesis(config: DebateConfig, memory: DebateMemory, position: Position, *, model: str) -> None:
+def _add_synthesis(config: DebateConfig, memory: DebateMemory, position: Position, *, model: str) -> None:
     changes = position.changes
     if position.verdict == 'APPROVE':
         utterances = consensus.latest_utterances(memory, config.names).values()

@@ -122,7 +122,7 @@ async def call_stage(work: Process, scope: CallbackContext, activity: Activity) 
     assert isinstance(state, TaskState)
     before = state.to_dict()
     with HostRun.of(activity) as host, stage_threads():
-        result = await _result(work, state, scope.path)
+        result = await _call_work(work, state, scope.path)
     if isinstance(result, TaskState):
         after = result.to_dict()
     elif isinstance(result, Mapping):
@@ -153,7 +153,7 @@ def apply_changes(scope: CallbackContext, event: Event) -> None:
         memory.messages.append(entry)
 
 
-async def _result(work: Any, state: TaskState, name: str) -> Any:
+async def _call_work(work: Any, state: TaskState, name: str) -> Any:
     """Call a function, or a LangGraph node in any form, and return its result."""
     if _is_runnable(work):
         # A graph reads its channels from a mapping; a node takes the state itself.
@@ -161,7 +161,11 @@ async def _result(work: Any, state: TaskState, name: str) -> Any:
         result = await work.ainvoke(state.to_dict() if is_graph else state)
     else:
         function = partial(work, config={'configurable': {}}) if _takes_config(work) else work
-        result = function(state) if _is_async(work) else await asyncio.to_thread(_call, function, state)
+        result = (
+            function(state)
+            if _is_async(work)
+            else await asyncio.to_thread(_call_synchronous, function, state)
+        )
         if inspect.isawaitable(result):
             result = await result
     return _command_update(result, name) if type(result).__name__ == 'Command' else result
@@ -207,7 +211,7 @@ def _added_entries(
     return [dict(to_jsonable_python(note))]
 
 
-def _call(work: Process, state: TaskState) -> Any:
+def _call_synchronous(work: Process, state: TaskState) -> Any:
     try:
         return work(state)
     except StopIteration as error:  # A future cannot raise it: the caller would wait forever.

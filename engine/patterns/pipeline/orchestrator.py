@@ -59,7 +59,7 @@ class AgentOrchestrator:
             """The pipeline, started at a task's status."""
 
             name = self.pipeline.name
-            initial = self._initial(start)
+            initial = self._initial_state(start)
 
         parameters = {'task': start.task, 'max_iterations': start.max_iterations}
         outcome, result = await run_single(
@@ -69,7 +69,7 @@ class AgentOrchestrator:
             raise EngineError(f'the pipeline {outcome.status}: {outcome.error}')
         return result
 
-    def _initial(self, state: TaskState) -> str:
+    def _initial_state(self, state: TaskState) -> str:
         """Return the chart's state for a task's status. Raises `InvalidInput`."""
         states_by_status = {
             status_of(item): str(item['name']) for item in self.pipeline.sample().chart_states()

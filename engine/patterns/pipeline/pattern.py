@@ -133,7 +133,7 @@ def pipeline_states(
         stage('analyzing', analyzing),
         stage('reviewing', reviewing),
         {'name': 'complete', 'final': True, 'on_enter': 'deliver'},
-        {'name': 'failed', 'final': True, 'outcome': 'failed', 'on_enter': 'give_up'},
+        {'name': 'failed', 'final': True, 'outcome': 'failed', 'on_enter': 'record_failure'},
     )
 
 
@@ -172,7 +172,7 @@ class Pipeline(Pattern):
         ['done', 'analyzing', 'reviewing'],
         ['done', 'reviewing', 'complete', 'is_approved'],
         ['done', 'reviewing', 'complete', 'is_spent'],
-        edge('done', 'reviewing', 'analyzing', before='send_back'),
+        edge('done', 'reviewing', 'analyzing', before='count_revision'),
         ['failed', '*', 'failed'],
         ['expired', '*', 'failed'],
     )
@@ -206,7 +206,7 @@ class Pipeline(Pattern):
         """The revision limit is reached."""
         return memory.iteration >= memory.max_iterations
 
-    def send_back(self, memory: TaskState, event: Event) -> None:
+    def count_revision(self, memory: TaskState, event: Event) -> None:
         """Count the revision."""
         memory.iteration += 1
 
@@ -224,7 +224,7 @@ class Pipeline(Pattern):
             attempt = f'attempt {event.attempt - 1} failed, again in {event.data["delay"]:g} s'
             memory.note(self._agent(event.at), 'orchestrator', 'retry', f'{attempt}: {event.data["error"]}')
 
-    def give_up(self, memory: TaskState, event: Event) -> None:
+    def record_failure(self, memory: TaskState, event: Event) -> None:
         """Record which agent failed, and why."""
         memory.status = TaskStatus.FAILED
         memory.error = str(event.data.get('error') or event.data.get('unfit') or f'{event.at} {event.name}')

@@ -57,7 +57,7 @@ class HostRun:
         usage = usage_to_dict(reduce(add, self.usage_by_model.values()))
         return {'usage': usage, 'spent': by_model(self.usage_by_model), 'source': self.source}
 
-    def count(self, spending: Mapping[str, Spending]) -> None:
+    def add_usage(self, spending: Mapping[str, Spending]) -> None:
         """Add the usage of a nested run."""
         for model_usage in spending.values():
             for model, usage in model_usage.models.items():
@@ -142,7 +142,7 @@ async def run_single(
         result = type(state).from_dict(outcome.memory)
         result.messages = audit_trail(await conductor.transitions(run.id))
         if host:
-            host.count((await conductor.view(run.id)).spending)
+            host.add_usage((await conductor.view(run.id)).spending)
     return outcome, result
 
 
@@ -155,7 +155,7 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         running = None
     if host and running is None:
         # Called from a stage's thread: the run's connections belong to the run's event loop.
-        return asyncio.run_coroutine_threadsafe(_inside(host, work), host.loop).result()
+        return asyncio.run_coroutine_threadsafe(_run_in_host(host, work), host.loop).result()
     if running is None:
         return asyncio.run(work)
     if host and host.loop is running:
@@ -165,6 +165,6 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         return thread.submit(copy_context().run, asyncio.run, work).result()
 
 
-async def _inside(host: HostRun, work: Coroutine[Any, Any, T]) -> T:
+async def _run_in_host(host: HostRun, work: Coroutine[Any, Any, T]) -> T:
     _host.set(host)
     return await work

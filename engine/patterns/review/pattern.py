@@ -22,7 +22,7 @@ from engine.patterns.competition.merging import (
 )
 from engine.patterns.competition.ranking import rank_candidates
 from engine.patterns.competition.records import Candidate, CandidateSummary
-from engine.patterns.debate.chart import debate, seat_edges
+from engine.patterns.debate.chart import debate_state, seat_edges
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.consensus import are_enough
 from engine.patterns.debate.records import Consensus, LineComment, Phase
@@ -74,24 +74,30 @@ class ParallelReview(Pattern):
             {'name': 'preparing', 'invoke': 'prepare', 'caption': 'Copying the project'},
             {
                 'name': 'implementing',
-                'parallel': [coder.region(self._coder_config(name)) for name in self.coders],
+                'parallel': [coder.coder_region(self._coder_config(name)) for name in self.coders],
             },
             {'name': 'consolidating', 'invoke': 'collect_submissions', 'caption': COLLECTING},
             {
                 'name': 'reviewing',
                 'parallel': [chart.review_region(role, parameters) for role in self._roles()],
             },
-            *([debate('debating', self._debate_config('debate', parameters.max_rounds))] if debates else []),
+            *(
+                [debate_state('debating', self._debate_config('debate', parameters.max_rounds))]
+                if debates
+                else []
+            ),
             {'name': 'choosing', 'on_enter': 'choose_strategy'},
             chart.picking_state(parameters),
             *([chart.merging_state(parameters, Checks.of(parameters))] if merges else []),
             {'name': 'iterating', 'on_enter': 'record_refusal'},
             {
                 'name': 'revising',
-                'parallel': [coder.region(self._revision_config(name)) for name in self.coders],
+                'parallel': [coder.coder_region(self._revision_config(name)) for name in self.coders],
             },
             {'name': 'gathering', 'invoke': 'collect_submissions', 'caption': COLLECTING},
-            debate('final_review', self._debate_config('final', parameters.final_rounds if debates else 1)),
+            debate_state(
+                'final_review', self._debate_config('final', parameters.final_rounds if debates else 1)
+            ),
             {'name': 'weighing', 'on_enter': 'act_on_final_review'},
             {'name': 'complete', 'final': True, 'on_enter': 'deliver'},
             {'name': 'failed', 'final': True, 'outcome': 'failed', 'on_enter': 'record_failure'},

@@ -13,7 +13,7 @@ from engine.agents.spec import Role
 from engine.errors import EngineError
 from engine.patterns.form_fields import Form, task_field
 from engine.patterns.supervisor.collaboration import CollaborationState, SupervisorPlan, order_tasks
-from engine.patterns.supervisor.planner_seat import INPUTS, planner_seat
+from engine.patterns.supervisor.planner_seat import INPUTS, with_planner_seat
 from engine.patterns.supervisor.roles import SUPERVISOR, SYNTHESIZER, WORKERS, parse_role
 from engine.patterns.supervisor.worker import worker_chart
 from engine.records import Event
@@ -118,11 +118,11 @@ class Supervisor(Pattern):
         else:
             executing = worker_chart('worker', self.team, repeats=False)
         return [
-            planner_seat(agent('planning', SUPERVISOR, output=SupervisorPlan, then='delegate')),
+            with_planner_seat(agent('planning', SUPERVISOR, output=SupervisorPlan, then='delegate')),
             {'name': 'executing', **executing},
             self._synthesizing(),
             {'name': 'complete', 'final': True},
-            {'name': 'failed', 'final': True, 'outcome': 'failed', 'on_enter': 'give_up'},
+            {'name': 'failed', 'final': True, 'outcome': 'failed', 'on_enter': 'record_failure'},
         ]
 
     @staticmethod
@@ -225,7 +225,7 @@ class Supervisor(Pattern):
             memory.caveat = f'{len(failed)} of {len(memory.completed_results)} tasks failed'
         memory.note('synthesizer', 'user', 'answer', memory.final_output)
 
-    def give_up(self, memory: CollaborationState, event: Event) -> None:
+    def record_failure(self, memory: CollaborationState, event: Event) -> None:
         """Record why there is no answer."""
         why = event.data.get('error') or event.data.get('unfit') or f'{event.at} {event.name}'
         memory.note('supervisor', 'user', 'error', str(why))

@@ -50,14 +50,14 @@ class PlanInput(Form):
 INPUTS: dict[str, type[BaseModel]] = {'take_seat': SeatInput, 'hand_back': SeatInput, 'plan': PlanInput}
 
 
-def planner_seat(state: dict[str, Any]) -> dict[str, Any]:
+def with_planner_seat(state: dict[str, Any]) -> dict[str, Any]:
     """Add a seat for a person to the planning agent's state."""
     return seats.build_seat(
         state,
         SUPERVISOR.name,
         trigger='plan',
         waits='plan',
-        answer=take_plan,
+        answer=store_human_plan,
         take_seat=take_seat,
         hand_back=hand_back,
         conditions='names_known_roles',
@@ -78,7 +78,7 @@ def hand_back(scope: CallbackContext, event: Event) -> None:
     memory.note('person', 'team', 'seat', 'The supervisor has its seat back.')
 
 
-def take_plan(scope: CallbackContext, event: Event) -> None:
+def store_human_plan(scope: CallbackContext, event: Event) -> None:
     """Handle a person's plan as if it were the agent's."""
     plan = parse_plan(event.data)
     seats.record_answer(scope, plan.model_dump_json())

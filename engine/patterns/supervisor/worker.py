@@ -82,19 +82,19 @@ def reject_task(worker: str, scope: CallbackContext, event: Event) -> None:
     """Reject the next task: no worker has its role."""
     memory = _state(scope)
     task = memory.assign_next(worker)
-    _end(memory, worker, success=False, output=f'No worker has the role {task.assigned_to!r}')
+    _end_task(memory, worker, success=False, output=f'No worker has the role {task.assigned_to!r}')
 
 
 def record_result(worker: str, scope: CallbackContext, event: Event) -> None:
     """Record the task's result."""
     delivery = WorkerAnswer.model_validate(event.data['output'])
-    _end(_state(scope), worker, success=delivery.success, output=delivery.output)
+    _end_task(_state(scope), worker, success=delivery.success, output=delivery.output)
 
 
 def record_failure(worker: str, scope: CallbackContext, event: Event) -> None:
     """Record that the worker failed or timed out."""
     why = str(event.data.get('error') or f'the worker {event.name}')
-    _end(_state(scope), worker, success=False, output=why)
+    _end_task(_state(scope), worker, success=False, output=why)
 
 
 def _state(scope: CallbackContext) -> CollaborationState:
@@ -103,7 +103,7 @@ def _state(scope: CallbackContext) -> CollaborationState:
     return memory
 
 
-def _end(memory: CollaborationState, worker: str, *, success: bool, output: str) -> None:
+def _end_task(memory: CollaborationState, worker: str, *, success: bool, output: str) -> None:
     task = memory.task_of(worker)
     memory.complete_task(
         TaskResult(task_id=task.task_id, agent_role=task.assigned_to, success=success, output=output)

@@ -116,7 +116,7 @@ def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, 
         outcome=memory['status'],
         reason=memory['reason'],
         verified=memory['verified'],
-        plans=tuple(_plan(plan) for plan in nest_plans(memory)),
+        plans=tuple(_plan_report(plan) for plan in nest_plans(memory)),
         evidence=goal['evidence'] if goal else '',
         metrics=memory['metrics'],
         time_limit=memory['time_limit'],
@@ -129,7 +129,7 @@ def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, 
         degraded=tuple(entry['text'] for entry in memory['event_log'] if entry['kind'] == 'degraded'),
         files=tuple(memory['changed_files']),
         remaining=remaining,
-        next=tuple(_next(memory, bool(remaining))),
+        next=tuple(_next_steps(memory, bool(remaining))),
     )
 
 
@@ -175,12 +175,12 @@ def _rounds(memory: Mapping[str, Any]) -> int:
     return int(begun_rounds[-1])
 
 
-def _plan(plan: Mapping[str, Any]) -> PlanReport:
-    steps = tuple(map(_step, plan['steps']))
+def _plan_report(plan: Mapping[str, Any]) -> PlanReport:
+    steps = tuple(map(_step_report, plan['steps']))
     return PlanReport(id=plan['id'], analysis=plan['analysis'], status=plan['status'], steps=steps)
 
 
-def _step(step: Mapping[str, Any]) -> StepReport:
+def _step_report(step: Mapping[str, Any]) -> StepReport:
     tests, verdict = step['test_results'], step['verification_result']
     started, ended = step['started'], step['ended']
     return StepReport(
@@ -197,7 +197,7 @@ def _step(step: Mapping[str, Any]) -> StepReport:
         evidence=verdict['evidence'] if verdict else '',
         reason=step['fail_reason'] if step['status'] != 'completed' else '',
         degraded=bool(tests and tests['degraded']) or bool(verdict and verdict['degraded']),
-        steps=tuple(map(_step, step['sub_steps'])),
+        steps=tuple(map(_step_report, step['sub_steps'])),
     )
 
 
@@ -216,7 +216,7 @@ def _remaining(memory: Mapping[str, Any], goal: Mapping[str, Any] | None) -> Ite
         yield 'The goal has not been verified.'
 
 
-def _next(memory: Mapping[str, Any], remaining: bool) -> Iterator[str]:
+def _next_steps(memory: Mapping[str, Any], remaining: bool) -> Iterator[str]:
     if memory['status'] == 'completed':
         if memory.get('finishing') or not (memory['verified'] or memory.get('skip_verification')):
             yield 'Fork it at the step before its end to go on.'
@@ -237,7 +237,7 @@ def _next(memory: Mapping[str, Any], remaining: bool) -> Iterator[str]:
 def render_report(report: Report) -> str:
     """The report as Markdown."""
     lines = [
-        f'# {_line(report.goal)}',
+        f'# {_one_line(report.goal)}',
         '',
         f'**{report.outcome.replace("_", " ").capitalize()}.** {report.reason}',
         '',
@@ -253,7 +253,7 @@ def render_report(report: Report) -> str:
             plan.analysis,
             '',
         ]
-        lines += _steps(plan.steps)
+        lines += _step_lines(plan.steps)
     lines += _section('What remains', report.remaining)
     lines += _section('How to go on', report.next)
     if report.evidence:
@@ -267,12 +267,12 @@ def render_report(report: Report) -> str:
     lines += _table(
         'Messages', 'Type', 'Number', [(name, str(count)) for name, count in report.messages.items()]
     )
-    lines += _section('Interventions of the supervisor', [_line(text) for text in report.escalations])
-    lines += _section('Degraded', [_line(text) for text in report.degraded])
+    lines += _section('Interventions of the supervisor', [_one_line(text) for text in report.escalations])
+    lines += _section('Degraded', [_one_line(text) for text in report.degraded])
     return '\n'.join(lines) + '\n'
 
 
-def _steps(steps: Sequence[StepReport], indent: str = '') -> Iterator[str]:
+def _step_lines(steps: Sequence[StepReport], indent: str = '') -> Iterator[str]:
     marks = {'completed': 'x'}
     for step in steps:
         facts = [step.status.replace('_', ' '), step.complexity]
@@ -282,18 +282,18 @@ def _steps(steps: Sequence[StepReport], indent: str = '') -> Iterator[str]:
         facts += [f'{step.seconds:.0f} s'] if step.seconds else []
         facts += ['degraded'] if step.degraded else []
         mark = marks.get(step.status, ' ')
-        yield f'{indent}- [{mark}] **{step.id}** {_line(step.description)} ({", ".join(facts)})'
+        yield f'{indent}- [{mark}] **{step.id}** {_one_line(step.description)} ({", ".join(facts)})'
         if step.tests:
             yield f'{indent}  - Tests: {step.tests}'
         if step.evidence:
-            yield f'{indent}  - Evidence: {_line(step.evidence)}'
+            yield f'{indent}  - Evidence: {_one_line(step.evidence)}'
         if step.reason:
-            yield f'{indent}  - Why: {_line(step.reason)}'
-        yield from _steps(step.steps, f'{indent}  ')
+            yield f'{indent}  - Why: {_one_line(step.reason)}'
+        yield from _step_lines(step.steps, f'{indent}  ')
 
 
 def _section(title: str, items: Sequence[str]) -> list[str]:
-    return ['', f'## {title}', '', *(f'- {_line(item)}' for item in items)] if items else []
+    return ['', f'## {title}', '', *(f'- {_one_line(item)}' for item in items)] if items else []
 
 
 def _table(title: str, first: str, second: str, rows: Sequence[tuple[str, str]]) -> list[str]:
@@ -309,5 +309,5 @@ def _table(title: str, first: str, second: str, rows: Sequence[tuple[str, str]])
     ]
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return ' '.join(text.split())

@@ -142,7 +142,7 @@ def begin_round(memory: Memory, event: Event) -> None:
 def add_time(memory: Memory, event: Event) -> None:
     """Add time that a person grants during the run; this withdraws a request to finish."""
     seconds = float(event.data['seconds'])
-    memory.clock.add(seconds, event.time, event.ran)
+    memory.clock.add_time(seconds, event.time, event.ran)
     memory.time_limit = memory.clock.limit
     withdraws_request = memory.finishing and memory.rules >= 5
     if withdraws_request:

@@ -183,19 +183,19 @@ class PhaseBudget(Memory):
         """Start the clock for an agent's call, limited by `longest` and every enclosing bound."""
         self.call_ends = min(ran + longest, self.hard_end, *bounds)
 
-    def add(self, seconds: float, time: float, ran: float) -> None:
+    def add_time(self, seconds: float, time: float, ran: float) -> None:
         """Add time during a run, which extends every share."""
         self.grants.append(TimeGrant(seconds=seconds, time=time, ran=ran))
         before = self.allocation
         self.limit, self.ends = self.limit + seconds, self.ends + seconds
         self.round_budget += seconds
         if self.flows:
-            self._grow(seconds, before)
+            self._extend_current(seconds, before)
         else:
             more = self.allocation.of(self.phase) - before.of(self.phase)
             self.phase_ends = min(self.ends, self.phase_ends + more)
 
-    def _grow(self, seconds: float, before: Allocation) -> None:
+    def _extend_current(self, seconds: float, before: Allocation) -> None:
         """Extend the current phase, step and call by their part of the added time."""
         if self.phase == 'planning':
             more = self.allocation.planning - before.planning
@@ -242,7 +242,7 @@ class BurnDown:
     forecast: float
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether it is expected to exceed its share."""
         return self.forecast > self.allotted
 

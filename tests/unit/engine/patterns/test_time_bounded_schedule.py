@@ -38,7 +38,7 @@ def test_no_deadline_is_ever_later_than_the_end(events: list[tuple[str, float]])
     clock.begin_round(ran)
     for name, seconds in events:
         if name == 'add':
-            clock.add(seconds + 1, 0, ran)
+            clock.add_time(seconds + 1, 0, ran)
         elif name == 'round':
             clock.begin_round(ran)
         elif name == 'step':

@@ -216,7 +216,7 @@ def phase_outlook(clock: PhaseBudget, burn: BurnDown) -> str:
     """Return the forecast for the current phase, in words."""
     now = clock.phase == burn.phase and clock.stopped < 0
     forecast = f', forecast {duration(burn.forecast)}' if now and burn.forecast > burn.used + 0.5 else ''
-    return forecast + (' (over budget)' if now and burn.over else '')
+    return forecast + (' (over budget)' if now and burn.is_over else '')
 
 
 MIN_DURATION = 0.05

@@ -26,10 +26,9 @@ from engine.patterns.debate.chart import debate_state, seat_edges
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.consensus import are_enough
 from engine.patterns.debate.records import Consensus, LineComment, Phase
-from engine.patterns.review import chart, prompts
+from engine.patterns.review import chart, outcome, prompts
 from engine.patterns.review.memory import Choice, ReviewMemory
 from engine.patterns.review.parameters import INPUTS, WAIT_TEXTS, ReviewParameters
-from engine.patterns.review.prompts import demands
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.deliverables import Deliverables
@@ -391,47 +390,16 @@ class ParallelReview(Pattern):
         if not memory.best:
             order = rank_candidates(memory.candidates, memory.rankings(self.reviewers))
             self._choose(memory, order[0].coder, 'ranking', '')
-        candidate = memory.candidates[memory.best]
-        version = candidate.latest
-        assert version is not None
         memory.result = memory.best
-        count = memory.revision_count
-        after = f'after {count} revision{"s" if count != 1 else ""}'
-        outcome = 'Approved'
-        if not memory.approved:
-            outcome, memory.caveat = 'Not approved', f'not approved {after}'
-            other = memory.other_approval
-            if self.wants_approval(memory, event) and other:
-                memory.caveat = f'not approved: {other}'
-                outcome = f'Not approved: {other}. Delivered'
-        unmerged = f' Nothing was merged: {memory.plan_problem}.' if memory.plan_problem else ''
-        open_points = '' if memory.approved else ''.join(f'\n- {point}' for point in demands(memory))
-        unheeded = ''.join(f'\n- {comment.line_text}' for comment in memory.comments if comment.is_unheeded)
-        memory.outcome = (
-            f'{outcome}: {memory.best}, version {version.number}, {after}. '
-            f'Required tests: {version.evidence.required.line}.{unmerged}'
-            + (f'\nWhat is still asked for:{open_points}' if open_points else '')
-            + (
-                f'\nComments of people that no coder got:{unheeded}'
-                if unheeded and memory.revision > 2
-                else ''
-            )
-        )
+        outcome.record_delivery(memory, wanted_approval=self.wants_approval(memory, event))
 
     def record_failure(self, memory: ReviewMemory, event: Event) -> None:
         """Record why there is nothing to deliver."""
-        reasons = [f'{item.coder}: {item.problem}' for item in memory.candidates.values() if item.problem]
-        reasons += [f'{name}: {problem}' for name, problem in memory.debate.absent.items()]
-        for conflict in memory.file_conflicts:
-            if not conflict.taken:
-                reasons.insert(0, f'{conflict.path} differs between {" and ".join(conflict.coders)}')
+        problem = str(event.data.get('error') or '')
         survivors, needed = len(memory.in_play()), self.parameters.survivors
         if survivors < needed and event.at != 'preparing':
-            reasons.insert(0, f'{survivors} of {len(self.coders)} coders survived, and {needed} must')
-        elif error := str(event.data.get('error') or ''):
-            reasons.insert(0, error)
-        memory.caveat = reasons[0] if reasons else ''
-        memory.outcome = ''.join(['Failed.', *(f'\n- {line}' for line in dict.fromkeys(reasons))])
+            problem = f'{survivors} of {len(self.coders)} coders survived, and {needed} must'
+        outcome.record_failure(memory, problem)
 
     # -- shared
 

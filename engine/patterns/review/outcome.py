@@ -1,0 +1,49 @@
+"""The outcome of a parallel review, in words: what was delivered, or why nothing was."""
+
+from __future__ import annotations
+
+from engine.patterns.review.memory import ReviewMemory
+from engine.patterns.review.prompts import demands
+
+
+def record_delivery(memory: ReviewMemory, *, wanted_approval: bool) -> None:
+    """Record how the delivered candidate did, and how it falls short.
+
+    Args:
+        memory: the run's memory; `result` is set.
+        wanted_approval: whether the reviewers agreed to approve.
+    """
+    version = memory.candidates[memory.result].latest
+    assert version is not None
+    count = memory.revision_count
+    after = f'after {count} revision{"s" if count != 1 else ""}'
+    outcome = 'Approved'
+    if not memory.approved:
+        outcome, memory.caveat = 'Not approved', f'not approved {after}'
+        other = memory.other_approval
+        if wanted_approval and other:
+            memory.caveat = f'not approved: {other}'
+            outcome = f'Not approved: {other}. Delivered'
+    unmerged = f' Nothing was merged: {memory.plan_problem}.' if memory.plan_problem else ''
+    open_points = '' if memory.approved else ''.join(f'\n- {point}' for point in demands(memory))
+    unheeded = ''.join(f'\n- {comment.line_text}' for comment in memory.comments if comment.is_unheeded)
+    memory.outcome = (
+        f'{outcome}: {memory.result}, version {version.number}, {after}. '
+        f'Required tests: {version.evidence.required.line}.{unmerged}'
+        + (f'\nWhat is still asked for:{open_points}' if open_points else '')
+        + (f'\nComments of people that no coder got:{unheeded}' if unheeded and memory.revision > 2 else '')
+    )
+
+
+def record_failure(memory: ReviewMemory, problem: str) -> None:
+    """Record why there is nothing to deliver; `problem` comes first, if there is one."""
+    reasons = [problem] if problem else []
+    reasons += [
+        f'{conflict.path} differs between {" and ".join(conflict.coders)}'
+        for conflict in reversed(memory.file_conflicts)
+        if not conflict.taken
+    ]
+    reasons += [f'{item.coder}: {item.problem}' for item in memory.candidates.values() if item.problem]
+    reasons += [f'{name}: {reason}' for name, reason in memory.debate.absent.items()]
+    memory.caveat = reasons[0] if reasons else ''
+    memory.outcome = ''.join(['Failed.', *(f'\n- {line}' for line in dict.fromkeys(reasons))])

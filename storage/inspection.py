@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-FORMAT = 1
+BACKUP_FORMAT = 1
 """The version of backups."""
-VERSION = 11
+SCHEMA_VERSION = 11
 """The version of the tables, counted alike in both kinds of database."""
 INCOMPLETE: Final = """
     SELECT run.id, run.seq - count(step.seq) FROM run LEFT JOIN "transition" AS step ON step.run = run.number
@@ -28,9 +28,9 @@ class BackupInfo:
     """The version of the database."""
     digest: str
     """SHA-256 of the database."""
-    format: int = FORMAT
+    format: int = BACKUP_FORMAT
 
     @property
     def is_current(self) -> bool:
         """Whether the database needs no migration at the next start."""
-        return self.schema == VERSION
+        return self.schema == SCHEMA_VERSION

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from acp import RequestError, schema
 
-from engine.acp.turn import MAX_OUTPUT, Call, Turn, text_of
+from engine.acp.turn import MAX_TERMINAL_OUTPUT, Call, Turn, text_of
 from engine.errors import EngineError, ModelError, ToolError
 from engine.records.run_info import Approvals
 from engine.workspace.confined_dir import SANDBOX_PATH
@@ -211,7 +211,7 @@ class AgentClient:
         )
         self._counter += 1
         name = f'terminal-{self._counter}'
-        terminal = Terminal(min(MAX_OUTPUT, output_byte_limit or MAX_OUTPUT))
+        terminal = Terminal(min(MAX_TERMINAL_OUTPUT, output_byte_limit or MAX_TERMINAL_OUTPUT))
         script = f'cd {shlex.quote(inner)} && {line}' if inner else line
         variables = {item.name: item.value for item in env or ()}
 

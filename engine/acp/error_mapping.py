@@ -15,8 +15,8 @@ from engine.errors import Kind, ModelError
 
 AUTH = -32_000
 KIND = 'errorKind'
-"""The field in which Claude names the kind of an error; `WORDS` are searched in it as well."""
-WORDS: tuple[tuple[str, Kind], ...] = (
+"""The field in which Claude names the kind of an error; `KIND_PATTERNS` are searched in it as well."""
+KIND_PATTERNS: tuple[tuple[str, Kind], ...] = (
     (r'usage limit|limit reached|(?:hit|reached) your (?:\w+ )?limit', 'quota'),
     (r'out of credits|insufficient_quota|quota|billing', 'quota'),
     (r'rate.?limit|too many requests|\b429\b', 'rate limit'),
@@ -27,15 +27,15 @@ WORDS: tuple[tuple[str, Kind], ...] = (
     (r'connect|network|econnrefused|enotfound|fetch failed', 'connection'),
 )
 TRANSIENT_KINDS = ('rate limit', 'overloaded', 'timeout', 'connection')
-EPOCH = re.compile(r'\|(\d{10})\b')
+RESET_EPOCH = re.compile(r'\|(\d{10})\b')
 """How Claude reports when a limit ends: seconds since 1970."""
-AFTER = re.compile(
+RESET_DELAY = re.compile(
     r'(?:retry|try again|resets?|available)\D{0,20}?in '
     r'(?:(\d+) ?d(?:ays?)?)?,? ?(?:(\d+) ?h(?:ours?)?)?,? ?(?:(\d+) ?m(?:in(?:ute)?s?)?)?'
     r',? ?(?:(\d+) ?s(?:ec(?:ond)?s?)?)?',
     re.I,
 )
-CLOCK = re.compile(
+RESET_CLOCK = re.compile(
     r'(?:resets?|again)(?: at)? (?:([a-z]{3}) (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}),?)?(?: at)? )?'
     r'(\d{1,2})(?::(\d{2}))? ?(am|pm)\b(?: \(([\w/+-]+)\))?',
     re.I,
@@ -60,7 +60,7 @@ def turn_error(error: BaseException) -> ModelError:
             if isinstance(error.data, dict) and KIND in error.data
             else message
         )
-        kind = next((name for pattern, name in WORDS if re.search(pattern, words, re.I)), 'server')
+        kind = next((name for pattern, name in KIND_PATTERNS if re.search(pattern, words, re.I)), 'server')
     wait = _wait(message)
     hint = '; sign in with the agent itself, or give it a key' if kind == 'auth' else ''
     until = f' (until {_clock(time.time() + wait)})' if wait else ''
@@ -89,12 +89,12 @@ def _message_of(error: RequestError) -> str:
 
 def _wait(text: str) -> float | None:
     """Return the seconds until a limit ends, if reported."""
-    if match := EPOCH.search(text):
+    if match := RESET_EPOCH.search(text):
         return max(1.0, float(match[1]) - time.time())
-    if (match := AFTER.search(text)) and any(match.groups()):
+    if (match := RESET_DELAY.search(text)) and any(match.groups()):
         days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
         return days * DAY + hours * 3600 + minutes * 60 + seconds
-    return _until_clock(match) if (match := CLOCK.search(text)) else None
+    return _until_clock(match) if (match := RESET_CLOCK.search(text)) else None
 
 
 def _until_clock(match: re.Match[str]) -> float | None:

@@ -13,7 +13,7 @@ from engine.records.run_info import Approvals
 
 SCRIPTED = 'scripted'
 """The agent that comes with Hemicycle."""
-RESERVED = (
+RESERVED_PROBLEM = (
     'this is the name of the agent that comes with Hemicycle: choose another, as in [agents.{name}-of-mine]'
 )
 PROXIES = ('HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy')
@@ -183,7 +183,7 @@ class AgentSection(BaseModel):
     def find_problem(self, name: str) -> str:
         """Return the error, which starts with the field's name, or ''."""
         if name == SCRIPTED:
-            return RESERVED.format(name=name)
+            return RESERVED_PROBLEM.format(name=name)
         if not self.command and name not in KNOWN_AGENTS:
             names = ', '.join(other for other in KNOWN_AGENTS if other != SCRIPTED)
             return f'command: required, since no agent of this name is known; known agents: {names}'

@@ -14,15 +14,15 @@ from acp import schema
 from engine.errors import ModelError
 
 FINAL = ('completed', 'failed')
-MAX_TEXT = 4_000_000
+MAX_STEP_TEXT = 4_000_000
 """Maximum characters of text and tool results between two journaled steps."""
-MAX_OUTPUT = 200_000
+MAX_TERMINAL_OUTPUT = 200_000
 """Maximum characters kept of the end of a terminal's output, unless the agent asks for less."""
 OWN_OUTPUT = ('terminal_output', 'terminal_output_delta')
 """Fields with pieces of the output of an agent's own terminal. Codex sends a command's output only this way,
 whatever the client's capabilities."""
 OWN_EXIT = 'terminal_exit'
-MAX_CALLS = 2_000
+MAX_SESSION_CALLS = 2_000
 """Maximum number of tool calls in one session."""
 NO_KIND = 'other'
 
@@ -105,7 +105,7 @@ class Call:
     def _update_terminal(self, update: Mapping[str, Any]) -> None:
         for key in OWN_OUTPUT:
             if isinstance(piece := update.get(key), dict) and isinstance(piece.get('data'), str):
-                self.terminal_output = (self.terminal_output + piece['data'])[-MAX_OUTPUT:]
+                self.terminal_output = (self.terminal_output + piece['data'])[-MAX_TERMINAL_OUTPUT:]
         if isinstance(ended := update.get(OWN_EXIT), dict) and isinstance(ended.get('exit_code'), int):
             self.exit_code = ended['exit_code']
 
@@ -161,8 +161,10 @@ class Turn:
         call = self.calls.get(reported.tool_call_id)
         is_reused = isinstance(reported, schema.ToolCallStart) and call is not None and call.has_ended
         if call is None or is_reused:
-            if len(self.calls) >= MAX_CALLS:
-                raise ModelError(f'it has made more than {MAX_CALLS:,} tool calls', kind='bad response')
+            if len(self.calls) >= MAX_SESSION_CALLS:
+                raise ModelError(
+                    f'it has made more than {MAX_SESSION_CALLS:,} tool calls', kind='bad response'
+                )
             call = Call(reported.tool_call_id, asyncio.get_running_loop().time())
             self.calls[call.id] = call
             self.parts.append(call)
@@ -208,9 +210,9 @@ class Turn:
 
     def _count_size(self, size: int) -> None:
         self.size += size
-        if self.size > MAX_TEXT:
+        if self.size > MAX_STEP_TEXT:
             raise ModelError(
-                f'it has written more than {MAX_TEXT:,} characters without finishing',
+                f'it has written more than {MAX_STEP_TEXT:,} characters without finishing',
                 kind='bad response',
             )
 

@@ -28,7 +28,7 @@ from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
 from engine.tools.artifacts import load_artifacts
-from engine.tools.protocol import MAX_TEXT, Tool, ToolContext, truncate
+from engine.tools.protocol import MAX_RESULT_TEXT, Tool, ToolContext, truncate
 from engine.workspace.workspace import Workspace
 
 MAX_HISTORY = 60_000
@@ -144,7 +144,7 @@ async def await_results(
             # The next turn resumes the session or begins a new one.
             results = [(f'{CUT_OFF}{error}', False) for _ in calls]
     tool_results = [
-        ToolResult(id=call.id, name=call.name, text=await truncate(text, MAX_TEXT, workspace), ok=ok)
+        ToolResult(id=call.id, name=call.name, text=await truncate(text, MAX_RESULT_TEXT, workspace), ok=ok)
         for call, (text, ok) in zip(calls, results, strict=True)
     ]
     result: dict[str, Any] = {'store': dict(agent.store)}

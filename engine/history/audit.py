@@ -19,7 +19,7 @@ from engine.statechart.pattern import Pattern
 from engine.statechart.run_state import RunState
 from engine.statechart.shape_builder import START
 
-COMPARED = ('event', 'left', 'entered', 'active', 'guards', 'changes')
+COMPARED_FIELDS = ('event', 'left', 'entered', 'active', 'guards', 'changes')
 
 
 def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> int:
@@ -155,7 +155,7 @@ def _compare(run: RunId, turn: list[Transition], microsteps: list[Microstep]) ->
     if not microsteps and len(turn) == 1 and not turn[0].left and not turn[0].entered:
         return
     for recorded, microstep in zip(turn, microsteps, strict=False):
-        for name in COMPARED:
+        for name in COMPARED_FIELDS:
             was, now = getattr(recorded, name), getattr(microstep, name)
             if name == 'event':
                 was, now = (

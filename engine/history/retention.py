@@ -130,7 +130,7 @@ def _stat(path: Path) -> os.stat_result | None:
         return None
 
 
-PAGE = 500
+RUNS_PER_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +270,9 @@ class RunMaintenance:
     async def iter_runs(self, place: Literal['list', 'trash', 'purging'] = 'list') -> AsyncIterator[RunInfo]:
         """Yield all runs that are listed, in the trash, or being purged, newest first."""
         offset = 0
-        while page := (await self.journal.runs(RunQuery(place=place, offset=offset, limit=PAGE))).runs:
+        while page := (
+            await self.journal.runs(RunQuery(place=place, offset=offset, limit=RUNS_PER_PAGE))
+        ).runs:
             for info in page:
                 yield info
             offset += len(page)

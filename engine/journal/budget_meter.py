@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.errors import InvalidInput
 from engine.records import Event, Usage
-from engine.records.budget import FIELDS, KINDS, NOTICE, Budget, Gauge
+from engine.records.budget import BUDGET_FIELDS, BUDGET_KINDS, NOTICE, Budget, Gauge
 
 SLACK = {'tokens': 0.0, 'cost': 1e-9, 'seconds': 1e-3}
 """How far sums of fractions and timers may fall short of a limit and still count as reaching it."""
@@ -156,14 +156,14 @@ class BudgetMeter:
         increases = {kind: amount for kind, amount in more.items() if amount is not None}
         limits = self.budget.limits() if self.budget else {}
         for kind, amount in increases.items():
-            if kind not in KINDS:
-                problems[kind] = f'there is no such budget; available: {", ".join(KINDS)}'
+            if kind not in BUDGET_KINDS:
+                problems[kind] = f'there is no such budget; available: {", ".join(BUDGET_KINDS)}'
             elif isinstance(amount, bool) or not isinstance(amount, int | float) or not amount > 0:
                 problems[kind] = f'must be a number above 0, not {amount!r}'
             elif kind not in limits:
                 problems[kind] = 'this run has no such budget'
         if not increases:
-            problems['budget'] = f'say how much more of which: {", ".join(KINDS)}'
+            problems['budget'] = f'say how much more of which: {", ".join(BUDGET_KINDS)}'
         if problems or self.budget is None:
             raise InvalidInput(problems)
         wider = replace(self.budget, **{kind: limits[kind] + amount for kind, amount in increases.items()})
@@ -227,6 +227,6 @@ def _exhaustion(kind: str, used: float, limit: float) -> Event:
 
 def _budget(data: Mapping[str, Any]) -> Budget | None:
     limits = data.get('budget')
-    if not isinstance(limits, Mapping) or not set(limits) <= set(FIELDS):
+    if not isinstance(limits, Mapping) or not set(limits) <= set(BUDGET_FIELDS):
         return None
     return Budget(**limits)

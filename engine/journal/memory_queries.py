@@ -42,10 +42,10 @@ def in_order(runs: Iterable[RunInfo], query: RunQuery) -> list[RunInfo]:
     newest = sorted(runs, key=lambda info: rank(info, query), reverse=not query.ascending)
     if query.sort == 'created':
         return newest
-    return sorted(newest, key=ORDERS[query.sort], reverse=not query.ascending)
+    return sorted(newest, key=SORT_KEYS[query.sort], reverse=not query.ascending)
 
 
-ORDERS: Mapping[RunOrder, Callable[[RunInfo], Any]] = {
+SORT_KEYS: Mapping[RunOrder, Callable[[RunInfo], Any]] = {
     'created': lambda info: info.created,
     'title': lambda info: info.title.lower(),
     'bytes': lambda info: info.bytes,

@@ -142,7 +142,7 @@ class ReasoningPiece:
     text: str
 
 
-MAX_NAME = 200
+MAX_TOOL_NAME = 200
 """Maximum characters of a called tool's name."""
 
 
@@ -157,7 +157,7 @@ class CallStarted:
 
     def __post_init__(self) -> None:
         """Clip the name: no tool has a longer one, but a model may make one up."""
-        object.__setattr__(self, 'name', clip(self.name, MAX_NAME))
+        object.__setattr__(self, 'name', clip(self.name, MAX_TOOL_NAME))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from engine.records.jsonable import map_texts
 HIDDEN = '[hidden]'
 MIN_LENGTH = 6
 """Minimum length of a secret in characters; shorter ones occur by chance."""
-PART = 8
+FRAGMENT_LENGTH = 8
 """Characters of a key's beginning or end that identify it in truncated text."""
 CODED_PART = 16
 """The same for the beginning of a key in hex, escapes or base64; base64 cannot be decoded without it."""
@@ -85,17 +85,17 @@ class _Key:
 
     def without_parts(self, text: str) -> str:
         """Return the text without the key's beginning, end or masked form."""
-        if self.text[:PART] in text:
+        if self.text[:FRAGMENT_LENGTH] in text:
             text = _without_starts(text, self.text)
-        if self.text[-PART:] in text:
+        if self.text[-FRAGMENT_LENGTH:] in text:
             text = _without_starts(text[::-1], self.text[::-1], HIDDEN[::-1])[::-1]
         return self._masked.sub(HIDDEN, text) if self.text[-ENDS:] in text else text
 
 
 def _without_starts(text: str, key: str, hidden: str = HIDDEN) -> str:
-    head, *rest = text.split(key[:PART])
+    head, *rest = text.split(key[:FRAGMENT_LENGTH])
     for part in rest:
-        same = takewhile(lambda pair: pair[0] == pair[1], zip(part, key[PART:], strict=False))
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(part, key[FRAGMENT_LENGTH:], strict=False))
         head += f'{hidden}{part[len(list(same)) :]}'
     return head
 
@@ -106,7 +106,7 @@ def _forms(secret: str) -> Iterator[str]:
     # As JSON and web pages escape characters.
     yield from (secret.replace('/', r'\/'), escape(secret))
     yield from (_escape(secret, form) for form in (r'\u{:04x}', r'\u{:04X}', '&#{};'))
-    if len(secret) < PART:
+    if len(secret) < FRAGMENT_LENGTH:
         return
     yield from _encode(secret)
 

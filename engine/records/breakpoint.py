@@ -77,13 +77,13 @@ def _load(number: int, value: Any) -> Breakpoint:
     if not isinstance(value, Mapping):
         raise InvalidInput({where: 'must be a breakpoint'})
     problems = {
-        f'{where}.{name}': f'there is no such field; available: {", ".join(KINDS)}'
+        f'{where}.{name}': f'there is no such field; available: {", ".join(FIELD_TYPES)}'
         for name in value
-        if name not in KINDS
+        if name not in FIELD_TYPES
     }
-    for name, kind in KINDS.items():
+    for name, kind in FIELD_TYPES.items():
         if name in value and type(value[name]) is not kind:
-            problems[f'{where}.{name}'] = f'must be {NAMES[kind]}, not {value[name]!r}'
+            problems[f'{where}.{name}'] = f'must be {TYPE_NAMES[kind]}, not {value[name]!r}'
     if value.get('stop', 'run') not in get_args(Stop):
         problems[f'{where}.stop'] = f'must be run or region, not {value["stop"]!r}'
     if problems:
@@ -91,8 +91,8 @@ def _load(number: int, value: Any) -> Breakpoint:
     return Breakpoint(**value)
 
 
-KINDS: dict[str, type] = {item.name: type(item.default) for item in fields(Breakpoint)}
-NAMES = {str: 'text', bool: 'true or false', int: 'a number'}
+FIELD_TYPES: dict[str, type] = {item.name: type(item.default) for item in fields(Breakpoint)}
+TYPE_NAMES = {str: 'text', bool: 'true or false', int: 'a number'}
 
 
 def number_breakpoints(breakpoints: Sequence[Breakpoint]) -> tuple[Breakpoint, ...]:

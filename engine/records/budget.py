@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 
 from engine.errors import InvalidInput
 
-KINDS = ('tokens', 'cost', 'seconds')
+BUDGET_KINDS = ('tokens', 'cost', 'seconds')
 """The quantities that can be limited."""
-UNITS = {'tokens': 'tokens', 'cost': 'dollars', 'seconds': 'seconds of running'}
+BUDGET_UNITS = {'tokens': 'tokens', 'cost': 'dollars', 'seconds': 'seconds of running'}
 
 
 NOTICE = 'Budget notice:'
@@ -34,12 +34,12 @@ class Budget:
 
     def limits(self) -> dict[str, float]:
         """Return the limited quantities and their limits."""
-        return {kind: limit for kind in KINDS if (limit := getattr(self, kind)) is not None}
+        return {kind: limit for kind in BUDGET_KINDS if (limit := getattr(self, kind)) is not None}
 
     def check(self) -> None:
         """Raise `InvalidInput`, naming the field, if the budget is invalid."""
         problems: dict[str, str] = {}
-        for kind in KINDS:
+        for kind in BUDGET_KINDS:
             limit = getattr(self, kind)
             if limit is not None and not (_is_number(limit) and limit > 0):
                 problems[f'budget.{kind}'] = f'must be a number above 0, not {limit!r}'
@@ -69,4 +69,4 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-FIELDS = tuple(item.name for item in fields(Budget))
+BUDGET_FIELDS = tuple(item.name for item in fields(Budget))

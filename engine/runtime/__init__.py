@@ -1,6 +1,6 @@
 """Live runs (decide, journal, act), and the components that observe and control them."""
 
-from engine.runtime.debugger.condition import NAMES as CONDITION_NAMES
+from engine.runtime.debugger.condition import CONDITION_NAMES
 from engine.runtime.debugger.condition import parse_condition as parse_condition
 from engine.runtime.debugger.guard_explanations import GuardExplanation, GuardExplanations
 from engine.runtime.debugger.probe import ConditionResult

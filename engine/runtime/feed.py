@@ -173,7 +173,7 @@ class Feed:
 
 POLL_SECONDS = 1.0
 """Seconds between checks of the journal for a run that another process runs."""
-PAGE = 500
+STEPS_PER_PAGE = 500
 
 
 async def watch(
@@ -240,11 +240,11 @@ async def _unread_steps(journal: Journal, run: RunId, seq: int) -> AsyncGenerato
     """Yield the steps after `seq`. Steps after the last page are in the feed."""
     more = True
     while more:
-        steps = await journal.transitions(run, after=seq, limit=PAGE)
+        steps = await journal.transitions(run, after=seq, limit=STEPS_PER_PAGE)
         for step in steps:
             seq = step.seq
             yield step
-        more = len(steps) == PAGE
+        more = len(steps) == STEPS_PER_PAGE
 
 
 def _following(items: Sequence[Item], seq: int) -> tuple[list[Item], int, bool]:

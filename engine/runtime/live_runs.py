@@ -43,7 +43,7 @@ from engine.statechart.shape_builder import START
 log = logging.getLogger('hemicycle')
 MAX_PROBED_STEPS = 50
 """Number of recent steps searched for the newest one that conditions apply to; pauses do not count."""
-AT_ONCE = 8
+MAX_CONCURRENT_RECOVERIES = 8
 """Number of runs recovered at the same time; each mostly waits for the journal and for files."""
 
 
@@ -234,7 +234,7 @@ class LiveRuns:
         Returns:
             The runs that continue. Those that cannot are in `stranded`, with the reason.
         """
-        room = asyncio.Semaphore(AT_ONCE)
+        room = asyncio.Semaphore(MAX_CONCURRENT_RECOVERIES)
 
         async def resume(info: RunInfo) -> RunId | None:
             async with room:

@@ -14,7 +14,7 @@ STARTS = (
     (b'GIF89a', 'image/gif'),
 )
 """The first bytes of the formats that every provider accepts, except WebP."""
-MAX_BYTES = 3_750_000
+MAX_IMAGE_BYTES = 3_750_000
 """Maximum bytes: Base64 adds a third, and Anthropic accepts 5 MB."""
 MAX_SIDE = 8_000
 """Maximum pixels per side: providers reject a whole request that contains a larger image."""
@@ -32,8 +32,8 @@ def image_type(data: bytes) -> str:
 
 def image_problem(data: bytes) -> str:
     """Return why models do not accept an image, or ''. Not decoded: a few bytes can claim many pixels."""
-    if len(data) > MAX_BYTES:
-        return f'it is too large for a model: at most {MAX_BYTES:,} bytes'
+    if len(data) > MAX_IMAGE_BYTES:
+        return f'it is too large for a model: at most {MAX_IMAGE_BYTES:,} bytes'
     measure = {'image/png': _png, 'image/jpeg': _jpeg, 'image/gif': _gif, 'image/webp': _webp}
     try:
         size = measure[image_type(data)](data)

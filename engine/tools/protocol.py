@@ -19,10 +19,10 @@ from engine.tools.artifacts import ArtifactStore, ToolOutput
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 
-MAX_TEXT = 20_000
+MAX_RESULT_TEXT = 20_000
 """Maximum characters of a result returned to the model; the middle is cut, with a note."""
-SECONDS = 60.0
-GRACE = 5.0
+DEFAULT_SECONDS = 60.0
+GRACE_SECONDS = 5.0
 """Seconds a tool has to clean up after a timeout before the agent continues without it."""
 
 
@@ -119,9 +119,9 @@ class Tool:
     """Whether it has side effects. Such calls in the same reply run one after another, in order."""
     approval: bool = False
     """Whether each call needs approval."""
-    seconds: float = SECONDS
+    seconds: float = DEFAULT_SECONDS
     """Time limit of a call; when it expires, the call and everything it has started are stopped."""
-    most_text: int = MAX_TEXT
+    most_text: int = MAX_RESULT_TEXT
     """Maximum characters of a result returned to the model."""
     required: bool = False
     """Whether an agent should use it for every task, not only where it helps."""
@@ -202,7 +202,7 @@ class Tool:
             in_time = task.done()
             if not in_time:
                 task.cancel()
-                await asyncio.wait({task}, timeout=GRACE)
+                await asyncio.wait({task}, timeout=GRACE_SECONDS)
         if not in_time:
             raise ToolError(f'{self.name} was stopped: it took longer than {self.seconds:g} seconds')
         result = task.result()
@@ -227,8 +227,8 @@ def tool(  # noqa: PLR0913  (all have defaults)
     category: str = 'general',
     side_effects: bool = False,
     approval: bool = False,
-    seconds: float = SECONDS,
-    most_text: int = MAX_TEXT,
+    seconds: float = DEFAULT_SECONDS,
+    most_text: int = MAX_RESULT_TEXT,
     required: bool = False,
     hint: str = '',
     consumes: Sequence[str] = (),

@@ -16,9 +16,9 @@ from engine.records.jsonable import describe_error
 
 Address = IPv4Address | IPv6Address
 
-MAX_BYTES = 4 << 20
+MAX_BODY_BYTES = 4 << 20
 MAX_HOPS = 5
-SECONDS = 30.0
+TIMEOUT_SECONDS = 30.0
 WRAPPED = ('64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/32', '::/96', '::ffff:0:0:0/96')
 """IPv6 networks that embed an IPv4 address, which must be checked too."""
 LOCAL = ('168.63.129.16/32', '192.0.0.0/24', '192.88.99.0/24', '3fff::/20')
@@ -72,8 +72,8 @@ async def fetch(
     *,
     may: Callable[[Address], bool] = is_public,
     look_up: Callable[[str, int], Awaitable[list[Address]]] = resolve,
-    most_bytes: int = MAX_BYTES,
-    seconds: float = SECONDS,
+    most_bytes: int = MAX_BODY_BYTES,
+    seconds: float = TIMEOUT_SECONDS,
 ) -> Fetched:
     """Fetch a page, following redirects; every redirect is checked like the first URL.
 

@@ -12,8 +12,8 @@ from engine.workspace.object_store import ObjectStore
 from engine.workspace.snapshots import FileVersion, files_of
 
 KEPT_BY_TOOLS = re.compile(r'(^|/)(\.git|__pycache__|\.pytest_cache)/')
-MAX_BYTES = 1_000_000
-MAX_LINES = 20_000
+MAX_DIFF_BYTES = 1_000_000
+MAX_DIFF_LINES = 20_000
 """Maximum size of a file to diff by line; larger diffs take long and nobody reads them."""
 
 
@@ -74,11 +74,11 @@ def _change(objects: ObjectStore, path: str, old: FileVersion | None, new: FileV
     )
     change = FileChange(path=path, kind=kind, before=old, after=new)
     sizes = [file.size for file in (old, new) if file is not None]
-    texts = [] if max(sizes) > MAX_BYTES else [_text(objects, old), _text(objects, new)]
+    texts = [] if max(sizes) > MAX_DIFF_BYTES else [_text(objects, old), _text(objects, new)]
     if not texts or any(text is None for text in texts):
         return FileChange(path=path, kind=kind, before=old, after=new, binary=bool(texts))
     first, second = (_lines(text or '') for text in texts)
-    if max(len(first), len(second)) > MAX_LINES:
+    if max(len(first), len(second)) > MAX_DIFF_LINES:
         return change
     names = ('/dev/null' if old is None else f'a/{path}', '/dev/null' if new is None else f'b/{path}')
     diff_lines = list(difflib.unified_diff(first, second, *names))

@@ -16,12 +16,12 @@ from engine.workspace.workspace import Workspace
 SAMPLES = Path(__file__).parents[2] / 'assets' / 'scenarios' / 'projects'
 SAMPLE = 'sample:'
 """Prefix of a sample's name."""
-SKIPPED = frozenset(
+SKIPPED_DIRS = frozenset(
     {'.git', '.hg', '.svn', '.venv', 'venv', 'node_modules', '__pycache__', '.mypy_cache', '.ruff_cache'}
     | {'.pytest_cache', '.tox', '.nox'}
 )
 """Folders that are not copied: they can be regenerated, or hold more than the project's files."""
-MAX_FILES, MAX_BYTES = 5_000, 100 << 20
+MAX_PROJECT_FILES, MAX_PROJECT_BYTES = 5_000, 100 << 20
 GIT_AUTHOR = '-c user.name=Hemicycle -c user.email=hemicycle@localhost'
 GIT_INIT = (
     f'git init -q -b main . && git add -A && git {GIT_AUTHOR} commit -q --allow-empty -m "Initial state"'
@@ -163,15 +163,15 @@ def _files(root: Path, listed: Collection[str] | None = None) -> Iterator[Path]:
         if path.is_symlink() or not path.is_file():
             continue
         count, size = count + 1, size + path.stat().st_size
-        if count > MAX_FILES or size > MAX_BYTES:
-            most = f'{MAX_FILES:,} files and {MAX_BYTES >> 20} MB'
+        if count > MAX_PROJECT_FILES or size > MAX_PROJECT_BYTES:
+            most = f'{MAX_PROJECT_FILES:,} files and {MAX_PROJECT_BYTES >> 20} MB'
             raise WorkspaceError(f'{root.name} is too big: at most {most} can be copied')
         yield path
 
 
 def _walk(root: Path) -> Iterator[Path]:
     for around, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        folders[:] = sorted(name for name in folders if name not in SKIPPED_DIRS)
         yield from sorted(Path(around, name) for name in (*folders, *names))
 
 

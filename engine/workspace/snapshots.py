@@ -23,8 +23,8 @@ from engine.workspace.confined_dir import (
 from engine.workspace.directories import remove
 from engine.workspace.object_store import ObjectStore
 
-MAX_FILES = 100_000
-MAX_BYTES = 2 << 30
+MAX_SNAPSHOT_FILES = 100_000
+MAX_SNAPSHOT_BYTES = 2 << 30
 """Limits of a snapshot; those of sandboxed commands are lower."""
 RACY_NS = 2_000_000_000
 """Nanoseconds; a file changed this recently when it is read may change again with the same timestamps."""
@@ -106,8 +106,10 @@ class Scanner:
         status = entry.stat(follow_symlinks=False)
         self._files += 1
         self._bytes += status.st_size if stat.S_ISREG(status.st_mode) else 0
-        if self._files > MAX_FILES or self._bytes > MAX_BYTES:
-            raise WorkspaceOverLimit(f'it contains more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB')
+        if self._files > MAX_SNAPSHOT_FILES or self._bytes > MAX_SNAPSHOT_BYTES:
+            raise WorkspaceOverLimit(
+                f'it contains more than {MAX_SNAPSHOT_FILES} files or {MAX_SNAPSHOT_BYTES >> 20} MiB'
+            )
         if stat.S_ISDIR(status.st_mode):
             inner = open_folder(entry.name, folder)
             try:

@@ -22,7 +22,7 @@ from engine.workspace.snapshots import FileVersion, files_of
 from engine.workspace.workspace import Workspace
 from engine.workspace.zip_export import write_zip
 
-MAX_NAME = 120
+MAX_FOLDER_NAME = 120
 RUN_ID = re.compile(r'[A-Za-z0-9][\w-]{0,99}')
 DEPENDENCIES = 'dependencies'
 """The folder of a run where its project's dependencies are installed; no agent writes there."""
@@ -241,7 +241,7 @@ def folder_name(agent: str) -> str:
     """Return a folder name for an agent's path that is unique even on case-insensitive file systems."""
     name = re.sub(r'[^a-z0-9_.-]|^\.', lambda match: ''.join(f'%{b:02X}' for b in match[0].encode()), agent)
     digest = f'{zlib.crc32(agent.encode()):08x}'
-    return name if 0 < len(name) <= MAX_NAME else f'{name[:MAX_NAME]}%{digest}'
+    return name if 0 < len(name) <= MAX_FOLDER_NAME else f'{name[:MAX_FOLDER_NAME]}%{digest}'
 
 
 def sandbox_uid(name: str) -> int | None:

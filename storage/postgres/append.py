@@ -29,7 +29,7 @@ WITH moved AS (
 SELECT number FROM moved
 """
 """Atomic without a transaction. Returns a row, or none if the epoch or the step number does not match."""
-EPOCH = 'SELECT epoch FROM run WHERE id = %s'
+SELECT_EPOCH = 'SELECT epoch FROM run WHERE id = %s'
 STORED = """
 SELECT step.seq, step.time, step.name, step.at, step.body
 FROM transition AS step JOIN run ON run.number = step.run

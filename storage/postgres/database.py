@@ -17,7 +17,7 @@ from engine.errors import EngineError, JournalConflict, JournalUnavailable, Stal
 from engine.records import RunId, RunInfo, Snapshot, Transition
 from storage.codec import Codec
 from storage.gil_yield import GilYielder
-from storage.postgres.append import APPEND, EPOCH, STORED, EncodedAppend, encode
+from storage.postgres.append import APPEND, SELECT_EPOCH, STORED, EncodedAppend, encode
 from storage.postgres.connections import (
     ADAPTERS,
     conninfo,
@@ -145,14 +145,14 @@ class PostgresDatabase:
 
     async def _is_stored(self, info: RunInfo, rows: EncodedAppend) -> bool:
         """Return whether this append was committed although its response was lost."""
-        [(epoch,)] = await self._fetch(EPOCH, (info.id,)) or [(None,)]
+        [(epoch,)] = await self._fetch(SELECT_EPOCH, (info.id,)) or [(None,)]
         stored = await self._fetch(STORED, (info.id, rows.after, rows.before))
         return epoch == info.epoch and stored == rows.steps
 
     async def _rejection(self, info: RunInfo, seq: int) -> EngineError:
         """Return the reason why step `seq` was rejected; nothing was written."""
         with translate_errors(self._name):
-            epochs = await self._fetch(EPOCH, (info.id,))
+            epochs = await self._fetch(SELECT_EPOCH, (info.id,))
         if not epochs:
             return UnknownRun(info.id)
         if epochs != [(info.epoch,)]:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 URL: Final = re.compile(r's3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<prefix>.*))?')
 CHUNK_BYTES: Final = 1 << 20
-PAGE: Final = 1_000
+FILES_PER_PAGE: Final = 1_000
 ENDPOINTS: Final = ('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT')
 """Environment variables that name a server other than Amazon's, most specific first."""
 RETRIES: Final = 2
 """Retries hide short outages. Longer ones are reported: a run waits, and a page shows the error."""
-WORDS: Final = (
+EXPLANATIONS: Final = (
     ('NoSuchBucket', 'there is no bucket of that name'),
     ('InvalidAccessKeyId', 'it does not know the key of AWS_ACCESS_KEY_ID'),
     ('SignatureDoesNotMatch', 'AWS_SECRET_ACCESS_KEY does not belong to AWS_ACCESS_KEY_ID'),
@@ -129,7 +129,7 @@ class S3Files:
     def list_files(self, folder: str) -> Iterator[StoredFile]:
         """Yield all files below a folder. Raises `FilesUnavailable`."""
         with self._translate_errors(folder):
-            for page in self._store.list(folder, chunk_size=PAGE):
+            for page in self._store.list(folder, chunk_size=FILES_PER_PAGE):
                 for entry in page:
                     when = entry['last_modified'].timestamp()
                     yield StoredFile(path=entry['path'], size=entry['size'], modified=when)
@@ -166,7 +166,7 @@ class S3Files:
 
 def _describe(error: Exception, text: str) -> str:
     """Explain an error in a sentence."""
-    for word, meaning in WORDS:
+    for word, meaning in EXPLANATIONS:
         if word in text:
             return meaning
     if type(error).__name__ in ('PermissionDeniedError', 'UnauthenticatedError', 'PermissionError'):

@@ -18,7 +18,7 @@ from storage.sql.dialects import forget_words
 from storage.sql.rows import LAUNCH, NOTE, RESERVATION, RUN, STEP, STORED, TAG, launch_row, run_row
 from storage.sql.search import index, index_new
 
-COLUMNS = ('title', 'note', 'starred', 'pinned', 'private', 'deleted')
+ANNOTATION_COLUMNS = ('title', 'note', 'starred', 'pinned', 'private', 'deleted')
 """The fields of an annotation with a column of the same name."""
 
 
@@ -79,7 +79,7 @@ def claim(run: RunId, owner: str) -> Work[int]:
 
 def annotate(run: RunId, changes: Annotation) -> Work[None]:
     """Change a person's annotations of a run, or move it into or out of the trash."""
-    columns = {name: value for name, value in changes.items() if name in COLUMNS}
+    columns = {name: value for name, value in changes.items() if name in ANNOTATION_COLUMNS}
 
     def work(connection: Connection) -> None:
         number = lock_run_key(connection, run)

@@ -94,7 +94,7 @@ def _matches_vector(element: HasWords, compiler: SQLCompiler, **options: Any) ->
     return f'run.number IN (SELECT search.run FROM search WHERE search.words @@ CAST({words} AS tsquery))'
 
 
-MAX_WORD, MAX_TEXT = 250, 500_000
+MAX_INDEXED_WORD, MAX_INDEXED_TEXT = 250, 500_000
 """Maximum characters that PostgreSQL's index accepts in one word, and in all words of a run."""
 
 
@@ -111,7 +111,7 @@ def index_words(
     """
     if connection.dialect.name == 'postgresql':
         folded = {_fold(word) for content in texts.values() for word in split(content)}
-        words, room = list[str](), MAX_TEXT
+        words, room = list[str](), MAX_INDEXED_TEXT
         for word in sorted(folded - {''}):
             room -= len(word)
             if room > 0:
@@ -137,4 +137,4 @@ def forget_words(connection: Connection, number: int) -> None:
 def _fold(word: str) -> str:
     """Return a word as SQLite's index compares it: in lower case, without accents."""
     apart = unicodedata.normalize('NFD', word.lower())
-    return ''.join(letter for letter in apart if not unicodedata.combining(letter))[:MAX_WORD]
+    return ''.join(letter for letter in apart if not unicodedata.combining(letter))[:MAX_INDEXED_WORD]

@@ -199,14 +199,14 @@ def _key_and_last_step(connection: Connection, run: RunId) -> tuple[int, int]:
 def _order(query: RunQuery) -> list[ColumnElement[Any]]:
     by: list[ColumnElement[Any]] = [RUN.c.created, RUN.c.id]
     if query.sort != 'created':
-        by.insert(0, ORDERS[query.sort])
+        by.insert(0, SORT_COLUMNS[query.sort])
     else:
         by[:0] = [RUN.c.deleted] if query.place == 'trash' else []
         by[:0] = [RUN.c.pinned] if query.pins_first else []
     return [column.asc() if query.ascending else column.desc() for column in by]
 
 
-ORDERS: dict[RunOrder, ColumnElement[Any]] = {
+SORT_COLUMNS: dict[RunOrder, ColumnElement[Any]] = {
     'title': func.lower(RUN.c.title),
     'bytes': RUN.c.bytes,
     'steps': RUN.c.seq,
@@ -224,12 +224,12 @@ def _beyond(query: RunQuery) -> list[ColumnElement[bool]]:
     return [tuple_(RUN.c.created, RUN.c.id) < tuple_(created, id)]
 
 
-PLACES = {'list': RUN.c.deleted == 0, 'trash': RUN.c.deleted > 0, 'purging': RUN.c.deleted < 0}
+PLACE_CONDITIONS = {'list': RUN.c.deleted == 0, 'trash': RUN.c.deleted > 0, 'purging': RUN.c.deleted < 0}
 
 
 def filters(query: RunQuery) -> list[ColumnElement[bool]]:
     """The conditions on rows of `run` for a query."""
-    conditions = [PLACES[query.place], *path_filters(query), *text_filters(query.text)]
+    conditions = [PLACE_CONDITIONS[query.place], *path_filters(query), *text_filters(query.text)]
     if query.starred:
         conditions.append(RUN.c.starred)
     if query.pinned:

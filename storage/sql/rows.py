@@ -36,7 +36,7 @@ SHAPE_WRITER = TypeAdapter(Shape)
 BUDGET = TypeAdapter(Budget)
 USAGE = tuple(field.name for field in fields(Usage))
 """Columns of `run`, named like the record's fields."""
-PLAIN = tuple(
+DIRECT_COLUMNS = tuple(
     field.name for field in fields(RunInfo) if field.name in RUN.c and field.name not in ('status', 'budget')
 )
 """Columns of `run` that hold a field of the summary as it is."""
@@ -92,7 +92,7 @@ def _info(row: Row[Any]) -> RunInfo:
     if not PURGING <= min(get_times(row)) <= max(get_times(row)) < YEAR_10000:
         raise ValueError('one of its times is out of range')
     return RunInfo(
-        **{name: getattr(row, name) for name in PLAIN},
+        **{name: getattr(row, name) for name in DIRECT_COLUMNS},
         parameters=dict(json.loads(row.parameters)),
         models=dict(json.loads(row.models)),
         seed=int(row.seed),
@@ -107,7 +107,7 @@ def _info(row: Row[Any]) -> RunInfo:
 def run_row(info: RunInfo) -> dict[str, Any]:
     """Return the row of `run` for a new run; the database assigns its number."""
     return {
-        **{name: getattr(info, name) for name in PLAIN},
+        **{name: getattr(info, name) for name in DIRECT_COLUMNS},
         **dict(zip(USAGE, usage_values(info.usage), strict=True)),
         'status': info.status.value,
         'budget': budget_text(info.budget),

@@ -31,7 +31,7 @@ def _text(statement: ClauseElement | Executable) -> str:
 INSERT_STEP = _text(insert(STEP))
 INSERT_SNAPSHOT = _text(insert(STORED).prefix_with('OR REPLACE'))
 
-EPOCH = _text(select(RUN.c.epoch).where(RUN.c.id == bindparam('id')))
+SELECT_EPOCH = _text(select(RUN.c.epoch).where(RUN.c.id == bindparam('id')))
 _ADVANCE = (
     update(RUN)
     .where(RUN.c.id == bindparam('key'), RUN.c.epoch == bindparam('owned'), RUN.c.seq == bindparam('before'))
@@ -132,7 +132,7 @@ class Append:
     def _rejection(self, connection: sqlite3.Connection, seq: int) -> EngineError:
         """Return the reason why step `seq` was rejected; nothing was written."""
         info = self._info
-        row = connection.execute(EPOCH, (info.id,)).fetchone()
+        row = connection.execute(SELECT_EPOCH, (info.id,)).fetchone()
         if row is None:
             return UnknownRun(info.id)
         if row != (info.epoch,):

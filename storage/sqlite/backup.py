@@ -26,7 +26,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
 from engine.errors import JournalDamaged, JournalUnavailable
-from storage.inspection import FORMAT, INCOMPLETE, VERSION, BackupInfo
+from storage.inspection import BACKUP_FORMAT, INCOMPLETE, SCHEMA_VERSION, BackupInfo
 from storage.settings import Settings
 from storage.sqlite.file import connect, translate_errors
 from storage.sqlite.migrations import check, copy_database
@@ -242,7 +242,7 @@ def _unpack(archive: Path, staging: Path) -> BackupInfo:
         if content is None:
             raise ValueError('it has no manifest')
         info = BackupInfo(**json.loads(content.read(MANIFEST_BYTES)))
-        if info.format > FORMAT or info.schema > VERSION:
+        if info.format > BACKUP_FORMAT or info.schema > SCHEMA_VERSION:
             raise ValueError('it was written by a newer version')
         while member := backup.next():
             top = PurePosixPath(member.name).parts[0]

@@ -16,7 +16,7 @@ from engine.errors import ToolError
 from engine.tools import Tool
 from engine.tools.builtin.research.calculator import calculator
 from engine.tools.builtin.research.notes import notes
-from engine.tools.protocol import MAX_TEXT, tool
+from engine.tools.protocol import MAX_RESULT_TEXT, tool
 
 TOOLS = Catalog.load().tools
 every_tool = pytest.mark.parametrize('found', TOOLS.values(), ids=list(TOOLS))
@@ -54,10 +54,10 @@ async def test_long_results_are_cut_in_the_middle_with_a_note() -> None:
     @tool()
     async def endless(context: ToolContext) -> str:
         """Return a long text."""
-        return 'x' * (MAX_TEXT + 7)
+        return 'x' * (MAX_RESULT_TEXT + 7)
 
     text = await endless.run('', context())
-    assert '\n[cut: 7 more characters]\n' in text and len(text) < MAX_TEXT + 50
+    assert '\n[cut: 7 more characters]\n' in text and len(text) < MAX_RESULT_TEXT + 50
 
 
 @pytest.mark.parametrize(

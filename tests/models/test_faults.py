@@ -84,7 +84,7 @@ async def test_a_connection_lost_after_the_finish_reason_is_an_end(speech: Speec
 async def test_a_stream_that_drips_after_the_finish_reason_ends_soon(
     speech: Speech, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sse_reader, 'GRACE', 0.2)
+    monkeypatch.setattr(sse_reader, 'GRACE_SECONDS', 0.2)
     counts = itertools.count(1)
 
     async def script(wire: Wire) -> None:
@@ -101,7 +101,7 @@ async def test_a_stream_that_drips_after_the_finish_reason_ends_soon(
 
 
 async def test_text_after_a_finish_reason_is_read(speech: Speech, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse_reader, 'GRACE', 0.5)  # Some servers send a reason with each piece.
+    monkeypatch.setattr(sse_reader, 'GRACE_SECONDS', 0.5)  # Some servers send a reason with each piece.
 
     async def script(wire: Wire) -> None:
         await wire.head()

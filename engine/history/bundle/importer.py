@@ -19,7 +19,7 @@ from engine.records import RunId, RunInfo, Transition
 from engine.workspace.directories import walk
 
 T = TypeVar('T')
-PAGE = 500
+STEPS_PER_PAGE = 500
 IDENTITY_FIELDS = ('pattern', 'parameters', 'models', 'seed', 'options', 'created', 'simulated', 'seq')
 """Fields that must be equal for two runs to be the same; titles, tags and notes may have changed."""
 
@@ -163,13 +163,13 @@ async def _is_same(store: BundleStore, here: RunInfo, run: StagedRun) -> bool:
     if await store.reader.journal.shape(here.id) != run.shape:
         return False
     history = (step for step in run.history(here.id) if isinstance(step, Transition))
-    for first in range(0, here.seq, PAGE):
+    for first in range(0, here.seq, STEPS_PER_PAGE):
         theirs = await asyncio.to_thread(_next_page, history)
-        ours = await store.reader.journal.transitions(here.id, after=first, limit=PAGE)
+        ours = await store.reader.journal.transitions(here.id, after=first, limit=STEPS_PER_PAGE)
         if ours != theirs:
             return False
     return True
 
 
 def _next_page(history: Iterator[Transition]) -> list[Transition]:
-    return list(islice(history, PAGE))
+    return list(islice(history, STEPS_PER_PAGE))

@@ -39,7 +39,7 @@ from engine.records.events import DIGEST
 from engine.runtime.recorder import SNAPSHOT_STEPS, summary
 from engine.statechart.shape_builder import START
 
-MAX_BYTES = 4 << 30
+MAX_UNPACKED_BYTES = 4 << 30
 """Maximum bytes of all lines together, uncompressed."""
 MEASURE_EVERY = 8 << 20
 """Bytes of steps between two checks of the size of a run's data."""
@@ -113,8 +113,8 @@ class BundleReader:
             self._read += len(line)
             if len(line) > MAX_LINE:
                 raise BundleError(self._number, f'it is longer than {MAX_LINE >> 20} MiB')
-            if self._read > MAX_BYTES:
-                raise BundleError(self._number, f'the file holds more than {MAX_BYTES:,} bytes')
+            if self._read > MAX_UNPACKED_BYTES:
+                raise BundleError(self._number, f'the file holds more than {MAX_UNPACKED_BYTES:,} bytes')
             if not line.endswith(b'\n'):
                 raise (
                     BundleError(self._number, TRUNCATED) if self._number > 1 else BundleError(0, NOT_A_BUNDLE)

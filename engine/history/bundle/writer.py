@@ -20,7 +20,7 @@ from engine.history.bundle.store import BundleStore
 from engine.models.recording.exchange import pack, read_lines, unpack
 from engine.records import RunId, RunInfo, Transition
 
-PAGE = 200
+STEPS_PER_PAGE = 200
 """Steps read at a time."""
 BATCH_BYTES = 1 << 20
 """Approximate bytes yielded at a time."""
@@ -103,8 +103,8 @@ class _BundleWriter:
         shape = await self._store.reader.journal.shape(info.id)
         notes = [note for note in await self._store.reader.journal.notes(info.id) if note.seq <= info.seq]
         yield await asyncio.to_thread(self._encode_redacted, run_line(info, shape, notes))
-        for first in range(0, info.seq, PAGE):
-            until = min(first + PAGE, info.seq)
+        for first in range(0, info.seq, STEPS_PER_PAGE):
+            until = min(first + STEPS_PER_PAGE, info.seq)
             steps = await self._store.reader.journal.transitions(info.id, after=first, until=until)
             if len(steps) != until - first:
                 raise BundleError(0, f'run {info.id} was deleted, or lacks steps after step {first}')

@@ -15,7 +15,7 @@ from engine.history.traces.otlp import Span
 from engine.records.jsonable import to_jsonable
 from engine.records.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 
-MAX_TEXT = 100_000
+MAX_STRING = 100_000
 """Maximum characters of a string; longer ones are truncated."""
 PLACES = re.compile(r'(\d+)\.(.+)')
 LISTED: Final = {
@@ -107,12 +107,14 @@ class _Collector:
 
 
 def to_text(value: Any) -> str:
-    """Convert a value to text: strings as they are, anything else as JSON; truncated after `MAX_TEXT`."""
+    """Convert a value to text: strings as they are, anything else as JSON; truncated after `MAX_STRING`."""
     if value is None:
         return ''
     text = value if isinstance(value, str) else json.dumps(to_jsonable(value), ensure_ascii=False)
     return (
-        text if len(text) <= MAX_TEXT else f'{text[:MAX_TEXT]}\n… ({len(text) - MAX_TEXT:,} more characters)'
+        text
+        if len(text) <= MAX_STRING
+        else f'{text[:MAX_STRING]}\n… ({len(text) - MAX_STRING:,} more characters)'
     )
 
 

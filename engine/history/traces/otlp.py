@@ -14,7 +14,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from engine.errors import BundleError
 from engine.history.bundle.format import decompress
 
-MAX_BYTES = 64 << 20
+MAX_TRACE_BYTES = 64 << 20
 """Maximum bytes of a file, uncompressed; parsing takes about ten times as much memory."""
 MAX_SPANS = 100_000
 MAX_DEPTH = 20
@@ -179,11 +179,11 @@ class SpanReader:
     def read(self) -> list[Span]:
         """Read all spans, in the file's order. Blocks. Raises `BundleError`, which names the field."""
         try:
-            raw = decompress(self._file).read(MAX_BYTES + 1)
+            raw = decompress(self._file).read(MAX_TRACE_BYTES + 1)
         except (OSError, EOFError, zlib.error):
             raise BundleError(0, 'the file is damaged or was cut off') from None
-        if len(raw) > MAX_BYTES:
-            raise BundleError(0, f'a file of traces may hold {MAX_BYTES >> 20} MiB at most')
+        if len(raw) > MAX_TRACE_BYTES:
+            raise BundleError(0, f'a file of traces may hold {MAX_TRACE_BYTES >> 20} MiB at most')
         self._progress(self._file.tell())
         return [span for number, request in _requests(raw) for span in self._spans(number, request)]
 

@@ -18,7 +18,7 @@ def coding_problem(headers: Mapping[str, str]) -> str:
     coding = headers.get('content-encoding', '').strip().lower()
     if coding in ACCEPTED_CODINGS:
         return ''
-    return f'its answer is compressed with {coding[:MAX_NAME]}, which was not requested'
+    return f'its answer is compressed with {coding[:MAX_CODING]}, which was not requested'
 
 
 async def bound_body(response: httpx.Response) -> httpx.Response:
@@ -37,5 +37,5 @@ async def bound_body(response: httpx.Response) -> httpx.Response:
     return httpx.Response(response.status_code, headers=headers, content=b'')
 
 
-MAX_NAME = 100
+MAX_CODING = 100
 """Maximum characters shown of a coding."""

@@ -13,7 +13,7 @@ from engine.models.http.deadline import Deadline
 from engine.models.http.dialects.dialect import Decoder
 from engine.models.protocol import ModelEvent, Started, UsageReport
 
-GRACE = 5.0
+GRACE_SECONDS = 5.0
 """Seconds to wait for the rest (usage, the end marker) after the finish reason."""
 ERROR_GRACE = 1.0
 """Seconds to wait for the rest (usage, a clearer error) after an error."""
@@ -120,7 +120,9 @@ class SseReader:
         now = asyncio.get_running_loop().time()
         if self._complete_since is None:
             self._complete_since = now
-        return max(0.0, self._complete_since + (ERROR_GRACE if self._decoder.failure else GRACE) - now)
+        return max(
+            0.0, self._complete_since + (ERROR_GRACE if self._decoder.failure else GRACE_SECONDS) - now
+        )
 
     def _decode(self, sent: ServerSentEvent) -> list[ModelEvent]:
         try:

@@ -43,9 +43,9 @@ cookies are credentials."""
 WRITE_LOCK = Lock()
 
 
-MAX_SHOWN = 5
+MAX_DIFFERENCES = 5
 """Maximum number of differences shown."""
-MAX_TEXT = 80
+MAX_EXCERPT = 80
 """Maximum characters shown of each side."""
 
 
@@ -217,8 +217,10 @@ def describe_nearest(request: Mapping[str, Any], recorded: list[dict[str, Any]])
     )
     if not nearest:
         return 'it is the same as one that was asked before'
-    more = f'; and {len(nearest) - MAX_SHOWN} more' if len(nearest) > MAX_SHOWN else ''
-    return 'the nearest differs: ' + '; '.join(difference for difference, _ in nearest[:MAX_SHOWN]) + more
+    more = f'; and {len(nearest) - MAX_DIFFERENCES} more' if len(nearest) > MAX_DIFFERENCES else ''
+    return (
+        'the nearest differs: ' + '; '.join(difference for difference, _ in nearest[:MAX_DIFFERENCES]) + more
+    )
 
 
 def _differences(old: Any, new: Any, at: str) -> Iterator[tuple[str, int]]:
@@ -246,7 +248,7 @@ def _same(first: str, second: str) -> int:
 
 def _excerpt(value: Any, same: int) -> str:
     """Return a value as text; for a long string, the part around the first difference."""
-    if not isinstance(value, str) or len(value) <= MAX_TEXT:
-        return repr(value)[:MAX_TEXT]
-    start = max(0, same - MAX_TEXT // 2)
-    return f'…{value[start : start + MAX_TEXT]!r}…'
+    if not isinstance(value, str) or len(value) <= MAX_EXCERPT:
+        return repr(value)[:MAX_EXCERPT]
+    start = max(0, same - MAX_EXCERPT // 2)
+    return f'…{value[start : start + MAX_EXCERPT]!r}…'

@@ -19,7 +19,7 @@ from engine.records.message import Message, ToolResult
 UNFIT = 'Your answer does not fit'
 PLAN = 'Plan'
 CANDIDATE = r'\b(\w+)/ \(version \d+, '
-COUNTS = re.compile(r'(.+: \d+ .+) in [\d.]+ s')
+TEST_COUNTS = re.compile(r'(.+: \d+ .+) in [\d.]+ s')
 """A candidate's test counts, without the duration, which differs each time."""
 
 
@@ -146,7 +146,9 @@ def _answer(request: ModelRequest, subject: Topic, prompt: str) -> Any:
         suggested = templates.suggestions(
             subject, hints.role, hints.visit, _describe_results(request, subject)
         )
-        tested = [match[1] for text in _results(request, 'test_candidate') if (match := COUNTS.match(text))]
+        tested = [
+            match[1] for text in _results(request, 'test_candidate') if (match := TEST_COUNTS.match(text))
+        ]
         suggested = {**suggested, **({'rests_on': tested} if tested else {})}
         suggested = {**suggested, **software.suggestions(subject, _title(request), hints.visit, prompt)}
     # From the second visit on, agree: a loop that waits for agreement must end.

@@ -108,7 +108,7 @@ async def _digests(snapshot: str, activity: Activity) -> dict[str, str]:
     return {
         file.path: file.digest
         for file in files
-        if file.target is None and project.SKIPPED.isdisjoint(PurePosixPath(file.path).parts)
+        if file.target is None and project.SKIPPED_DIRS.isdisjoint(PurePosixPath(file.path).parts)
     }
 
 

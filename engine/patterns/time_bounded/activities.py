@@ -9,7 +9,7 @@ from engine.patterns.time_bounded.memory.state import OrchestrationState as Memo
 from engine.patterns.time_bounded.parameters import parameters_of
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
-from engine.workspace.project import SKIPPED, copy_project
+from engine.workspace.project import SKIPPED_DIRS, copy_project
 from engine.workspace.sandbox.test_run import SuiteResult, run_test_suite
 
 MAX_FILES = 200
@@ -77,4 +77,4 @@ def _count_tests(suite: SuiteResult) -> dict[str, Any]:
 
 def _is_source(path: str) -> bool:
     """Whether a file is source rather than a by-product of running it."""
-    return not SKIPPED.intersection(path.split('/')) and not path.endswith('.pyc')
+    return not SKIPPED_DIRS.intersection(path.split('/')) and not path.endswith('.pyc')

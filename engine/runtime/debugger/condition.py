@@ -19,10 +19,10 @@ from engine.runtime.debugger.condition_compiler import (
 )
 from engine.runtime.debugger.condition_values import EvaluationError
 
-MAX_TEXT = 500
+MAX_CONDITION = 500
 """Maximum number of characters in a condition."""
 
-NAMES = {
+CONDITION_NAMES = {
     'cost': 'dollars the run has used',
     'tokens': 'tokens the run has used',
     'seconds': 'running time, as budgets count it',
@@ -55,7 +55,7 @@ class Condition:
 
     text: str
     names: frozenset[str]
-    """The names from `NAMES` it uses."""
+    """The names from `CONDITION_NAMES` it uses."""
     fields: Mapping[str, int]
     """The memory fields it names, with their columns."""
     part: Part
@@ -86,9 +86,9 @@ def parse_condition(text: str) -> Condition:
     """Parse a condition.
 
     A subset of Python expressions: `and`, `or`, `not`; `== != < <= > >= in not in`; `+ - * / // %` on
-    numbers, `+` on strings too; strings, numbers, lists, `true`, `false`, `null`; the names in `NAMES`, with
-    `.name` and `[index]` to reach into them as into JSON; the functions in `condition_values`; and
-    `any(item.score < 60 for item in memory.verdicts)`, or `all`.
+    numbers, `+` on strings too; strings, numbers, lists, `true`, `false`, `null`; the names in
+    `CONDITION_NAMES`, with `.name` and `[index]` to reach into them as into JSON; the functions in
+    `condition_values`; and `any(item.score < 60 for item in memory.verdicts)`, or `all`.
 
     A missing value is null. Every comparison with null is false except `x == null` and `x != null`; anything
     computed from null is null.
@@ -96,8 +96,8 @@ def parse_condition(text: str) -> Condition:
     Raises:
         InvalidInput: names `when`, the column (from 1), and the problem.
     """
-    if len(text) > MAX_TEXT:
-        raise InvalidInput({'when': f'must be at most {MAX_TEXT} characters, not {len(text)}'})
+    if len(text) > MAX_CONDITION:
+        raise InvalidInput({'when': f'must be at most {MAX_CONDITION} characters, not {len(text)}'})
     source = re.sub(r'\s', ' ', text)
     indent = len(source) - len(source.lstrip())
     try:
@@ -108,7 +108,7 @@ def parse_condition(text: str) -> Condition:
         column = getattr(error, 'offset', None) or len(source.strip()) + 1
         problem = _explain_syntax_error(source.strip()[column - 1 :], getattr(error, 'msg', ''))
         raise condition_error(column + indent, problem) from None
-    reader = ConditionCompiler(source, NAMES)
+    reader = ConditionCompiler(source, CONDITION_NAMES)
     part = reader.read(tree.body, 0)
     return Condition(text=text, names=frozenset(reader.names), fields=dict(reader.fields), part=part)
 

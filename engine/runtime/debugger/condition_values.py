@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-MAX_TEXT = 1_000_000
+MAX_JOINED = 1_000_000
 """Maximum number of characters in a concatenated string."""
-CHARACTERS = 200
+CHARACTERS_PER_VALUE = 200
 """Number of characters of a string that count as one value."""
 
 
@@ -53,7 +53,7 @@ def call_cost(values: Sequence[Any], limit: int) -> int:
 
 def _shallow(value: Any) -> int:
     if isinstance(value, str):
-        return len(value) // CHARACTERS
+        return len(value) // CHARACTERS_PER_VALUE
     return len(value) if isinstance(value, list | tuple | Mapping) else 0
 
 
@@ -64,7 +64,7 @@ def _deep(value: Any, limit: int) -> int:
         item = remaining.pop()
         count += 1
         if isinstance(item, str):
-            count += len(item) // CHARACTERS
+            count += len(item) // CHARACTERS_PER_VALUE
         elif isinstance(item, BaseModel):
             remaining.extend(item.__dict__.values())
         elif isinstance(item, Mapping):
@@ -79,7 +79,7 @@ def calculate(operation: Callable[[Any, Any], Any], left: Any, right: Any) -> An
     if left is None or right is None:
         return None
     if operation is operator.add and are_strings(left, right):
-        if len(left) + len(right) > MAX_TEXT:
+        if len(left) + len(right) > MAX_JOINED:
             raise EvaluationError('the text would be too long')
     elif not (is_number(left) and is_number(right)):
         raise EvaluationError(f'it cannot work with {kind_of(left)} and {kind_of(right)}')
@@ -99,7 +99,7 @@ def null_safe(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
             for value in (left, right)
         )
         alike = (is_number(left) and is_number(right)) or are_strings(left, right)
-        if compare in ORDER and not alike:
+        if compare in ORDERINGS and not alike:
             raise EvaluationError(f'it cannot compare {kind_of(left)} with {kind_of(right)}')
         return compare(left, right)
 
@@ -176,7 +176,7 @@ def are_strings(*values: Any) -> bool:
 
 def kind_of(value: Any) -> str:
     """Return the kind of value, for an error."""
-    for kind, name in KINDS:
+    for kind, name in TYPE_NAMES:
         if isinstance(value, kind):
             return name
     return 'an object'
@@ -201,7 +201,7 @@ def to_json(value: Any) -> Any:
     return value
 
 
-KINDS: tuple[tuple[Any, str], ...] = (
+TYPE_NAMES: tuple[tuple[Any, str], ...] = (
     (bool, 'true or false'), (int | float, 'a number'), (str, 'a text'), (list | tuple, 'a list'),
     (type(None), 'null'),
 )  # fmt: skip
@@ -223,7 +223,7 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.In: lambda part, whole: _contains(whole, part),
     ast.NotIn: lambda part, whole: not _contains(whole, part),
 }
-ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
+ORDERINGS = (operator.lt, operator.le, operator.gt, operator.ge)
 CONSTANTS = {'true': True, 'false': False, 'null': None}
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
     'len': (_length, 1, 1),

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.models.secret_filter import SecretFilter, secret_filter
 from engine.records.run_info import Approvals
 
-MAX_BYTES = 32 * 1024 * 1024
+MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 """Maximum bytes of one message from a server: a response, or an event of its stream."""
 
 

@@ -10,7 +10,7 @@ from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TI
 
 from engine.models.http.content_coding import CODING_HEADERS, coding_problem
 from engine.records.jsonable import describe_error
-from engine.tools.mcp.config import MAX_BYTES
+from engine.tools.mcp.config import MAX_MESSAGE_BYTES
 
 BROKEN_OFF = -32097
 """The error code for a request that was interrupted."""
@@ -96,8 +96,8 @@ async def _whole(response: httpx2.Response) -> httpx2.Response:
     try:
         async for piece in response.aiter_bytes():
             body += piece
-            if len(body) > MAX_BYTES:
-                return _error(response.request, f'its answer is longer than {MAX_BYTES:,} bytes')
+            if len(body) > MAX_MESSAGE_BYTES:
+                return _error(response.request, f'its answer is longer than {MAX_MESSAGE_BYTES:,} bytes')
     finally:
         await response.aclose()
     headers = [(name, value) for name, value in response.headers.multi_items() if name not in CODING]

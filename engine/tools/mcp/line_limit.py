@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from engine.tools.mcp.config import MAX_BYTES
+from engine.tools.mcp.config import MAX_MESSAGE_BYTES
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ENCODING = 'utf_8_of_limited_lines'
 """UTF-8, with `CUT` in place of a line that is too long."""
 CUT = 'this line is too long'
-TOO_LONG = f'it wrote a line of more than {MAX_BYTES:,} characters'
+TOO_LONG = f'it wrote a line of more than {MAX_MESSAGE_BYTES:,} characters'
 TOO_DEEP = 'it wrote a message that is nested too deep to be read'
 TOO_DEEP_SAID = 'recursion limit exceeded'
 
@@ -44,7 +44,7 @@ class LineLimiter(codecs.IncrementalDecoder):
 
     @property
     def _is_cut(self) -> bool:
-        return self._length > MAX_BYTES
+        return self._length > MAX_MESSAGE_BYTES
 
     def _add(self, piece: str) -> str:
         was_cut = self._is_cut

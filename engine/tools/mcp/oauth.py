@@ -27,8 +27,8 @@ from engine.tools.mcp.config import McpServer
 from engine.tools.mcp.token_file import TokenFile
 from engine.tools.web import is_public, resolve
 
-PATH = '/callback'
-PAGE = b'<!doctype html><title>Hemicycle</title><p>%s You can close this page.'
+REDIRECT_PATH = '/callback'
+REDIRECT_PAGE = b'<!doctype html><title>Hemicycle</title><p>%s You can close this page.'
 SIGN_IN = 'you have to sign in to it: on the settings page, or with `hemicycle sign-in %s`'
 
 NO_TOKEN = 'its authorization server did not answer with a token'
@@ -63,7 +63,7 @@ class StoredSignIn(OAuthClientProvider):
         assert settings is not None
         metadata = OAuthClientMetadata(
             client_name='Hemicycle',
-            redirect_uris=[AnyUrl(f'http://127.0.0.1:{port}{PATH}')],
+            redirect_uris=[AnyUrl(f'http://127.0.0.1:{port}{REDIRECT_PATH}')],
             scope=settings.scope or None,
         )
         self._file, self._wanted, self._uris = file, settings, metadata.redirect_uris
@@ -254,10 +254,12 @@ async def browser_sign_in(
             is_ours = bool(state) and secrets.compare_digest(
                 parameters.get('state', '').encode(), state.encode()
             )
-            taken = url.path == PATH and is_ours and not result.done()
+            taken = url.path == REDIRECT_PATH and is_ours and not result.done()
             body = b'You are signed in.' if taken and 'code' in parameters else b'Signing in has failed.'
-            status = '200 OK' if taken else '400 Bad Request' if url.path == PATH else '404 Not Found'
-            page = PAGE % body if url.path == PATH else b''
+            status = (
+                '200 OK' if taken else '400 Bad Request' if url.path == REDIRECT_PATH else '404 Not Found'
+            )
+            page = REDIRECT_PAGE % body if url.path == REDIRECT_PATH else b''
             head = f'HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(page)}\r\n\r\n'
             writer.write(head.encode() + page)
             await writer.drain()

@@ -27,7 +27,7 @@ from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
 if TYPE_CHECKING:
     from mcp import Client, types
 
-MAX_NAME = 64
+MAX_TOOL_NAME = 64
 """Maximum characters of a name. Every provider accepts letters, digits, `_` and `-`."""
 WILDCARD = 'mcp:'
 """`mcp:<server>` means all tools of a server."""
@@ -355,7 +355,7 @@ async def _list(client: Client) -> list[types.Tool]:
 def sanitize(server: str, tool: str, taken: Container[str] = ()) -> str:
     """Return a name that every provider accepts: server, tool, and a digest if it had to be changed."""
     plain = re.sub(r'[^A-Za-z0-9_-]', '_', f'{server}_{tool}')
-    if len(plain) <= MAX_NAME and plain not in taken and plain == f'{server}_{tool}':
+    if len(plain) <= MAX_TOOL_NAME and plain not in taken and plain == f'{server}_{tool}':
         return plain
     digest = f'{zlib.crc32(tool.encode()):08x}'
-    return f'{plain[: MAX_NAME - len(digest) - 1]}_{digest}'
+    return f'{plain[: MAX_TOOL_NAME - len(digest) - 1]}_{digest}'

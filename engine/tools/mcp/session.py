@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 from engine.errors import ToolError
 from engine.records.jsonable import clip, describe_error, unwrap_error
 from engine.tools.mcp.asking import CURRENT, AskingCall
-from engine.tools.mcp.config import MAX_BYTES, McpServer
+from engine.tools.mcp.config import MAX_MESSAGE_BYTES, McpServer
 from engine.tools.mcp.connection_errors import (
     CLOSED,
     SESSION_ENDED,
@@ -197,7 +197,9 @@ class McpSession:
         server, transport = self._server, None
         if server.url:
             http = await stack.enter_async_context(HttpClient(dict(server.headers), self._auth()))
-            transport = streamable_http_client(server.url, http_client=http, max_sse_event_size=MAX_BYTES)
+            transport = streamable_http_client(
+                server.url, http_client=http, max_sse_event_size=MAX_MESSAGE_BYTES
+            )
         else:
             parameters = StdioServerParameters(
                 command=server.command,
@@ -319,7 +321,8 @@ async def open_once(server: McpServer, auth: StoredSignIn) -> None:
     async with (
         BoundedClient(dict(server.headers), auth) as http,
         Client(
-            streamable_http_client(server.url, http_client=http, max_sse_event_size=MAX_BYTES), cache=None
+            streamable_http_client(server.url, http_client=http, max_sse_event_size=MAX_MESSAGE_BYTES),
+            cache=None,
         ) as client,
     ):
         await client.list_tools()

@@ -11,9 +11,15 @@ from pathlib import Path
 
 from engine.errors import WorkspaceError
 
-SECONDS = 120.0
-PLAIN = ('-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false',
-         '-c', 'gc.auto=0', '-c', 'maintenance.auto=false', '-c', 'commit.gpgSign=false')  # fmt: skip
+TIMEOUT_SECONDS = 120.0
+CONFIG_OVERRIDES = (
+    '-c', 'core.hooksPath=/dev/null',
+    '-c', 'core.fsmonitor=false',
+    '-c', 'core.quotePath=false',
+    '-c', 'gc.auto=0',
+    '-c', 'maintenance.auto=false',
+    '-c', 'commit.gpgSign=false',
+)  # fmt: skip
 """Repository settings that we override, since an agent's files could affect them."""
 DROPPED = ('GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_NAMESPACE',
            'GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_CONFIG_COUNT', 'GIT_CONFIG_PARAMETERS')  # fmt: skip
@@ -37,7 +43,7 @@ async def git(
     plain = {'GIT_TERMINAL_PROMPT': '0', 'GIT_OPTIONAL_LOCKS': '0', 'LC_ALL': 'C.UTF-8'}
     process = await asyncio.create_subprocess_exec(
         'git',
-        *PLAIN,
+        *CONFIG_OVERRIDES,
         *arguments,
         cwd=folder,
         env={**inherited, **plain, **(variables or {})},
@@ -46,9 +52,9 @@ async def git(
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        output, errors = await asyncio.wait_for(process.communicate(input_data), SECONDS)
+        output, errors = await asyncio.wait_for(process.communicate(input_data), TIMEOUT_SECONDS)
     except TimeoutError:
-        raise GitFailed(f'git {arguments[0]} took longer than {SECONDS:g} s', 124) from None
+        raise GitFailed(f'git {arguments[0]} took longer than {TIMEOUT_SECONDS:g} s', 124) from None
     finally:
         if process.returncode is None:
             process.kill()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from engine.errors import WorkspaceError
 from engine.workspace.git.repository import GitFailed, Repository, git
-from engine.workspace.project import GIT_AUTHOR, MAX_BYTES, SAMPLE, copy_project, find_project
+from engine.workspace.project import GIT_AUTHOR, MAX_PROJECT_BYTES, SAMPLE, copy_project, find_project
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
@@ -118,7 +118,7 @@ async def _history(repository: Repository) -> dict[str, bytes]:
     finally:
         await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
     sha256 = len(repository.head) > 40
-    return {} if sha256 or sum(map(len, files.values())) > MAX_BYTES else files
+    return {} if sha256 or sum(map(len, files.values())) > MAX_PROJECT_BYTES else files
 
 
 def _read_clone(clone: Path) -> dict[str, bytes]:

@@ -18,7 +18,7 @@ from engine.workspace.snapshots import entries_of
 
 P = ParamSpec('P')
 T = TypeVar('T')
-AT_ONCE = 16
+MAX_TRANSFERS = 16
 """Maximum number of concurrent transfers."""
 
 
@@ -140,7 +140,7 @@ class FileTransfer:
 
     def __init__(self, remote: RemoteFiles) -> None:
         self.remote = remote
-        self._threads = ThreadPoolExecutor(AT_ONCE, 'files')
+        self._threads = ThreadPoolExecutor(MAX_TRANSFERS, 'files')
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work in the thread pool. Raises `FilesUnavailable`."""

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from engine.errors import ModelError
-from engine.models.http.dialects.dialect import MAX_CALLS
+from engine.models.http.dialects.dialect import MAX_TOOL_CALLS
 from engine.models.http.dialects.error_mapping import error_of_response
 from engine.models.protocol import OpaquePiece, Timeouts
 from engine.models.recording.cassette import Cassette
@@ -162,9 +162,9 @@ def calls_of(dialect: str, number: int) -> bytes:
 
 @pytest.mark.parametrize('dialect', DIALECTS)
 async def test_the_number_of_calls_in_an_answer_is_limited(dialect: str) -> None:
-    found = await replay(calls_of(dialect, MAX_CALLS), dialect, headers=JSON)
-    assert (found.end.reason, len(found.calls)) == ('tools', MAX_CALLS)
-    many = await replay(calls_of(dialect, MAX_CALLS + 1), dialect, headers=JSON)
+    found = await replay(calls_of(dialect, MAX_TOOL_CALLS), dialect, headers=JSON)
+    assert (found.end.reason, len(found.calls)) == ('tools', MAX_TOOL_CALLS)
+    many = await replay(calls_of(dialect, MAX_TOOL_CALLS + 1), dialect, headers=JSON)
     assert many.failure.kind == 'bad response'
     assert 'more than 1,000 tools in one answer' in str(many.failure)
 

@@ -23,7 +23,7 @@ from engine.models.protocol import ModelRequest
 from engine.models.usage_estimate import message_length
 from engine.records.message import Image, Message, ToolCall, ToolResult
 from engine.tools.builtin.project.read_file import read_file
-from engine.tools.images import MAX_BYTES, MAX_SIDE, image_problem, image_type
+from engine.tools.images import MAX_IMAGE_BYTES, MAX_SIDE, image_problem, image_type
 from engine.tools.mcp.remote_tool import output_of
 from engine.tools.protocol import tool
 from engine.workspace.workspaces import Workspaces
@@ -254,7 +254,7 @@ async def test_a_file_that_is_an_image_is_shown(context: ToolContext) -> None:
         == f'plan.png is an image: image/png, {len(PNG)} bytes. Models that accept images are shown it.'
     )
     assert await context.files.load(made.images[0].digest) == PNG
-    await context.files.write('huge.png', PNG + bytes(MAX_BYTES))
+    await context.files.write('huge.png', PNG + bytes(MAX_IMAGE_BYTES))
     with pytest.raises(ToolError, match=r'huge\.png: .*it is too large for a model: at most 3,750,000 bytes'):
         await read_file.invoke('{"path": "huge.png"}', context)
 

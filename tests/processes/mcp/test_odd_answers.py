@@ -17,7 +17,7 @@ import pytest
 
 from engine.errors import ToolError
 from engine.tools.mcp import session, tasks
-from engine.tools.mcp.config import MAX_BYTES, McpServer
+from engine.tools.mcp.config import MAX_MESSAGE_BYTES, McpServer
 from engine.tools.mcp.line_limit import TOO_DEEP
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool, ToolContext
@@ -27,7 +27,7 @@ from tests.support.mcp import odd
 from tests.support.mcp.pattern import connect
 
 ODD = str(Path(odd.__file__))
-VAST = bytes(MAX_BYTES + 1)
+VAST = bytes(MAX_MESSAGE_BYTES + 1)
 SURROGATE = '{"text": "\\ud800"}'
 STDIO = [
     ('malformed', '', 'its answer cannot be parsed: '),
@@ -70,7 +70,7 @@ async def test_an_invalid_answer_fails_only_its_call(name: str, arguments: str, 
 
 
 LOST = 'whether the call was carried out is not known'
-TOO_LONG = f'MCP server odd: it wrote a line of more than {MAX_BYTES:,} characters; {LOST}'
+TOO_LONG = f'MCP server odd: it wrote a line of more than {MAX_MESSAGE_BYTES:,} characters; {LOST}'
 
 
 async def test_an_endless_line_fails_only_the_calls_of_its_connection() -> None:
@@ -88,7 +88,7 @@ async def test_a_server_that_begins_with_an_endless_line_is_reported(method: str
     server = McpServer(name='odd', command=sys.executable, args=(ODD, method), start=60)
     async with connect(server) as (servers, _):
         problem = (await servers.test('odd')).problem
-        assert f'it wrote a line of more than {MAX_BYTES:,} characters' in problem
+        assert f'it wrote a line of more than {MAX_MESSAGE_BYTES:,} characters' in problem
         assert problem.startswith('MCP server odd: ')
 
 
@@ -261,7 +261,7 @@ BREAKS = {
     'a coded body': 'whether the call was carried out is not known',
     'compressed twice': f'{TWICE}; whether the call was carried out is not known',
     'a stream compressed twice': f'{TWICE}; whether the call was carried out is not known',
-    'a vast answer': f'its answer is longer than {MAX_BYTES:,} bytes; whether the call',
+    'a vast answer': f'its answer is longer than {MAX_MESSAGE_BYTES:,} bytes; whether the call',
     'a vast event': 'SSE stream',
 }
 

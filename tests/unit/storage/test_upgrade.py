@@ -16,7 +16,7 @@ from engine import Catalog, Conductor, Status
 from engine.errors import JournalUnavailable
 from engine.records import Note, RunId, RunQuery
 from storage import open_journal
-from storage.inspection import VERSION
+from storage.inspection import SCHEMA_VERSION
 from storage.postgres.migrations import PRESENT
 from storage.sqlite.migrations import MIGRATIONS, backup_path, copy_database
 from tests.tree import ROOT
@@ -121,4 +121,4 @@ async def test_an_upgraded_database_supports_notes_stars_pins_and_search(file: P
 
 
 def test_both_kinds_of_database_are_at_the_same_version() -> None:
-    assert len(MIGRATIONS) == PRESENT == VERSION
+    assert len(MIGRATIONS) == PRESENT == SCHEMA_VERSION

@@ -43,14 +43,14 @@ from engine.models.protocol import (
 from engine.records import Usage
 from engine.records.message import Message, Opaque, Reasoning, Text, ToolCall, ToolResult
 
-VERSION = '2023-06-01'
+API_VERSION = '2023-06-01'
 PARTS = {'text_delta': 'text', 'thinking_delta': 'thinking', 'input_json_delta': 'partial_json'}
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
     """Return the headers with the key and the API version."""
     key = {endpoint.key_header or 'x-api-key': endpoint.key} if endpoint.key else {}
-    return {'anthropic-version': VERSION, **key}
+    return {'anthropic-version': API_VERSION, **key}
 
 
 @dataclass(slots=True, kw_only=True)

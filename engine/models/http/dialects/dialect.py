@@ -117,7 +117,7 @@ class Decoder(ABC):
 
     def finish_with(self, word: str) -> None:
         """Record the provider's finish reason, unless an earlier one was more specific."""
-        word = word[:MAX_SHOWN]
+        word = word[:MAX_EXCERPT]
         if is_failure(word):
             self.finish = word
             self.fail(ModelError(f'it broke off: {word}', kind='server', retryable=True, code=word))
@@ -234,7 +234,7 @@ def _is_too_deep(value: Any, data: str) -> bool:
 
 def unreadable_error(data: str) -> ModelError:
     """Return the error for data that does not follow the dialect."""
-    excerpt = clip(data, MAX_SHOWN)
+    excerpt = clip(data, MAX_EXCERPT)
     return ModelError(f'it sent data that cannot be read: {excerpt!r}', kind='bad response', retryable=True)
 
 
@@ -260,14 +260,14 @@ def item_index(value: Any) -> int | str | None:
     return value if value is None or isinstance(value, int | str) else repr(value)
 
 
-MAX_CALLS = 1_000
+MAX_TOOL_CALLS = 1_000
 """Maximum number of tool calls in one answer."""
 
 
 def refuse_many(calls: int) -> None:
     """Raise `ModelError` if an answer with this many calls may not have another."""
-    if calls >= MAX_CALLS:
-        raise ModelError(f'it called more than {MAX_CALLS:,} tools in one answer', kind='bad response')
+    if calls >= MAX_TOOL_CALLS:
+        raise ModelError(f'it called more than {MAX_TOOL_CALLS:,} tools in one answer', kind='bad response')
 
 
 MAX_TOKENS = 10**9
@@ -311,5 +311,5 @@ def join_surrogates(text: str) -> tuple[str, str]:
     return text, held
 
 
-MAX_SHOWN = 300
+MAX_EXCERPT = 300
 """Maximum characters shown of an unreadable answer."""

@@ -11,14 +11,14 @@ from typing import Any
 from engine.models.http.dialects.dialect import amount, as_mapping
 
 UNITS = {'ms': 0.001, 's': 1.0, 'm': 60.0, 'h': 3600.0, 'd': 86400.0}
-PART = (
+DURATION_PART = (
     r'(\d+(?:\.\d+)?)\s*'
     r'(ms|milliseconds?|s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:(?:ou)?rs?)?|d(?:ays?)?)\b'
 )
 GLUED = re.compile(r'(?<=[a-z])(?=\d)')
-WORDS = re.compile(
+WAIT_PHRASE = re.compile(
     r'(?:(?:try again|retry|available(?: again)?|resets?) (?:in|after)|wait(?: for)?) '
-    rf'((?:{PART}[\s,]*(?:and )?)+)'
+    rf'((?:{DURATION_PART}[\s,]*(?:and )?)+)'
 )
 RESET = re.compile(r'(?:x-|anthropic-)?ratelimit-(?:reset(?:-(\w+))?|([\w-]+)-reset)')
 """Headers that say when a limit resets: for requests, tokens or both."""
@@ -48,7 +48,7 @@ def retry_delay(headers: Mapping[str, str], error: Mapping[str, Any], message: s
         delay = as_mapping(detail).get('retryDelay')
         if isinstance(delay, str) and (seconds := _duration(delay)) is not None:
             return seconds
-    if match := WORDS.search(GLUED.sub(' ', message.lower())):
+    if match := WAIT_PHRASE.search(GLUED.sub(' ', message.lower())):
         return _duration(match[1])
     return _reset(headers)
 
@@ -79,7 +79,7 @@ def _moment(text: str, headers: Mapping[str, str]) -> float | None:
 def _duration(text: str) -> float | None:
     """Parse the seconds in a string such as `1h2m3.5s`, `250ms` or `2 minutes`."""
     text = GLUED.sub(' ', text.strip().lower()).rstrip(' ,.')
-    parts = re.findall(PART, text)
+    parts = re.findall(DURATION_PART, text)
     if not parts:
         return None
     return amount(

@@ -14,8 +14,8 @@ from typing import Any
 
 from engine.models.protocol import ToolSpec
 
-MAX_FILES = 500
-SKIPPED = frozenset({'.git', '__pycache__', 'node_modules', '.venv'})
+MAX_LISTED = 500
+SKIPPED_DIRS = frozenset({'.git', '__pycache__', 'node_modules', '.venv'})
 EDITS, RUNS, READS, SEARCHES, THINKS = 'edit', 'execute', 'read', 'search', 'think'
 
 
@@ -80,20 +80,20 @@ class Toolbox:
     async def list_files(self, arguments: Mapping[str, Any]) -> str:
         """The files of the folder."""
         files = _files(self.folder)
-        return '\n'.join(files[:MAX_FILES]) or 'There are no files yet.'
+        return '\n'.join(files[:MAX_LISTED]) or 'There are no files yet.'
 
     async def search(self, arguments: Mapping[str, Any]) -> str:
         """Lines of files that fit a pattern."""
         pattern = re.compile(str(arguments.get('pattern') or arguments.get('query') or ''))
         hits = []
-        for path in (await self.list_files({})).splitlines()[:MAX_FILES]:
+        for path in (await self.list_files({})).splitlines()[:MAX_LISTED]:
             place = self.folder / path
             if place.is_file():
                 lines = place.read_text('utf-8', 'replace').splitlines()
                 hits += [
                     f'{path}:{number}: {line}' for number, line in enumerate(lines, 1) if pattern.search(line)
                 ]
-        return '\n'.join(hits[:MAX_FILES]) or 'Nothing was found.'
+        return '\n'.join(hits[:MAX_LISTED]) or 'Nothing was found.'
 
     async def run_command(self, arguments: Mapping[str, Any]) -> str:
         """Run a command in a terminal of the client's."""
@@ -148,7 +148,7 @@ def _lead_with_counts(report: str) -> str:
 def _files(folder: Path) -> list[str]:
     paths: list[str] = []
     for around, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        folders[:] = sorted(name for name in folders if name not in SKIPPED_DIRS)
         paths += [os.path.relpath(os.path.join(around, name), folder) for name in sorted(names)]
     return paths
 

@@ -16,7 +16,7 @@ from engine.tools.builtin.podcast.transcript_processor import transcript_of
 from engine.tools.protocol import ToolContext, tool
 
 FILE = 'chapters.json'
-VERSION = '1.2.0'
+FORMAT_VERSION = '1.2.0'
 """The version of the podcast namespace's JSON Chapters Format."""
 MIN_CHAPTER = 60.0
 """Minimum length of a chapter in seconds when no start times are given."""
@@ -53,7 +53,7 @@ async def chapter_markers(
         markers, notes = _check_chapters(chapters, transcript['duration'])
     if transcript.get('estimated'):
         markers = [{**item, 'estimated': True} if item['startTime'] else item for item in markers]
-    document = {'version': VERSION, 'chapters': markers}
+    document = {'version': FORMAT_VERSION, 'chapters': markers}
     await context.files.write(FILE, json.dumps(document, ensure_ascii=False, indent=2).encode())
     if transcript.get('estimated'):
         notes.append('The times are estimates: the transcript has none.')

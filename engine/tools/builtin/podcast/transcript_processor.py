@@ -16,7 +16,7 @@ from engine.tools.protocol import ToolContext, tool
 
 FILE = 'transcript.txt'
 """A file in the agent's folder, in any supported format."""
-MAX_SHOWN = 55_000
+MAX_PAGE_TEXT = 55_000
 """Maximum characters of one result; a longer transcript is read on from a given time."""
 
 
@@ -101,7 +101,7 @@ def _page(parsed: Mapping[str, Any], begin: float) -> str:
     size = 0
     for place in range(first, len(lines)):
         size += len(lines[place]) + 1
-        if size > MAX_SHOWN and place > first:
+        if size > MAX_PAGE_TEXT and place > first:
             excerpt, time = (
                 '\n'.join(lines[first:place]),
                 transcript.format_time(parsed['cues'][place]['start']),

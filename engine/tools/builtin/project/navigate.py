@@ -12,8 +12,8 @@ from engine.errors import ToolError
 from engine.tools.protocol import ToolContext, tool
 from engine.workspace.symbols import Symbol, find_symbols
 
-MAX_FILES, MAX_BYTES, MAX_SHOWN = 1_000, 1 << 20, 200
-KINDS = {'definition': ('class', 'function', 'variable'), 'usages': ('use', 'import')}
+MAX_SEARCHED_FILES, MAX_FILE_BYTES, MAX_PLACES = 1_000, 1 << 20, 200
+PLACE_KINDS = {'definition': ('class', 'function', 'variable'), 'usages': ('use', 'import')}
 
 
 @tool(category='files', hint='Use it instead of search to look up a name in code.', seconds=60)
@@ -36,10 +36,12 @@ async def navigate(
         chosen = [place for place in places if place.kind in ('class', 'function')]
     else:
         last = symbol.rpartition('.')[2]
-        chosen = [place for place in places if place.kind in KINDS[what] and _matches(place, symbol, last)]
+        chosen = [
+            place for place in places if place.kind in PLACE_KINDS[what] and _matches(place, symbol, last)
+        ]
     lines = [f'{place.path}:{place.line}: {place.kind} {place.name}' for place in chosen]
-    more = [f'[there is more: only the first {MAX_SHOWN} are shown]'] if len(lines) > MAX_SHOWN else []
-    return '\n'.join([*lines[:MAX_SHOWN], *more]) or f'No {what} found for {symbol or path}.'
+    more = [f'[there is more: only the first {MAX_PLACES} are shown]'] if len(lines) > MAX_PLACES else []
+    return '\n'.join([*lines[:MAX_PLACES], *more]) or f'No {what} found for {symbol or path}.'
 
 
 def _matches(place: Symbol, symbol: str, last: str) -> bool:
@@ -51,8 +53,8 @@ async def _files(context: ToolContext, path: str) -> list[str]:
     if path.endswith('.py'):
         return [path]
     entries = await context.files.entries(path)
-    files = [entry for entry in entries if entry.kind == 'a file' and entry.size <= MAX_BYTES]
-    return [entry.path for entry in files][:MAX_FILES]
+    files = [entry for entry in entries if entry.kind == 'a file' and entry.size <= MAX_FILE_BYTES]
+    return [entry.path for entry in files][:MAX_SEARCHED_FILES]
 
 
 async def _places(context: ToolContext, path: str, symbol: str) -> list[Symbol]:

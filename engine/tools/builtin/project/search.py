@@ -17,7 +17,7 @@ from engine.workspace.workspace import Workspace
 MAX_LINES = 200
 """Maximum number of lines shown."""
 MAX_WIDTH = 300
-PLACES = '/usr/local/bin:/usr/bin:/bin'
+SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin'
 """Where ripgrep is visible inside the sandbox."""
 
 
@@ -37,7 +37,7 @@ async def search(
                 f'only plain text can be searched for here: set literal. {await context.commands.problem()}'
             )
         return _report(await _search_files(context.files, pattern, place))
-    ripgrep = shutil.which('rg', path=PLACES)
+    ripgrep = shutil.which('rg', path=SEARCH_PATH)
     own = [sys.executable, '-I', '-c', PROGRAM, str(int(literal)), pattern, place]
     by_ripgrep = ['rg', '--line-number', '--no-heading', '--with-filename', '--color=never', '--sort=path']
     by_ripgrep += ['--hidden', '--glob=!.git', f'--max-columns={MAX_WIDTH}', *(['--fixed-strings'] * literal)]

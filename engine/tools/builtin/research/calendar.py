@@ -25,7 +25,7 @@ TOO_OFTEN = re.compile(rb'FREQ=(SECONDLY|MINUTELY)', re.I)
     category='research',
     hint='Use to find events to mention.',
     produces=('events',),
-    seconds=web.SECONDS + 30,
+    seconds=web.TIMEOUT_SECONDS + 30,
 )
 async def calendar(
     context: ToolContext,

@@ -11,7 +11,7 @@ from engine.tools.builtin.research import page
 from engine.tools.protocol import ToolContext, tool
 
 
-@tool(category='web', seconds=web.SECONDS + 10, most_text=40_000)
+@tool(category='web', seconds=web.TIMEOUT_SECONDS + 10, most_text=40_000)
 async def fetch_page(
     context: ToolContext,
     url: Annotated[

@@ -23,7 +23,7 @@ MAX_SUMMARY = 400
     category='research',
     hint='Use for references and links to earlier posts.',
     produces=('recent_posts',),
-    seconds=web.SECONDS + 10,
+    seconds=web.TIMEOUT_SECONDS + 10,
 )
 async def rss_feed(
     context: ToolContext,

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 ADDRESS = 'https://api.notion.com/v1'
-VERSION = '2022-06-28'
+API_VERSION = '2022-06-28'
 MAX_BLOCKS = 100
 """Notion's maximum number of blocks per request."""
-ATTEMPTS, MAX_WAIT = 3, 10.0
+ATTEMPTS, MAX_RETRY_WAIT = 3, 10.0
 KEY = 'Key'
 """An optional text property of the database for a page's key; without it, the first line has the key."""
 
-MAX_TEXT = 2_000
+MAX_PIECE = 2_000
 """Notion's maximum characters per piece of text."""
 MAX_PIECES = 100
 """Notion's maximum number of text pieces or child blocks per block."""
@@ -40,7 +40,7 @@ LANGUAGES = {
 """Notion's names of languages by their names in Markdown; others become plain text."""
 Run = tuple[str, str, dict[str, bool]]
 """A text with its link and its styles."""
-MAX_DEPTH = 2
+MAX_LIST_DEPTH = 2
 """Maximum levels of nested lists that one request may create."""
 
 
@@ -58,7 +58,7 @@ class Notion:
     @staticmethod
     def client(token: str, address: str = ADDRESS) -> httpx.AsyncClient:
         """Create an HTTP client for Notion."""
-        headers = {'Authorization': f'Bearer {token}', 'Notion-Version': VERSION}
+        headers = {'Authorization': f'Bearer {token}', 'Notion-Version': API_VERSION}
         return httpx.AsyncClient(base_url=address, headers=headers, timeout=30, trust_env=False)
 
     async def publish(self, title: str, markdown: str, key: str) -> tuple[str, bool]:
@@ -135,7 +135,7 @@ class Notion:
             if answer.status_code != 429 or attempt == ATTEMPTS:
                 break
             delay = answer.headers.get('Retry-After', '1')
-            await asyncio.sleep(min(MAX_WAIT, float(delay) if delay.isdigit() else 1.0))
+            await asyncio.sleep(min(MAX_RETRY_WAIT, float(delay) if delay.isdigit() else 1.0))
         try:
             data = answer.json()
         except ValueError:
@@ -192,7 +192,7 @@ def _item(kind: str, item: SyntaxTreeNode, depth: int) -> Iterator[dict[str, Any
     leads = first is not None and first.type == 'paragraph'
     inner = [block for node in (others if leads else item.children) for block in _blocks(node, depth + 1)]
     text = _inline(first) if leads and first is not None else []
-    nested = depth < MAX_DEPTH and 0 < len(inner) <= MAX_PIECES
+    nested = depth < MAX_LIST_DEPTH and 0 < len(inner) <= MAX_PIECES
     *parts, last = _with_text(kind, text)
     yield from parts
     if nested:
@@ -257,8 +257,8 @@ def _runs(nodes: Sequence[SyntaxTreeNode], link: str, styles: dict[str, bool]) -
 
 def _pieces(text: str, link: str, styles: dict[str, bool]) -> list[dict[str, Any]]:
     pieces: list[dict[str, Any]] = []
-    for start in range(0, len(text), MAX_TEXT):
-        content: dict[str, Any] = {'content': text[start : start + MAX_TEXT]}
+    for start in range(0, len(text), MAX_PIECE):
+        content: dict[str, Any] = {'content': text[start : start + MAX_PIECE]}
         piece = {'type': 'text', 'text': content | ({'link': {'url': link}} if link else {})}
         pieces.append(piece | ({'annotations': dict(styles)} if styles else {}))
     return pieces

@@ -142,9 +142,9 @@ async def test_a_bundle_cannot_exhaust_memory(target: Conductor, good: bytes, mo
     )
     await expect_refusal(target, b'[' * (MAX_LINE + 5), 'longer than')
     await expect_refusal(target, head + b'\n' + b'{"kind":' + b'[' * 100_000 + b'\n', 'recursion|nested')
-    monkeypatch.setattr(reader, 'MAX_BYTES', 1)
+    monkeypatch.setattr(reader, 'MAX_UNPACKED_BYTES', 1)
     await expect_refusal(target, good, 'more than 1 bytes')
-    monkeypatch.setattr(reader, 'MAX_BYTES', 1 << 30)
+    monkeypatch.setattr(reader, 'MAX_UNPACKED_BYTES', 1 << 30)
     monkeypatch.setattr(validation, 'MAX_DOCUMENT', 100)
     await expect_refusal(target, good, 'bytes by then')
 

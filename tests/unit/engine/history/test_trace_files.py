@@ -60,7 +60,7 @@ async def test_a_trace_beyond_the_limits_is_rejected(
     monkeypatch.setattr('engine.history.traces.otlp.MAX_SPANS', 3)
     with pytest.raises(BundleError, match='at most 3 spans'):
         await import_spans(place, *nested[:4])
-    monkeypatch.setattr('engine.history.traces.otlp.MAX_BYTES', 1 << 20)
+    monkeypatch.setattr('engine.history.traces.otlp.MAX_TRACE_BYTES', 1 << 20)
     with pytest.raises(BundleError, match='may hold 1 MiB at most'):
         await import_spans(place, chat('c', '', (0, 1), **make_output('x' * (1 << 20))))
 

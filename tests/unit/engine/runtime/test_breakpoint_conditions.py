@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from engine import InvalidInput
 from engine.runtime import CONDITION_NAMES, parse_condition
-from engine.runtime.debugger.condition import MAX_TEXT, check_condition
+from engine.runtime.debugger.condition import MAX_CONDITION, check_condition
 from engine.runtime.debugger.condition_values import FUNCTIONS, EvaluationError
 
 
@@ -214,7 +214,7 @@ def test_a_long_list_can_be_searched_once(text: str) -> None:
 
 def test_long_conditions_are_refused_and_memory_fields_checked() -> None:
     with pytest.raises(InvalidInput, match='at most 500 characters, not 501'):
-        parse_condition('x' * (MAX_TEXT + 1))
+        parse_condition('x' * (MAX_CONDITION + 1))
     with pytest.raises(InvalidInput, match="column 10: memory has no field 'nine'; available: n, plan"):
         check_condition('step and memory.nine > 1', ('n', 'plan'))
     check_condition('memory.n > 1 and memory["plan"][0]', ('n', 'plan'))

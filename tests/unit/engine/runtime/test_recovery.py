@@ -17,7 +17,7 @@ from engine.journal.budget_meter import BudgetMeter
 from engine.records import JournalOutage, RunId, RunInfo
 from engine.records.jsonable import describe_error
 from engine.runtime.activity_runner import ActivityRunner
-from engine.runtime.live_runs import AT_ONCE
+from engine.runtime.live_runs import MAX_CONCURRENT_RECOVERIES
 from tests.support.harness import FakeModel, Lone, catalog, in_turn, pipeline_reply, until, wait_for_state
 
 
@@ -76,10 +76,10 @@ class Crowded(MemoryJournal):
 async def test_recovery_claims_a_limited_number_of_runs_at_a_time() -> None:
     journal = Crowded()
     async with conductor(journal, hanging()) as gone:
-        left = [(await gone.start('two')).id for _ in range(AT_ONCE + 4)]
+        left = [(await gone.start('two')).id for _ in range(MAX_CONCURRENT_RECOVERIES + 4)]
     async with conductor(journal) as heir:
         assert await heir.recover() == left
-    assert journal.most == AT_ONCE
+    assert journal.most == MAX_CONCURRENT_RECOVERIES
 
 
 async def test_closing_waits_for_a_paid_call() -> None:

@@ -23,7 +23,7 @@ async def test_a_child_of_git_that_holds_its_output_leaves_no_pipe_open(
     program.write_text('#!/bin/sh\nsleep 60 &\necho $! >child\n', 'utf-8')
     program.chmod(0o755)
     monkeypatch.setenv('PATH', str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setattr(repository, 'SECONDS', 0.2)
+    monkeypatch.setattr(repository, 'TIMEOUT_SECONDS', 0.2)
     before = open_pipes()
     with pytest.raises(repository.GitFailed, match='git gc took longer than'):
         await repository.git(tmp_path, 'gc')

@@ -329,6 +329,6 @@ async def test_a_snapshot_that_is_too_large_is_refused(
 ) -> None:
     for number in range(5):
         await workspace.write(str(number), b'12345')
-    monkeypatch.setattr('engine.workspace.snapshots.MAX_FILES', 4)
+    monkeypatch.setattr('engine.workspace.snapshots.MAX_SNAPSHOT_FILES', 4)
     with pytest.raises(WorkspaceError, match='more than 4 files'):
         await workspace.snapshot()

@@ -33,9 +33,9 @@ from engine.runtime.activity import Services
 from engine.runtime.fair_scheduler import FairScheduler
 from engine.runtime.feed import Feed, Item
 from engine.runtime.live_runs import LiveRuns
+from engine.runtime.recording.run_recordings import Recordings
 from engine.runtime.run_control import RunControl
 from engine.runtime.run_factory import initial_state, new_run_info, unknown_names, with_breakpoints
-from engine.runtime.run_recordings import Recordings
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import Pattern
 from engine.workspace.project import missing_projects

@@ -8,7 +8,7 @@ from typing import Any
 from engine.agents import completion
 from engine.records import Event
 from engine.records.message import Image, Message, ToolResult, message_of
-from engine.records.plans_and_artifacts import Artifact, PlanEntry
+from engine.records.products import Artifact, PlanEntry
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
 

@@ -9,7 +9,7 @@ from engine.agents.criteria import Check, Evidence, strip_signal
 from engine.agents.spec import AgentSpec
 from engine.records import Event
 from engine.records.message import Message
-from engine.records.plans_and_artifacts import Artifact, Criterion
+from engine.records.products import Artifact, Criterion
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.run_state import AgentState
 from engine.tools.artifacts import as_text

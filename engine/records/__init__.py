@@ -25,9 +25,8 @@ from engine.records.fault import Fault
 from engine.records.jsonable import clip
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
-from engine.records.plans_and_artifacts import Artifact, Criterion, PlanItem
+from engine.records.products import Artifact, Criterion, PlanItem, StatedReport
 from engine.records.question import Question, answer_model
-from engine.records.report import StatedReport
 from engine.records.run_info import (
     MAX_NOTE,
     PURGING,

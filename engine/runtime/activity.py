@@ -17,7 +17,7 @@ from engine.records.frozen import fast_init
 from engine.records.state_path import parent_of
 from engine.runtime.fair_scheduler import FairScheduler
 from engine.runtime.feed import Feed
-from engine.runtime.run_recordings import Recordings
+from engine.runtime.recording.run_recordings import Recordings
 from engine.tools.mcp.remote_tool import RemoteTool
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool

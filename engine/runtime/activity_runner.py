@@ -18,7 +18,7 @@ from engine.records.jsonable import describe_error, to_jsonable
 from engine.records.state_path import is_active, is_within, parent_of
 from engine.runtime.activity import Activity, PendingQuestion, RuntimeContext
 from engine.runtime.recorder import keep_trying
-from engine.runtime.replay_source import ReplaySource
+from engine.runtime.recording.replay_source import ReplaySource
 from engine.runtime.timeouts import Timeouts, TimerSnapshot
 from engine.statechart.chart import Chart
 from engine.statechart.retry import Retry

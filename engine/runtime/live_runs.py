@@ -22,7 +22,8 @@ from engine.runtime.debugger.condition import check_condition
 from engine.runtime.debugger.probe import ConditionResult, probe_condition
 from engine.runtime.feed import Feed, Item, watch
 from engine.runtime.recorder import keep_trying
-from engine.runtime.replay_source import ReplaySource, RunSetup
+from engine.runtime.recording.replay_source import ReplaySource, RunSetup
+from engine.runtime.recording.run_recordings import Recordings
 from engine.runtime.run import Run
 from engine.runtime.run_factory import (
     ACTOR,
@@ -34,7 +35,6 @@ from engine.runtime.run_factory import (
     restore_state,
     workflow_of,
 )
-from engine.runtime.run_recordings import Recordings
 from engine.runtime.timeouts import TimerSnapshot
 from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState

@@ -43,7 +43,7 @@ from engine.runtime.debugger.debugger import Debugger
 from engine.runtime.debugger.guard_explanations import GuardExplanations
 from engine.runtime.mailbox import Envelope, Mailbox
 from engine.runtime.recorder import Recorder, step_of
-from engine.runtime.replay_source import ReplaySource
+from engine.runtime.recording.replay_source import ReplaySource
 from engine.runtime.timeouts import TimerSnapshot
 from engine.statechart.chart import Chart
 from engine.statechart.run_state import RunState

@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 from engine.records.document import LONG
 from engine.records.events import Event
 from engine.records.message import Message
-from engine.records.plans_and_artifacts import Artifact, Criterion, PlanEntry
+from engine.records.products import Artifact, Criterion, PlanEntry
 from engine.records.question import OpenBatch
 from engine.records.state_path import is_within
 from engine.statechart.memory import ChangeLog, Memory

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_jsonable_python
 
 from engine.records.message import Image
-from engine.records.plans_and_artifacts import Artifact
+from engine.records.products import Artifact
 
 if TYPE_CHECKING:
     from engine.workspace.workspace import Workspace

@@ -128,7 +128,7 @@ COMMANDS = {
     ),
     'traffic': Command(
         'Inspect',
-        'traffic:traffic',
+        'catalog.traffic:traffic',
         'Show how often runs took each edge, how long they stayed in each state, and where they failed.',
     ),
     'save-test': Command(

@@ -7,7 +7,8 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -28,9 +29,10 @@ from temporalio.worker import (
     WorkerTuner,
 )
 
-from engine import Conductor, InvalidInput, Pattern
+from engine import Conductor, EngineError, InvalidInput, Pattern
 from engine.history import program_version
-from engine.runtime import LiveRuns
+from engine.records import RunId, RunInfo
+from engine.runtime import Item, LiveRuns
 from ui.api.access import PREFIX
 from ui.api.app import build_api
 from ui.fleet.driver import Driver
@@ -39,7 +41,6 @@ from ui.fleet.heartbeat import HEARTBEAT_SECONDS
 from ui.fleet.owners import name_of, owner_of
 from ui.fleet.records import CONTROL, queue_name
 from ui.fleet.routes import TokenOnly, worker_routes
-from ui.fleet.runs import WorkerRuns
 from ui.fleet.schedules.handler import ScheduleHandler
 from ui.fleet.schedules.workflow import ScheduleWorkflow
 from ui.fleet.settings import Connections, FleetSettings
@@ -58,6 +59,8 @@ OPEN_PATHS: Final = frozenset({'/healthz', '/readyz'})
 """The paths that need no token."""
 OpenConductor = Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]
 """Opens the journal and creates a conductor with this owner and this factory of live runs."""
+
+WORKER_CANNOT_START = 'workers do not start runs: ask a web server'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,3 +286,43 @@ def _served_patterns(conductor: Conductor, only: Sequence[str]) -> list[type[Pat
     if not conductor.catalog.patterns:
         raise InvalidInput({'--patterns': 'there is no pattern to serve'})
     return [*conductor.catalog.patterns.values()]
+
+
+class WorkerRuns(LiveRuns):
+    """The live runs of a worker, which starts none itself. A stream ends when the worker releases the run."""
+
+    async def create(self, info: RunInfo, *chart_and_state: Any) -> None:
+        """Refuse: web servers create runs."""
+        raise EngineError(WORKER_CANNOT_START)
+
+    async def fork(self, info: RunInfo, *chart: Any) -> None:
+        """Refuse: web servers create runs."""
+        raise EngineError(WORKER_CANNOT_START)
+
+    async def recover(
+        self, *, paused: bool = False, where: Callable[[RunInfo], bool] = lambda info: True
+    ) -> list[RunId]:
+        """Continue nothing: Temporal decides which runs are driven here."""
+        return []
+
+    async def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:
+        """Yield steps and text while the run is driven here."""
+        live = self.runs.get(run)
+        if live is None:
+            return
+        gone = asyncio.ensure_future(live.detached.wait())
+        async with aclosing(super().watch(run, after=after)) as items:
+            coming = asyncio.ensure_future(anext(items, None))
+            try:
+                while True:
+                    await asyncio.wait({coming, gone}, return_when=asyncio.FIRST_COMPLETED)
+                    if not coming.done() and not live.projection.status.ended:
+                        return  # It is driven elsewhere now, or rests.
+                    if (item := await coming) is None:
+                        return
+                    yield item
+                    coming = asyncio.ensure_future(anext(items, None))
+            finally:
+                for task in (coming, gone):
+                    task.cancel()
+                await asyncio.wait({coming, gone})

@@ -19,7 +19,7 @@ from pythonjsonlogger.orjson import OrjsonFormatter
 from engine import Status, Transition
 from engine.errors import JournalError
 from engine.records import RunInfo
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 from ui.server.observed_journal import JournalObserver
 
 log = logging.getLogger('hemicycle')

@@ -13,7 +13,7 @@ from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
 from engine.records import RunId, RunInfo, Shape
-from engine.runtime.run_recordings import Recordings
+from engine.runtime.recording.run_recordings import Recordings
 from engine.workspace.workspaces import Workspaces
 
 

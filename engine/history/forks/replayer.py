@@ -13,7 +13,7 @@ from engine.journal.projection import RunProjection
 from engine.models.protocol import SCRIPTED
 from engine.records import ANSWER, Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
 from engine.records.state_path import is_active, is_within, parent_of
-from engine.runtime.replay_source import Treatment
+from engine.runtime.recording.replay_source import Treatment
 from engine.statechart.run_state import AgentState, RunState
 from engine.workspace.workspaces import Workspaces
 

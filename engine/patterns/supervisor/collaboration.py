@@ -10,7 +10,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from engine.patterns.pipeline.task_state import AgentMessage
 from engine.records import Origin
 from engine.records.frozen import FrozenModel
-from engine.records.plans_and_artifacts import PlanItem, StepState
+from engine.records.products import PlanItem, StepState
 from engine.statechart.memory import Memory
 
 MAX_RESULT = 1_000

@@ -12,7 +12,7 @@ from ui.cli.output.step_text import console
 from ui.cli.remote import find_patterns
 from ui.cli.session import Session, with_session
 from ui.formatting.parameters import PatternInfo, PatternList, main_parameter
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 EPILOG = """Examples:
 

@@ -12,7 +12,7 @@ import typer
 from engine import Catalog, InvalidInput
 from ui.cli.exit_codes import ExitCode
 from ui.cli.session import Session
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 Kind = Literal['endpoints', 'mcp']
 NAME, MAX_NAME = re.compile(r'[a-z0-9][a-z0-9_-]*'), 32

@@ -19,7 +19,7 @@ from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect_to_named, with_server_option
 from ui.cli.session import Session, with_session
-from ui.formatting.safe_text import one_line, strip_control
+from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.values import byte_size
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine import Breakpoint, Conductor, InvalidInput
 from engine.records import RunId
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 SPEC = re.compile(r'(?:(?P<kind>enter|leave|edge)\s+(?P<place>\S+))?\s*(?:when\s+(?P<when>.+))?', re.DOTALL)
 

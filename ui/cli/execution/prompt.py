@@ -12,7 +12,7 @@ from engine.journal import Fold, StepMode
 from ui.cli.execution.breakpoints import format_breakpoint, parse_breakpoint, update_breakpoints
 from ui.cli.execution.follow import Ask
 from ui.cli.output.reporters import Reporter
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 HELP = """in [STATE]         the next piece of work, and no more (also: i, or Enter)
 over [STATE]       until the workflow itself moves, or an agent ends (o)

@@ -9,7 +9,7 @@ import typer
 from pydantic import BaseModel
 
 from engine.records import Question, answer_model
-from ui.formatting.safe_text import one_line, strip_control
+from ui.formatting.plain_text import one_line, strip_control
 
 
 def question_lines(question: Question) -> Iterator[str]:

@@ -21,7 +21,7 @@ from ui.cli.inputs import parse_data
 from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, claim, find_run, open_reader, with_session
-from ui.formatting.safe_text import one_line, strip_control
+from ui.formatting.plain_text import one_line, strip_control
 
 EPILOG = f"""Examples:
 

@@ -15,7 +15,7 @@ from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time
 from ui.cli.session import Listing, Session, find_run, open_reader, with_session
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 T = TypeVar('T')
 EDIT = """Examples:

@@ -28,7 +28,7 @@ from ui.formatting.comparison import (
     row_text,
     verdict_sentence,
 )
-from ui.formatting.safe_text import one_line, strip_control
+from ui.formatting.plain_text import one_line, strip_control
 
 EPILOG = f"""Examples:
 

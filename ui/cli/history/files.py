@@ -18,7 +18,7 @@ from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, find_run, open_reader, with_session
 from ui.formatting.files import size
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 from ui.replay.history import History
 
 FILES = """Examples:

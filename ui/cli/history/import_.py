@@ -14,7 +14,7 @@ from engine.history import Imported
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, open_conductor, with_session
 from ui.exports.text import import_message
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 EPILOG = """Examples:
 

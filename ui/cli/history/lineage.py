@@ -11,7 +11,7 @@ from ui.cli.exit_codes import CODES
 from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, find_run, open_reader, with_session
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 EPILOG = f"""Examples:
 

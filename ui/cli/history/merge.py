@@ -14,7 +14,7 @@ from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.session import Session, find_run, open_reader, with_session
 from ui.formatting.files import pull_request
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 Side = Literal['ours', 'theirs']
 EPILOG = """Examples:

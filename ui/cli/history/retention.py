@@ -16,7 +16,7 @@ from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.remote import named_server
 from ui.cli.session import Session, find_run, open_reader, with_session
-from ui.formatting.safe_text import one_line
+from ui.formatting.plain_text import one_line
 from ui.formatting.values import byte_size, count
 
 DELETE = """Examples:

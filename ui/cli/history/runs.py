@@ -16,7 +16,7 @@ from ui.cli.options import SHOWN
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time, status_in_color
 from ui.cli.session import Session, open_reader, with_session
-from ui.formatting.safe_text import one_line
+from ui.formatting.plain_text import one_line
 from ui.formatting.usage import cost_text, token_count
 
 FILTERS = 'Which runs'

@@ -16,7 +16,7 @@ from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import SIMULATED, print_json
 from ui.cli.output.run_report import RunReport
 from ui.cli.session import Session, find_run, open_reader, with_session
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 EPILOG = """Examples:
 

@@ -20,7 +20,7 @@ from ui.cli.inputs import parse_time
 from ui.cli.output.step_text import console
 from ui.cli.session import Session, with_session
 from ui.exports.text import format_moment
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 T = TypeVar('T')
 EPILOG = """Examples:

@@ -21,7 +21,7 @@ from ui.cli.exit_codes import ExitCode
 from ui.cli.operation.team_checks import Finding, Level, examine_team
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, with_session
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 from ui.formatting.values import byte_size, count
 from ui.settings import Settings, Storage
 

@@ -11,7 +11,7 @@ import typer
 from engine import InvalidInput
 from ui.cli.output.step_text import console
 from ui.cli.session import Session, with_session
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 EPILOG = """Examples:
 

@@ -19,7 +19,7 @@ from ui.cli.options import Namespace, TemporalAddress, group
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
 from ui.cli.session import Session, open_reader, with_session
-from ui.formatting.safe_text import one_line, strip_control
+from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.values import count
 
 if TYPE_CHECKING:

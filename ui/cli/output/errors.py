@@ -7,7 +7,7 @@ import typer
 from engine import EngineError
 from engine.errors import Diverged, JournalError
 from ui.cli.exit_codes import ExitCode
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 
 
 class CommandError(EngineError):

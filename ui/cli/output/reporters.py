@@ -29,7 +29,7 @@ from ui.cli.output.step_text import (
     step_remark,
     style_of,
 )
-from ui.formatting.safe_text import one_line, strip_control
+from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.steps import duration
 
 SIMULATED = 'simulated: the scripted model wrote this, no provider was called'

@@ -24,7 +24,7 @@ from ui.cli.output.step_text import (
     status_in_color,
     step_remark,
 )
-from ui.formatting.safe_text import one_line, strip_control
+from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.steps import brief_value, duration
 from ui.formatting.values import count
 

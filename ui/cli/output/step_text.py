@@ -13,7 +13,7 @@ from rich.text import Text
 
 from engine import Status, Transition
 from engine.records import GuardResult, Shape, Usage, message_of
-from ui.formatting.safe_text import one_line
+from ui.formatting.plain_text import one_line
 from ui.formatting.steps import duration, innermost
 
 STYLES = {

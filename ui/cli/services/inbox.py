@@ -23,7 +23,7 @@ from ui.cli.output.step_text import format_time
 from ui.cli.remote import with_server_option
 from ui.cli.services.opening import open_services, services_of
 from ui.cli.session import Session, claim, with_session
-from ui.formatting.safe_text import one_line, strip_control
+from ui.formatting.plain_text import one_line, strip_control
 from ui.services.inbox import InboxItem
 
 if TYPE_CHECKING:

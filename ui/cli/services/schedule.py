@@ -17,7 +17,7 @@ from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.services.opening import find_named, open_services
 from ui.cli.session import Session, with_session
-from ui.formatting.safe_text import strip_control
+from ui.formatting.plain_text import strip_control
 from ui.services.schedules import (
     Action,
     Interval,

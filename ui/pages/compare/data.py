@@ -10,13 +10,13 @@ from nicegui import ui
 
 from engine.history import JsonDifference, json_differences
 from engine.records import View
-from ui.components.file_changes import FileChanges
 from ui.components.theme import empty_state
 from ui.components.widgets import NativeSelect, Text, set_attributes, table_head
 from ui.formatting.changes import change_title, value_html
 from ui.formatting.steps import path_text
 from ui.formatting.values import with_times
 from ui.pages.compare.side import Side
+from ui.pages.shared.file_changes import FileChanges
 
 MAX_SHOWN = 200
 

@@ -13,7 +13,7 @@ from ui.components.elements import DiffText
 from ui.components.theme import empty_state, text_notice
 from ui.components.widgets import Text, text_link
 from ui.formatting.comparison import FACETS, KINDS
-from ui.formatting.plain_markdown import plain_markdown
+from ui.formatting.plain_text import plain_markdown
 from ui.formatting.steps import edge_outcomes, headline, path_text, short_json
 from ui.formatting.tool_calls import call_line, result_line
 from ui.formatting.word_diff import Piece, diff_words_async

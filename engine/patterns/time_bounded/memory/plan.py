@@ -11,7 +11,7 @@ from pydantic import Field
 from engine.patterns.time_bounded.memory.escalation import Level
 from engine.patterns.time_bounded.memory.schemas import CodeOutput, Complexity, Fix, Issue, PlanDraft
 from engine.records.frozen import FrozenModel
-from engine.records.plans_and_artifacts import PlanItem, StepState
+from engine.records.products import PlanItem, StepState
 from engine.statechart.memory import Memory
 
 MIN_STEPS, MAX_STEPS = 2, 15

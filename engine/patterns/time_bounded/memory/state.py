@@ -33,7 +33,7 @@ from engine.patterns.time_bounded.memory.schedule import PhaseBudget
 from engine.patterns.time_bounded.memory.schemas import CodeOutput, Fix, PlanDraft
 from engine.records import Event
 from engine.records.frozen import FrozenModel
-from engine.records.plans_and_artifacts import PlanItem
+from engine.records.products import PlanItem
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import validation_problems

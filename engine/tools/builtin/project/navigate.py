@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from engine.errors import ToolError
+from engine.tools.builtin.project.symbols import Symbol, find_symbols
 from engine.tools.protocol import ToolContext, tool
-from engine.workspace.symbols import Symbol, find_symbols
 
 MAX_SEARCHED_FILES, MAX_FILE_BYTES, MAX_PLACES = 1_000, 1 << 20, 200
 PLACE_KINDS = {'definition': ('class', 'function', 'variable'), 'usages': ('use', 'import')}

@@ -25,9 +25,9 @@ from tests.support.harness import FakeModel, Lone, calls, catalog, start_run, un
 from ui.api.access import PREFIX
 from ui.api.client import Connection, HttpConductor
 from ui.fleet.records import Placement
-from ui.fleet.runs import WorkerRuns
 from ui.fleet.temporal import Temporal
 from ui.fleet.web import FleetRuns
+from ui.fleet.worker import WorkerRuns
 from ui.web.backend import Backend
 
 Command = Callable[[Conductor, RunId], Awaitable[Any]]

@@ -1,6 +1,6 @@
 """Markdown as plain text."""
 
-from ui.formatting.plain_markdown import plain_markdown, plain_markdown_line
+from ui.formatting.plain_text import plain_markdown, plain_markdown_line
 
 TEXT = """# Findings
 

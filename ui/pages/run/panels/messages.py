@@ -12,7 +12,7 @@ from engine.records import View, clip
 from ui.components.elements import Conversation
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, text_input
-from ui.formatting.plain_markdown import plain_markdown_line
+from ui.formatting.plain_text import plain_markdown_line
 from ui.formatting.steps import duration, role_title
 from ui.formatting.tool_calls import logged_call
 from ui.formatting.values import exact

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from nicegui import ui
 
-from ui.components.file_changes import FileChanges
 from ui.components.widgets import NativeSelect, Text, set_attributes
 from ui.pages.run.review.contest import Contestant
+from ui.pages.shared.file_changes import FileChanges
 from ui.pages.shared.run.context import RunContext
 
 

@@ -19,7 +19,7 @@ from ui.cli.options import PatternName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.session import Session, open_reader, with_session
-from ui.formatting.safe_text import one_line
+from ui.formatting.plain_text import one_line
 from ui.formatting.steps import duration, edge_text, path_text
 from ui.formatting.traffic import EdgeHeat, Heat, StateHeat, fork_note
 from ui.formatting.values import day_range, parse_day, percent

@@ -1,7 +1,9 @@
-"""An agent's work as journaled: artifacts, completion criteria, and plans."""
+"""What runs produce, as journaled: artifacts, completion criteria, plans and reports."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from engine.records.frozen import FrozenModel
@@ -57,3 +59,15 @@ class PlanEntry(FrozenModel):
     content: str
     status: Literal['pending', 'in_progress', 'completed']
     priority: Literal['high', 'medium', 'low'] = 'medium'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedReport:
+    """The report of a run at one of its steps."""
+
+    text: str = ''
+    """As Markdown; '' if there is none."""
+    data: Mapping[str, Any] | None = None
+    """As JSON values, if the pattern builds it from data."""
+    final: bool = True
+    """Whether the work has ended; otherwise it only says how far it has come."""

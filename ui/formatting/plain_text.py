@@ -1,8 +1,28 @@
-"""Markdown as plain text, for comparisons and single lines."""
+"""Plain text: outside text made safe for a terminal and a log, and Markdown without its signs."""
 
 from __future__ import annotations
 
 import re
+
+from engine.records import clip
+
+HARMFUL = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]')
+"""Control characters except tab and line feed, bidirectional controls, lone surrogates."""
+
+
+SOFT_BREAK = re.compile(r'(?<=[^\s.:;,!?…])\s*\n\s*(?=[^\s•])')
+"""A line break without punctuation before it."""
+
+
+def strip_control(text: str) -> str:
+    """Return the text without anything that a terminal would interpret."""
+    return HARMFUL.sub('', text.replace('\r\n', '\n'))
+
+
+def one_line(text: str, length: int = 80) -> str:
+    """Return the text on one line, cut at `length`."""
+    return clip(' '.join(strip_control(text).split()), length)
+
 
 RULES = (
     (re.compile(r'^[ \t]*(```|~~~).*\n?', re.MULTILINE), ''),  # code fences
@@ -24,10 +44,6 @@ RULES = (
 def cells(row: str) -> list[str]:
     """Return the cells of a table row."""
     return [cell.strip() for cell in row.split('|')]
-
-
-SOFT_BREAK = re.compile(r'(?<=[^\s.:;,!?…])\s*\n\s*(?=[^\s•])')
-"""A line break without punctuation before it."""
 
 
 def plain_markdown_line(text: str) -> str:

@@ -321,7 +321,7 @@ class Unreadable(MemoryJournal):
 @pytest.mark.parametrize('read', [0, 2])
 async def test_a_reader_waits_for_an_unavailable_journal(monkeypatch: pytest.MonkeyPatch, read: int) -> None:
     monkeypatch.setattr(feed_module, 'POLL_SECONDS', 0.01)
-    monkeypatch.setattr(feed_module, 'PAGE', 1)
+    monkeypatch.setattr(feed_module, 'STEPS_PER_PAGE', 1)
     journal = Unreadable()
     async with make_conductor(journal=journal) as conductor:
         run = await conductor.start('pipeline', {'task': 'six?'})

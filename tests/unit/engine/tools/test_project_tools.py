@@ -231,7 +231,7 @@ def holds(path: Path, text: bytes) -> bool:
 async def test_a_tool_that_ignores_cancellation_is_abandoned(
     context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module('engine.tools.protocol'), 'GRACE', 0.1)
+    monkeypatch.setattr(import_module('engine.tools.protocol'), 'GRACE_SECONDS', 0.1)
     over = asyncio.Event()
 
     @tool(seconds=0.1)

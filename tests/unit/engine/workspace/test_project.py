@@ -48,7 +48,7 @@ async def test_missing_folders_are_named(name, problem, workspace):
 
 
 async def test_too_many_files_are_refused_by_name(project, workspace, monkeypatch):
-    monkeypatch.setattr(projects, 'MAX_FILES', 1)
+    monkeypatch.setattr(projects, 'MAX_PROJECT_FILES', 1)
     with pytest.raises(WorkspaceError, match='project is too big'):
         await copy_project(str(project), workspace)
 

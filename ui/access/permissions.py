@@ -63,7 +63,7 @@ _OF_THE_SERVER = """
     catalog.registry.hooks
     feed.close feed.leave feed.partial feed.publish feed.subscribe feed.wake
     services.clock services.mcp services.model services.models services.recordings services.redact
-    services.sandbox services.scheduler services.sessions services.share services.tools services.toolset
+    services.sandbox services.scheduler services.sessions services.tools services.toolset
     services.workspaces
     workspaces.agent_home workspaces.close workspaces.courier workspaces.delete workspaces.fetch
     workspaces.fork workspaces.forget workspaces.home workspaces.objects workspaces.of

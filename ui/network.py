@@ -9,7 +9,7 @@ from typing import Final
 
 import httpx
 
-WORDS: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...]] = (
+DESCRIPTIONS: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...]] = (
     (ssl.SSLCertVerificationError, 'its certificate is not trusted'),
     (socket.gaierror, 'its host name is not known'),
     (ConnectionRefusedError, 'it refuses connections'),
@@ -28,7 +28,7 @@ WORDS: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], 
 def network_problem(error: BaseException) -> str:
     """Why a server could not be reached, to follow its name and a colon."""
     causes = list(_with_causes(error))
-    for kinds, words in WORDS:
+    for kinds, words in DESCRIPTIONS:
         if any(isinstance(cause, kinds) for cause in causes):
             return words
     return ' '.join(str(error).split()) or type(error).__name__

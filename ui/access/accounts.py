@@ -81,7 +81,7 @@ class Accounts:
         self.changes = 0
         """Incremented whenever a session or token ends here, so that cached callers are checked again."""
 
-    async def any(self) -> bool:
+    async def has_any(self) -> bool:
         """Whether there is an account."""
         return bool(await self._journal.entries(EntryQuery(kind=ACCOUNT, limit=1)))
 

@@ -21,7 +21,7 @@ from ui.access.caller import ADDRESS, Caller
 
 log = logging.getLogger('hemicycle')
 KIND: Final = 'audit'
-PAGE: Final = 500
+ENTRIES_PER_READ: Final = 500
 COLUMNS: Final = ('time', 'who', 'deed', 'runs', 'via', 'address', 'refused', 'details')
 """Columns of an exported line; `deed` is the action, under its name in the journal."""
 
@@ -120,7 +120,9 @@ class AuditLog:
         """Return the matching lines, newest first."""
         lines, until, seen = list[AuditLine](), query.until, set[str]()
         while True:
-            page_query = EntryQuery(kind=KIND, state=query.who, until=until, newest=True, limit=PAGE)
+            page_query = EntryQuery(
+                kind=KIND, state=query.who, until=until, newest=True, limit=ENTRIES_PER_READ
+            )
             page = await self._journal.entries(page_query)
             fresh = [entry for entry in page if entry.key not in seen]
             for entry in fresh:
@@ -131,7 +133,7 @@ class AuditLog:
                     lines.append(line)
                     if len(lines) >= query.limit:
                         return lines
-            if len(page) < PAGE or not fresh:
+            if len(page) < ENTRIES_PER_READ or not fresh:
                 return lines
             until, seen = page[-1].rank, {entry.key for entry in page}
 

@@ -26,7 +26,7 @@ CSP: Final = (
 HEADERS: Final = {'Content-Security-Policy': CSP, 'Cache-Control': 'no-store'}
 MAX_FORM: Final = 16_384
 """Maximum bytes of a login form."""
-PAGE: Final = """<!doctype html>
+PAGE_TEMPLATE: Final = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -94,7 +94,7 @@ class Login:
             )
         headers = HEADERS | ({'Retry-After': str(later)} if later else {})
         return HTMLResponse(
-            PAGE.format(problem=message, password=form, provider=link), status, headers=headers
+            PAGE_TEMPLATE.format(problem=message, password=form, provider=link), status, headers=headers
         )
 
     async def show(self, request: Request) -> Response:

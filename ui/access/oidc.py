@@ -66,20 +66,20 @@ class ProviderSettings:
         mapped = {}
         for pair in filter(None, (part.strip() for part in setting('ROLES').split(','))):
             value, _, role = pair.rpartition('=')
-            mapped[value.strip()] = _role('ROLES', role)
+            mapped[value.strip()] = _parse_role('ROLES', role)
         first = setting('ROLE') or 'viewer'
         return cls(
             issuer=issuer,
             client_id=setting('CLIENT_ID'),
             client_secret=setting('CLIENT_SECRET'),
             name=setting('NAME') or 'OpenID Connect',
-            role=None if first == 'none' else _role('ROLE', first),
+            role=None if first == 'none' else _parse_role('ROLE', first),
             claim=setting('CLAIM') or 'groups',
             roles=mapped,
         )
 
 
-def _role(variable: str, text: str) -> Role:
+def _parse_role(variable: str, text: str) -> Role:
     try:
         return Role(text.strip().lower())
     except ValueError:

@@ -42,14 +42,14 @@ from ui.api.streams.text import StreamedText
 from ui.formatting.parameters import main_parameter
 from ui.formatting.values import result_notes
 
-KINDS: Mapping[str, str] = {
+TOOL_KINDS: Mapping[str, str] = {
     'write_file': 'edit', 'edit_file': 'edit', 'edit': 'edit', 'read_file': 'read', 'list_files': 'read',
     'search': 'search', 'navigate': 'search', 'run_command': 'execute', 'run_tests': 'execute',
     'git': 'execute', 'execute': 'execute', 'fetch_page': 'fetch',
 }  # fmt: skip
 """The protocol's kind of each tool, by name."""
 STATES: Mapping[str, str] = {'completed': 'completed', 'in progress': 'in_progress'}
-MAX_SHOWN = 4_000
+MAX_RESULT_CHARACTERS = 4_000
 MAX_BYTES = 1_000_000
 """Maximum size of a file that is written to the editor's folder."""
 OPTIONS = [
@@ -156,7 +156,7 @@ class EditorAgent:
         session = self._session(session_id)
         if session.run is not None:
             raise RequestError.invalid_request({'details': 'the last prompt is still being worked on'})
-        text = '\n\n'.join(filter(None, map(_text, prompt)))
+        text = '\n\n'.join(filter(None, map(_block_text, prompt)))
         with _protocol_errors():
             session.run = await self._start(session, text)
         session.cancelled, session.speaker, session.plan = False, '', []
@@ -226,18 +226,18 @@ class EditorAgent:
         for part in message['parts'] if isinstance(message, Mapping) else ():
             if part['kind'] == 'call':
                 session.calls.add(part['id'])
-                kind: Any = KINDS.get(part['name'], 'other')
+                kind: Any = TOOL_KINDS.get(part['name'], 'other')
                 started = start_tool_call(
-                    part['id'], _title(part), kind=kind, status='pending', raw_input=part['arguments']
+                    part['id'], _call_title(part), kind=kind, status='pending', raw_input=part['arguments']
                 )
                 await self._update(session, started)
         results = step.event.data.get('results')
         for result in results if isinstance(results, list) else ():
             if isinstance(result, Mapping) and result.get('id') in session.calls:
-                content = [tool_content(text_block(str(result['text'])[:MAX_SHOWN]))]
+                content = [tool_content(text_block(str(result['text'])[:MAX_RESULT_CHARACTERS]))]
                 status: Any = 'completed' if result['ok'] else 'failed'
                 await self._update(session, update_tool_call(result['id'], status=status, content=content))
-        entries = _plan(view, plan)
+        entries = _list_plan(view, plan)
         if entries and entries != session.plan:
             session.plan = entries
             items: Any = [plan_entry(title, status=status) for title, status in entries]  # type: ignore[arg-type]
@@ -301,7 +301,7 @@ class EditorAgent:
         name: str = 'approve'
         data: dict[str, Any] = {}
         for part in calls:
-            chosen = await self._permission(session, str(part['id']), _title(part), OPTIONS)
+            chosen = await self._permission(session, str(part['id']), _call_title(part), OPTIONS)
             if chosen not in ('once', 'always'):
                 name, data = 'deny', {'reason': 'denied in the editor'}
                 break
@@ -388,7 +388,7 @@ def result_folder(view: View, best: str) -> str:
     return best if best in view.files else ''
 
 
-def _plan(view: View, name: str) -> list[tuple[str, str]]:
+def _list_plan(view: View, name: str) -> list[tuple[str, str]]:
     """The run's plan as titles and states; without one, its agents."""
     steps = view.memory.get(name) if name else None
     if isinstance(steps, list):
@@ -398,22 +398,22 @@ def _plan(view: View, name: str) -> list[tuple[str, str]]:
             if isinstance(step, Mapping)
         ]
     return [
-        (str(agent['role']), 'in_progress' if _works(view, path) else 'completed')
+        (str(agent['role']), 'in_progress' if _is_at_work(view, path) else 'completed')
         for path, agent in view.agents.items()
     ]
 
 
-def _works(view: View, path: str) -> bool:
+def _is_at_work(view: View, path: str) -> bool:
     leaf = next((leaf for leaf in view.active if is_within(leaf, path)), '')
     return bool(leaf) and not leaf.endswith(('.done', '.failed'))
 
 
-def _title(part: Mapping[str, Any]) -> str:
+def _call_title(part: Mapping[str, Any]) -> str:
     arguments = ' '.join(str(part['arguments']).split())
     return f'{part["name"]} {clip(arguments, 120)}'
 
 
-def _text(block: Any) -> str:
+def _block_text(block: Any) -> str:
     match block:
         case schema.TextContentBlock():
             return str(block.text)

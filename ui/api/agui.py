@@ -104,11 +104,11 @@ def _parameters(pattern: type[Pattern], run_input: RunAgentInput) -> dict[str, A
     if not isinstance(values, dict):
         raise InvalidInput({'forwardedProps.parameters': 'must be an object'})
     field = main_parameter(pattern.Parameters.model_json_schema())
-    texts = [_text(message.content) for message in run_input.messages if message.role == 'user']
+    texts = [_content_text(message.content) for message in run_input.messages if message.role == 'user']
     return ({field: texts[-1]} if field and texts and field not in values else {}) | values
 
 
-def _text(content: Any) -> str:
+def _content_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return ''.join(part.text for part in content or () if getattr(part, 'type', '') == 'text')

@@ -89,11 +89,11 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
         app.add_middleware(CORSMiddleware, **SHARED, allow_origins=list(origins))
     for part in ROUTES:
         app.include_router(part.router)
-    app.openapi = lambda: _describe(app)  # type: ignore[method-assign]
+    app.openapi = lambda: _openapi_document(app)  # type: ignore[method-assign]
     return app
 
 
-def _describe(app: FastAPI) -> dict[str, Any]:
+def _openapi_document(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document, with examples, and with errors under their own media type."""
     if app.openapi_schema is None:
         document = FastAPI.openapi(app)

@@ -166,7 +166,7 @@ class PlainErrors:
             else:
                 text += message.get('body', b'')
                 if not message.get('more_body'):
-                    kind, detail = KNOWN.get(status, (_kind(status), text.decode(errors='replace')))
+                    kind, detail = KNOWN.get(status, (_problem_kind(status), text.decode(errors='replace')))
                     await problem(status, kind, detail)(scope, receive, send)
 
         is_api = scope['type'] == 'http' and scope['path'].startswith(self._below)
@@ -183,7 +183,7 @@ def _is_plain_error(message: Message) -> bool:
     )
 
 
-def _kind(status: int) -> str:
+def _problem_kind(status: int) -> str:
     return HTTPStatus(status).phrase.lower().replace(' ', '-')
 
 
@@ -205,7 +205,7 @@ def answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def answer_http_error(request: Request, error: HTTPException) -> Response:
-        kind = error.kind if isinstance(error, Refusal) else _kind(error.status_code)
+        kind = error.kind if isinstance(error, Refusal) else _problem_kind(error.status_code)
         named = getattr(error, 'field', '')
         response = problem(
             error.status_code,

@@ -240,7 +240,7 @@ async def _check_storage(storage: Storage, settings: Settings) -> bool:
         await asyncio.to_thread(files.check)
     journal = await storage.open(settings)
     try:
-        return await Accounts(journal, RealClock()).any()
+        return await Accounts(journal, RealClock()).has_any()
     finally:
         await journal.close()
 

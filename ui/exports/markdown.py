@@ -37,7 +37,7 @@ async def write_transcript(
     redaction = redaction or Redaction.for_catalog(conductor.catalog)
     # Redact before writing: secrets cannot be found once text is escaped or joined into a line.
     info, view = _redact(info, redaction), _redact(view, redaction)
-    yield '\n'.join(_head(info, shape, view))
+    yield '\n'.join(_format_header(info, shape, view))
     writer = _Writer(info, shape, [_redact(note, redaction) for note in await conductor.notes(run)])
 
     def page(steps: Iterable[Transition]) -> str:
@@ -80,12 +80,12 @@ def escape_markdown(text: str) -> str:
     return re.sub(r'([\\`*_\[\]<>#|~!&])', r'\\\1', ' '.join(text.split()))
 
 
-def _head(info: RunInfo, shape: Shape, view: View) -> Iterator[str]:
+def _format_header(info: RunInfo, shape: Shape, view: View) -> Iterator[str]:
     yield f'# {escape_markdown(info.title or info.pattern)}\n'
     facts: list[tuple[str, str]] = [
         ('Run', f'`{info.id}`'),
         ('Pattern', f'{escape_markdown(shape.title)} (`{info.pattern}`)'),
-        ('Status', _status(view)),
+        ('Status', _format_status(view)),
         ('Started', format_moment(view.started or info.created)),
         ('Took', f'{duration(max(0.0, view.time - view.started))}, {info.seq} steps'),
         ('Used', usage_headline(view.usage) + (', simulated' if info.simulated else '')),
@@ -108,14 +108,14 @@ def _head(info: RunInfo, shape: Shape, view: View) -> Iterator[str]:
     yield '\n## Steps\n'
 
 
-def _status(view: View) -> str:
+def _format_status(view: View) -> str:
     text = status_text(view.status, view.error)
     return f'{text}: {escape_markdown(view.error)}' if view.error else text
 
 
 def _end(shape: Shape, view: View) -> Iterator[str]:
     yield '\n## Outcome\n'
-    yield f'{_status(view)}\n' if view.error else f'{_status(view)}.\n'
+    yield f'{_format_status(view)}\n' if view.error else f'{_format_status(view)}.\n'
     answer = view.memory.get(shape.answer) if shape.answer else None
     if answer and is_simulated(view):
         yield f'*{SIMULATED}*\n'
@@ -136,12 +136,12 @@ class _Writer:
     def step(self, step: Transition) -> str:
         started = self._fold.projection.started or step.time
         self._fold.projection.apply(step)
-        lines = list(self._lines(step, duration(step.time - started)))
+        lines = list(self._format_step(step, duration(step.time - started)))
         for path in step.entered:
             self._visits.setdefault(path, []).append(step.seq)
         return ''.join(f'{line}\n' for line in lines)
 
-    def _lines(self, step: Transition, when: str) -> Iterator[str]:
+    def _format_step(self, step: Transition, when: str) -> Iterator[str]:
         event, data = step.event, step.event.data
         at = f'step {step.seq}, {when}'
         if event.name == 'done' and isinstance(data.get('message'), Mapping):

@@ -52,7 +52,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
             'pattern': info.pattern,
             'run': info.id,
             'title': info.title,
-            'facts': _facts(past),
+            'facts': _list_facts(past),
             'words': {status.value: word for status, word in STATUS_TEXT.items()},
             'constants': wordings(_written_values(past.steps)),
             'steps': past.steps,
@@ -65,11 +65,11 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
     chart = redaction.redact_text(drawing)
     script, style = _script(), _style()
     data = base64.b64encode(gzip.compress(orjson.dumps(content, default=list), 6, mtime=0)).decode()
-    return Template(_part('page.html')).substitute(
+    return Template(_read_part('page.html')).substitute(
         policy=POLICY.format(script=_digest(script), style=_digest(style)),
         title=html.escape(content['title'] or info.pattern),
         mark=MARK,
-        chart=_bare(chart) or '<p class="empty">No diagram: Graphviz was not installed.</p>',
+        chart=_strip_svg(chart) or '<p class="empty">No diagram: Graphviz was not installed.</p>',
         about=html.escape(export_note(now, redaction.found)),
         style=style,
         script=script,
@@ -83,7 +83,7 @@ def _written_values(steps: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{pointer.rpartition('/')[2]: value} for _, pointer, value in changes]
 
 
-def _facts(past: RunHistory) -> list[list[str]]:
+def _list_facts(past: RunHistory) -> list[list[str]]:
     info = past.info
     parameters = [[name, _short(value)] for name, value in info.parameters.items()]
     models = ', '.join(f'{role or "all"}: {name}' for role, name in info.models.items())
@@ -104,7 +104,7 @@ def _short(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
 
 
-def _bare(drawing: str) -> str:
+def _strip_svg(drawing: str) -> str:
     """Return a drawing without its size, comments and tooltips."""
     return re.sub(
         r'<!--.*?-->|<title>.*?</title>|(?<=<svg) width="[^"]*"\s+height="[^"]*"', '', drawing, flags=re.S
@@ -112,7 +112,7 @@ def _bare(drawing: str) -> str:
 
 
 @cache
-def _part(name: str) -> str:
+def _read_part(name: str) -> str:
     return (PARTS / name).read_text('utf-8')
 
 
@@ -126,7 +126,7 @@ def _script() -> str:
     tree = viewer.replace('export default', 'const tree =')
     markdown = f'const lexMarkdown = (() => {{\n{marked}\nreturn {lexer[1]};\n}})();'
     panels = [path.read_text('utf-8') for path in sorted((PARTS / 'panels').glob('*.js'))]
-    scripts = '\n'.join([markdown, tree, 'const offlinePanels = {};', *panels, _part('page.js')])
+    scripts = '\n'.join([markdown, tree, 'const offlinePanels = {};', *panels, _read_part('page.js')])
     return scripts.replace('</script', r'<\/script').replace('<!--', r'<\x21--')
 
 
@@ -134,7 +134,7 @@ def _script() -> str:
 def _style() -> str:
     sheets = ((STYLES / f'{name}.css').read_text('utf-8') for name in SHEETS)
     panels = (path.read_text('utf-8') for path in sorted((PARTS / 'panels').glob('*.css')))
-    return ''.join([*sheets, _part('page.css'), *panels])
+    return ''.join([*sheets, _read_part('page.css'), *panels])
 
 
 def _digest(text: str) -> str:

@@ -25,7 +25,7 @@ from ui.formatting.usage import usage_headline
 from ui.replay.conversation import transcript_entry
 from ui.replay.marks import KINDS, mark_of
 
-PAGE = 200
+STEPS_PER_READ = 200
 """Steps read at once."""
 MAX_STEPS = 20_000
 MAX_TEXT = 96 << 20
@@ -48,8 +48,8 @@ class RunHistory:
 
 async def read_pages(conductor: Conductor, info: RunInfo) -> AsyncIterator[list[Transition]]:
     """Read the run's current steps, a page at a time."""
-    for first in range(0, info.seq, PAGE):
-        yield await conductor.transitions(info.id, after=first, until=min(first + PAGE, info.seq))
+    for first in range(0, info.seq, STEPS_PER_READ):
+        yield await conductor.transitions(info.id, after=first, until=min(first + STEPS_PER_READ, info.seq))
 
 
 async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
@@ -65,7 +65,11 @@ async def read_history(conductor: Conductor, run: RunId) -> RunHistory:
         await asyncio.to_thread(reader.add, steps)
     view = reader.fold.view
     return RunHistory(
-        info=info, shape=shape, view=view, steps=reader.steps, files=await _files(conductor, info, view.files)
+        info=info,
+        shape=shape,
+        view=view,
+        steps=reader.steps,
+        files=await _list_changes(conductor, info, view.files),
     )
 
 
@@ -170,14 +174,20 @@ def _length(value: Any) -> int:
     return len(value) if isinstance(value, str) else 5
 
 
-async def _files(conductor: Conductor, info: RunInfo, snapshots: Mapping[str, str]) -> list[dict[str, Any]]:
+async def _list_changes(
+    conductor: Conductor, info: RunInfo, snapshots: Mapping[str, str]
+) -> list[dict[str, Any]]:
     """Return each agent's files at the end, with the beginning of their text."""
     turns = []
     for agent, snapshot in snapshots.items():
         try:
             files = await conductor.workspaces.files(info.id, snapshot)
             rows = [
-                [file.path, file.size, await _text(conductor, info.id, file.digest) if file.digest else '']
+                [
+                    file.path,
+                    file.size,
+                    await _read_text(conductor, info.id, file.digest) if file.digest else '',
+                ]
                 for file in files[:MAX_FILES]
             ]
         except EngineError as error:
@@ -187,7 +197,7 @@ async def _files(conductor: Conductor, info: RunInfo, snapshots: Mapping[str, st
     return turns
 
 
-async def _text(conductor: Conductor, run: RunId, digest: str) -> str:
+async def _read_text(conductor: Conductor, run: RunId, digest: str) -> str:
     content = await conductor.workspaces.content(run, digest)
     if b'\0' in content[:1_000]:
         return 'Not a text file.'

@@ -20,7 +20,7 @@ MAX_ENTRIES = 12
 """Maximum entries written out of one list or mapping."""
 CONSTANT = re.compile(r'[A-Z]+(_[A-Z]+)+')
 """A value that can only be a constant, such as NEEDS_REVIEW."""
-KINDS = re.compile(
+KIND_FIELDS = re.compile(
     r'(^|[_ ])(kind|type|status|state|phase|stage|ending|verdict|outcome|decision|strategy|level|severity'
     r'|priority)$'
 )
@@ -45,8 +45,8 @@ def change_title(pointer: str) -> str:
 def value_text(value: Any, name: str = '') -> str:
     """Return a value of the run's data as lines of text; `name` is that of its field."""
     if _is_message(value):
-        return _message(value)
-    return clip('\n'.join(_lines(_parse(value), 0, name)), MAX_TEXT)
+        return _format_message(value)
+    return clip('\n'.join(_format_lines(_parse(value), 0, name)), MAX_TEXT)
 
 
 def value_html(value: Any, name: str = '') -> str:
@@ -69,7 +69,7 @@ def _is_message(value: Any) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping) and 'role' in value and isinstance(value.get('parts'), Sequence)
 
 
-def _message(message: Mapping[str, Any]) -> str:
+def _format_message(message: Mapping[str, Any]) -> str:
     parts = [TITLES.get(str(message['role']), str(message['role']))]
     for part in message['parts']:
         match part.get('kind'):
@@ -77,14 +77,14 @@ def _message(message: Mapping[str, Any]) -> str:
                 arguments = call_line(str(part.get('arguments') or ''), 240)
                 parts.append(f'Calls {part.get("name")}' + (f' ({arguments})' if arguments else ''))
             case 'result':
-                parts.append(f'{part.get("name")}: {_brief(part.get("text"))}')
+                parts.append(f'{part.get("name")}: {_shorten(part.get("text"))}')
             case 'text' | 'reasoning':
                 text = part.get('text')
-                parts.append(_brief(text) if (answer := _parse(text)) is text else value_text(answer))
+                parts.append(_shorten(text) if (answer := _parse(text)) is text else value_text(answer))
     return '\n'.join(parts)
 
 
-def _brief(text: Any) -> str:
+def _shorten(text: Any) -> str:
     return short_json(str(text or ''), 240)
 
 
@@ -98,7 +98,7 @@ def _parse(value: Any) -> Any:
         return value
 
 
-def _lines(value: Any, depth: int, name: str = '') -> list[str]:
+def _format_lines(value: Any, depth: int, name: str = '') -> list[str]:
     items: list[tuple[str, Any]]
     if isinstance(value, Mapping):
         # Unset values are omitted.
@@ -118,7 +118,11 @@ def _lines(value: Any, depth: int, name: str = '') -> list[str]:
         item = _parse(raw)
         lead, mark = '  ' * depth, '' if key == '•' else ':'
         if isinstance(item, (Mapping, list, tuple)) and item:
-            inner = [': '.join(_message(item).split('\n'))] if _is_message(item) else _lines(item, depth + 1)
+            inner = (
+                [': '.join(_format_message(item).split('\n'))]
+                if _is_message(item)
+                else _format_lines(item, depth + 1)
+            )
             if not mark:  # the first line of an entry follows its bullet
                 lines.append(f'{lead}{key} {inner.pop(0).strip()}')
             elif depth + 1 >= MAX_DEPTH:  # it is counted
@@ -155,5 +159,5 @@ def describe_value(value: Any, name: str = '') -> str:
 
 def constant_text(text: str, name: str) -> str:
     """Return a constant in words; any other text unchanged. `name` is that of its field."""
-    is_kind = KINDS.search(name) and ((text.isalpha() and text.isupper()) or SNAKE.fullmatch(text))
+    is_kind = KIND_FIELDS.search(name) and ((text.isalpha() and text.isupper()) or SNAKE.fullmatch(text))
     return text.replace('_', ' ').lower() if is_kind or CONSTANT.fullmatch(text) else text

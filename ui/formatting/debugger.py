@@ -75,17 +75,17 @@ def step_refusal(how: StepMode, shape: Shape, view: View, at: str = '') -> str:
         view: the run as it is now.
         at: the path of a region.
     """
-    if region_has_ended(shape, view, at):
+    if has_region_ended(shape, view, at):
         return 'It has ended and waits for the others' if at else 'It has ended'
     inside = [leaf for leaf in view.active if is_within(leaf, at)]
-    if all(waits_for_person(shape, leaf) for leaf in inside if not is_final(shape, leaf)):
+    if all(is_waiting_for_person(shape, leaf) for leaf in inside if not is_final(shape, leaf)):
         return 'It waits for your answer'
     if how == 'out' and not at and not common_ancestor(inside):
         return f'{" and ".join(map(path_text, inside))} has no parent to step out of'
     return ''
 
 
-def region_has_ended(shape: Shape, view: View, at: str = '') -> bool:
+def has_region_ended(shape: Shape, view: View, at: str = '') -> bool:
     """Return whether a region, or the whole run, has ended."""
     return all(is_final(shape, leaf) for leaf in view.active if is_within(leaf, at))
 
@@ -160,7 +160,7 @@ def is_final(shape: Shape, leaf: str) -> bool:
     return state is not None and state.kind == 'final'
 
 
-def waits_for_person(shape: Shape, leaf: str) -> bool:
+def is_waiting_for_person(shape: Shape, leaf: str) -> bool:
     """Return whether a run waits for a person in this state."""
     state = shape.state(leaf)
     return state is not None and bool(state.waits)

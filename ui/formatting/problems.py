@@ -49,12 +49,12 @@ def describe_problem(kind: str, bounds: Mapping[str, Any], value: Any, message: 
     if value == '' and kind in CHOICES:
         return 'Choose one.'
     if kind in SENTENCES:
-        whole = {name: _plain(bound) for name, bound in bounds.items()}
+        whole = {name: _round_bound(bound) for name, bound in bounds.items()}
         return SENTENCES[kind].format(**{**whole, 'size': size})
     text = message.removeprefix('Value error, ')
     return f'{text[:1].upper()}{text[1:]}{"" if text.endswith((".", "!", "?")) else "."}'
 
 
-def _plain(bound: Any) -> Any:
+def _round_bound(bound: Any) -> Any:
     """Format a whole number as one, even if its field takes fractions."""
     return int(bound) if isinstance(bound, float) and bound.is_integer() else bound

@@ -29,7 +29,7 @@ LOGGED = re.compile(r"""(['"].*?): (ok|failed): (['"].*)""", re.DOTALL)
 """A call in a pattern's audit trail: the `repr` of its arguments, its outcome, the `repr` of its result."""
 DENIED = 'A person did not allow this'
 DROPPED = 'This was not run'
-WORDS = {
+STATE_WORDS = {
     'asked': 'requested',
     'waiting': 'waiting for you',
     'running': 'running',
@@ -69,9 +69,9 @@ def call_block(part: Mapping[str, Any], result: Mapping[str, Any] | None, calls:
     """Return a call with its result.
 
     Returns:
-        In addition to the keys of every block: `state` (of `WORDS`), `ok`; `arguments` as pairs of name and
-        value, or `raw`, their text if it is not a JSON object; `tags`; `cut` and `kept`, how many characters
-        the result lacks and where the full result is.
+        In addition to the keys of every block: `state` (of `STATE_WORDS`), `ok`; `arguments` as pairs of name
+        and value, or `raw`, their text if it is not a JSON object; `tags`; `omitted` and `full_result_url`,
+        how many characters the result lacks and where the full result is.
     """
     state = calls.stage if result is None else _outcome(result)
     took = calls.durations.get(part['id'])
@@ -83,7 +83,7 @@ def call_block(part: Mapping[str, Any], result: Mapping[str, Any] | None, calls:
         'kind': 'tool',
         'title': part['name'],
         'state': state,
-        'note': f'{WORDS[state]} · {took}' if result and took else WORDS[state],
+        'note': f'{STATE_WORDS[state]} · {took}' if result and took else STATE_WORDS[state],
         'ok': None if result is None else bool(result['ok']),
         'arguments': pairs,
         'raw': raw,
@@ -134,7 +134,7 @@ def _argument_text(value: Any) -> str:
 def result_line(result: Mapping[str, Any], limit: int = 300) -> str:
     """Return the result of a call on one line."""
     text = str(result.get('text', ''))
-    return short_json(text if result.get('ok', True) else f'{WORDS[_outcome(result)]}: {text}', limit)
+    return short_json(text if result.get('ok', True) else f'{STATE_WORDS[_outcome(result)]}: {text}', limit)
 
 
 def logged_call(text: str) -> str:

@@ -64,34 +64,35 @@ def json_to_markdown(text: str) -> str:
     except json.JSONDecodeError:
         return text
     return (
-        '\n\n'.join(_describe(name, value) for name, value in values.items())
+        '\n\n'.join(_describe_value(name, value) for name, value in values.items())
         if isinstance(values, dict)
         else text
     )
 
 
-def _describe(name: str, value: Any) -> str:
+def _describe_value(name: str, value: Any) -> str:
     title = f'**{name.replace("_", " ").capitalize()}**'
     if isinstance(value, bool):
         return f'{title}: {"yes" if value else "no"}'
     if isinstance(value, list):
-        return f'{title}\n\n' + ('\n'.join(bullet(_plain(item)) for item in value) or '- none')
-    text = _plain(value, name)
+        return f'{title}\n\n' + ('\n'.join(bullet(_plain_text(item)) for item in value) or '- none')
+    text = _plain_text(value, name)
     # A list or a heading needs its own line.
     return f'{title}:\n\n{text}' if BLOCK.match(text) or '\n\n' in text else f'{title}: {text}'
 
 
-def _plain(value: Any, name: str = '') -> str:
+def _plain_text(value: Any, name: str = '') -> str:
     match value:
         case str():
             return constant_text(value, name) or 'none'
         case dict():
             text = (
-                f'{key.replace("_", " ").capitalize()}: {_plain(item, key)}' for key, item in value.items()
+                f'{key.replace("_", " ").capitalize()}: {_plain_text(item, key)}'
+                for key, item in value.items()
             )
             return ' · '.join(text) or 'none'
         case list():
-            return ', '.join(map(_plain, value)) or 'none'
+            return ', '.join(map(_plain_text, value)) or 'none'
         case None | bool():
             return {None: 'none', True: 'yes', False: 'no'}[value]
         case float():

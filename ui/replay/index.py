@@ -73,12 +73,12 @@ class Index:
         """Return the steps that wrote to a place in the run's data, inside it, or around it."""
         seqs: set[int] = set()
         for path, steps in self.changes.items():
-            if path == pointer or _inside(path, pointer) or _inside(pointer, path):
+            if path == pointer or _is_inside(path, pointer) or _is_inside(pointer, path):
                 seqs.update(steps)
         return sorted(seqs)
 
 
-def _inside(path: str, outer: str) -> bool:
+def _is_inside(path: str, outer: str) -> bool:
     return path.startswith(f'{outer}/')
 
 

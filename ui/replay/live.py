@@ -68,7 +68,7 @@ class Follower:
         return RunAt(self.fold, self.last, self._before)
 
     @property
-    def caught_up(self) -> bool:
+    def has_caught_up(self) -> bool:
         """Whether the whole history has been scanned."""
         return self.index.seq >= self.head
 

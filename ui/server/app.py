@@ -213,7 +213,7 @@ def draw_topbar(backend: Backend, attentions: AttentionFeed) -> None:
 
 async def access_if_required(access_settings: AccessSettings, access: Access) -> Access | None:
     """Return access control; None if no login is required."""
-    return access if access_settings.required or await access.accounts.any() else None
+    return access if access_settings.required or await access.accounts.has_any() else None
 
 
 def provider_of(access_settings: AccessSettings) -> Provider | None:

@@ -9,7 +9,7 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-PAGE: Final = (
+PAGE_POLICY: Final = (
     "default-src 'self'; script-src 'self' 'nonce-{nonce}' 'unsafe-eval'; style-src 'self' 'unsafe-inline';"
     " img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:;"
     " object-src 'none'; frame-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -86,5 +86,5 @@ def _add_headers(headers: MutableHeaders, *, https: bool) -> str:
         return ''
     nonce = secrets.token_urlsafe(18) if kind == 'text/html' else ''
     other = DATA if kind and kind not in SCRIPTS else FRAMES
-    headers['Content-Security-Policy'] = PAGE.format(nonce=nonce) if nonce else other
+    headers['Content-Security-Policy'] = PAGE_POLICY.format(nonce=nonce) if nonce else other
     return nonce

@@ -145,7 +145,7 @@ class RunLog(JournalObserver):
                     'run %s, step %s: %s',
                     info.id,
                     step.seq,
-                    _describe(step),
+                    _describe_step(step),
                     extra={'run': info.id, 'step': step.seq},
                 )
         if info.status.ended:
@@ -160,6 +160,6 @@ class RunLog(JournalObserver):
             )
 
 
-def _describe(step: Transition) -> str:
+def _describe_step(step: Transition) -> str:
     data = step.event.data
     return ' '.join(filter(None, (step.event.name, step.event.at, str(data.get('error', '')))))

@@ -21,7 +21,7 @@ from ui.telemetry.spans import SpanBuilder
 
 log = logging.getLogger('hemicycle')
 
-PAGE, BATCH = 1_000, 512
+STEPS_PER_READ, BATCH = 1_000, 512
 """Steps read per query, and spans sent per request."""
 
 
@@ -74,7 +74,7 @@ class TraceExporter(JournalObserver):
         builder = SpanBuilder(info, shape, self._resource, contents=self._contents)
         spans: list[ReadableSpan] = []
         after = 0
-        while steps := await self._journal.transitions(run, after=after, limit=PAGE):
+        while steps := await self._journal.transitions(run, after=after, limit=STEPS_PER_READ):
             for step in steps:
                 spans.extend(builder.add(step))
             after = steps[-1].seq

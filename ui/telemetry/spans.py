@@ -83,7 +83,7 @@ class SpanBuilder:
             match split_pointer(change.path), change.value:
                 case ('agents', path), {'instructions': str(text), 'messages': messages}:
                     self._inputs[path] = {
-                        names.INSTRUCTIONS: json.dumps([_part({'kind': 'text', 'text': text})]),
+                        names.INSTRUCTIONS: json.dumps([_convert_part({'kind': 'text', 'text': text})]),
                         names.INPUT_MESSAGES: as_messages(messages),
                     }
                 case ('agents', path, 'messages', '-'), message if path in step.entered:
@@ -231,7 +231,8 @@ class SpanBuilder:
 def as_messages(messages: Iterable[Mapping[str, Any]]) -> str:
     """Format messages by the conventions; texts are cut before encoding, so the result is valid JSON."""
     converted = [
-        {'role': message['role'], 'parts': [_part(part) for part in message['parts']]} for message in messages
+        {'role': message['role'], 'parts': [_convert_part(part) for part in message['parts']]}
+        for message in messages
     ]
     for message in converted:
         if message['role'] == 'assistant':
@@ -240,7 +241,7 @@ def as_messages(messages: Iterable[Mapping[str, Any]]) -> str:
     return json.dumps(converted, ensure_ascii=False)
 
 
-def _part(part: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_part(part: Mapping[str, Any]) -> dict[str, Any]:
     match part['kind']:
         case 'call':
             called = {'id': part['id'], 'name': part['name']}

@@ -130,7 +130,7 @@ class Connection:
                 if answer.is_success or (pending and answer.status_code == 409):
                     return answer
                 problem = error_of(answer)
-                again = answer.status_code in TRANSIENT_STATUSES if safe else _was_not_begun(answer, problem)
+                again = answer.status_code in TRANSIENT_STATUSES if safe else _is_untouched(answer, problem)
                 if not again:
                     raise problem
             if loop.time() + pause > until:
@@ -171,7 +171,7 @@ def error_of(answer: httpx.Response) -> EngineError:
     return error
 
 
-def _was_not_begun(answer: httpx.Response, problem: EngineError) -> bool:
+def _is_untouched(answer: httpx.Response, problem: EngineError) -> bool:
     """Whether nothing was done for certain; a journal that failed may already have stored something."""
     return answer.status_code == 503 and not isinstance(problem, JournalError)
 

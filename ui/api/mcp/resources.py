@@ -14,7 +14,7 @@ from engine import Conductor, EngineError
 from engine.records import RunId, RunQuery, View, message_of
 from ui.api.mcp.runs import describe
 
-MAX_LISTED: Final = 50
+MAX_RUNS: Final = 50
 """Maximum number of runs listed, newest first."""
 RUN: Final = 'hemicycle://runs/{run}'
 TEMPLATES: Final = (
@@ -42,7 +42,7 @@ TEMPLATES: Final = (
 async def list_resources(conductor: Conductor) -> list[Resource]:
     """List the newest runs with their artifacts."""
     resources = []
-    for info in (await conductor.runs(RunQuery(limit=MAX_LISTED))).runs:
+    for info in (await conductor.runs(RunQuery(limit=MAX_RUNS))).runs:
         base = RUN.format(run=info.id)
         about = f'{info.pattern}, {info.status}'
         resources.append(

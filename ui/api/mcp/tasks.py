@@ -42,7 +42,7 @@ RELATED: Final = 'io.modelcontextprotocol/related-task'
 IMMEDIATE_RESPONSE: Final = 'io.modelcontextprotocol/model-immediate-response'
 CAPABILITIES: Final[dict[str, Any]] = {'list': {}, 'cancel': {}, 'requests': {'tools': {'call': {}}}}
 POLL_MS: Final = 1_000
-MAX_LISTED: Final = 50
+MAX_TASKS: Final = 50
 """Tasks on a page."""
 ENDED: Final = {Status.DONE: 'completed', Status.FAILED: 'failed', Status.CANCELLED: 'cancelled'}
 
@@ -108,21 +108,21 @@ class Tasks:
         """Return the task for a call from a client with the extension; None for other calls."""
         if not _has_extension(context) or not starts_run(self._conductor().catalog, name):
             return None
-        return {'resultType': 'task', **_modern(await self._start(name, arguments))}
+        return {'resultType': 'task', **_modern_task(await self._start(name, arguments))}
 
     async def get(self, context: Context, params: GetTaskRequestParams) -> dict[str, Any]:
         """Return the state of a task."""
         info = await self._info(params.task_id)
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return _task(info)
-        task = _modern(info)
+        task = _modern_task(info)
         if task['status'] == 'completed':
             result = as_result(await describe(self._conductor(), info.id))
             task['result'] = result.model_dump(by_alias=True, mode='json', exclude_none=True)
         elif task['status'] == 'input_required':
             question = await self._question(context, info)
             if question:
-                task['inputRequests'] = {question.key: _request(question)}
+                task['inputRequests'] = {question.key: _elicitation_request(question)}
             else:
                 task['status'] = 'working'  # A person answers elsewhere: on the page, or with a tool.
         return task
@@ -147,10 +147,10 @@ class Tasks:
             beyond = read_cursor(tuple[float, float, str], params.cursor or '')
         except EngineError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from None
-        infos = (await self._conductor().runs(RunQuery(beyond=beyond, limit=MAX_LISTED + 1))).runs
-        page: dict[str, Any] = {'tasks': [_task(info) for info in infos[:MAX_LISTED]]}
-        if len(infos) > MAX_LISTED:
-            last = infos[MAX_LISTED - 1]
+        infos = (await self._conductor().runs(RunQuery(beyond=beyond, limit=MAX_TASKS + 1))).runs
+        page: dict[str, Any] = {'tasks': [_task(info) for info in infos[:MAX_TASKS]]}
+        if len(infos) > MAX_TASKS:
+            last = infos[MAX_TASKS - 1]
             page['nextCursor'] = write_cursor([last.deleted, last.created, last.id])
         return page
 
@@ -195,7 +195,7 @@ class Tasks:
         if question is None:
             return
         params = ElicitRequestFormParams.model_validate(
-            {**_request(question)['params'], '_meta': {RELATED: {'taskId': info.id}}}
+            {**_elicitation_request(question)['params'], '_meta': {RELATED: {'taskId': info.id}}}
         )
         asking = asyncio.ensure_future(
             context.session.send_request(ElicitRequest(params=params), ElicitResult)
@@ -231,17 +231,17 @@ def _has_extension(context: Context) -> bool:
     )
 
 
-def _status(info: RunInfo) -> str:
+def _task_status(info: RunInfo) -> str:
     if info.status is Status.WAITING:
         return 'input_required'
     return ENDED.get(info.status, 'working')
 
 
-def _describe(info: RunInfo) -> dict[str, Any]:
+def _describe_task(info: RunInfo) -> dict[str, Any]:
     message = info.error or (f'waits for a person: {info.waiting}' if info.waiting else f'step {info.seq}')
     return {
         'taskId': info.id,
-        'status': _status(info),
+        'status': _task_status(info),
         'statusMessage': message,
         'createdAt': to_rfc3339(info.created),
         'lastUpdatedAt': to_rfc3339(info.updated),
@@ -249,15 +249,15 @@ def _describe(info: RunInfo) -> dict[str, Any]:
 
 
 def _task(info: RunInfo) -> dict[str, Any]:
-    return {**_describe(info), 'ttl': None, 'pollInterval': POLL_MS}
+    return {**_describe_task(info), 'ttl': None, 'pollInterval': POLL_MS}
 
 
-def _modern(info: RunInfo) -> dict[str, Any]:
-    task = {**_describe(info), 'ttlMs': None, 'pollIntervalMs': POLL_MS}
+def _modern_task(info: RunInfo) -> dict[str, Any]:
+    task = {**_describe_task(info), 'ttlMs': None, 'pollIntervalMs': POLL_MS}
     # In the extension, `failed` is for protocol errors: a failed run completes with an error result.
     return task | ({'status': 'completed'} if task['status'] == 'failed' else {})
 
 
-def _request(question: Question) -> dict[str, Any]:
+def _elicitation_request(question: Question) -> dict[str, Any]:
     params = {'mode': 'form', 'message': question.message, 'requestedSchema': question.schema}
     return {'method': 'elicitation/create', 'params': params}

@@ -100,7 +100,7 @@ async def add_schedule(web: BackendDep, once: IdempotentDep, who: CallerDep, bod
     schedules = web.services.schedules
 
     async def add(new: RunId) -> Schedule:
-        return await schedules.add(Schedule(**_values(body), id=new, author=who.name))
+        return await schedules.add(Schedule(**_body_values(body), id=new, author=who.name))
 
     return await once.store(add, schedules.get, location=SCHEDULE)
 
@@ -119,7 +119,7 @@ async def get_schedule(web: BackendDep, schedule: ScheduleId) -> Schedule:
 )
 async def change_schedule(web: BackendDep, schedule: ScheduleId, body: ScheduleChanges) -> Schedule:
     """Change, pause or resume a schedule; missed times are skipped."""
-    return await web.services.schedules.change(schedule, **_values(body))
+    return await web.services.schedules.change(schedule, **_body_values(body))
 
 
 @router.delete('/schedules/{schedule}', tags=TAGS, status_code=204, responses=problems(404, 409))
@@ -170,7 +170,7 @@ async def list_triggers(web: BackendDep) -> list[Trigger]:
 async def add_trigger(web: BackendDep, once: IdempotentDep, who: CallerDep, body: TriggerInput) -> Response:
     """Add a trigger; only this response shows its secret."""
     web()
-    triggers, values = web.services.triggers, {'kind': body.kind, **_values(body)}
+    triggers, values = web.services.triggers, {'kind': body.kind, **_body_values(body)}
 
     async def add(new: RunId) -> Trigger:
         return await triggers.add(Trigger(**values, id=new, author=who.name))
@@ -183,7 +183,7 @@ async def add_trigger(web: BackendDep, once: IdempotentDep, who: CallerDep, body
 )
 async def change_trigger(web: BackendDep, trigger: TriggerId, body: TriggerChanges) -> Trigger:
     """Change, pause or resume a trigger."""
-    return replace(await web.services.triggers.change(trigger, **_values(body)), secret='')
+    return replace(await web.services.triggers.change(trigger, **_body_values(body)), secret='')
 
 
 @router.delete('/triggers/{trigger}', tags=TAGS, status_code=204, responses=problems(404, 409))
@@ -216,7 +216,7 @@ async def receive_webhook(web: BackendDep, trigger: TriggerId, request: Request)
 RECORDS: dict[str, Any] = {'action': Action, 'spec': ScheduleSpec, 'policy': SchedulePolicy}
 
 
-def _values(body: BaseModel) -> dict[str, Any]:
+def _body_values(body: BaseModel) -> dict[str, Any]:
     """Return the fields that were given, with records in place of models."""
     values = {name: getattr(body, name) for name in body.model_fields_set}
     for name, record in RECORDS.items():

@@ -15,7 +15,7 @@ from ui.api.wire import encode_text
 
 MAX_CACHED_TEXTS: Final = 512
 """Number of steps whose JSON text is cached: all streams of a run send the same text."""
-MAX_LISTED: Final = 100
+MAX_RUNS: Final = 100
 """Maximum number of runs in a stream of the list, newest first."""
 CHECK_SECONDS: Final = 2.0
 """Seconds between checks for changes by other processes and people."""
@@ -90,7 +90,7 @@ async def list_messages(
     with conductor.feed.listen() as bell:
         while not conductor.feed.closed:
             bell.clear()
-            page = await conductor.runs(RunQuery(status=status, limit=MAX_LISTED))
+            page = await conductor.runs(RunQuery(status=status, limit=MAX_RUNS))
             current = {info.id: info for info in page.runs}
             for run in previous.keys() - current.keys():
                 yield StreamMessage('gone', json.dumps({'run': run}))

@@ -63,9 +63,9 @@ class _Follower:
                         self._reporter.step(item, fold.apply(item))
                         if fold.view.status.ended or fold.view.status is Status.WAITING:
                             return
-                        if 0 < self._conductor.resting_step(run) <= item.seq and not await self._continues(
-                            fold
-                        ):
+                        if 0 < self._conductor.resting_step(
+                            run
+                        ) <= item.seq and not await self._should_continue(fold):
                             return
                     case Delta():
                         self._reporter.piece(item)
@@ -74,7 +74,7 @@ class _Follower:
                         if reason := self._conductor.stranded.get(run):
                             raise JournalError(f'run {run} cannot continue here: {reason}')
 
-    async def _continues(self, fold: Fold) -> bool:
+    async def _should_continue(self, fold: Fold) -> bool:
         if self._ask is None:
             return False
         self._reporter.hold_display(True)

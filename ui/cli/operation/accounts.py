@@ -93,7 +93,7 @@ def add_user(
         raise InvalidInput({'password': 'is empty: --no-password makes an account for tokens only'})
 
     async def work(access: Access, me: Caller) -> str:
-        first = not await access.accounts.any()
+        first = not await access.accounts.has_any()
         made = await access.accounts.add(name, Role.ADMIN if first else role, given)
         await access.audit.write(me, 'account.add', details={'name': made.name, 'role': str(made.role)})
         return f'{made.name} is {_with_article(made.role)}' + (

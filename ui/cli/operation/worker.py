@@ -131,7 +131,7 @@ def make_opener(
 
     async def open_conductor(owner: str, live_runs: Callable[..., LiveRuns]) -> Conductor:
         journal = await storage.open(settings)
-        close_folders(await Accounts(journal, RealClock()).any(), private=settings.home)
+        close_folders(await Accounts(journal, RealClock()).has_any(), private=settings.home)
         catalog.registry.hooks.measure = metrics.measure_call
         return Conductor(
             observe(journal, RunLog(), metrics, *trace_exporters(journal)),

@@ -123,18 +123,18 @@ class ConditionField:
                 Text('b', 'Examples', 'small')
                 with ui.element('dl').classes('condition-list'):
                     for example, note in EXAMPLES:
-                        self._entry(example, note)
+                        self._draw_entry(example, note)
                 Text('b', 'Names', 'small')
                 with ui.element('dl').classes('condition-list'):
                     for name, note in CONDITION_NAMES.items():
-                        self._entry(name, note)
+                        self._draw_entry(name, note)
                 if self._probe.fields:
                     Text('b', 'Memory fields', 'small')
                     with ui.element('dl').classes('condition-list'):
                         for name, note in self._probe.fields.items():
-                            self._entry(f'memory.{name}', note)
+                            self._draw_entry(f'memory.{name}', note)
 
-    def _entry(self, text: str, note: str) -> None:
+    def _draw_entry(self, text: str, note: str) -> None:
         with ui.element('dt'):
             offer = button(text, kind='small mono')
         quoted = '"' + text.replace('\\', '\\\\').replace('"', '\\"') + '"'

@@ -18,7 +18,7 @@ from ui.components.widgets import NativeSelect, Text, label, set_attributes
 from ui.formatting.debugger import edge_labels, location_text
 from ui.formatting.steps import path_text
 
-KINDS = {
+PLACES = {
     'enter': 'When a state is entered',
     'leave': 'When a state is left',
     'edge': 'When a transition is taken',
@@ -42,7 +42,7 @@ class BreakpointEditor:
         self._edges = labels | ({item.edge: item.edge} if item.edge and item.edge not in labels else {})
         with ui.element('div').classes('form breakpoint-form'):
             with ui.element('div').classes('field choice'):
-                self._kind = NativeSelect(KINDS, value=kind, on_change=self._show_kind)
+                self._kind = NativeSelect(PLACES, value=kind, on_change=self._show_kind)
                 label('Where', self._kind).move(target_index=0)
             with ui.element('div').classes('field choice') as self._state_field:
                 first = item.enter or item.leave or next(iter(states), '')

@@ -41,7 +41,7 @@ def build_thumbnail(shape: Shape, tools: Iterable[str] = ()) -> list[Station]:
     open_to_see = len(stations) <= FEW_PARTS
     parts: list[Station] = []
     for state in stations:
-        inside = _inside(shape, state, tuple(tools), opened=open_to_see)
+        inside = _inner_names(shape, state, tuple(tools), opened=open_to_see)
         if any(inside[:MAX_INSIDE] == part.inside for part in parts):
             inside = ()  # the same as before
         parts.append(
@@ -88,7 +88,7 @@ def _is_on_main_path(state: StateShape) -> bool:
     return not state.waits and not (state.kind == 'final' and state.outcome != 'done')
 
 
-def _inside(shape: Shape, state: StateShape, tools: tuple[str, ...], *, opened: bool) -> tuple[str, ...]:
+def _inner_names(shape: Shape, state: StateShape, tools: tuple[str, ...], *, opened: bool) -> tuple[str, ...]:
     if state.role:
         return tools
     if state.kind != 'parallel' and not opened:

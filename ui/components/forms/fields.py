@@ -15,7 +15,12 @@ from ui.formatting.values import parse_tags
 Kind = Literal[
     'text', 'date', 'path', 'multiline', 'integer', 'number', 'boolean', 'choice', 'list', 'json', 'model'
 ]
-KINDS: dict[str, Kind] = {'string': 'text', 'integer': 'integer', 'number': 'number', 'boolean': 'boolean'}
+KINDS_BY_TYPE: dict[str, Kind] = {
+    'string': 'text',
+    'integer': 'integer',
+    'number': 'number',
+    'boolean': 'boolean',
+}
 TEXT_KINDS: tuple[Kind, ...] = ('text', 'multiline', 'path')
 """Kinds that are bounded by length."""
 FORMATS: dict[str, Kind] = {'date': 'date', 'path': 'path'}
@@ -125,7 +130,7 @@ def _make_field(
     parts = list(_resolve_alternatives(definition, defined))
     kinds = [part for part in parts if part.get('type') != 'null']
     merged: dict[str, Any] = {**(kinds[0] if len(kinds) == 1 else {}), **definition}
-    kind = _kind(merged)
+    kind = _field_kind(merged)
     return Field(
         name=name,
         kind=kind,
@@ -155,17 +160,17 @@ def _resolve_alternatives(
         yield defined.get(part['$ref'].rpartition('/')[2], {}) if '$ref' in part else part
 
 
-def _kind(schema: Mapping[str, Any]) -> Kind:
+def _field_kind(schema: Mapping[str, Any]) -> Kind:
     if 'enum' in schema or 'const' in schema:
         return 'choice'
-    if schema.get('type') == 'array' and schema.get('items', {}).get('type') in KINDS:
+    if schema.get('type') == 'array' and schema.get('items', {}).get('type') in KINDS_BY_TYPE:
         return 'list'
     if schema.get('type') == 'string' and schema.get('format') in FORMATS:
         return FORMATS[schema['format']]
     is_long = schema.get('maxLength', 0) > MAX_SINGLE_LINE
     if schema.get('type') == 'string' and schema.get('multiline', is_long):
         return 'multiline'
-    return KINDS.get(schema.get('type', ''), 'json')
+    return KINDS_BY_TYPE.get(schema.get('type', ''), 'json')
 
 
 def _first(schema: Mapping[str, Any], *names: str) -> float | None:

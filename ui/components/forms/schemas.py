@@ -12,7 +12,7 @@ from nicegui import ui
 from engine.records import resolve_pointer, split_pointer
 from ui.components.widgets import Text
 
-KINDS = {
+TYPE_NAMES = {
     'string': 'text',
     'integer': 'whole number',
     'number': 'number',
@@ -50,7 +50,7 @@ def _arguments(
         definition = _resolve(reference, root)
         yield Argument(
             name=f'{inside}{name}',
-            kind=_kind(definition, root),
+            kind=_describe_kind(definition, root),
             required=name in required,
             rules=tuple(_rules(definition)),
             help=str(definition.get('description', '')),
@@ -77,15 +77,15 @@ def _resolve(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     return resolved
 
 
-def _kind(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
+def _describe_kind(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     if 'enum' in schema or 'const' in schema:
         return 'one of ' + ', '.join(map(_format, schema.get('enum', [schema.get('const')])))
     if parts := schema.get('anyOf') or schema.get('oneOf'):
-        return ' or '.join(dict.fromkeys(_kind(_resolve(part, root), root) for part in parts))
+        return ' or '.join(dict.fromkeys(_describe_kind(_resolve(part, root), root) for part in parts))
     kinds = schema.get('type', ())
-    words = ' or '.join(KINDS.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+    words = ' or '.join(TYPE_NAMES.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
     if schema.get('items') and words == 'list':
-        each = _kind(_resolve(schema['items'], root), root)
+        each = _describe_kind(_resolve(schema['items'], root), root)
         return 'list of objects' if each == 'object' else f'list of {each}'
     return words or 'anything'
 

@@ -53,5 +53,5 @@ class ScheduleHandler:
                 access = Access(conductor.journal, conductor.clock)
                 self._schedules = Schedules(conductor, time.time)
                 # As on a server: if there are accounts, automatically started runs are audited.
-                self._schedules.ticks.audit = access.audit if await access.accounts.any() else None
+                self._schedules.ticks.audit = access.audit if await access.accounts.has_any() else None
             return self._schedules

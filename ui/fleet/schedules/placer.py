@@ -111,8 +111,8 @@ def temporal_schedule(schedule: ours.Schedule) -> Schedule:
                 )
                 for interval in spec.intervals
             ],
-            start_at=_moment(spec.start),
-            end_at=_moment(spec.end),
+            start_at=_to_datetime(spec.start),
+            end_at=_to_datetime(spec.end),
             time_zone_name=spec.time_zone,
         ),
         # The worker decides from the journal whether runs may overlap.
@@ -147,7 +147,7 @@ def _ranges(items: Iterable[object], domain: Sequence[int]) -> list[ScheduleRang
     return [ScheduleRange(number) for number in sorted(numbers)]
 
 
-def _moment(seconds: float) -> datetime | None:
+def _to_datetime(seconds: float) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) if seconds else None
 
 

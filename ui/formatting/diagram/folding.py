@@ -39,7 +39,7 @@ def default_folds(shape: Shape) -> frozenset[str]:
         alike.setdefault((path in agents, depth, not is_parallel, len(inside)), set()).add(path)
     for (of_agents, depth, not_parallel, _), group in sorted(alike.items()):
         most = MAX_STATES if of_agents or depth or not_parallel else MAX_REGIONS
-        seen = {path for path in group if not any(_inside(path, other) for other in folded)}
+        seen = {path for path in group if not any(_is_inside(path, other) for other in folded)}
         if count_drawn(shape, folded - seen) <= most:
             folded -= seen
     return folded
@@ -47,7 +47,9 @@ def default_folds(shape: Shape) -> frozenset[str]:
 
 def composites_around(shape: Shape, active: Sequence[str]) -> frozenset[str]:
     """Return the composite states around active ones."""
-    return frozenset(path for path in foldable_states(shape) if any(_inside(leaf, path) for leaf in active))
+    return frozenset(
+        path for path in foldable_states(shape) if any(_is_inside(leaf, path) for leaf in active)
+    )
 
 
 def fold_levels(shape: Shape, active: Sequence[str]) -> Iterator[frozenset[str]]:
@@ -66,12 +68,12 @@ def fold_levels(shape: Shape, active: Sequence[str]) -> Iterator[frozenset[str]]
 
 def count_drawn(shape: Shape, folded: frozenset[str]) -> int:
     """Count the states that are drawn."""
-    return sum(not any(_inside(state.path, path) for path in folded) for state in shape.states)
+    return sum(not any(_is_inside(state.path, path) for path in folded) for state in shape.states)
 
 
 def unfold(folded: frozenset[str], path: str) -> frozenset[str]:
     """Return the states that stay collapsed when those inside `path` are shown: none that contains it."""
-    return frozenset(other for other in folded if other != path and not _inside(path, other))
+    return frozenset(other for other in folded if other != path and not _is_inside(path, other))
 
 
 def enclosing_composite(shape: Shape, folded: frozenset[str], path: str) -> str:
@@ -80,15 +82,15 @@ def enclosing_composite(shape: Shape, folded: frozenset[str], path: str) -> str:
         (
             holder
             for holder in foldable_states(shape)
-            if (holder == path or _inside(path, holder))
-            and not any(_inside(holder, outer) for outer in folded)
+            if (holder == path or _is_inside(path, holder))
+            and not any(_is_inside(holder, outer) for outer in folded)
         ),
         key=len,
         default='',
     )
 
 
-def _inside(path: str, outer: str) -> bool:
+def _is_inside(path: str, outer: str) -> bool:
     return path.startswith(f'{outer}.')
 
 

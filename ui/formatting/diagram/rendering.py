@@ -19,7 +19,7 @@ import graphviz
 from engine import EngineError, Status, Transition
 from engine.records import Shape, StateShape, View, is_within, parent_of
 from engine.statechart import edge_label, mermaid
-from ui.formatting.debugger import waits_for_person
+from ui.formatting.debugger import is_waiting_for_person
 from ui.formatting.diagram.folding import agent_paths
 from ui.formatting.steps import edge_name, innermost
 
@@ -184,7 +184,7 @@ class _Drawing:
             graph.attr(remincross='false')
         self._add_states(graph, '')
         for edge, (labels, failing) in self._drawn_edges().items():
-            if badges and failing and not self._in_agent(*edge):
+            if badges and failing and not self._is_within_agent(*edge):
                 self.badges.append(edge)
             else:
                 self._connect(graph, edge, ' / '.join(labels), failing)
@@ -192,7 +192,7 @@ class _Drawing:
             self._place_final_states(graph)
         return str(graph.source)
 
-    def _in_agent(self, source: str, dest: str) -> bool:
+    def _is_within_agent(self, source: str, dest: str) -> bool:
         """Return whether both ends are in one agent, where edges are short."""
         return parent_of(source) == parent_of(dest) and self._is_agent(parent_of(source))
 
@@ -398,7 +398,7 @@ def highlight(
         'active': leaves,
         'inside': [path for path in view.entered if path not in leaves],
         'visited': list(visited),
-        'waiting': [path for path in leaves if waits_for_person(shape, path)],
+        'waiting': [path for path in leaves if is_waiting_for_person(shape, path)],
         'broken': stopped if view.status is Status.FAILED else [],
         'halted': stopped if view.status is Status.CANCELLED else [],
         'taken': [edge_name(edge) for edge in step.edges] if step else [],

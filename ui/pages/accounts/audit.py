@@ -19,7 +19,7 @@ from ui.web.backend import Backend
 from ui.web.downloads import HARMLESS, attachment
 from ui.web.routing import serve_page, with_query
 
-SHOWN, SAVED = 200, 100_000
+MAX_SHOWN_LINES, MAX_SAVED_LINES = 200, 100_000
 FILTERS = ('who', 'action', 'run', 'since', 'until', 'refused')
 
 
@@ -38,16 +38,18 @@ def register(backend: Backend) -> None:
             assert backend.access is not None
             filters = {name: request.query_params.get(name, '')[:200] for name in FILTERS}
             _filters(filters)
-            lines = await backend.access.audit.lines(_query(filters, SHOWN))
+            lines = await backend.access.audit.lines(_query(filters, MAX_SHOWN_LINES))
             if not lines:
                 empty_state('history', 'No entries match.')
                 return
             with table(('Time', 'Account', 'Action', 'Run', 'Address'), 'Audit log') as drawn:
                 for line in lines:
                     _draw(drawn, line)
-            if len(lines) == SHOWN:
+            if len(lines) == MAX_SHOWN_LINES:
                 Text(
-                    'p', f'Only the newest {SHOWN} entries are shown. Export them to see more.', 'muted small'
+                    'p',
+                    f'Only the newest {MAX_SHOWN_LINES} entries are shown. Export them to see more.',
+                    'muted small',
                 )
 
     @app.get(f'{AUDIT}/export/{{form}}', include_in_schema=False)
@@ -61,7 +63,7 @@ def register(backend: Backend) -> None:
         except NotAllowed as error:
             raise HTTPException(403, str(error)) from None
         filters = {name: request.query_params.get(name, '')[:200] for name in FILTERS}
-        lines = await backend.access.audit.lines(_query(filters, SAVED))
+        lines = await backend.access.audit.lines(_query(filters, MAX_SAVED_LINES))
         await backend.access.audit.write(caller, 'audit.export', details={'form': form, 'lines': len(lines)})
         text, media = (
             (as_csv(lines), 'text/csv') if form == 'csv' else (as_json_lines(lines), 'application/jsonl')

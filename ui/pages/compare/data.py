@@ -18,7 +18,7 @@ from ui.formatting.values import with_times
 from ui.pages.compare.side import Side
 from ui.pages.shared.file_changes import FileChanges
 
-MAX_SHOWN = 200
+MAX_DIFFERENCES = 200
 
 
 class MemoryPane:
@@ -30,7 +30,7 @@ class MemoryPane:
     async def show(self, views: Sequence[View]) -> None:
         """Show the differences of these two views."""
         differences = await asyncio.to_thread(
-            json_differences, views[0].memory, views[1].memory, most=MAX_SHOWN + 1
+            json_differences, views[0].memory, views[1].memory, most=MAX_DIFFERENCES + 1
         )
         if self._root.is_deleted:
             return
@@ -40,9 +40,9 @@ class MemoryPane:
             if not differences:
                 empty_state('done_all', 'Memory is identical.')
                 return
-            difference_table(differences[:MAX_SHOWN], 'Differences in memory')
-            if len(differences) > MAX_SHOWN:
-                Text('p', f'Only the first {MAX_SHOWN} are shown.', 'muted')
+            difference_table(differences[:MAX_DIFFERENCES], 'Differences in memory')
+            if len(differences) > MAX_DIFFERENCES:
+                Text('p', f'Only the first {MAX_DIFFERENCES} are shown.', 'muted')
 
 
 def difference_table(differences: Sequence[JsonDifference], caption: str) -> None:

@@ -29,7 +29,7 @@ class Numbers:
         """Show the current numbers of both runs."""
         self._load_number += 1
         turn = self._load_number
-        answers = [_text(comparison.a.answer), _text(comparison.b.answer)]
+        answers = [_answer_text(comparison.a.answer), _answer_text(comparison.b.answer)]
         pieces = await diff_words_async(*answers) if all(answers) else None
         if turn != self._load_number or self._root.is_deleted:
             return
@@ -85,7 +85,7 @@ def _measures(rows: list[tuple[str, str, str, str]], caption: str) -> None:
                     Text('td', differs or 'the same', 'num' if differs else 'muted')
 
 
-def _text(answer: Any) -> str:
+def _answer_text(answer: Any) -> str:
     if isinstance(answer, str):
         return plain_answer(answer)
     return '' if answer is None else json.dumps(answer, indent=1, ensure_ascii=False, default=str)

@@ -82,7 +82,7 @@ class CompareScreen:
         self._at = max(0, min(parted if at is None else at, len(comparison.rows) - 1))
         self._aligned.show(comparison.rows, self._at)
         await self._show()
-        if not self._both_ended:
+        if not self._have_both_ended:
             ui.timer(POLL_SECONDS, self._refresh)
 
     async def go(self, place: int) -> None:
@@ -102,7 +102,7 @@ class CompareScreen:
         ui.run_javascript(f'history.replaceState(null, "", {here})')
 
     @property
-    def _both_ended(self) -> bool:
+    def _have_both_ended(self) -> bool:
         return self._comparison.a.view.status.ended and self._comparison.b.view.status.ended
 
     async def _show(self) -> None:
@@ -174,7 +174,7 @@ class CompareScreen:
 
     async def _refresh(self) -> None:
         """Compare again if a run has new steps."""
-        if self._refreshing or self._both_ended or time.monotonic() < self._next_refresh:
+        if self._refreshing or self._have_both_ended or time.monotonic() < self._next_refresh:
             return
         self._refreshing = True
         try:

@@ -64,7 +64,7 @@ class StepPane:
                     if step is None:
                         _draw_absent(side, positions[place_of], row)
                     else:
-                        _describe(side, step, pieces)
+                        _draw_description(side, step, pieces)
 
     def _draw_kind(self, row: Row, *, parting: bool) -> None:
         title = KINDS[row.kind] if not row.pending else f'{KINDS[row.kind]} so far'
@@ -89,20 +89,20 @@ def plain_answer(text: str) -> str:
 
 
 def _draw_absent(side: Side, position: int, row: Row) -> None:
-    _head(side, position)
+    _draw_head(side, position)
     reason = 'It has not reached this row yet.' if row.pending else 'It did not take this step.'
     Text('p', f'{reason} It is at step {position}.' if position else reason, 'muted')
 
 
-def _head(side: Side, seq: int) -> None:
+def _draw_head(side: Side, seq: int) -> None:
     with ui.element('div').classes('compare-side-head'):
         Text('span', side.name, f'side-mark side-{side.name.lower()}')
         if seq:
             text_link(f'/runs/{side.run}?at={seq}', f'Step {seq}', 'compare-step-link')
 
 
-def _describe(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:
-    _head(side, step.seq)
+def _draw_description(side: Side, step: Transition, pieces: Sequence[Piece]) -> None:
+    _draw_head(side, step.seq)
     Text('b', headline(step), 'step-title')
     if step.event.data.get('error'):
         text_notice('fail', 'error_outline', short_json(str(step.event.data['error']), MAX_TEXT))

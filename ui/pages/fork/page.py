@@ -43,7 +43,7 @@ def register(backend: Backend) -> None:
         agents = {str(state.path): agent_name(shape, state.path) for state in shape.states if state.role}
         origin = Origin(info=info, view=view, pattern=pattern, roles=agents_of(pattern), agents=agents)
         with frame(f'Fork · {info.title}', keys=FORM_KEYS):
-            _head(info, step, requested if at.isdecimal() else step)
+            _draw_head(info, step, requested if at.isdecimal() else step)
             with ui.element('div').classes('launch'):
                 forker = ForkForm(backend, origin)
                 await _draw_step(shape, view, steps[0] if steps else None)
@@ -62,7 +62,7 @@ async def _open_until(conductor: Conductor, info: RunInfo) -> int:
     return 0
 
 
-def _head(info: RunInfo, step: int, requested: int) -> None:
+def _draw_head(info: RunInfo, step: int, requested: int) -> None:
     begin = min(requested, step)
     page_head(
         f'Fork from step {begin}',

@@ -31,7 +31,7 @@ def register(backend: Backend) -> None:
     async def home(request: Request) -> None:
         attention = attentions()
         with frame('Home', here='/', keys=LIST_KEYS):
-            has_runs = await _any_runs(backend)
+            has_runs = await _has_any_runs(backend)
             invitation = 'Pick a pattern and run a sample. No key, no setup, no cost.'
             page_head('Put a team of agents to work and watch every step', '' if has_runs else invitation)
             with ui.element('div').classes('notices'):
@@ -62,7 +62,7 @@ def register(backend: Backend) -> None:
             await runs.load()
 
 
-async def _any_runs(backend: Backend) -> bool:
+async def _has_any_runs(backend: Backend) -> bool:
     try:
         return bool((await backend().runs(RunQuery(limit=1))).runs)
     except EngineError:

@@ -152,13 +152,13 @@ class DestinationList:
         with dialog_frame(f'Edit {destination.name}' if destination else 'Add destination') as dialog:
             form = Form(DestinationFields, on_change=lambda: None)
             if destination:
-                form.set_values(_fields(destination))
+                form.set_values(_form_values(destination))
 
             async def save() -> None:
                 if (values := form.submit()) is None:
                     return
                 try:
-                    dialog.submit(await self._store(destination, _values(values.model_dump())))
+                    dialog.submit(await self._store(destination, _parse_values(values.model_dump())))
                 except InvalidInput as error:
                     named = {'events': 'waiting'}
                     form.show_problems({named.get(name, name): text for name, text in error.problems.items()})
@@ -182,11 +182,11 @@ class DestinationList:
         return await destinations.change(destination.id, **values)
 
 
-def _fields(destination: Destination) -> dict[str, Any]:
+def _form_values(destination: Destination) -> dict[str, Any]:
     chosen = {FIELDS[event]: event in destination.events for event in EVENT_TYPES}
     return {**asdict(destination), **chosen}
 
 
-def _values(raw: dict[str, Any]) -> dict[str, Any]:
+def _parse_values(raw: dict[str, Any]) -> dict[str, Any]:
     chosen = {event: raw.pop(FIELDS[event]) for event in EVENT_TYPES}
     return {**raw, 'events': tuple(event for event, is_chosen in chosen.items() if is_chosen)}

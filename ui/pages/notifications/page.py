@@ -16,7 +16,7 @@ from ui.web.permission import refusal
 from ui.web.routing import serve_page
 
 POLL_SECONDS = 2.0
-MAX_SHOWN = 100
+MAX_MESSAGES = 100
 STATES = {'': 'All', 'due': 'Pending', 'sent': 'Sent', 'failed': 'Failed'}
 PILLS = {'due': ('Pending', 'waiting'), 'sent': ('Sent', 'done'), 'failed': ('Failed', 'failed')}
 
@@ -53,7 +53,7 @@ class MessageLog:
         """Bring the list up to date."""
         service = self._backend.services.notifications
         try:
-            messages = await service.log(state=self._state.value or '', limit=MAX_SHOWN)
+            messages = await service.log(state=self._state.value or '', limit=MAX_MESSAGES)
             names = {destination.id: destination.name for destination in await service.destinations.list()}
         except EngineError:
             return  # the rest of the page reports it

@@ -148,14 +148,14 @@ class Screen:
         try:
             while self._requested:
                 wish, add_history = self._requested.pop()
-                if wish is not None and not self._live and wish >= self.follower.head:
+                if wish is not None and not self._is_live and wish >= self.follower.head:
                     wish = None
                 await notify_errors(self._go(wish, add_history=add_history))
         finally:
             self._seeking = False
 
     @property
-    def _live(self) -> bool:
+    def _is_live(self) -> bool:
         """Whether the run may still continue."""
         projection = self.follower.fold.projection
         return not (projection.status if projection.seq else self._info.status).ended
@@ -262,7 +262,7 @@ class Screen:
 
     def _show_player(self, view: View) -> None:
         link = self._address_of(view.seq)
-        self._player.show(view, self._at, ended=not self._live, link=link)
+        self._player.show(view, self._at, ended=not self._is_live, link=link)
 
     async def _look_when_due(self) -> None:
         await self.follower.pace.wait()
@@ -278,7 +278,7 @@ class Screen:
             return
         if news.outage is not None:
             self._error_banner.warn(news.outage, can_control=self._may_control)
-        if self._runs_elsewhere and not self._live:
+        if self._runs_elsewhere and not self._is_live:
             self._runs_elsewhere = False
             self._error_banner.clear()
         if self._view is None:
@@ -303,7 +303,7 @@ class Screen:
     def _on_history_read(self, view: View) -> None:
         self._chart.highlight(view)
         self._show_player(view)
-        if self.follower.caught_up and not self._history_shown:
+        if self.follower.has_caught_up and not self._history_shown:
             self._history_shown = True
             self._agents.refresh()
             self._show_panels(view)
@@ -327,7 +327,7 @@ class Screen:
             self._status_strip.tick(now)
             self._panels.tick(self.follower.fold.view, now)
         if self._view is not None:
-            live = self._at is None and self._live
+            live = self._at is None and self._is_live
             self._agents.tick(self._view, clock_end(self._view, now if live else self._view.time), live=live)
 
     def _show_panels(self, view: View) -> None:

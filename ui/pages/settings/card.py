@@ -20,7 +20,7 @@ T = TypeVar('T')
 
 MAX_PROBLEM = 220
 """Maximum characters of a problem: some servers answer with a whole page."""
-MAX_LISTED = 500
+MAX_LISTED_ITEMS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,11 +113,11 @@ class TestCard(Generic[T]):
         self._count.show(title)
         self._listed.clear()
         with self._listed:
-            for name in names[:MAX_LISTED]:
+            for name in names[:MAX_LISTED_ITEMS]:
                 with ui.element('li'):
                     Text('code', name)
-            if len(names) > MAX_LISTED:
-                Text('li', f'and {len(names) - MAX_LISTED} more', 'muted')
+            if len(names) > MAX_LISTED_ITEMS:
+                Text('li', f'and {len(names) - MAX_LISTED_ITEMS} more', 'muted')
 
     def _show_status(self, word: str, kind: str, text: str) -> None:
         self._pill.show(word)

@@ -107,9 +107,9 @@ class ConnectServerDialog(SectionDialog):
             'name': name,
             'way': 'address' if section.get('url') else 'program',
             'command': shlex.join(filter(None, command)),
-            'env': _lines(section.get('env', {}), '='),
+            'env': _format_pairs(section.get('env', {}), '='),
             'url': section.get('url', ''),
-            'headers': _lines(section.get('headers', {}), ': '),
+            'headers': _format_pairs(section.get('headers', {}), ': '),
             'oauth': bool(section.get('oauth')),
             'tools': [] if section.get('tools') == ['*'] else section.get('tools', []),
             'approvals': section.get('approvals', 'marked'),
@@ -123,9 +123,9 @@ class ConnectServerDialog(SectionDialog):
         return form_values.name, {
             'command': command,
             'args': arguments,
-            'env': _pairs(form_values.env, '=') if program else {},
+            'env': _parse_pairs(form_values.env, '=') if program else {},
             'url': '' if program else form_values.url,
-            'headers': {} if program else _pairs(form_values.headers, ':'),
+            'headers': {} if program else _parse_pairs(form_values.headers, ':'),
             'oauth': False if program else oauth,
             'tools': form_values.tools,
             'approvals': '' if form_values.approvals == 'marked' else form_values.approvals,
@@ -137,10 +137,10 @@ class ConnectServerDialog(SectionDialog):
         return health.problem, f'{name} is available and offers {count(len(health.tools), "tool")}.'
 
 
-def _lines(pairs: Mapping[str, str], between: str) -> list[str]:
+def _format_pairs(pairs: Mapping[str, str], between: str) -> list[str]:
     return [f'{name}{between}{value}' for name, value in pairs.items()]
 
 
-def _pairs(lines: Sequence[str], between: str) -> dict[str, str]:
+def _parse_pairs(lines: Sequence[str], between: str) -> dict[str, str]:
     pairs = (line.partition(between) for line in lines)
     return {name.strip(): value.strip() for name, _, value in pairs}

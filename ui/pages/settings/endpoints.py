@@ -146,8 +146,8 @@ class EndpointCard(TestCard[EndpointHealth]):
             {
                 'Address': offered.url,
                 'Source': SOURCE_LABELS[offered.found],
-                'Key': _key(offered),
-                'Limits': _limits(offered),
+                'Key': _describe_key(offered),
+                'Limits': _describe_limits(offered),
                 **({'Certificate authority': offered.ca} if offered.ca else {}),
                 **({'Client certificate': offered.certificate} if offered.certificate else {}),
             },
@@ -175,7 +175,7 @@ class EndpointCard(TestCard[EndpointHealth]):
         self.show_list(summary, [f'{self.name}/{model}' for model in models])
 
 
-def _limits(offered: EndpointInfo) -> str:
+def _describe_limits(offered: EndpointInfo) -> str:
     """Return the endpoint's rate limits, shared by all runs."""
     facts = [f'{count(offered.at_once, "call")} at a time' if offered.at_once else '']
     if offered.requests_per_minute:
@@ -185,7 +185,7 @@ def _limits(offered: EndpointInfo) -> str:
     return ', '.join(filter(None, facts))
 
 
-def _key(offered: EndpointInfo) -> str:
+def _describe_key(offered: EndpointInfo) -> str:
     kind, _, place = offered.key.partition(':')
     where = f'the environment variable {place}' if kind == 'env' else f'the keyring, as {place}'
     if not offered.key:

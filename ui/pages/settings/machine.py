@@ -129,14 +129,14 @@ class StorageFacts:
             copy.on('click', lambda: ui.notify('Copied'), js_handler=COPY)
         Text('h2', 'Storage', id='kept')
         with ui.element('dl').classes('card facts kept'):
-            self._database = self._fact('Database', str(places.database) if places else 'in memory')
+            self._database = self._draw_fact('Database', str(places.database) if places else 'in memory')
             root = backend().workspaces.root if places else 'a temporary folder'
-            self._files = self._fact('Agent files', str(root))
-            self._fact('Logs and sessions', str(places.home) if places else 'nowhere')
-            self._fact('Version', f'Hemicycle {program_version()}, Python {platform.python_version()}')
+            self._files = self._draw_fact('Agent files', str(root))
+            self._draw_fact('Logs and sessions', str(places.home) if places else 'nowhere')
+            self._draw_fact('Version', f'Hemicycle {program_version()}, Python {platform.python_version()}')
 
     @staticmethod
-    def _fact(name: str, text: str) -> Text:
+    def _draw_fact(name: str, text: str) -> Text:
         with ui.element('div'):
             Text('dt', name)
             with ui.element('dd'):

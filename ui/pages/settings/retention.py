@@ -18,8 +18,8 @@ from ui.formatting.values import byte_size, count
 from ui.web.backend import Backend
 from ui.web.permission import is_permitted
 
-MAX_SHOWN = 5
-MAX_LISTED = 8
+MAX_RUNS = 5
+MAX_ROWS = 8
 """Maximum number of runs to delete that are listed."""
 
 
@@ -115,12 +115,12 @@ class RetentionSettings:
         self._apply.set_visibility(bool(taken))
         self._expired.clear()
         with self._expired:
-            for item in taken[:MAX_LISTED]:
+            for item in taken[:MAX_ROWS]:
                 with ui.element('li'):
                     text_link(f'/runs/{item.info.id}', item.info.title or item.info.id)
                     Text('span', f'{byte_size(item.bytes)}, {item.reason}', 'muted small')
-            if len(taken) > MAX_LISTED:
-                Text('li', f'and {len(taken) - MAX_LISTED:,} more', 'muted small')
+            if len(taken) > MAX_ROWS:
+                Text('li', f'and {len(taken) - MAX_ROWS:,} more', 'muted small')
 
     def _show_disk_usage(self, runs: Sequence[RunInfo], weights: dict[RunId, DiskUsage]) -> None:
         if not runs:
@@ -140,7 +140,7 @@ class RetentionSettings:
                         Text('td', byte_size(total), 'num')
         Text('h4', 'Largest runs', 'room-title')
         with ui.element('ul').classes('plain-list'):
-            for info in sorted(runs, key=lambda info: -weights[info.id].total)[:MAX_SHOWN]:
+            for info in sorted(runs, key=lambda info: -weights[info.id].total)[:MAX_RUNS]:
                 weight = weights[info.id]
                 with ui.element('li'):
                     text_link(f'/runs/{info.id}', info.title or info.id)

@@ -71,12 +71,12 @@ class Workers:
         for run in {
             driven.run for worker in workers for driven in worker.runs[:MAX_RUNS]
         } - self._titles.keys():
-            self._titles[run] = await self._title(run)
+            self._titles[run] = await self._read_title(run)
         now = self._backend().clock.now()
         times = [moment(worker.started, now) for worker in workers]  # these change as time passes
         self._show((workers, seen, times), lambda: self._draw(workers, seen, times))
 
-    async def _title(self, run: RunId) -> str:
+    async def _read_title(self, run: RunId) -> str:
         try:
             return (await self._backend().info(run)).title or run
         except EngineError:

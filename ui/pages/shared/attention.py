@@ -18,13 +18,13 @@ from ui.web.backend import Backend
 
 POLL_SECONDS = 1.0
 """Polling interval in seconds, shared by all pages of a caller."""
-MAX_SHOWN = 20
+MAX_REQUESTS = 20
 MAX_ARGUMENTS = 120
 """Maximum characters shown of a call's arguments."""
 MINUTES = 5
-TITLE = """const bare = document.title.replace(/^\\(\\d+\\) /, "");
+SHOW_COUNT_IN_TITLE = """const bare = document.title.replace(/^\\(\\d+\\) /, "");
 document.title = %d ? `(%d) ${bare}` : bare;"""
-NOTIFY = 'window.hemicycleNotifyNew?.(%s)'
+NOTIFY_NEW = 'window.hemicycleNotifyNew?.(%s)'
 """Shows browser notifications, if the user has turned them on."""
 
 
@@ -51,7 +51,7 @@ class Attention:
         self._backend = backend
         self._last_refresh = 0.0
         self.requests: Sequence[Request] = ()
-        """The oldest ones, at most `MAX_SHOWN`."""
+        """The oldest ones, at most `MAX_REQUESTS`."""
         self.total = 0
 
     async def refresh(self) -> None:
@@ -65,7 +65,7 @@ class Attention:
         except EngineError:
             return  # the list of runs reports it
         self.total = len(page.items)
-        self.requests = [_request(item) for item in page.items[:MAX_SHOWN]]
+        self.requests = [_to_request(item) for item in page.items[:MAX_REQUESTS]]
 
     async def answer(self, request: Request, name: str) -> None:
         """Allow or deny a call (`approve`, `deny`), or give a run more time (`extend`)."""
@@ -103,14 +103,14 @@ class Attention:
             )
             if asks != notified:
                 notified = asks
-                ui.run_javascript(NOTIFY % asks)
+                ui.run_javascript(NOTIFY_NEW % asks)
             if self.total != shown_total:
                 shown_total = self.total
                 opener.set_visibility(bool(shown_total))
                 words.show(f'Needs you ({shown_total})')
                 count.show(str(shown_total))
                 set_attributes(opener, aria_label=f'Needs you ({shown_total})')
-                ui.run_javascript(TITLE % (shown_total, shown_total))
+                ui.run_javascript(SHOW_COUNT_IN_TITLE % (shown_total, shown_total))
 
         async def refresh() -> None:
             await self.refresh()
@@ -179,7 +179,7 @@ class RequestList:
         action_button.on('click', answer)
 
 
-def _request(item: InboxItem) -> Request:
+def _to_request(item: InboxItem) -> Request:
     ask = item.ask
     return Request(
         ask.id,
@@ -188,12 +188,12 @@ def _request(item: InboxItem) -> Request:
         item.title,
         ask.text,
         leaf=ask.at if ask.calls and item.here else '',
-        calls='; '.join(_brief(call.arguments) for call in ask.calls),
+        calls='; '.join(_shorten_arguments(call.arguments) for call in ask.calls),
         out_of_time='extend' in ask.events and item.here,
     )
 
 
-def _brief(arguments: str) -> str:
+def _shorten_arguments(arguments: str) -> str:
     try:
         parsed = json.loads(arguments or '{}')
         text = ', '.join(f'{name}: {value}' for name, value in parsed.items())

@@ -32,7 +32,7 @@ def register(backend: Backend) -> None:
             for warning in ToolRegistry(backend().catalog.tools.values()).warnings():
                 text_notice('wait', 'link_off', f'{warning}.')
             toolbox = ToolList(backend, request.query_params)
-            _roles(all_agents(backend().catalog))
+            _draw_users(all_agents(backend().catalog))
             toolbox.draw_servers()
         await ui.context.client.connected()
         await toolbox.load_servers()
@@ -54,7 +54,7 @@ def register(backend: Backend) -> None:
                 draw_flags(item)
             with ui.element('div').classes('tool-page'):
                 with ui.element('div').classes('tool-facts'):
-                    _facts(backend, item)
+                    _draw_facts(backend, item)
                 if why := refusal('try tools'):
                     empty_state('lock', f'{why}.')
                     return
@@ -62,7 +62,7 @@ def register(backend: Backend) -> None:
             await trying.load()
 
 
-def _facts(backend: Backend, tool: Tool) -> None:
+def _draw_facts(backend: Backend, tool: Tool) -> None:
     with ui.element('section').classes('section').props('aria-labelledby="about"'):
         Text('h2', 'Description for models', id='about')
         Text('p', tool.description, 'said')
@@ -74,16 +74,16 @@ def _facts(backend: Backend, tool: Tool) -> None:
     with ui.element('section').classes('section').props('aria-labelledby="limits"'):
         Text('h2', 'Limits', id='limits')
         with ui.element('dl').classes('facts'):
-            _fact('Time', f'{tool.seconds:g} seconds; then it and its processes are stopped')
-            _fact(
+            _draw_fact('Time', f'{tool.seconds:g} seconds; then it and its processes are stopped')
+            _draw_fact(
                 'Result', f'The model gets {tool.most_text:,} characters; longer results are stored in full'
             )
             changes = 'Calls of one reply run sequentially' if tool.side_effects else 'Calls run in parallel'
-            _fact('Order', changes)
-            _fact('Use', 'Required for every task' if tool.required else 'Optional')
+            _draw_fact('Order', changes)
+            _draw_fact('Use', 'Required for every task' if tool.required else 'Optional')
             for name, artifacts in (('Reads', tool.consumes), ('Writes', tool.produces)):
                 if artifacts:
-                    _fact(
+                    _draw_fact(
                         name,
                         f'the {"artifacts" if len(artifacts) > 1 else "artifact"} {", ".join(artifacts)}',
                     )
@@ -101,13 +101,13 @@ def _facts(backend: Backend, tool: Tool) -> None:
                     text_link(f'/launch/{user.pattern.name}', user.pattern.title)
 
 
-def _fact(name: str, text: str) -> None:
+def _draw_fact(name: str, text: str) -> None:
     with ui.element('div'):
         Text('dt', name)
         Text('dd', text)
 
 
-def _roles(users: list[ToolUser]) -> None:
+def _draw_users(users: list[ToolUser]) -> None:
     with ui.element('section').classes('section').props('aria-labelledby="roles"'):
         Text('h2', 'Roles', id='roles')
         Text(
@@ -118,10 +118,10 @@ def _roles(users: list[ToolUser]) -> None:
         with ui.element('ul').classes('tools'):
             for user in users:
                 with ui.element('li').classes('card role-card'):
-                    _role(user)
+                    _draw_user(user)
 
 
-def _role(user: ToolUser) -> None:
+def _draw_user(user: ToolUser) -> None:
     agent = user.agent
     with ui.element('div').classes('tool-foot'):
         Text('h3', role_title(agent.role))

@@ -35,7 +35,7 @@ MODEL = Field(
     title='Model',
     help='Model that answers the tool’s own requests, in the agent’s place: endpoint/model',
 )
-MAX_LISTED = 40
+MAX_FILES = 40
 """Maximum number of files of the scratch folder that are listed."""
 
 
@@ -188,12 +188,12 @@ class TryTool:
                 )
                 return
             with ui.element('ul').classes('scratch-files'):
-                for entry in entries[:MAX_LISTED]:
+                for entry in entries[:MAX_FILES]:
                     with ui.element('li'):
                         Text('code', entry.path)
                         Text('span', byte_size(entry.size), 'muted small num')
-            if len(entries) > MAX_LISTED:
-                Text('p', f'and {count(len(entries) - MAX_LISTED, "more file")}', 'muted small')
+            if len(entries) > MAX_FILES:
+                Text('p', f'and {count(len(entries) - MAX_FILES, "more file")}', 'muted small')
             button('Empty folder', icon='delete', kind='quiet small').on('click', self._empty)
 
     async def _empty(self) -> None:

@@ -25,7 +25,7 @@ SCALE_HELP: dict[Mode, str] = {
     'long': 'Shade: the median time that a run spends in a state, without pauses.',
     'fails': 'Shade: the share of a state’s runs with a failure or timeout there (⚠: how many).',
 }
-SHOWN: dict[Mode, Callable[[float], str]] = {'often': '{:.1f}×'.format, 'long': duration, 'fails': percent}
+FORMATS: dict[Mode, Callable[[float], str]] = {'often': '{:.1f}×'.format, 'long': duration, 'fails': percent}
 """The format of values, by mode."""
 
 
@@ -84,7 +84,7 @@ class Heatmap:
         """Overlay heat on the chart; `picked` is the selected state or edge, or ''."""
         hottest, widest = scale_ends(heat, self.mode)
         self._scale_help.show(SCALE_HELP[self.mode])
-        self._states.show(f'0 to {SHOWN[self.mode](hottest)}' if hottest else 'none')
+        self._states.show(f'0 to {FORMATS[self.mode](hottest)}' if hottest else 'none')
         self._edges.show(f'{"1× to " * (widest > 1)}{widest:,}×' if widest else 'none')
         set_attributes(self._legend, data_mode=self.mode)
         if self._drawing is not None:

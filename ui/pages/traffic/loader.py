@@ -41,7 +41,7 @@ class TrafficLoader:
         self._box.set_visibility(False)
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a query is in progress."""
         return self._task is not None and not self._task.done()
 

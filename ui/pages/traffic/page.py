@@ -115,7 +115,7 @@ class TrafficView:
         return self._runs.filters.all.query(SIZE)
 
     def _reload(self) -> None:
-        if not self._surveying.busy and not self._surveying.stopped:
+        if not self._surveying.is_busy and not self._surveying.stopped:
             self._surveying.load(self._traffic_query)
 
     async def _on_found(self, traffic: Traffic) -> None:

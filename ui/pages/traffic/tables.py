@@ -57,7 +57,7 @@ def _states() -> tuple[Column[StateHeat], ...]:
         Column(
             'Ended runs',
             lambda state: state.traffic.fell if state.traffic else -1,
-            _rate,
+            _format_failure_rate,
             'Runs that failed in this state',
         ),
     )
@@ -68,7 +68,7 @@ def _format_runs(state: StateHeat) -> str:
     return f'{state.runs:,}{f" ({percent(state.runs / state.having)})" if some else ""}'
 
 
-def _rate(state: StateHeat) -> str:
+def _format_failure_rate(state: StateHeat) -> str:
     traffic = state.traffic
     if not traffic:
         return '–'
@@ -110,9 +110,9 @@ class HeatTable(Generic[T]):
         with ui.element('table').classes('heat-table').props('role="table"'):
             Text('caption', f'{title}s', 'visually-hidden')
             with ui.element('thead').props('role="rowgroup"'), ui.element('tr').props('role="row"'):
-                self._head(title, 'In chart order', 0)
+                self._draw_head(title, 'In chart order', 0)
                 for number, column in enumerate(columns, start=1):
-                    self._head(column.name, column.help, number)
+                    self._draw_head(column.name, column.help, number)
             self._body = ui.element('tbody').props('role="rowgroup"')
 
     def show(self, rows: Sequence[T], picked: str) -> None:
@@ -127,7 +127,7 @@ class HeatTable(Generic[T]):
         else:
             self._draw()
 
-    def _head(self, title: str, hint: str, number: int) -> None:
+    def _draw_head(self, title: str, hint: str, number: int) -> None:
         with ui.element('th').props('scope="col" role="columnheader"') as head:
             with ui.element('button').props('type="button"').classes('heat-sort') as sort_button:
                 Text('span', title)

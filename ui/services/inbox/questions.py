@@ -89,7 +89,7 @@ def _ask(shape: Shape, view: View, leaf: StatePath, kind: str, texts: Mapping[st
     calls = tuple(PendingCall(id=call.id, name=call.name, arguments=call.arguments) for call in pending)
     question = open_question(view, leaf) if ANSWER in events else None
     who = str(agent.get('role') or parent_of(leaf) or leaf).replace('_', ' ').rpartition('.')[2]
-    text = _text(texts.get(kind, kind) or 'you', who, calls, question)
+    text = _question_text(texts.get(kind, kind) or 'you', who, calls, question)
     contents = {
         'run': view.run,
         'at': leaf,
@@ -126,7 +126,7 @@ def _events(shape: Shape, view: View, leaf: StatePath) -> Iterator[str]:
         yield 'extend'
 
 
-def _text(wait: str, who: str, calls: tuple[PendingCall, ...], question: Question | None) -> str:
+def _question_text(wait: str, who: str, calls: tuple[PendingCall, ...], question: Question | None) -> str:
     if calls:
         return f'Allow {who} to use {", ".join(dict.fromkeys(call.name for call in calls))}?'
     if question:

@@ -95,7 +95,7 @@ class Destinations:
 
     async def get(self, destination: str) -> Destination:
         """Return a destination. Raises `UnknownDestination`."""
-        return _destination_of(await self._entry(destination))
+        return _destination_of(await self._read_entry(destination))
 
     async def add(self, destination: Destination) -> Destination:
         """Store a new destination; secret and time are set here. Raises `InvalidInput`, `EntryChanged`."""
@@ -112,7 +112,7 @@ class Destinations:
 
     async def change(self, destination: str, **values: Any) -> Destination:
         """Change some fields. Raises `UnknownDestination`, `InvalidInput`, `EntryChanged`."""
-        entry = await self._entry(destination)
+        entry = await self._read_entry(destination)
         stored = _destination_of(entry)
         changed = replace(stored, **values)
         if stored.paused and not changed.paused:
@@ -123,9 +123,9 @@ class Destinations:
 
     async def remove(self, destination: str) -> None:
         """Remove a destination; unsent messages are never sent. Raises `UnknownDestination`."""
-        await self._journal.write_entries([], [await self._entry(destination)])
+        await self._journal.write_entries([], [await self._read_entry(destination)])
 
-    async def _entry(self, destination: str) -> Entry:
+    async def _read_entry(self, destination: str) -> Entry:
         entry = await self._journal.entry(KIND, destination)
         if entry is None:
             raise UnknownDestination(destination)

@@ -24,7 +24,7 @@ from ui.services.notifications.outbox import CURSOR, Message, Outbox, message_id
 log = logging.getLogger('hemicycle')
 MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.25, 5.0
 """Minimum and maximum seconds between reads of the journal, as other processes execute runs, too."""
-PAGE = 500
+STEPS_PER_READ = 500
 LATE_SECONDS, ADOPT_SECONDS = 60.0, 20.0
 """Seconds after which another server sends a killed server's messages, and between searches for them."""
 MAX_FOLDS = 200
@@ -200,7 +200,9 @@ class Notifications:
             return 0
         messages: list[Message] = []
         while fold.projection.seq < info.seq:
-            steps = await journal.transitions(run, after=fold.projection.seq, until=info.seq, limit=PAGE)
+            steps = await journal.transitions(
+                run, after=fold.projection.seq, until=info.seq, limit=STEPS_PER_READ
+            )
             if not steps:
                 break
             for notice in find_notices(self._conductor.catalog, fold, steps):

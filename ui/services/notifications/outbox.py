@@ -113,19 +113,19 @@ class Outbox:
         Raises:
             EntryChanged: another process already did; nothing was written.
         """
-        written = [_entry(message) for message in messages]
+        written = [_to_entry(message) for message in messages]
         await self._journal.write_entries([*written, *([cursor] if cursor else [])])
         return [replace(message, version=1) for message in messages]
 
     async def change(self, message: Message) -> Message:
         """Store a message's outcome. Raises `EntryChanged`."""
-        await self._journal.write_entries([_entry(message)])
+        await self._journal.write_entries([_to_entry(message)])
         return replace(message, version=message.version + 1)
 
     async def drop(self, message: Message) -> None:
         """Delete a message that is no longer wanted."""
         with suppress(EntryChanged):
-            await self._journal.write_entries([], [_entry(message)])
+            await self._journal.write_entries([], [_to_entry(message)])
 
     async def clean_up(self, before: float) -> None:
         """Delete messages sent or abandoned before a time."""
@@ -133,7 +133,7 @@ class Outbox:
             await self._journal.forget_entries(EntryQuery(kind=KIND, state=state, until=before))
 
 
-def _entry(message: Message) -> Entry:
+def _to_entry(message: Message) -> Entry:
     body = asdict(message)
     for name in ('state', 'at', 'version'):
         del body[name]

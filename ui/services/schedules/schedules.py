@@ -79,7 +79,7 @@ class Schedules:
 
     async def get(self, schedule: str) -> Schedule:
         """Return a schedule. Raises `UnknownSchedule`."""
-        return self._schedule_of(await self._entry(schedule))
+        return self._schedule_of(await self._read_entry(schedule))
 
     async def add(self, schedule: Schedule) -> Schedule:
         """Store a new schedule; only times from now on are due.
@@ -100,7 +100,7 @@ class Schedules:
             UnknownSchedule, InvalidInput
             EntryChanged: another change was made meanwhile.
         """
-        entry = await self._entry(schedule)
+        entry = await self._read_entry(schedule)
         changed = replace(self._schedule_of(entry), **values)
         self.validate(changed)
         await self._store(entry, changed, self._now())
@@ -108,7 +108,7 @@ class Schedules:
 
     async def remove(self, schedule: str) -> None:
         """Remove a schedule; its runs stay. Raises `UnknownSchedule`."""
-        await self._conductor.journal.write_entries([], [await self._entry(schedule)])
+        await self._conductor.journal.write_entries([], [await self._read_entry(schedule)])
 
     async def run_now(self, schedule: str, *, key: str = '') -> Tick:
         """Start a run now, regardless of overlaps, once per key. Raises `UnknownSchedule`."""
@@ -140,7 +140,7 @@ class Schedules:
                 raise InvalidInput({'since': f'more than {MAX_BACKFILL} times are due until then'})
         started = []
         for moment in due:
-            key = _key(schedule, moment)
+            key = _tick_key(schedule, moment)
             entry = await self._conductor.journal.entry('tick', key)
             if entry and entry.state not in ('missed', 'skipped', 'failed'):
                 continue
@@ -154,7 +154,7 @@ class Schedules:
 
     async def log(self, schedule: str, limit: int = 50) -> Sequence[Tick]:
         """Return the outcomes of its due times, latest first. Raises `UnknownSchedule`."""
-        await self._entry(schedule)
+        await self._read_entry(schedule)
         return await self.ticks.list(schedule, limit=limit)
 
     def validate(self, schedule: Schedule) -> None:
@@ -280,7 +280,7 @@ class Schedules:
 
     async def _decide(self, schedule: Schedule, moment: float, now: float, since: float) -> Tick:
         """Decide what to do at a due time; failures count only `since` a person last changed the schedule."""
-        tick = new_tick(_key(schedule.id, moment), schedule.id, moment)
+        tick = new_tick(_tick_key(schedule.id, moment), schedule.id, moment)
         policy = schedule.policy
         if now - moment > policy.catchup_window:
             return replace(tick, state='missed', reason='no server was running')
@@ -341,7 +341,7 @@ class Schedules:
         times = schedule.spec.next(max(float(entry.body['done']), self._now()), NEXT_TIMES)
         return replace(schedule, next_times=tuple(times))
 
-    async def _entry(self, schedule: str) -> Entry:
+    async def _read_entry(self, schedule: str) -> Entry:
         entry = await self._conductor.journal.entry(KIND, schedule)
         if entry is None:
             raise UnknownSchedule(schedule)
@@ -355,7 +355,7 @@ def _source(schedule: Schedule) -> Source:
     return Source('schedule', schedule.name)
 
 
-def _key(schedule: str, moment: float) -> str:
+def _tick_key(schedule: str, moment: float) -> str:
     return f'{schedule}@{moment:.3f}'
 
 

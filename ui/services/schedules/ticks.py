@@ -57,7 +57,7 @@ class Ticks:
 
     async def claim(self, ticks: Sequence[Tick], *others: Entry) -> Sequence[Tick]:
         """Store new ticks and other entries, all or none. Raises `EntryChanged`."""
-        await self._conductor.journal.write_entries([*map(_entry, ticks), *others])
+        await self._conductor.journal.write_entries([*map(_to_entry, ticks), *others])
         return [replace(tick, version=tick.version + 1) for tick in ticks]
 
     async def start(self, tick: Tick, action: Action, source: Source) -> Tick:
@@ -96,7 +96,7 @@ class Ticks:
     async def store(self, tick: Tick) -> Tick:
         """Store a tick's outcome; if another process already did, return that one."""
         try:
-            await self._conductor.journal.write_entries([_entry(tick)])
+            await self._conductor.journal.write_entries([_to_entry(tick)])
         except EntryChanged:
             entry = await self._conductor.journal.entry(KIND, tick.id)
             return read_tick(entry) if entry else tick
@@ -120,7 +120,7 @@ def new_tick(
     return Tick(id=key, source=source, due=due, parameters=parameters or {}, **values)
 
 
-def _entry(tick: Tick) -> Entry:
+def _to_entry(tick: Tick) -> Entry:
     body = {'run': tick.run, 'reason': tick.reason, 'parameters': dict(tick.parameters)}
     return Entry(
         kind=KIND,

@@ -61,7 +61,7 @@ class Triggers:
 
     async def get(self, trigger: str) -> Trigger:
         """Return a trigger. Raises `UnknownTrigger`."""
-        return _trigger_of(await self._entry(trigger))
+        return _trigger_of(await self._read_entry(trigger))
 
     async def add(self, trigger: Trigger) -> Trigger:
         """Store a new trigger; existing files do not fire it. Raises `InvalidInput`, `EntryChanged`."""
@@ -69,7 +69,7 @@ class Triggers:
         key, now = trigger.id or uuid.uuid4().hex[:12], self._conductor.clock.now()
         added = replace(trigger, id=key, created=now, secret=secret)
         self.validate(added)
-        present = await asyncio.to_thread(_files, added.files) if added.kind == 'file' else {}
+        present = await asyncio.to_thread(_find_files, added.files) if added.kind == 'file' else {}
         seen = [
             new_tick(_file_key(added.id, path, mark), added.id, added.created, state='seen')
             for path, mark in present.items()
@@ -79,7 +79,7 @@ class Triggers:
 
     async def change(self, trigger: str, **values: Any) -> Trigger:
         """Change some fields. Raises `UnknownTrigger`, `InvalidInput`, `EntryChanged`."""
-        entry = await self._entry(trigger)
+        entry = await self._read_entry(trigger)
         changed = replace(_trigger_of(entry), **values)
         self.validate(changed)
         await self._conductor.journal.write_entries([replace(entry, body=asdict(changed))])
@@ -87,11 +87,11 @@ class Triggers:
 
     async def remove(self, trigger: str) -> None:
         """Remove a trigger; its runs stay. Raises `UnknownTrigger`."""
-        await self._conductor.journal.write_entries([], [await self._entry(trigger)])
+        await self._conductor.journal.write_entries([], [await self._read_entry(trigger)])
 
     async def log(self, trigger: str, limit: int = 50) -> Sequence[Tick]:
         """Return the ticks that fired it, latest first. Raises `UnknownTrigger`."""
-        await self._entry(trigger)
+        await self._read_entry(trigger)
         ticks = await self.ticks.list(trigger, limit=limit)
         return [tick for tick in ticks if tick.state != 'seen']
 
@@ -143,7 +143,7 @@ class Triggers:
         present = {
             trigger.id: {
                 _file_key(trigger.id, path, mark)
-                for path, mark in (await asyncio.to_thread(_files, trigger.files)).items()
+                for path, mark in (await asyncio.to_thread(_find_files, trigger.files)).items()
             }
             for trigger in await self.list()
             if trigger.kind == 'file'
@@ -174,7 +174,7 @@ class Triggers:
 
     async def _check_folder(self, trigger: Trigger) -> Sequence[Tick]:
         before, handled = self._last_files.get(trigger.id, {}), self._known_ticks.get(trigger.id, set())
-        now = self._last_files[trigger.id] = await asyncio.to_thread(_files, trigger.files)
+        now = self._last_files[trigger.id] = await asyncio.to_thread(_find_files, trigger.files)
         keys = {path: _file_key(trigger.id, path, mark) for path, mark in now.items()}
         handled = self._known_ticks[trigger.id] = handled & set(keys.values())
         done = []
@@ -208,7 +208,7 @@ class Triggers:
             return await self.ticks.get(key) or tick
         return await self.ticks.start(claimed, trigger.action, Source(KIND, trigger.name))
 
-    async def _entry(self, trigger: str) -> Entry:
+    async def _read_entry(self, trigger: str) -> Entry:
         entry = await self._conductor.journal.entry(KIND, trigger)
         if entry is None:
             raise UnknownTrigger(trigger)
@@ -239,7 +239,7 @@ def _file_key(trigger: str, path: str, mark: str) -> str:
     return f'{trigger}@{hashlib.sha256(f"{path}|{mark}".encode(errors="surrogateescape")).hexdigest()[:32]}'
 
 
-def _files(pattern: str) -> dict[str, str]:
+def _find_files(pattern: str) -> dict[str, str]:
     """Return the matching files with size, modification time and inode; links are left out."""
     files = {}
     for path in sorted(glob.iglob(pattern))[:MAX_FILES]:

@@ -25,7 +25,7 @@ GLYPHS = {
     'stopped': '■',
     'done': '✓',
 }
-WORDS = {
+STATUS_WORDS = {
     'idle': 'not started',
     'working': 'working',
     'paused': 'paused',
@@ -62,7 +62,7 @@ class Stage:
             return 'idle'
         if all(view.agents[path].get('problem') for path in begun):
             return 'failed'
-        return 'stopped' if all(_was_stopped(path, view, history) for path in begun) else 'done'
+        return 'stopped' if all(_is_stopped(path, view, history) for path in begun) else 'done'
 
 
 def stages_of(context: RunContext) -> list[Stage]:
@@ -126,7 +126,7 @@ def _is_working(path: str, view: View) -> bool:
     return any(leaf in {f'{path}.{name}' for name in AT_WORK} for leaf in view.active)
 
 
-def _was_stopped(path: str, view: View, history: History) -> bool:
+def _is_stopped(path: str, view: View, history: History) -> bool:
     """Return whether it was interrupted: the run ended, or another agent finished first."""
     left = latest(history.stays, path, view.seq)
     inside = [latest(history.stays, f'{path}.{name}', view.seq) for name in AT_WORK]
@@ -167,7 +167,7 @@ class StageRow:
             status = statuses[stage_key]
             glyph.show(GLYPHS[status])
             on = str(stage_key == key).lower()
-            set_attributes(chip, aria_pressed=on, aria_label=f'{titles[stage_key]}: {WORDS[status]}')
+            set_attributes(chip, aria_pressed=on, aria_label=f'{titles[stage_key]}: {STATUS_WORDS[status]}')
             chip.classes(add=status, remove=' '.join(set(GLYPHS) - {status}))
         self._chips[RESULT][0].set_visibility(has_result)
 

@@ -38,7 +38,7 @@ def _decorate(several: Sequence[Breakpoint], hit: Container[str]) -> Decoration:
     return {
         'classes': 'breakpoint breakpoint-hit' if struck else 'breakpoint' if live else 'breakpoint-off',
         'badge': ' '.join(dict.fromkeys(_badge(item, hit) for item in several)),
-        'title': '\n'.join(_title(item, hit) for item in several),
+        'title': '\n'.join(_badge_title(item, hit) for item in several),
     }
 
 
@@ -49,6 +49,6 @@ def _badge(item: Breakpoint, hit: Container[str]) -> str:
     return f'→{dot}' if item.enter else f'{dot}→' if item.leave else dot
 
 
-def _title(item: Breakpoint, hit: Container[str]) -> str:
+def _badge_title(item: Breakpoint, hit: Container[str]) -> str:
     state = ' (paused here)' if item.id in hit else '' if item.enabled else ' (off)'
     return f'Breakpoint {item.id}: {breakpoint_label(item)}{state}'

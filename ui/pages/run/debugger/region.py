@@ -7,7 +7,7 @@ from nicegui import ui
 from engine.runtime import region_of
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class
-from ui.formatting.debugger import STEPS, DebugAction, pause_sentence, region_has_ended
+from ui.formatting.debugger import STEPS, DebugAction, has_region_ended, pause_sentence
 from ui.formatting.steps import path_text
 from ui.pages.run.debugger.controls import IN_PROGRESS, ControlButton
 from ui.pages.shared.run.debug_controller import DebugController
@@ -61,7 +61,7 @@ class RegionControls:
         active = view is not None and self.region in view.entered and not view.status.ended
         is_paused, busy = active and controller.is_paused(self.region), controller.pending_step(self.region)
         steerable = active and controller.can_control
-        going = bool(active and view and not region_has_ended(controller.shape, view, self.region))
+        going = bool(active and view and not has_region_ended(controller.shape, view, self.region))
         set_class(self._pause.element, 'away', on=is_paused or busy or not (going and steerable))
         self._bar.set_visibility(going and (is_paused or bool(busy)))
         for action in self._actions:

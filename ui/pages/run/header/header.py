@@ -148,7 +148,7 @@ class StatusStrip:
         self._root.set_visibility(bool(self._parts or shape.field('report')) or may_ask)
         keeps_height = any(part.keeps_height for part in self._parts)
         self._root.classes(
-            'reserved' if may_ask and (keeps_height or not self._input_requests.uses_seats) else ''
+            'reserved' if may_ask and (keeps_height or not self._input_requests.has_seats) else ''
         )
 
     def show(self, view: View, newest: View, *, may_control: bool) -> None:

@@ -60,7 +60,7 @@ class InputRequests:
         return bool(self._buttons)
 
     @property
-    def uses_seats(self) -> bool:
+    def has_seats(self) -> bool:
         """Whether people can take seats in the run: then it asks only those who have."""
         return IN_PANES[0] in self._inputs
 

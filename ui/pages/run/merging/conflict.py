@@ -30,7 +30,7 @@ class ConflictCard:
         with ui.element('div').classes('card review-conflict') as root:
             set_attributes(root, role='group', aria_label=f'Conflict in {conflict.path}')
             Text('h3', conflict.path, 'mono')
-            Text('p', _describe(conflict, branch), 'muted small')
+            Text('p', _describe_conflict(conflict, branch), 'muted small')
             if conflict.text is not None:
                 rows = conflict_rows(conflict.text)
                 Code().show(rows, f'Both versions of {conflict.path}')
@@ -58,7 +58,7 @@ class ConflictCard:
         self._editing.set_visibility(self._choice.value == EDIT)
 
 
-def _describe(conflict: Conflict, branch: str) -> str:
+def _describe_conflict(conflict: Conflict, branch: str) -> str:
     if not conflict.ours:
         return f'{branch} removed this file; the agent changed it.'
     if not conflict.theirs:

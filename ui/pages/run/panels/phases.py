@@ -108,7 +108,7 @@ class TimePanel(LazyPanel):
 
     def _draw(self, view: View, now: float) -> None:
         clock, ran = run_clock(self._shape, view), running_seconds(view, now)
-        facts = self._facts(view, clock, ran) if clock else None
+        facts = self._list_tables(view, clock, ran) if clock else None
         if not self.root.clear_if_changed(facts):
             return
         with self.root:
@@ -118,7 +118,7 @@ class TimePanel(LazyPanel):
             for title, head, rows in facts:
                 _draw_table(title, head, rows)
 
-    def _facts(self, view: View, clock: PhaseBudget, ran: float) -> list[Table]:
+    def _list_tables(self, view: View, clock: PhaseBudget, ran: float) -> list[Table]:
         phases = [
             (
                 NAMES[burn.phase],

@@ -176,7 +176,7 @@ def condition_title(name: str) -> str:
 def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
     """Return all checks at gates up to the view's step."""
     results = read_leniently(list[VerificationResult], view.memory.get(shape.field(PANEL, 'verdicts')))
-    return [Gate(result=result, seq=seq) for result, seq in zip(results, _numbers(steps), strict=False)]
+    return [Gate(result=result, seq=seq) for result, seq in zip(results, _step_numbers(steps), strict=False)]
 
 
 def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Intervention]:
@@ -184,11 +184,11 @@ def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> lis
     sent = read_leniently(list[Escalation], view.memory.get(shape.field(PANEL, 'interventions')))
     return [
         Intervention(escalation=escalation, seq=seq)
-        for escalation, seq in zip(sent, _numbers(steps), strict=False)
+        for escalation, seq in zip(sent, _step_numbers(steps), strict=False)
     ]
 
 
-def _numbers(steps: Sequence[Position]) -> Iterator[int]:
+def _step_numbers(steps: Sequence[Position]) -> Iterator[int]:
     """Yield the number of each step, then 0 for those that are unknown."""
     return chain((step.seq for step in steps), repeat(0))
 

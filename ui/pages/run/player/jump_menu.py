@@ -57,14 +57,14 @@ class JumpMenu:
     def update(self, view: View) -> None:
         """Show the number of marks by kind, and offer the memory fields of this step."""
         for kind, text in self._counts.items():
-            many = len(self._steps(kind))
+            many = len(self._list_steps(kind))
             text.show(f'{many:,}' if many else 'none')
         names = {f'/memory/{escape_token(key)}': key.replace('_', ' ') for key in view.memory}
         self._field_select.set_options({'': 'Memory field…', **names, **self._followed_field(names)})
 
     async def jump_to_mark(self, kind: Kind, *, forward: bool) -> None:
         """Go to the next or previous mark of a kind, wrapping around."""
-        await self._jump(self._steps(kind), forward=forward, what=KINDS[kind].title)
+        await self._jump(self._list_steps(kind), forward=forward, what=KINDS[kind].title)
 
     async def jump_to_change(self, pointer: str = '', *, forward: bool = True) -> None:
         """Go to the next change of a value in the run's data, by default the chosen one."""
@@ -95,7 +95,7 @@ class JumpMenu:
             self._announce(there if many > 1 else f'The only {what} is at step {step}.')
         await self._go(step)
 
-    def _steps(self, kind: Kind) -> list[int]:
+    def _list_steps(self, kind: Kind) -> list[int]:
         return self._notes if kind == 'note' else self._index.mark_steps[kind]
 
     def _followed_field(self, options: Mapping[str, Any]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from engine.patterns import Consensus, Position, Suite, Version
 from ui.components.widgets import Text
 from ui.formatting.steps import role_title
 
-WORDS = {
+VERDICT_WORDS = {
     'APPROVE': ('verified', 'Approve'),
     'REVISE_BEST': ('edit_note', 'Revise the best'),
     'REVISE_ALL': ('rule', 'Revise all'),
@@ -22,7 +22,7 @@ WORDS = {
 def draw_stance(position: Position | Consensus) -> None:
     """Draw a verdict as a chip, with the candidate it refers to."""
     name, best = str(position.verdict), position.best
-    icon, word = WORDS.get(name, ('help_outline', name.replace('_', ' ').capitalize()))
+    icon, word = VERDICT_WORDS.get(name, ('help_outline', name.replace('_', ' ').capitalize()))
     with ui.element('span').classes(f'chip stance {name.lower().replace("_", "-")}'):
         ui.icon(icon).props('size="16px" aria-hidden="true"')
         ui.label(f'{word}: {best}' if best else word)

@@ -82,7 +82,7 @@ class Wall:
             live = {info.id: info for info in (await self._conductor.runs(LIVE)).runs}
         except EngineError:
             return  # the list of runs reports it
-        for run in [run for run, followed in self._runs.items() if followed.ended and not followed.panes]:
+        for run in [run for run, followed in self._runs.items() if followed.has_ended and not followed.panes]:
             self._runs.pop(run).stop()
         self._infos = {**{run: followed.info for run, followed in self._runs.items()}, **live}
         for info in self._infos.values():
@@ -132,7 +132,7 @@ class Wall:
             for run in list(self._runs.values()):
                 has_news |= run.show_news(MAX_PANES - sum(len(other.panes) for other in self._runs.values()))
             more = any(run.count_missing() for run in self._runs.values()) and self._make_room()
-        outdated = any(run.outdated for run in self._runs.values())
+        outdated = any(run.is_outdated for run in self._runs.values())
         self._pace.record_refresh(
             has_news=has_news,
             within=BATCH_SECONDS if more else HEADER_INTERVAL if outdated else POLL_SECONDS,
@@ -152,7 +152,7 @@ class Wall:
 
     def _make_room(self) -> bool:
         """If the wall is full, remove a pane of an idle agent, of ended runs first."""
-        runs = sorted(self._runs.values(), key=lambda run: not run.ended)
+        runs = sorted(self._runs.values(), key=lambda run: not run.has_ended)
         taken = sum(len(run.panes) for run in runs)
         return taken >= MAX_PANES and any(run.make_room() for run in runs)
 

@@ -118,13 +118,13 @@ class WallRun:
         return fold.view if fold.projection.seq else None
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the run is known to have ended."""
         view = self.view
         return view is not None and view.status.ended
 
     @property
-    def outdated(self) -> bool:
+    def is_outdated(self) -> bool:
         """Whether any pane's header needs redrawing."""
         return bool(self._outdated_panes)
 

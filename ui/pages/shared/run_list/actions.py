@@ -124,7 +124,7 @@ class RunActions:
             tags = cast(TagChange | None, await await_answer(dialog))
         if tags is not None:
             await self._perform(
-                (self._backend().annotate(info.id, tags=_tags(info, tags)), info) for info in runs
+                (self._backend().annotate(info.id, tags=_changed_tags(info, tags)), info) for info in runs
             )
 
     async def cancel(self, info: RunInfo) -> None:
@@ -230,5 +230,5 @@ async def confirm_delete(conductor: Conductor, runs: Sequence[RunInfo]) -> bool:
     )
 
 
-def _tags(info: RunInfo, change: TagChange) -> list[str]:
+def _changed_tags(info: RunInfo, change: TagChange) -> list[str]:
     return [tag for tag in dict.fromkeys([*info.tags, *change.add]) if tag not in change.remove]

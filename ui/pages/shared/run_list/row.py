@@ -114,7 +114,7 @@ class RunRow:
             self._star.clear()
             with self._star:
                 ui.icon('star' if info.starred else 'star_outline')
-        facts = _facts(info, now)
+        facts = _list_facts(info, now)
         if facts != self._tags:
             self._tags = facts
             self._details.clear()
@@ -165,7 +165,7 @@ def _problem_class(info: RunInfo) -> str:
     return 'run-error' if info.status is Status.FAILED else 'run-reason' if info.error else ''
 
 
-def _facts(info: RunInfo, now: float) -> tuple[str, ...]:
+def _list_facts(info: RunInfo, now: float) -> tuple[str, ...]:
     """Other facts worth a chip, as `class:text`."""
     facts = ['chip pinned:pinned'] if info.pinned else []
     facts += [f'chip:deleted {ago(info.deleted, now)}'] if info.deleted else []

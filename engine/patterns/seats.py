@@ -55,7 +55,7 @@ def build_seat(  # noqa: PLR0913  (its edges need them all)
     ]
     return {
         **state,
-        'children': [*state['children'], {'name': PERSON, 'waits': waits}],
+        'children': [*state['children'], {'name': PERSON, 'waits': waits, 'seat': seat}],
         'transitions': [*state['transitions'], *edges],
     }
 

@@ -38,6 +38,8 @@ class StateShape:
     """For an agent that works until criteria are met: their names."""
     caption: str = field(default='', compare=False)
     """For a state that works without an agent: its work in words, such as *Running tests*."""
+    seat: str = field(default='', compare=False)
+    """For a state in which a person acts for an agent: the name of the agent's seat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,11 @@ class Shape:
         """Whether it was drawn from a trace; if so, it has only the edges that were taken, and no guards."""
         return self.pattern.startswith(TRACE_PREFIX)
 
+    @property
+    def seats(self) -> tuple[str, ...]:
+        """The seats of agents that a person can take."""
+        return tuple(dict.fromkeys(state.seat for state in self.states if state.seat))
+
     def state(self, path: str) -> StateShape | None:
         """Return the state at `path`, or None."""
         return next((state for state in self.states if state.path == path), None)
@@ -111,6 +118,10 @@ CAPTIONS = {
     'consolidating': 'Collecting and testing the candidates',
 }
 """What states did in shapes stored without captions, by name."""
+SEATS_OF_STATES = ('word', 'work')
+"""What a person's state waited for in shapes stored without seats, where its parent has the seat's name."""
+SEATS_OF_ROLES = ('plan', 'verdict')
+"""The same, where the role of its parent has the seat's name."""
 MARKS = (
     MarkField(kind='verdict', field='consensuses'),
     MarkField(kind='revision', field='revision_count'),
@@ -120,9 +131,10 @@ MARKS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _StoredState(StateShape):
-    """A state, perhaps stored without a caption."""
+    """A state, perhaps stored without a caption and a seat."""
 
     caption: str | None = None  # type: ignore[assignment]
+    seat: str | None = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,17 +170,22 @@ def _upgrade(stored: _Stored) -> Shape:
         *(PanelField(panel='supervision', part=part, field=field) for part, field in parts.items() if field),
     )
     unchanged = {item.name: getattr(stored, item.name) for item in fields(Shape)}
-    states = tuple(map(_upgrade_state, stored.states))
+    by_path = {state.path: state for state in stored.states}
+    states = tuple(_upgrade_state(state, by_path.get(state.parent)) for state in stored.states)
     marks = MARKS if stored.marks is None else stored.marks
     return Shape(**unchanged | {'panels': panels, 'states': states, 'marks': marks})
 
 
-def _upgrade_state(stored: _StoredState) -> StateShape:
+def _upgrade_state(stored: _StoredState, parent: _StoredState | None) -> StateShape:
     unchanged = {item.name: getattr(stored, item.name) for item in fields(StateShape)}
     caption = stored.caption
     if caption is None:
         caption = CAPTIONS.get(stored.name, '') if stored.invokes else ''
-    return StateShape(**unchanged | {'caption': caption})
+    seat = stored.seat
+    if seat is None:
+        of_state = parent.name if parent and stored.waits in SEATS_OF_STATES else ''
+        seat = parent.role if parent and stored.waits in SEATS_OF_ROLES else of_state
+    return StateShape(**unchanged | {'caption': caption, 'seat': seat})
 
 
 StoredShape = Annotated[_Stored, AfterValidator(_upgrade)]

@@ -303,7 +303,7 @@ class _Machine(HierarchicalMachine):
         cursor.invoke(cursor.callback_ref(func))
 
 
-OUR_KEYS = ('invoke', 'within', 'retry', 'outcome', 'waits', 'agent', 'caption')
+OUR_KEYS = ('invoke', 'within', 'retry', 'outcome', 'waits', 'agent', 'caption', 'seat')
 """The keys our states have in addition to those of `transitions`."""
 
 

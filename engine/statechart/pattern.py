@@ -26,8 +26,8 @@ class Pattern(PatternDefinition):
         Memory: the run's data; only actions write it. A field named like a parameter starts with its value.
         initial: the state a run begins in.
         states, transitions: passed to `transitions` unchanged, plus our keys (`invoke`, `within`, `retry`,
-            `outcome`, `waits`, `caption`, and those made by `agent()`). May be methods if they depend on
-            the parameters.
+            `outcome`, `waits`, `caption`, `seat`, and those made by `agent()`). May be methods if they
+            depend on the parameters.
         answer: the memory field with the result, or ''.
         caveat: the memory field that says in a few words how the result falls short ("2 of 5 tasks failed"),
             or ''. If it is empty, a completed run is a full success. For a failed run it is the reason.

@@ -42,6 +42,7 @@ def build_shape(pattern: PatternDefinition) -> Shape:
                 within=None if isinstance(state.get('within'), str) else state.get('within'),
                 criteria=_criteria(state),
                 caption=state.get('caption', ''),
+                seat=state.get('seat', ''),
             )
         )
     return Shape(

@@ -36,7 +36,7 @@ STATE_KEYS = frozenset(
         'on_exit',
         'label',
     }
-    | {'invoke', 'within', 'retry', 'outcome', 'waits', 'agent', 'caption'}
+    | {'invoke', 'within', 'retry', 'outcome', 'waits', 'agent', 'caption', 'seat'}
 )
 MEMORY_IS_ENOUGH = ('prompt', 'cast')
 """The keys whose methods may omit the second argument after `self`."""

@@ -104,7 +104,7 @@ def test_the_wheel_holds_one_package(wheel: Path) -> None:
         rows = {name: file.read(name).decode() for name in names if name.endswith('.py')}
     assert {name.partition('/')[0] for name in names} == {'hemicycle', 'hemicycle-0.1.0.dist-info'}
     assert not [name for name in names if '__pycache__' in name]
-    assert 'hemicycle/py.typed' in names and 'hemicycle/assets/web/styles/run/panels.css' in names
+    assert 'hemicycle/py.typed' in names and 'hemicycle/assets/web/styles/panels/time.css' in names
     ours = re.compile(r'^\s*(?:from|import) (?:engine|storage|ui)\b', re.MULTILINE)
     assert [name for name, text in rows.items() if '/assets/' not in name and ours.search(text)] == []
 

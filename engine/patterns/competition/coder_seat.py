@@ -59,7 +59,7 @@ def build_seat(me: str) -> tuple[list[Any], list[Any]]:
     """Return the states and edges for a person in a coder's seat; the region has `working` and `testing`."""
     is_for_seat = partial(seats.names_me, me)
     states = [
-        {'name': PERSON, 'waits': WORK},
+        {'name': PERSON, 'waits': WORK, 'seat': me},
         {'name': 'saving', 'invoke': partial(save_submission, me)},
     ]
     edges = [

@@ -95,7 +95,7 @@ def _reviewer_state(role: Role, config: DebateConfig) -> dict[str, Any]:
                 then=partial(steps.record_turn, me, config),
                 within=config.seconds,
             ),
-            {'name': PERSON, 'waits': 'word'},
+            {'name': PERSON, 'waits': 'word', 'seat': me},
             {'name': 'spoken', 'final': True},
             {'name': 'failed', 'final': True, 'outcome': 'failed'},
         ],

@@ -53,7 +53,7 @@ def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
                 then=partial(store_review, role.name),
                 within=parameters.reviewer_seconds,
             ),
-            {'name': PERSON, 'waits': 'word'},
+            {'name': PERSON, 'waits': 'word', 'seat': role.name},
             *FINAL_STATES,
         ],
         'transitions': [

@@ -30,7 +30,7 @@ from ui.pages.run.review.debates import (
     debates,
     is_debating,
     measure_agreement,
-    seats,
+    seats_for,
     speakers,
 )
 from ui.pages.run.review.points import link_points
@@ -71,12 +71,12 @@ def make_append(seq: int, path: str, time: float = 5.0) -> Transition:
 
 def test_the_shape_names_the_seats_and_the_debate():
     assert (SHAPE.field('debate'), SHAPE.field('candidates')) == ('transcript', 'candidates')
-    assert seats(SHAPE) == ['coder1', 'coder2', 'reviewer1', 'reviewer2']
-    assert seats(SHAPE, REVIEWER) == ['reviewer1', 'reviewer2']
+    assert SHAPE.seats == ('coder1', 'coder2', 'reviewer1', 'reviewer2')
+    assert seats_for(SHAPE, REVIEWER) == ['reviewer1', 'reviewer2']
     race = build_shape(Race(Race.Parameters(task='Write it.')))
     assert (race.field('debate'), race.field('candidates')) == ('', 'candidates')
     pipeline = build_shape(Pipeline(Pipeline.Parameters(task='Think.')))
-    assert (pipeline.field('debate'), pipeline.field('candidates'), seats(pipeline)) == ('', '', [])
+    assert (pipeline.field('debate'), pipeline.field('candidates'), pipeline.seats) == ('', '', ())
 
 
 @pytest.mark.parametrize('part', ['debate', 'candidates'])

@@ -205,6 +205,6 @@ def test_no_entry_of_a_plan_is_in_progress_once_its_run_has_ended():
 
 
 def test_exactly_the_states_of_a_phase_are_styled():
-    sheet = (STYLES / 'run' / 'panels.css').read_text()
+    sheet = (STYLES / 'panels' / 'time.css').read_text()
     dressed = {name for name in re.findall(r'\.phase(?:\.|:not\(\.)([\w-]+)', sheet)}
     assert dressed == {state_class(state) for state in STATES}

@@ -21,10 +21,10 @@ from ui.formatting.tool_calls import CallContext
 from ui.formatting.usage import usage_summary, with_streamed
 from ui.formatting.values import count
 from ui.pages.run.debugger.region import RegionControls
-from ui.pages.run.review.seat import SeatButton, seat_at
 from ui.pages.shared.run.approval import Approval
 from ui.pages.shared.run.context import RunContext
 from ui.pages.shared.run.question import QuestionForm
+from ui.pages.shared.run.seats import SeatButton, seat_at
 from ui.replay.conversation import agent_blocks
 from ui.replay.history import latest
 

@@ -12,7 +12,6 @@ from engine.records import Shape, View, is_within
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.steps import path_text
 from ui.pages.run.agents.regions import parallel_agents, parallel_states
-from ui.pages.run.review.debates import seats
 from ui.pages.shared.run.context import RunContext
 from ui.replay.history import History, latest
 
@@ -90,7 +89,7 @@ class VisibleAgents:
         self._ends = {state.path for state in shape.states if state.kind == 'final'}
         self._agents = [str(state.path) for state in shape.states if state.role]
         self._history = history
-        self._seats = seats(shape)
+        self._seats = shape.seats
 
     def at_work(self, view: View) -> list[str]:
         """Return the agents at work; if there are none, those that worked last."""

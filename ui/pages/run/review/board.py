@@ -22,7 +22,7 @@ from ui.pages.run.review.debates import (
     is_debating,
     read_consensuses,
     read_debate,
-    seats,
+    seats_for,
     speakers,
 )
 from ui.pages.run.review.points import link_points
@@ -101,7 +101,7 @@ class Board(Panel):
         self._free_seats.clear()
         if free:
             with self._free_seats:
-                for name in seats(self._context.shape, REVIEWER):
+                for name in seats_for(self._context.shape, REVIEWER):
                     with ui.element('div').classes('board-seat'):
                         Text('b', role_title(name))
                         self._seats.draw_control(name)

@@ -16,8 +16,6 @@ REVIEWER = 'word'
 """`waits` of a state in which a person speaks for a reviewer; its parent is the seat."""
 CODER = 'work'
 """`waits` of a state in which a person works in a coder's seat."""
-AGENT_ROLES = ('plan', 'verdict')
-"""`waits` of states in which a person answers for an agent; the seat is named after the agent's role."""
 Trend = Literal['', 'agreed', 'closer', 'same', 'apart']
 
 
@@ -71,16 +69,9 @@ class HeldDebate:
     """The step of the consensus, if known."""
 
 
-def seats(shape: Shape, *kinds: str) -> list[str]:
-    """Return the seats that a person can take: of reviewers (`REVIEWER`), of coders (`CODER`), or all."""
-    waiting = [(shape.state(state.parent), state.waits) for state in shape.states if state.waits]
-    every = kinds or (REVIEWER, CODER, *AGENT_ROLES)
-    names = (
-        state.role if waits in AGENT_ROLES else state.name
-        for state, waits in waiting
-        if state and waits in every
-    )
-    return list(dict.fromkeys(names))
+def seats_for(shape: Shape, waits: str) -> list[str]:
+    """Return the seats of reviewers (`REVIEWER`) or of coders (`CODER`)."""
+    return list(dict.fromkeys(state.seat for state in shape.states if state.seat and state.waits == waits))
 
 
 def debate_turns(view: View, shape: Shape, history: History) -> list[Turn]:
@@ -104,15 +95,10 @@ def read_consensuses(view: View) -> list[Consensus]:
     return read_leniently(list[Consensus], view.memory.get('consensuses'))
 
 
-def taken_seats(view: View) -> list[str]:
-    """Return the seats that a person has taken."""
-    return read_leniently(list[str], view.memory.get('seats'))
-
-
 def speakers(turns: Sequence[Turn], shape: Shape) -> list[str]:
     """Return the speakers with a row: the chart's reviewers, then others except the synthesizer."""
     spoke = [turn.utterance.speaker for turn in turns if not turn.utterance.synthesized]
-    return list(dict.fromkeys([*seats(shape, REVIEWER), *spoke]))
+    return list(dict.fromkeys([*seats_for(shape, REVIEWER), *spoke]))
 
 
 def debates(turns: Sequence[Turn], view: View, history: History) -> list[HeldDebate]:

@@ -8,32 +8,13 @@ from engine.records import View
 from ui.components.forms.form import Form
 from ui.components.forms.narrow_model import narrow_model
 from ui.components.theme import button
-from ui.components.widgets import CachedElement, Text
+from ui.components.widgets import Text
 from ui.formatting.steps import role_title
 from ui.pages.run.review.answers import PointAnswers
 from ui.pages.run.review.contest import read_candidates
-from ui.pages.run.review.debates import REVIEWER, current_turn, debate_turns, seats, taken_seats
-from ui.pages.shared.run.context import RunContext, accepts_event
-
-
-class SeatButton:
-    """Takes one seat, or hands it back; hidden when neither is possible."""
-
-    def __init__(self, context: RunContext, name: str) -> None:
-        self._context, self._name = context, name
-        self.root = CachedElement('span').classes('seat-button')
-        self.root.set_visibility(False)
-
-    def show(self, view: View, *, live: bool, may_control: bool) -> None:
-        """Offer what is possible at this step."""
-        taken = self._name in taken_seats(view)
-        trigger = 'hand_back' if taken else 'take_seat'
-        open_ = live and may_control and not view.status.ended
-        can = bool(self._name) and open_ and accepts_event(self._context.shape, view, trigger)
-        self.root.set_visibility(can)
-        if self.root.clear_if_changed((can, taken)) and can:
-            with self.root:
-                draw_button(self._context, self._name, taken=taken)
+from ui.pages.run.review.debates import REVIEWER, current_turn, debate_turns, seats_for
+from ui.pages.shared.run.context import RunContext
+from ui.pages.shared.run.seats import draw_seat_button, taken_seats
 
 
 class Seats:
@@ -41,7 +22,7 @@ class Seats:
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
-        self._reviewer_seats = seats(context.shape, REVIEWER)
+        self._reviewer_seats = seats_for(context.shape, REVIEWER)
         self._turn: object = None
         self._taken: list[str] = []
         self._can_take = False
@@ -81,7 +62,7 @@ class Seats:
                 ui.icon('person').props('size="15px"')
                 ui.label('A person')
         if self._can_take and name in self._reviewer_seats:
-            draw_button(self._context, name, taken=name in self._taken)
+            draw_seat_button(self._context, name, taken=name in self._taken)
 
     def _draw(self, view: View) -> None:
         with ui.element('div').classes('seat-head'):
@@ -115,21 +96,3 @@ class Seats:
         data = turn.model_dump(mode='json', exclude_unset=False)
         answers = self._answers.read() if self._answers else []
         await self._context.send('say', '', data | {'reviewer': self._name, 'answers': answers})
-
-
-def draw_button(context: RunContext, name: str, *, taken: bool) -> None:
-    """Draw the button that takes the seat, or hands it back."""
-    trigger, text, icon = (
-        ('hand_back', 'Return seat', 'undo') if taken else ('take_seat', 'Take seat', 'event_seat')
-    )
-    control = button(text, icon=icon, kind='small')
-    control.props(f'aria-label="{text}: {role_title(name)}"')
-    control.tooltip('Let the agent continue' if taken else "Do this agent's part yourself")
-    control.on('click', lambda: context.send(trigger, '', {'seat': name}))
-
-
-def seat_at(path: str, context: RunContext) -> str:
-    """Return the seat of the agent at `path`; '' if there is none."""
-    state = context.shape.state(path)
-    places = {*path.split('.'), state.role if state else ''}
-    return next((name for name in seats(context.shape) if name in places), '')

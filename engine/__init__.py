@@ -2,10 +2,10 @@
 
 from engine.agents.chart import agent
 from engine.agents.spec import Role
-from engine.clock import SimulatedClock
 from engine.conductor import Conductor, RunHandle, RunResult
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
+from engine.host.clock import SimulatedClock
 from engine.patterns.pipeline.orchestrator import AgentOrchestrator
 from engine.patterns.pipeline.stage import stage
 from engine.patterns.pipeline.task_state import TaskState

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from engine.clock import Clock, RealClock
 from engine.configuration.catalog import Catalog
 from engine.errors import InvalidInput, UnknownPattern
 from engine.history.bundle.importer import Imported
@@ -22,7 +21,8 @@ from engine.history.merging import RunMerging
 from engine.history.retention import RunMaintenance
 from engine.history.run_reader import RunReader
 from engine.history.traces.importer import import_runs
-from engine.home import home_folder
+from engine.host.clock import Clock, RealClock
+from engine.host.home import home_folder
 from engine.journal.memory_journal import MemoryJournal
 from engine.journal.protocol import Journal
 from engine.journal.retention_policy import Retention

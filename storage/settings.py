@@ -12,7 +12,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from engine.errors import InvalidInput
-from engine.home import home_folder
+from engine.host.home import home_folder
 
 POSTGRES = re.compile(r'postgres(?:ql)?://', re.IGNORECASE)
 SECRET = re.compile(r'(://[^:/@\s]*:)\S*(?=@)|(password=)[^&\s]*', re.IGNORECASE)

@@ -329,7 +329,7 @@ def within(module: str, package: str) -> bool:
 @cache
 def exported_names(module: str) -> frozenset[str] | None:
     """The public names of a package of the engine, read without importing it; None if it has none."""
-    if module in ('engine.errors', 'engine.clock', 'engine.home'):
+    if module in ('engine.errors', 'engine.host.clock', 'engine.host.home'):
         body = ast.parse((ROOT / f'{module.replace(".", "/")}.py').read_text('utf-8')).body
         defined = (node.name for node in body if isinstance(node, (ast.ClassDef, ast.FunctionDef)))
         return frozenset(name for name in defined if name[0] != '_')

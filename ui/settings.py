@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from engine import InvalidInput
-from engine.home import home_folder
+from engine.host.home import home_folder
 from engine.journal import Journal
 from engine.models import endpoints_file
 from engine.workspace import RemoteFiles

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from engine.clock import Clock
 from engine.errors import EventRefused, FilesUnavailable, InvalidInput, UnknownRun, UnknownStep
 from engine.history.bundle.staging import sweep
+from engine.host.clock import Clock
 from engine.journal.retention_policy import DAY, ExpiredRun, Retention, expired_runs
 from engine.records import MAX_NOTE, PURGING, Note, RunId, RunInfo, RunQuery
 from engine.runtime.live_runs import LiveRuns

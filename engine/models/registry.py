@@ -12,8 +12,8 @@ from typing import Literal
 
 import httpx
 
-from engine.clock import Clock
 from engine.errors import ModelError
+from engine.host.clock import Clock
 from engine.models.endpoint import Endpoint
 from engine.models.http.call_hooks import CallCounts, CallHooks
 from engine.models.http.endpoint_client import EndpointClient

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from engine.acp.live_sessions import LiveSessions
-from engine.clock import Clock
 from engine.errors import EngineError
+from engine.host.clock import Clock
 from engine.journal.protocol import Journal
 from engine.models.protocol import Model
 from engine.models.recording.recorded_call import RecordedCall

@@ -9,8 +9,8 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
-from engine.clock import Clock
 from engine.errors import TRANSIENT_KINDS, FilesUnavailable, ModelError
+from engine.host.clock import Clock
 from engine.journal.projection import RunProjection
 from engine.journal.usage_records import by_model, usage_to_dict
 from engine.records import Delta, DeltaKind, Event, RunInfo, StatePath, Transition

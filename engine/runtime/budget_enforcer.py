@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from engine.clock import Clock
+from engine.host.clock import Clock
 from engine.journal.projection import RunProjection
 from engine.records import Event, Status
 from engine.runtime.activity_runner import ActivityRunner

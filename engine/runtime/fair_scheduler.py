@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from engine.clock import Clock
+from engine.host.clock import Clock
 
 MAX_ROUND_SECONDS = 0.005
 """Seconds of one round of the event loop after which further work waits for another round."""

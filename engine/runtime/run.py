@@ -7,7 +7,6 @@ import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from engine.clock import HistoryClock
 from engine.errors import (
     EngineError,
     EventRefused,
@@ -17,6 +16,7 @@ from engine.errors import (
     StaleOwner,
     StepPassed,
 )
+from engine.host.clock import HistoryClock
 from engine.journal.budget_meter import resets_budget
 from engine.journal.projection import RunProjection
 from engine.records import (

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.clock import Clock
+from engine.host.clock import Clock
 from engine.journal.projection import RunProjection
 from engine.records import Event, RunInfo, StatePath
 from engine.records.jsonable import describe_error

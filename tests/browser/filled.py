@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from engine.clock import RealClock
+from engine.host.clock import RealClock
 from storage import open_journal
 from tests.browser.server import Server
 from ui.access.access import Access

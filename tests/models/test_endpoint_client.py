@@ -9,8 +9,8 @@ import httpx
 import pytest
 import uvloop
 
-from engine.clock import SimulatedClock, settle
 from engine.errors import ModelError
+from engine.host.clock import SimulatedClock, settle
 from engine.models.http.call_limiter import FIRST_OUTPUT, Admission, CallLimiter
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.prices import Price, Prices

@@ -99,7 +99,7 @@ MUTATIONS = (
     ),
     Mutation(
         name='let time run backwards',
-        module='engine.clock',
+        module='engine.host.clock',
         before='self.ahead = max(self.ahead, self._latest() - now)',
         after='pass',
         guards=(f'{RUN}::test_time_never_runs_backwards_in_a_history',),

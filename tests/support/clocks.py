@@ -7,7 +7,7 @@ import heapq
 import itertools
 import math
 
-from engine.clock import Clock, settle
+from engine.host.clock import Clock, settle
 
 NOW = 1_700_000_000.0
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from engine import Catalog, Conductor, EventRefused, Pattern, Status, Transition
 from engine.agents.chart import agent
-from engine.clock import Clock
+from engine.host.clock import Clock
 from engine.journal import Journal, MemoryJournal
 from engine.models.protocol import ArgumentPiece, CallStarted, Completed, ModelEvent, ModelRequest, TextPiece
 from engine.patterns.pipeline.pattern import Pipeline

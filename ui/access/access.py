@@ -10,8 +10,8 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from engine import Conductor, EngineError
-from engine.clock import Clock
 from engine.errors import SignedOut
+from engine.host.clock import Clock
 from engine.journal import Entry, EntryQuery, Journal
 from ui.access.accounts import ACCOUNT, SESSION, TOKENS, Account, Accounts
 from ui.access.audit_log import AuditLog

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engine import InvalidInput
-from engine.clock import Clock
 from engine.errors import EntryChanged
+from engine.host.clock import Clock
 from engine.journal import Entry, EntryQuery, Journal
 from ui.access.caller import Role
 from ui.access.passwords import TOKEN_PREFIX, Passwords, check_password, digest, new_secret

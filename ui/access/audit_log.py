@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from engine.clock import Clock
 from engine.errors import JournalError
+from engine.host.clock import Clock
 from engine.journal import Entry, EntryQuery, Journal
 from engine.records import RunId
 from ui.access.caller import ADDRESS, Caller

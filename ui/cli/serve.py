@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engine import Catalog, Conductor, InvalidInput
-from engine.clock import RealClock
 from engine.errors import JournalUnavailable
+from engine.host.clock import RealClock
 from engine.runtime import LiveRuns
 from ui.access.accounts import Accounts
 from ui.access.oidc import ProviderSettings
@@ -27,9 +27,9 @@ from ui.server.logs import RunLog, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.observed_journal import observe
 from ui.server.serve import check_host, is_local, listen, page_url, run, served_names, valid_origin
+from ui.server.telemetry import trace_exporters
 from ui.services.endpoint_limits import share_limits
 from ui.settings import Locks, ServerPaths, Settings, Storage
-from ui.telemetry import trace_exporters
 
 if TYPE_CHECKING:
     from ui.fleet.web_fleet import WebFleet

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from engine import Conductor
-from engine.clock import Clock
 from engine.errors import EntryChanged, JournalError
+from engine.host.clock import Clock
 from engine.journal import Entry, Journal
 from engine.models import Endpoint, Waiting
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.clock import Clock
 from engine.history.run_reader import RunReader
+from engine.host.clock import Clock
 from engine.runtime.recording.run_recordings import Recordings
 from engine.workspace.workspaces import Workspaces
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from engine.clock import Clock, RealClock
+from engine.host.clock import Clock, RealClock
 from engine.models.http.call_hooks import CallCounts, SharedCall, SharedLimiter
 from engine.models.protocol import Waiting
 from engine.records import Usage

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import httpx
 
-from engine.clock import Clock, RealClock
 from engine.errors import ModelError
+from engine.host.clock import Clock, RealClock
 from engine.models.endpoint import Endpoint
 from engine.models.http.call_hooks import CallCounts, CallHooks, CallTiming
 from engine.models.http.call_limiter import CallLimiter

@@ -11,7 +11,7 @@ from jinja2 import ChoiceLoader, FileSystemLoader, StrictUndefined, TemplateErro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from engine.errors import EngineError
-from engine.home import home_folder
+from engine.host.home import home_folder
 
 FOLDER = Path(__file__).parents[3] / 'assets' / 'prompts'
 SETTING = 'HEMICYCLE_PROMPTS'

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine import Catalog, Conductor, Status
-from engine.clock import Clock, RealClock
+from engine.host.clock import Clock, RealClock
 from engine.journal import MemoryJournal
 from engine.models.scripted.library import Library, scenarios
 from engine.models.scripted.model import Scripted

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.clock import settle
 from engine.errors import ToolError
+from engine.host.clock import settle
 from engine.records import RunId
 from engine.workspace import Limits, Sandbox, Workspace, Workspaces
 from engine.workspace.sandbox.process import run_process

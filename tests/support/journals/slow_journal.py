@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from engine.clock import settle
+from engine.host.clock import settle
 from tests.support.harness import until
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from engine.clock import RealClock
+from engine.host.clock import RealClock
 
 
 @pytest.mark.parametrize('leap', [-7_200.0, 7_200.0])

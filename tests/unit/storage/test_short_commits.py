@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from engine.clock import settle
 from engine.errors import JournalError
+from engine.host.clock import settle
 from storage import Settings
 from storage.gil_yield import GilYielder
 from storage.sqlite import writer as writer_module

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from engine import InvalidInput
-from engine.clock import RealClock
+from engine.host.clock import RealClock
 from ui.access.access import Access
 from ui.access.audit_log import AuditQuery, as_csv, as_json_lines, row
 from ui.access.caller import Caller, Role

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from engine import Catalog, Conductor, EngineError
-from engine.clock import RealClock
+from engine.host.clock import RealClock
 from engine.workspace import open_folders
 from ui.access.accounts import Accounts
 from ui.access.audit_log import AuditLog, AuditQuery
@@ -18,10 +18,10 @@ from ui.access.caller import Role
 from ui.access.oidc import Provider, ProviderSettings
 from ui.formatting.values import count
 from ui.server.serve import is_local, valid_origin
+from ui.server.telemetry import ADDRESSES
 from ui.services.notifications import Channels, MailServer, Notifications
 from ui.services.schedules import Schedules, Triggers
 from ui.settings import Settings, Storage
-from ui.telemetry import ADDRESSES
 
 Level = Literal['ok', 'warning', 'broken']
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from engine import Catalog, Conductor, InvalidInput
-from engine.clock import RealClock
+from engine.host.clock import RealClock
 from engine.runtime import LiveRuns
 from engine.workspace import close_folders
 from ui.access.accounts import Accounts
@@ -22,8 +22,8 @@ from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
 from ui.server.observed_journal import observe
 from ui.server.serve import listen, page_url
+from ui.server.telemetry import trace_exporters
 from ui.settings import Settings, Storage
-from ui.telemetry import trace_exporters
 
 EPILOG = f"""Examples:
 

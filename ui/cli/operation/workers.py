@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engine import EngineError, InvalidInput
-from engine.clock import RealClock
+from engine.host.clock import RealClock
 from ui.access.access import Access
 from ui.access.caller import Caller, Role
 from ui.cli.options import Namespace, TemporalAddress, group

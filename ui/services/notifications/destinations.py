@@ -15,8 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 from standardwebhooks import Webhook
 
 from engine import InvalidInput
-from engine.clock import Clock
 from engine.errors import EngineError
+from engine.host.clock import Clock
 from engine.journal import Entry, EntryQuery, Journal
 from engine.records import Instant
 

@@ -7,8 +7,8 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
-from engine.clock import Clock
 from engine.errors import EntryChanged, JournalError
+from engine.host.clock import Clock
 from ui.services.notifications.channels import Channels, Result
 from ui.services.notifications.destinations import Destination, Destinations, UnknownDestination
 from ui.services.notifications.outbox import Attempt, Message, Outbox

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from engine import Breakpoint, Budget, Conductor, Status, Transition
-from engine.clock import settle
 from engine.errors import ModelError
 from engine.history import ForkOverrides
+from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from engine.records import RunId
 from tests.support.forks import PLAYED, Counting, cut_run, forks_alike, here, normalize, run_pipeline

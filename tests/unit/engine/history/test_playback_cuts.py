@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from engine import Budget, Conductor, EventRefused, Status
-from engine.clock import settle
 from engine.errors import ModelError
 from engine.history import ForkOverrides
+from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from engine.records import Change, RunId
 from tests.support.forks import PLAYED, Counting, Pair, cut_run, forks_alike, here, normalize, working

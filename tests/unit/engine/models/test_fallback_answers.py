@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, create_model
 
 from engine import Catalog, Conductor, Status
-from engine.clock import settle
+from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from engine.models.protocol import Hints, ModelRequest, ToolSpec
 from engine.models.scripted.fallback_answers import improvise

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from engine import Budget, Conductor, Memory, SimulatedClock, Status
 from engine.agents.chart import agent
-from engine.clock import settle
 from engine.errors import ModelError
+from engine.host.clock import settle
 from engine.journal import Journal, MemoryJournal
 from engine.models.protocol import Completed, ModelEvent, ModelRequest, TextPiece
 from engine.records import Gauge, RunId, Usage, View

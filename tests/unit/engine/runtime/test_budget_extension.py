@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine import Budget, EventRefused, InvalidInput, PatternError, SimulatedClock, Status
-from engine.clock import settle
+from engine.host.clock import settle
 from tests.support.harness import FakeModel, Lone, complete_run, in_turn, until
 from tests.unit.engine.runtime.test_budget import conductor, make_gated_model, names, notices
 

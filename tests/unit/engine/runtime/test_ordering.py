@@ -19,8 +19,8 @@ from engine import (
     Status,
     Transition,
 )
-from engine.clock import settle
 from engine.errors import ModelError
+from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
 from engine.patterns.pipeline import Pipeline

@@ -10,8 +10,8 @@ import pytest
 
 from engine import Conductor, EngineError, EventRefused, SimulatedClock, Status, Transition
 from engine.agents.chart import agent
-from engine.clock import settle
 from engine.errors import JournalConflict, JournalError, ModelError, StaleOwner, UnknownPattern, UnknownStep
+from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from engine.journal.budget_meter import BudgetMeter
 from engine.records import JournalOutage, RunId, RunInfo

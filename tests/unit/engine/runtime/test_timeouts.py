@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from engine import Conductor, EventRefused, InvalidInput, Memory, Pattern, PatternError, SimulatedClock
-from engine.clock import settle
+from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from tests.support.harness import FakeModel, catalog
 

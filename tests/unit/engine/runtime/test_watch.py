@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from engine import Conductor, Transition
-from engine.clock import settle
 from engine.errors import JournalUnavailable, UnknownRun, UnknownStep
+from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from engine.records import Delta, JournalOutage, RunId, StatePath
 from engine.runtime import Feed

@@ -7,7 +7,7 @@ import time
 from nicegui import ui
 from nicegui.testing import User
 
-from engine.clock import settle
+from engine.host.clock import settle
 from ui.components.debounce import Debouncer
 from ui.web.routing import serve_page
 

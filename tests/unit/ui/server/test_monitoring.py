@@ -18,8 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 
 from engine import Conductor
-from engine.clock import SimulatedClock
 from engine.errors import JournalUnavailable, ModelError
+from engine.host.clock import SimulatedClock
 from engine.journal import MemoryJournal
 from engine.models import ModelRegistry
 from engine.models.http.endpoint_settings import EndpointSettings

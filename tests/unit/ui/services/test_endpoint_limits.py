@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from engine import Conductor
-from engine.clock import SimulatedClock, settle
 from engine.errors import EntryChanged, JournalUnavailable, ModelError
+from engine.host.clock import SimulatedClock, settle
 from engine.journal import Entry, MemoryJournal
 from engine.models import Endpoint, ModelRegistry, Waiting
 from engine.models.http.endpoint_settings import EndpointSettings

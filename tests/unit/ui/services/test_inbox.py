@@ -9,8 +9,8 @@ import pytest
 
 from engine import Catalog, Conductor, InvalidInput, Pattern, Status
 from engine.agents.chart import agent
-from engine.clock import SimulatedClock
 from engine.errors import JournalDamaged
+from engine.host.clock import SimulatedClock
 from engine.journal import Fold
 from engine.records import RunId
 from tests.processes.mcp.test_questions import Hotel

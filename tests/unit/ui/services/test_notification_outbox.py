@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from engine import Budget, Conductor, SimulatedClock
-from engine.clock import settle
 from engine.errors import EntryChanged
+from engine.host.clock import settle
 from engine.journal import Journal
 from storage import open_journal
 from tests.support.harness import complete_run, turns

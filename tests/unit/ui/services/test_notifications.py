@@ -13,8 +13,8 @@ from aiosmtpd.controller import Controller
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from engine import Budget, Conductor, InvalidInput, SimulatedClock
-from engine.clock import settle
 from engine.errors import JournalDamaged
+from engine.host.clock import settle
 from engine.journal import Journal, MemoryJournal
 from engine.records import RunId, Transition
 from tests.bench.processes import free_port

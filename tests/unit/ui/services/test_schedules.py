@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from standardwebhooks import Webhook
 
 from engine import Conductor, InvalidInput, SimulatedClock, Status
-from engine.clock import settle
+from engine.host.clock import settle
 from engine.journal import Journal, MemoryJournal
 from engine.records import RunId, RunQuery
 from engine.runtime import acting_as

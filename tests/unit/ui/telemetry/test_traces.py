@@ -27,9 +27,9 @@ from engine.journal import MemoryJournal, usage_from_dict
 from engine.records import RunId, parent_of, split_pointer
 from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn
 from ui.server.observed_journal import observe
-from ui.telemetry import ADDRESSES, CONTENTS, trace_exporters
-from ui.telemetry.exporter import TraceExporter
-from ui.telemetry.spans import SpanBuilder
+from ui.server.telemetry import ADDRESSES, CONTENTS, trace_exporters
+from ui.server.telemetry.exporter import TraceExporter
+from ui.server.telemetry.spans import SpanBuilder
 
 TASK = 'Compare tea and coffee'
 

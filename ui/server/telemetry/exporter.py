@@ -17,7 +17,7 @@ from engine.history import program_version
 from engine.journal import Journal
 from engine.records import RunId, RunInfo
 from ui.server.observed_journal import JournalObserver
-from ui.telemetry.spans import SpanBuilder
+from ui.server.telemetry.spans import SpanBuilder
 
 log = logging.getLogger('hemicycle')
 

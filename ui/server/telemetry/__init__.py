@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from engine.journal import Journal
 
 if TYPE_CHECKING:
-    from ui.telemetry.exporter import TraceExporter
+    from ui.server.telemetry.exporter import TraceExporter
 
 ADDRESSES: Final = ('OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
 """OpenTelemetry's standard variables; unless one is set, nothing is sent."""
@@ -22,7 +22,7 @@ def trace_exporters(journal: Journal, environment: Mapping[str, str] = os.enviro
         return []
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # Slow to import.
 
-    from ui.telemetry.exporter import TraceExporter
+    from ui.server.telemetry.exporter import TraceExporter
 
     contents = environment.get(CONTENTS, '').strip().lower() == 'true'
     return [TraceExporter(journal, OTLPSpanExporter(), contents=contents)]

@@ -212,7 +212,22 @@ COMMANDS = {
     'schedule': Command(
         'Operate',
         'services.schedule:schedule',
-        'List, add, show, pause, resume, run, backfill or remove schedules. A server starts their runs.',
+        'List, add, show, change, pause, resume, run, backfill or remove schedules; a server runs them.',
+    ),
+    'trigger': Command(
+        'Operate',
+        'services.trigger:trigger',
+        'Manage the triggers, which start runs when a webhook or a file arrives.',
+    ),
+    'destination': Command(
+        'Operate',
+        'services.destination:destination',
+        'Manage the destinations of notifications: webhooks, Slack and e-mail.',
+    ),
+    'message': Command(
+        'Operate',
+        'services.message:message',
+        'List the notifications with their delivery attempts; send them again.',
     ),
     'doctor': Command(
         'Operate',

@@ -1,25 +1,33 @@
-"""hemicycle schedule: list, add, show, pause, resume, run, backfill and remove schedules."""
+"""hemicycle schedule: list, add, show, change, pause, resume, run, backfill and remove schedules."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, cast, get_args
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from engine import InvalidInput
-from ui.cli.inputs import parse_data, parse_time
+from ui.cli.inputs import parse_time
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.services.opening import find_named, open_services
+from ui.cli.services.started_run import (
+    NewName,
+    Parameters,
+    PatternOption,
+    Tags,
+    changed_action,
+    format_moment,
+    format_tick,
+    new_action,
+)
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 from ui.services.schedules import (
-    Action,
     Interval,
     Overlap,
     Schedule,
@@ -39,6 +47,7 @@ hemicycle schedule add nightly --pattern pipeline --set task="News?" --cron "30 
 hemicycle schedule add often --pattern lone --every 900 --overlap buffer_one
 hemicycle schedule
 hemicycle schedule show nightly
+hemicycle schedule change nightly --cron "0 4 * * *" --set task="What is new?"
 hemicycle schedule pause nightly
 hemicycle schedule run nightly
 hemicycle schedule backfill nightly --since 2026-03-01T00:00+01:00 --until 2026-03-08T00:00+01:00
@@ -51,6 +60,7 @@ class Operation(StrEnum):
     LIST = 'list'
     ADD = 'add'
     SHOW = 'show'
+    CHANGE = 'change'
     PAUSE = 'pause'
     RESUME = 'resume'
     RUN = 'run'
@@ -66,11 +76,9 @@ BY_SERVER = (Operation.RUN, Operation.BACKFILL)
 def schedule(  # noqa: PLR0913  (its arguments are the command's)
     operation: Annotated[Operation, typer.Argument(metavar='OPERATION', help='What to do.')] = Operation.LIST,
     name: Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)] = '',
-    pattern: Annotated[str, typer.Option(help='The pattern to run.', show_default=False)] = '',
-    sets: Annotated[
-        list[str] | None,
-        typer.Option('--set', metavar='NAME=VALUE', help='A parameter; repeatable.', show_default=False),
-    ] = None,
+    pattern: PatternOption = None,
+    sets: Parameters = None,
+    tags: Tags = None,
     cron: Annotated[
         list[str] | None,
         typer.Option(metavar='EXPRESSION', help='A cron expression. Repeatable.', show_default=False),
@@ -78,21 +86,34 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
     every: Annotated[
         list[float] | None, typer.Option(metavar='SECONDS', help='Interval; repeatable.', show_default=False)
     ] = None,
-    zone: Annotated[str, typer.Option(help='The time zone of the expressions.')] = 'UTC',
+    zone: Annotated[
+        str | None,
+        typer.Option(help='The time zone of the expressions; by default UTC.', show_default=False),
+    ] = None,
     overlap: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar='|'.join(get_args(Overlap)), help='What to do if the previous run has not ended.'
+            metavar='|'.join(get_args(Overlap)),
+            help='What to do if the previous run has not ended; by default `skip`.',
+            show_default=False,
         ),
-    ] = 'skip',
+    ] = None,
     catch_up: Annotated[
-        float,
-        typer.Option(metavar='SECONDS', min=0, help='How late a run may start after an outage.'),
-    ] = 3_600.0,
+        float | None,
+        typer.Option(
+            metavar='SECONDS',
+            min=0,
+            help='How late a run may start after an outage; by default 3600.',
+            show_default=False,
+        ),
+    ] = None,
     pause_on_failure: Annotated[
-        bool, typer.Option('--pause-on-failure', help='Pause after a failed run.')
-    ] = False,
-    note: Annotated[str, typer.Option(help='A note, such as why it is paused.', show_default=False)] = '',
+        bool | None, typer.Option(help='Pause after a failed run.', show_default=False)
+    ] = None,
+    note: Annotated[
+        str | None, typer.Option(help='A note, such as why it is paused.', show_default=False)
+    ] = None,
+    new_name: NewName = None,
     since: Annotated[
         str, typer.Option(metavar='MOMENT', help='Start of a backfill.', show_default=False)
     ] = '',
@@ -100,38 +121,39 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
     *,
     session: Session,
 ) -> None:
-    """List, add, show, pause, resume, run, backfill or remove schedules. A server starts their runs."""
-    if overlap not in get_args(Overlap):
+    """List, add, show, change, pause, resume, run, backfill or remove schedules; a server runs them.
+
+    `change` leaves what is not given as it is; new times replace all earlier ones.
+    """
+    if overlap is not None and overlap not in get_args(Overlap):
         raise InvalidInput({'--overlap': f'must be one of {", ".join(get_args(Overlap))}, not {overlap!r}'})
     if operation is not Operation.LIST and not name:
         raise InvalidInput({'SCHEDULE': f'name the schedule to {operation}'})
+    given = _Given(
+        pattern=pattern,
+        sets=sets,
+        tags=tags,
+        cron=cron,
+        every=every,
+        zone=zone,
+        policy={'overlap': overlap, 'catchup_window': catch_up, 'pause_on_failure': pause_on_failure},
+        own={'name': new_name, 'note': note},
+    )
 
     async def work() -> Sequence[Schedule | Tick]:
         async with open_services(session, starts_runs=operation in BY_SERVER) as services:
             schedules = services.schedules
             if operation is Operation.ADD:
-                given = Schedule(
-                    name=name,
-                    action=Action(pattern=pattern, parameters=parse_data(sets or ())),
-                    spec=ScheduleSpec(
-                        cron=tuple(cron or ()),
-                        intervals=tuple(Interval(every=one) for one in every or ()),
-                        time_zone=zone,
-                    ),
-                    policy=SchedulePolicy(
-                        overlap=cast(Overlap, overlap),
-                        catchup_window=catch_up,
-                        pause_on_failure=pause_on_failure,
-                    ),
-                    note=note,
-                )
-                return [await schedules.add(given)]
+                return [await schedules.add(given.schedule(name))]
             if operation is Operation.LIST:
                 return await schedules.list()
-            found = find_named(await schedules.list(), name, 'schedule').id
+            schedule = find_named(await schedules.list(), name, 'schedule')
+            found = schedule.id
+            if operation is Operation.CHANGE:
+                return [await schedules.change(found, **given.changes(schedule))]
             if operation is Operation.BACKFILL:
                 return await schedules.backfill(found, _moment('--since', since), _moment('--until', until))
-            return await _do(schedules, operation, found, note)
+            return await _do(schedules, operation, found, note or '')
 
     for item in asyncio.run(work()):
         _print(item, session.as_json)
@@ -151,6 +173,58 @@ async def _do(
     return [await schedules.get(found), *await schedules.log(found, 10)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """What the options say about a schedule; None for those that were not given."""
+
+    pattern: str | None
+    sets: list[str] | None
+    tags: list[str] | None
+    cron: list[str] | None
+    every: list[float] | None
+    zone: str | None
+    policy: Mapping[str, Any]
+    own: Mapping[str, Any]
+    """Name and note."""
+
+    def schedule(self, name: str) -> Schedule:
+        """Return a new schedule. Raises `InvalidInput`."""
+        return Schedule(
+            name=name,
+            action=new_action(self.pattern, self.sets, self.tags),
+            spec=self._spec(ScheduleSpec()),
+            policy=SchedulePolicy(**_without_missing(self.policy)),
+            note=self.own['note'] or '',
+        )
+
+    def changes(self, before: Schedule) -> dict[str, Any]:
+        """Return the fields to change. Raises `InvalidInput`."""
+        values = _without_missing(self.own)
+        if (self.pattern, self.sets, self.tags) != (None, None, None):
+            values['action'] = changed_action(before.action, self.pattern, self.sets, self.tags)
+        if (self.cron, self.every, self.zone) != (None, None, None):
+            values['spec'] = self._spec(before.spec)
+        if policy := _without_missing(self.policy):
+            values['policy'] = replace(before.policy, **policy)
+        if not values:
+            raise InvalidInput({'change': 'give what to change, such as --cron, --set or --name'})
+        return values
+
+    def _spec(self, before: ScheduleSpec) -> ScheduleSpec:
+        new = self.cron is not None or self.every is not None
+        intervals = tuple(Interval(every=one) for one in self.every or ())
+        return replace(
+            before,
+            cron=tuple(self.cron or ()) if new else before.cron,
+            intervals=intervals if new else before.intervals,
+            time_zone=self.zone or before.time_zone,
+        )
+
+
+def _without_missing(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in values.items() if value is not None}
+
+
 def _moment(option: str, text: str) -> float:
     return parse_time(option, text, example='2026-03-01T00:00+01:00')
 
@@ -163,17 +237,12 @@ def _print(item: Schedule | Tick, as_json: bool) -> None:
         return
     out = console()
     if isinstance(item, Tick):
-        outcome = ' '.join(filter(None, [item.run if item.state == 'started' else '', item.reason]))
-        line = f'    {_time(item.due, "UTC")}  {item.state:8}  {outcome}'
+        line = format_tick(item)
     else:
         state = 'paused' if item.paused else 'active'
         line = f'{item.id}  {state}  {item.name}: {item.action.pattern}. {item.spec.explain()}'
         if item.next_times:
-            line += f'. Next: {_time(item.next_times[0], item.spec.time_zone)}'
+            line += f'. Next: {format_moment(item.next_times[0], item.spec.time_zone)}'
         if item.note:
             line += f' ({item.note})'
     out.print(strip_control(line), markup=False, highlight=False, soft_wrap=True)
-
-
-def _time(moment: float, zone: str) -> str:
-    return datetime.fromtimestamp(moment, ZoneInfo(zone)).strftime('%Y-%m-%d %H:%M:%S %Z')

@@ -1,0 +1,124 @@
+"""hemicycle destination and message: who is notified, what was sent, and what is sent again."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.cli import Hemicycle
+from tests.support.servers.http_server import Answer, local
+
+Bodies = list[dict[str, Any]]
+
+
+class Receiver:
+    """A webhook that accepts what it gets, unless told otherwise."""
+
+    def __init__(self) -> None:
+        self.got: Bodies = []
+        self.status = 204
+        self.url = ''
+
+    def __call__(self, method: str, path: str, body: dict[str, Any]) -> Answer:
+        self.got.append(body)
+        return self.status, {}, b''
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    made = Receiver()
+    with local(made) as server:
+        made.url = f'{server.url}/hook'
+        yield made
+
+
+def invoke(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
+    result = hemicycle(*arguments)
+    assert result.exit_code == code, result.output
+    return result.stdout if code != 2 else result.stderr
+
+
+def objects(text: str) -> Bodies:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_destination_is_added_shown_changed_and_removed(hemicycle: Hemicycle) -> None:
+    given = ('https://team.example/hook', '--event', 'run.failed', '--event', 'run.ended', '--tag', 'prod')
+    (made,) = objects(invoke(hemicycle, 'destination', 'add', 'team', *given, '--json'))
+    assert made['secret'].startswith('whsec_') and made['events'] == ['run.failed', 'run.ended']
+    (shown,) = objects(invoke(hemicycle, 'destination', 'show', 'team', '--json'))
+    assert shown == {**made, 'secret': ''}
+    line = invoke(hemicycle, 'destination', 'list')
+    assert line.startswith(f'{made["id"]}  team: webhook https://team.example/hook')
+    assert 'run.failed, run.ended' in line and 'tag prod' in line
+    changed = invoke(
+        hemicycle,
+        'destination',
+        'change',
+        'team',
+        '--paused',
+        '--tag',
+        '',
+        '--person',
+        'ada',
+        '--name',
+        'all',
+    )
+    assert 'all: ' in changed and 'paused' in changed and 'person ada' in changed and 'tag' not in changed
+    assert 'paused' not in invoke(hemicycle, 'destination', 'change', made['id'], '--no-paused')
+    invoke(hemicycle, 'destination', 'remove', 'all')
+    assert invoke(hemicycle, 'destination', 'list') == 'nobody is notified: there are no destinations\n'
+
+
+def test_the_secret_is_printed_once(hemicycle: Hemicycle) -> None:
+    added = invoke(hemicycle, 'destination', 'add', 'team', 'https://team.example/hook')
+    assert 'secret, shown only now: whsec_' in added
+    mail = invoke(hemicycle, 'destination', 'add', 'ada', 'ada@team.example', '--channel', 'email')
+    assert 'email ada@team.example' in mail and 'secret' not in mail
+
+
+def test_a_test_message_is_sent_listed_and_resent(hemicycle: Hemicycle, receiver: Receiver) -> None:
+    invoke(hemicycle, 'destination', 'add', 'team', receiver.url)
+    assert '  sent  ' in invoke(hemicycle, 'destination', 'test', 'team')
+    (message,) = objects(invoke(hemicycle, 'message', 'list', '--json'))
+    assert (message['state'], message['event']) == ('sent', 'test') and len(receiver.got) == 1
+    invoke(hemicycle, 'message', 'resend', message['id'][:12])
+    assert len(receiver.got) == 2
+    assert 'sent' in invoke(hemicycle, 'message', 'list', '--state', 'sent')
+    assert invoke(hemicycle, 'message', 'list', '--state', 'failed') == 'no messages match\n'
+
+
+def test_a_refused_test_message_is_reported(hemicycle: Hemicycle, receiver: Receiver) -> None:
+    receiver.status = 500
+    invoke(hemicycle, 'destination', 'add', 'team', receiver.url)
+    assert 'status 500' in invoke(hemicycle, 'destination', 'test', 'team', code=1)
+
+
+def test_an_assignee_is_notified(hemicycle: Hemicycle, receiver: Receiver) -> None:
+    invoke(hemicycle, 'destination', 'add', 'ada', receiver.url, '--person', 'ada')
+    hemicycle('run', 'pipeline', '--task', 'Tea or coffee?', '--approvals', 'all', '-q')
+    invoke(hemicycle, 'inbox', 'assign', 'last', 'ada')
+    assert [one['type'] for one in receiver.got] == ['question.assigned']
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'problem'),
+    [
+        (('destination', 'add', 'a', 'nowhere'), 'address: must be a URL such as'),
+        (('destination', 'add', 'a', 'nobody', '--channel', 'email'), 'address: must be an e-mail address'),
+        (('destination', 'add', 'a', 'x', '--channel', 'pigeon'), '--channel: must be one of webhook, slack'),
+        (('destination', 'add', 'a', 'https://a.example', '--event', 'all'), '--event: must be one of'),
+        (('destination', 'add', 'a', 'https://a.example', '--secret', 'whsec_1'), 'secret: must be whsec_'),
+        (('destination', 'change', 'a'), 'change: give what to change: --name, --address'),
+        (
+            ('destination', 'change', 'a', '--paused'),
+            "DESTINATION: there is no destination 'a'; available: none",
+        ),
+        (('destination', 'test', 'a'), "DESTINATION: there is no destination 'a'"),
+        (('destination', 'remove', 'a'), "DESTINATION: there is no destination 'a'"),
+        (('message', 'resend', 'msg_0'), "there is no message 'msg_0'"),
+    ],
+)
+def test_bad_input_is_refused(hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str) -> None:
+    assert problem in invoke(hemicycle, *arguments, code=2)

@@ -1,0 +1,122 @@
+"""hemicycle schedule and trigger: added, shown, changed and removed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import Hemicycle
+
+NIGHTLY = ('--pattern', 'pipeline', '--set', 'task=News?', '--cron', '30 2 * * *', '--zone', 'Europe/Berlin')
+
+
+def invoke(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
+    result = hemicycle(*arguments)
+    assert result.exit_code == code, result.output
+    return result.stdout if code == 0 else result.stderr
+
+
+def only(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text.splitlines()[0])
+    return found
+
+
+def test_a_schedule_is_added_and_changed_in_part(hemicycle: Hemicycle) -> None:
+    made = only(invoke(hemicycle, 'schedule', 'add', 'nightly', *NIGHTLY, '--tag', 'news', '--json'))
+    assert made['spec']['cron'] == ['30 2 * * *'] and made['action']['tags'] == ['news']
+    change = ('schedule', 'change', 'nightly', '--json')
+    changed = only(invoke(hemicycle, *change, '--cron', '0 4 * * *', '--overlap', 'buffer_one'))
+    assert (changed['spec']['cron'], changed['spec']['time_zone']) == (['0 4 * * *'], 'Europe/Berlin')
+    assert changed['policy'] == {**made['policy'], 'overlap': 'buffer_one'}
+    assert changed['action'] == made['action']
+    changed = only(invoke(hemicycle, *change, '--every', '900', '--set', 'max_iterations=1', '--tag', ''))
+    assert (changed['spec']['cron'], changed['spec']['intervals'][0]['every']) == ([], 900)
+    assert changed['action']['parameters'] == {'task': 'News?', 'max_iterations': '1'}
+    assert changed['action']['tags'] == []
+    changed = only(invoke(hemicycle, *change, '--name', 'often', '--pause-on-failure', '--note', 'a trial'))
+    assert (changed['name'], changed['note'], changed['policy']['pause_on_failure']) == (
+        'often',
+        'a trial',
+        True,
+    )
+    changed = only(
+        invoke(
+            hemicycle, 'schedule', 'change', 'often', '--json', '--pattern', 'blog', '--set', 'request=Bees'
+        )
+    )
+    assert (changed['action']['pattern'], changed['action']['parameters']) == ('blog', {'request': 'Bees'})
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'problem'),
+    [
+        (('nightly',), 'change: give what to change'),
+        (('nightly', '--cron', 'at noon'), "'at noon' is not a cron expression"),
+        (('nightly', '--overlap', 'queue'), '--overlap: must be one of skip, buffer_one'),
+        (('nightly', '--pattern', 'nothing'), "there is no pattern 'nothing'"),
+        (('nightly', '--set', 'colour=red'), 'action.parameters.colour: '),
+        (('weekly', '--name', 'x'), "SCHEDULE: there is no schedule 'weekly'; available: nightly"),
+        ((), 'SCHEDULE: name the schedule to change'),
+    ],
+)
+def test_a_bad_change_of_a_schedule_is_refused(
+    hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str
+) -> None:
+    before = only(invoke(hemicycle, 'schedule', 'add', 'nightly', *NIGHTLY, '--json'))
+    assert problem in invoke(hemicycle, 'schedule', 'change', *arguments, code=2)
+    assert only(invoke(hemicycle, 'schedule', 'show', 'nightly', '--json')) == before
+
+
+def test_a_trigger_by_webhooks_is_added_changed_and_removed(hemicycle: Hemicycle) -> None:
+    given = ('--pattern', 'pipeline', '--map', 'task=/issue/title', '--set', 'max_iterations=1')
+    added = invoke(hemicycle, 'trigger', 'add', 'issues', *given)
+    assert 'secret, shown only now: whsec_' in added and 'task from /issue/title' in added
+    listed = invoke(hemicycle, 'trigger', 'list')
+    assert listed == added.partition('    secret')[0] and '/webhook' in listed
+    shown = only(invoke(hemicycle, 'trigger', 'show', 'issues', '--json'))
+    assert (shown['kind'], shown['secret'], shown['paused']) == ('webhook', '', False)
+    change = ('trigger', 'change', 'issues', '--json')
+    changed = only(invoke(hemicycle, *change, '--map', 'task=/title', '--paused', '--tag', 'issue'))
+    assert (changed['mapping'], changed['paused']) == ({'task': '/title'}, True)
+    assert changed['action'] == {**shown['action'], 'tags': ['issue']}
+    changed = only(invoke(hemicycle, *change, '--no-paused', '--name', 'bugs'))
+    assert (changed['name'], changed['paused']) == ('bugs', False)
+    invoke(hemicycle, 'trigger', 'remove', 'bugs')
+    assert invoke(hemicycle, 'trigger', 'list') == 'there are no triggers\n'
+
+
+def test_a_trigger_by_files_is_added_and_changed(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    place = tmp_path / 'in'
+    given = ('--files', f'{place}/*.txt', '--pattern', 'pipeline', '--map', 'task=/text')
+    made = only(invoke(hemicycle, 'trigger', 'add', 'letters', *given, '--json'))
+    assert (made['kind'], made['files'], made['secret']) == ('file', f'{place}/*.txt', '')
+    changed = invoke(hemicycle, 'trigger', 'change', 'letters', '--files', f'{place}/*.md')
+    assert f'by {place}/*.md' in changed
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'problem'),
+    [
+        (('add', 'a'), 'action.pattern: '),
+        (('add', 'a', '--pattern', 'pipeline'), 'action.parameters.task: '),
+        (('add', 'a', '--pattern', 'pipeline', '--map', 'task'), '--map: must be NAME=VALUE'),
+        (
+            ('add', 'a', '--pattern', 'pipeline', '--map', 'task=title'),
+            'mapping.task: must be a JSON Pointer',
+        ),
+        (
+            ('add', 'a', '--pattern', 'pipeline', '--map', 'task=/x', '--files', 'in'),
+            'files: must be an absolute',
+        ),
+        (('add', 'a', '--files', '/in/*', '--secret', 'whsec_YQ=='), '--secret: signs webhooks'),
+        (('change', 'issues'), 'change: give what to change: --name'),
+        (('change', 'issues', '--files', '/in/*'), '--files: issues is set off by webhooks'),
+        (('change', 'other', '--paused'), "TRIGGER: there is no trigger 'other'; available: issues"),
+        (('remove', 'other'), "TRIGGER: there is no trigger 'other'"),
+    ],
+)
+def test_a_bad_trigger_is_refused(hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str) -> None:
+    invoke(hemicycle, 'trigger', 'add', 'issues', '--pattern', 'pipeline', '--map', 'task=/title')
+    assert problem in invoke(hemicycle, 'trigger', *arguments, code=2)
+    assert len(invoke(hemicycle, 'trigger', 'list').splitlines()) == 1

@@ -1,0 +1,267 @@
+"""hemicycle destination: who is notified of which events: list, add, change, test and remove."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
+
+import typer
+
+from engine import InvalidInput
+from ui.cli.exit_codes import ExitCode
+from ui.cli.options import group
+from ui.cli.output.reporters import print_json
+from ui.cli.remote import with_server_option
+from ui.cli.services.message import print_message
+from ui.cli.services.opening import find_named, open_services
+from ui.cli.session import Session, with_session
+from ui.formatting.plain_text import strip_control
+from ui.services.notifications import EVENT_TYPES, Channel, Destination, EventType, Message
+
+if TYPE_CHECKING:
+    from ui.api.client.services import HttpDestinations
+    from ui.services.notifications.destinations import Destinations
+
+    AnyDestinations = Destinations | HttpDestinations
+
+T = TypeVar('T')
+EPILOG = """Examples:
+
+```
+hemicycle destination add team https://team.example/hook --event run.failed --tag prod
+hemicycle destination add ada ada@team.example --channel email --person ada
+hemicycle destination list
+hemicycle destination test team
+hemicycle destination change team --paused
+hemicycle destination remove team
+```
+
+Exit code: **0** done · **1** the test message was not accepted · **2** bad input, or refused"""
+POLL_SECONDS, TEST_SECONDS = 0.1, 20.0
+destination = group('Manage the destinations of notifications: webhooks, Slack and e-mail.', EPILOG)
+Name = Annotated[str, typer.Argument(metavar='DESTINATION', help='Its name or id.', show_default=False)]
+ChannelOption = Annotated[
+    str | None,
+    typer.Option(
+        '--channel',
+        metavar='|'.join(get_args(Channel)),
+        help='A signed webhook, a Slack-compatible webhook, or e-mail. By default `webhook`.',
+        show_default=False,
+    ),
+]
+Events = Annotated[
+    list[str] | None,
+    typer.Option(
+        '--event',
+        metavar='EVENT',
+        help=f'Send this event: {", ".join(EVENT_TYPES)}; by default all. Repeatable.',
+        show_default=False,
+    ),
+]
+PatternFilter = Annotated[
+    str | None, typer.Option(metavar='PATTERN', help='Only runs of this pattern.', show_default=False)
+]
+TagFilter = Annotated[
+    str | None, typer.Option(metavar='TAG', help='Only runs with this tag.', show_default=False)
+]
+PersonFilter = Annotated[
+    str | None,
+    typer.Option(
+        metavar='PERSON', help='Only questions that are assigned to this person.', show_default=False
+    ),
+]
+SecretOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar='SECRET',
+        help='Signs webhooks: `whsec_` and base64. By default a new one, which is printed once.',
+        show_default=False,
+    ),
+]
+
+
+@destination.command('list')
+@with_server_option
+@with_session('as_json', 'database')
+def list_destinations(*, session: Session) -> None:
+    """List the destinations; secrets are left out."""
+    found = _with_destinations(session, lambda known: known.list())
+    for one in found:
+        _print(one, session.as_json)
+    if not found and not session.as_json:
+        typer.echo('nobody is notified: there are no destinations')
+
+
+@destination.command('show')
+@with_server_option
+@with_session('as_json', 'database')
+def show(name: Name, *, session: Session) -> None:
+    """Show a destination; its secret is left out."""
+    _print(_with_destinations(session, lambda known: _find(known, name)), session.as_json)
+
+
+@destination.command('add')
+@with_server_option
+@with_session('as_json', 'database')
+def add(  # noqa: PLR0913  (its arguments are the command's)
+    name: Annotated[str, typer.Argument(metavar='NAME', help='What to call it.', show_default=False)],
+    address: Annotated[
+        str,
+        typer.Argument(metavar='ADDRESS', help='A URL, or an e-mail address.', show_default=False),
+    ],
+    channel: ChannelOption = None,
+    events: Events = None,
+    pattern: PatternFilter = None,
+    tag: TagFilter = None,
+    person: PersonFilter = None,
+    secret: SecretOption = None,
+    paused: Annotated[bool, typer.Option('--paused', help='Send nothing yet.')] = False,
+    *,
+    session: Session,
+) -> None:
+    """Add a destination; it is notified of events from now on. The secret of a webhook is printed once."""
+    given = Destination(
+        name=name,
+        channel=_channel(channel or 'webhook'),
+        address=address,
+        events=_events(events) if events else EVENT_TYPES,
+        pattern=pattern or '',
+        tag=tag or '',
+        person=person or '',
+        secret=secret or '',
+        paused=paused,
+    )
+    made = _with_destinations(session, lambda known: known.add(given))
+    _print(made, session.as_json, secret=made.secret)
+
+
+@destination.command('change')
+@with_server_option
+@with_session('as_json', 'database')
+def change(  # noqa: PLR0913  (its arguments are the command's)
+    name: Name,
+    new_name: Annotated[
+        str | None, typer.Option('--name', metavar='NAME', help='A new name.', show_default=False)
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar='ADDRESS', help='A URL, or an e-mail address.', show_default=False),
+    ] = None,
+    channel: ChannelOption = None,
+    events: Events = None,
+    pattern: PatternFilter = None,
+    tag: TagFilter = None,
+    person: PersonFilter = None,
+    secret: SecretOption = None,
+    paused: Annotated[
+        bool | None, typer.Option('--paused/--no-paused', help='Send nothing for now.', show_default=False)
+    ] = None,
+    *,
+    session: Session,
+) -> None:
+    """Change, pause or resume a destination; what is not given stays as it is."""
+    given = {
+        'name': new_name,
+        'address': address,
+        'channel': None if channel is None else _channel(channel),
+        'events': _events(events) if events else None,
+        'pattern': pattern,
+        'tag': tag,
+        'person': person,
+        'secret': secret,
+        'paused': paused,
+    }
+    values: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+    if not values:
+        raise InvalidInput({'change': f'give what to change: {", ".join(f"--{field}" for field in given)}'})
+
+    async def work(known: AnyDestinations) -> Destination:
+        return await known.change((await _find(known, name)).id, **values)
+
+    _print(_with_destinations(session, work), session.as_json)
+
+
+@destination.command('remove')
+@with_server_option
+@with_session('database')
+def remove(name: Name, *, session: Session) -> None:
+    """Remove a destination; messages that it has not got yet are never sent."""
+
+    async def work(known: AnyDestinations) -> None:
+        await known.remove((await _find(known, name)).id)
+
+    _with_destinations(session, work)
+
+
+@destination.command('test')
+@with_server_option
+@with_session('as_json', 'database')
+def test(name: Name, *, session: Session) -> None:
+    """Send a test message, and wait until it was accepted or refused."""
+
+    async def work() -> Message:
+        async with open_services(session) as services:
+            notifications = services.notifications
+            found = await _find(notifications.destinations, name)
+            message = await notifications.test(found.id)
+            async with asyncio.timeout(TEST_SECONDS):
+                while True:
+                    (now,) = (one for one in await notifications.log() if one.id == message.id)
+                    if now.state != 'due' or now.attempts:
+                        return now
+                    await asyncio.sleep(POLL_SECONDS)
+
+    try:
+        message = asyncio.run(work())
+    except TimeoutError:
+        raise InvalidInput({'DESTINATION': f'has not answered after {TEST_SECONDS:g} s'}) from None
+    print_message(message, session.as_json)
+    if message.state != 'sent':
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _with_destinations(session: Session, work: Callable[[AnyDestinations], Awaitable[T]]) -> T:
+    """Work with the destinations of the server that is named or serves the database, or of the database."""
+
+    async def run() -> T:
+        async with open_services(session) as services:
+            return await work(services.notifications.destinations)
+
+    return asyncio.run(run())
+
+
+async def _find(known: AnyDestinations, name: str) -> Destination:
+    return find_named(await known.list(), name, 'destination')
+
+
+def _channel(channel: str) -> Channel:
+    if channel not in get_args(Channel):
+        raise InvalidInput({'--channel': f'must be one of {", ".join(get_args(Channel))}, not {channel!r}'})
+    return cast(Channel, channel)
+
+
+def _events(events: list[str]) -> tuple[EventType, ...]:
+    if unknown := [one for one in events if one not in EVENT_TYPES]:
+        raise InvalidInput({'--event': f'must be one of {", ".join(EVENT_TYPES)}, not {unknown[0]!r}'})
+    return tuple(cast(EventType, one) for one in events)
+
+
+def _print(one: Destination, as_json: bool, *, secret: str = '') -> None:
+    if as_json:
+        from ui.api.wire import encode
+
+        print_json(**encode(replace(one, secret=secret)))
+        return
+    filters = [f'{field} {value}' for field in ('pattern', 'tag', 'person') if (value := getattr(one, field))]
+    facts = [
+        f'{one.channel} {one.address}',
+        'paused' if one.paused else '',
+        one.problem,
+        '' if len(one.events) == len(EVENT_TYPES) else ', '.join(one.events),
+        *filters,
+    ]
+    typer.echo(strip_control(f'{one.id}  {one.name}: {" · ".join(filter(None, facts))}'))
+    if secret:
+        typer.echo(f'    secret, shown only now: {secret}')

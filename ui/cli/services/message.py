@@ -1,0 +1,102 @@
+"""hemicycle message: the notifications that were sent, or are to be: list and resend them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Literal
+
+import typer
+
+from engine import InvalidInput
+from ui.cli.options import group
+from ui.cli.output.reporters import print_json
+from ui.cli.output.step_text import format_time
+from ui.cli.remote import with_server_option
+from ui.cli.services.opening import open_services
+from ui.cli.session import Session, with_session
+from ui.formatting.plain_text import one_line, strip_control
+from ui.formatting.values import count
+from ui.services.notifications import Message
+
+EPILOG = """Examples:
+
+```
+hemicycle message list --state failed
+hemicycle message list --run 3f9a2b --json
+hemicycle message resend msg_81c0
+```"""
+MAX_SEARCHED = 1_000
+message = group('List the notifications with their delivery attempts; send them again.', EPILOG)
+
+
+@message.command('list')
+@with_server_option
+@with_session('as_json', 'database')
+def list_messages(
+    state: Annotated[
+        Literal['due', 'sent', 'failed'] | None,
+        typer.Option(help='Only those that are due, sent or given up.', show_default=False),
+    ] = None,
+    run: Annotated[
+        str, typer.Option(metavar='RUN', help='Only those about this run, by its id.', show_default=False)
+    ] = '',
+    limit: Annotated[int, typer.Option(min=1, max=MAX_SEARCHED, help='Maximum number of messages.')] = 20,
+    *,
+    session: Session,
+) -> None:
+    """List notifications with their delivery attempts, latest first."""
+
+    async def work() -> list[Message]:
+        async with open_services(session) as services:
+            return await services.notifications.log(state=state or '', run=run, limit=limit)
+
+    found = asyncio.run(work())
+    for one in found:
+        print_message(one, session.as_json)
+    if not found and not session.as_json:
+        typer.echo('no messages match' if state or run else 'there are no messages')
+
+
+@message.command('resend')
+@with_server_option
+@with_session('as_json', 'database')
+def resend(
+    name: Annotated[
+        str,
+        typer.Argument(metavar='MESSAGE', help='Its id, or a unique prefix of it.', show_default=False),
+    ],
+    *,
+    session: Session,
+) -> None:
+    """Send a notification again; it keeps its id, by which receivers recognize it."""
+
+    async def work() -> Message:
+        async with open_services(session) as services:
+            notifications = services.notifications
+            known = [one.id for one in await notifications.log(limit=MAX_SEARCHED)]
+            found = [one for one in known if one == name] or [one for one in known if one.startswith(name)]
+            if len(found) > 1:
+                raise InvalidInput({'MESSAGE': f'{len(found)} begin with {name!r}: give more of the id'})
+            return await notifications.resend(found[0] if found else name)
+
+    print_message(asyncio.run(work()), session.as_json)
+
+
+def print_message(one: Message, as_json: bool) -> None:
+    """Print a notification with its last attempt."""
+    if as_json:
+        from ui.api.wire import encode
+
+        print_json(**encode(one))
+        return
+    last = one.attempts[-1] if one.attempts else None
+    facts = [
+        format_time(one.created),
+        one.event,
+        f'run {one.run}' if one.run else '',
+        count(len(one.attempts), 'attempt') if one.attempts else '',
+        f'status {last.status}' if last and last.status else '',
+        last.error if last else '',
+    ]
+    typer.echo(strip_control(f'{one.id}  {one.state:6}  {one_line(one.text, 200)}'))
+    typer.echo(strip_control(f'    {" · ".join(filter(None, facts))}'))

@@ -1,0 +1,231 @@
+"""hemicycle trigger: runs that a webhook or a file starts: list, show, add, change and remove."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import typer
+
+from engine import InvalidInput
+from ui.cli.inputs import parse_pairs
+from ui.cli.options import group
+from ui.cli.output.reporters import print_json
+from ui.cli.remote import with_server_option
+from ui.cli.services.opening import find_named, open_services
+from ui.cli.services.started_run import (
+    Parameters,
+    PatternOption,
+    Tags,
+    changed_action,
+    format_tick,
+    new_action,
+)
+from ui.cli.session import Session, with_session
+from ui.formatting.plain_text import strip_control
+from ui.services.schedules import Tick, Trigger
+
+if TYPE_CHECKING:
+    from ui.api.client.services import HttpTriggers
+    from ui.services.schedules import Triggers
+
+    AnyTriggers = Triggers | HttpTriggers
+
+T = TypeVar('T')
+EPILOG = """Examples:
+
+```
+hemicycle trigger add issues --pattern triager --map report=/issue/body
+hemicycle trigger add inbox --files "/srv/in/*.txt" --pattern pipeline --map task=/text
+hemicycle trigger list
+hemicycle trigger show issues
+hemicycle trigger change issues --paused
+hemicycle trigger remove issues
+```"""
+MAX_TICKS = 10
+trigger = group('Manage the triggers, which start runs when a webhook or a file arrives.', EPILOG)
+Name = Annotated[str, typer.Argument(metavar='TRIGGER', help='Its name or id.', show_default=False)]
+FilesOption = Annotated[
+    str | None,
+    typer.Option(
+        '--files',
+        metavar='PATH',
+        help='Start a run for each new file here; the last part may have wildcards: `/srv/in/*.csv`.',
+        show_default=False,
+    ),
+]
+Mapping = Annotated[
+    list[str] | None,
+    typer.Option(
+        '--map',
+        metavar='NAME=POINTER',
+        help='Take a parameter from the payload: a JSON Pointer into the body of the webhook, or `/path`,'
+        ' `/name`, `/size` or `/text` of the file. Repeatable.',
+        show_default=False,
+    ),
+]
+SecretOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar='SECRET',
+        help='Signs webhooks: `whsec_` and base64. By default a new one, which is printed once.',
+        show_default=False,
+    ),
+]
+
+
+@trigger.command('list')
+@with_server_option
+@with_session('patterns', 'as_json', 'database')
+def list_triggers(*, session: Session) -> None:
+    """List the triggers; secrets are left out."""
+    found = _with_triggers(session, lambda known: known.list())
+    for one in found:
+        _print(one, session.as_json)
+    if not found and not session.as_json:
+        typer.echo('there are no triggers')
+
+
+@trigger.command('show')
+@with_server_option
+@with_session('patterns', 'as_json', 'database')
+def show(name: Name, *, session: Session) -> None:
+    """Show a trigger, and the last ten payloads that set it off."""
+
+    async def work(known: AnyTriggers) -> tuple[Trigger, Sequence[Tick]]:
+        found = await _find(known, name)
+        return found, await known.log(found.id, MAX_TICKS)
+
+    found, ticks = _with_triggers(session, work)
+    _print(found, session.as_json)
+    for tick in ticks:
+        _print(tick, session.as_json)
+
+
+@trigger.command('add')
+@with_server_option
+@with_session('patterns', 'as_json', 'database')
+def add(  # noqa: PLR0913  (its arguments are the command's)
+    name: Annotated[str, typer.Argument(metavar='NAME', help='What to call it.', show_default=False)],
+    pattern: PatternOption = None,
+    sets: Parameters = None,
+    mapping: Mapping = None,
+    tags: Tags = None,
+    files: FilesOption = None,
+    secret: SecretOption = None,
+    paused: Annotated[bool, typer.Option('--paused', help='Start no runs yet.')] = False,
+    *,
+    session: Session,
+) -> None:
+    """Add a trigger: by signed webhooks, whose secret is printed once, or by files with `--files`.
+
+    Files that are there already start no run. A server has to be running for runs to start.
+    """
+    if files is not None and secret is not None:
+        raise InvalidInput({'--secret': 'signs webhooks; a trigger by files has none'})
+    kind: Literal['webhook', 'file'] = 'webhook' if files is None else 'file'
+    given = Trigger(
+        name=name,
+        kind=kind,
+        action=new_action(pattern, sets, tags),
+        mapping=dict(parse_pairs('--map', mapping or ())),
+        files=files or '',
+        secret=secret or '',
+        paused=paused,
+    )
+    made = _with_triggers(session, lambda known: known.add(given))
+    _print(made, session.as_json, secret=made.secret)
+
+
+@trigger.command('change')
+@with_server_option
+@with_session('patterns', 'as_json', 'database')
+def change(  # noqa: PLR0913  (its arguments are the command's)
+    name: Name,
+    new_name: Annotated[
+        str | None, typer.Option('--name', metavar='NAME', help='A new name.', show_default=False)
+    ] = None,
+    pattern: PatternOption = None,
+    sets: Parameters = None,
+    mapping: Mapping = None,
+    tags: Tags = None,
+    files: FilesOption = None,
+    secret: SecretOption = None,
+    paused: Annotated[
+        bool | None, typer.Option('--paused/--no-paused', help='Start no runs for now.', show_default=False)
+    ] = None,
+    *,
+    session: Session,
+) -> None:
+    """Change, pause or resume a trigger; what is not given stays as it is.
+
+    `--map` replaces all parameters that were taken from the payload.
+    """
+    given = {
+        'name': new_name,
+        'mapping': None if mapping is None else dict(parse_pairs('--map', mapping)),
+        'files': files,
+        'secret': secret,
+        'paused': paused,
+    }
+    values: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+    acts = (pattern, sets, tags) != (None, None, None)
+    if not values and not acts:
+        options = '--name, --pattern, --set, --map, --tag, --files, --secret, --paused or --no-paused'
+        raise InvalidInput({'change': f'give what to change: {options}'})
+
+    async def work(known: AnyTriggers) -> Trigger:
+        found = await _find(known, name)
+        if found.kind == 'webhook' and files is not None:
+            raise InvalidInput({'--files': f'{found.name} is set off by webhooks: add another trigger'})
+        if acts:
+            values['action'] = changed_action(found.action, pattern, sets, tags)
+        return await known.change(found.id, **values)
+
+    _print(_with_triggers(session, work), session.as_json)
+
+
+@trigger.command('remove')
+@with_server_option
+@with_session('patterns', 'database')
+def remove(name: Name, *, session: Session) -> None:
+    """Remove a trigger; its runs stay."""
+
+    async def work(known: AnyTriggers) -> None:
+        await known.remove((await _find(known, name)).id)
+
+    _with_triggers(session, work)
+
+
+def _with_triggers(session: Session, work: Callable[[AnyTriggers], Awaitable[T]]) -> T:
+    """Work with the triggers of the server that is named or serves the database, or of the database."""
+
+    async def run() -> T:
+        async with open_services(session) as services:
+            return await work(services.triggers)
+
+    return asyncio.run(run())
+
+
+async def _find(known: AnyTriggers, name: str) -> Trigger:
+    return find_named(await known.list(), name, 'trigger')
+
+
+def _print(item: Trigger | Tick, as_json: bool, *, secret: str = '') -> None:
+    if as_json:
+        from ui.api.wire import encode
+
+        print_json(**encode(item if isinstance(item, Tick) else replace(item, secret=secret)))
+        return
+    if isinstance(item, Tick):
+        typer.echo(strip_control(format_tick(item)))
+        return
+    by = item.files if item.kind == 'file' else f'POST /api/v1/triggers/{item.id}/webhook'
+    facts = [f'{name} from {pointer or "the whole payload"}' for name, pointer in item.mapping.items()]
+    state = 'paused' if item.paused else 'active'
+    line = f'{item.id}  {state}  {item.name}: {item.action.pattern}, by {by}'
+    typer.echo(strip_control(' · '.join([line, *facts])))
+    if secret:
+        typer.echo(f'    secret, shown only now: {secret}')

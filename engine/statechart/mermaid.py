@@ -105,13 +105,13 @@ class _Writer:
         for edge in self._edges.get(parent, ()):
             label = edge_label(edge)
             dest = self._ids[edge.dest or edge.source]
-            yield f'{indent}{self._ids[edge.source]} --> {dest}{f": {_text(label)}" if label else ""}'
+            yield f'{indent}{self._ids[edge.source]} --> {dest}{f": {_escape_text(label)}" if label else ""}'
         for state in self._inside.get(parent, ()):
             if state.kind == 'final':
                 yield f'{indent}{self._ids[state.path]} --> {START}'
 
     def _state(self, state: StateShape, indent: str) -> Iterator[str]:
-        name = f'{indent}state "{_text(state.name.replace("_", " "))}" as {self._ids[state.path]}'
+        name = f'{indent}state "{_escape_text(state.name.replace("_", " "))}" as {self._ids[state.path]}'
         if state.path not in self._inside:
             yield name
             return
@@ -133,7 +133,7 @@ def _ids(paths: Iterable[str]) -> dict[str, str]:
     return ids
 
 
-def _text(text: str) -> str:
+def _escape_text(text: str) -> str:
     escaped = ' '.join(text.split()).translate(ESCAPED)
     # Mermaid mistakes any line with these words for a layout direction.
     return re.sub(r'\b(direction) (?=tb|bt|lr|rl)', r'\1#160;', escaped, flags=re.I)

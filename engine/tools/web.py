@@ -143,7 +143,7 @@ async def _once(
     finally:
         await response.aclose()
     kind = response.headers.get('Content-Type', '').partition(';')[0].strip().lower()
-    text = _text(body, response.charset_encoding or 'utf-8')
+    text = _decode_body(body, response.charset_encoding or 'utf-8')
     charset = response.charset_encoding or ''
     return Fetched(
         url=str(url), status=response.status_code, kind=kind, text=text, body=body, charset=charset
@@ -162,7 +162,7 @@ async def _body(response: httpx.Response, most: int) -> bytes:
     return body
 
 
-def _text(body: bytes, encoding: str) -> str:
+def _decode_body(body: bytes, encoding: str) -> str:
     if b'\0' in body[:8_000] and not encoding.lower().startswith(('utf-16', 'utf-32')):
         raise ToolError(f'the answer is not text ({len(body)} bytes)')
     try:

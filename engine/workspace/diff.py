@@ -74,10 +74,10 @@ def _change(objects: ObjectStore, path: str, old: FileVersion | None, new: FileV
     )
     change = FileChange(path=path, kind=kind, before=old, after=new)
     sizes = [file.size for file in (old, new) if file is not None]
-    texts = [] if max(sizes) > MAX_DIFF_BYTES else [_text(objects, old), _text(objects, new)]
+    texts = [] if max(sizes) > MAX_DIFF_BYTES else [_read_text(objects, old), _read_text(objects, new)]
     if not texts or any(text is None for text in texts):
         return FileChange(path=path, kind=kind, before=old, after=new, binary=bool(texts))
-    first, second = (_lines(text or '') for text in texts)
+    first, second = (_split_lines(text or '') for text in texts)
     if max(len(first), len(second)) > MAX_DIFF_LINES:
         return change
     names = ('/dev/null' if old is None else f'a/{path}', '/dev/null' if new is None else f'b/{path}')
@@ -93,14 +93,14 @@ def _change(objects: ObjectStore, path: str, old: FileVersion | None, new: FileV
     )
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """Split at line feeds only: `splitlines` would also split at form feeds and the like."""
     *lines, last = text.split('\n')
     whole = [f'{line}\n' for line in lines]
     return [*whole, f'{last}\n\\ No newline at end of file\n'] if last else whole
 
 
-def _text(objects: ObjectStore, file: FileVersion | None) -> str | None:
+def _read_text(objects: ObjectStore, file: FileVersion | None) -> str | None:
     """Return the file as text; None if it is not text."""
     if file is None:
         return ''

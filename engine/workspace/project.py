@@ -81,7 +81,7 @@ async def copy_project(
         WorkspaceError: the project does not exist or is too big.
     """
     root = find_project(project)
-    for path in await asyncio.to_thread(lambda: list(_files(root, listed))):
+    for path in await asyncio.to_thread(lambda: list(_files_to_copy(root, listed))):
         data = await asyncio.to_thread(path.read_bytes)
         executable = os.access(path, os.X_OK)
         await workspace.write(path.relative_to(root).as_posix(), data, executable=executable)
@@ -108,7 +108,7 @@ async def project_paths(project: str, listed: Collection[str] | None = None) -> 
 
 async def folder_paths(root: Path, listed: Collection[str] | None = None) -> list[str]:
     """List the files of a folder that would be copied if it were a project. Raises `WorkspaceError`."""
-    paths = await asyncio.to_thread(lambda: list(_files(root, listed)))
+    paths = await asyncio.to_thread(lambda: list(_files_to_copy(root, listed)))
     return [path.relative_to(root).as_posix() for path in paths]
 
 
@@ -157,7 +157,7 @@ def _others(root: Path) -> Iterator[Path]:
             yield path
 
 
-def _files(root: Path, listed: Collection[str] | None = None) -> Iterator[Path]:
+def _files_to_copy(root: Path, listed: Collection[str] | None = None) -> Iterator[Path]:
     count = size = 0
     for path in _walk(root) if listed is None else (root / name for name in sorted(listed)):
         if path.is_symlink() or not path.is_file():

@@ -203,17 +203,19 @@ def files_of(objects: ObjectStore, tree: str, *, beside: str = '') -> Iterator[F
         tree: the digest of a tree; '' is the empty tree.
         beside: the digest of another tree.
     """
-    yield from _files(objects, tree, beside, '')
+    yield from _changed_versions(objects, tree, beside, '')
 
 
-def _files(objects: ObjectStore, tree: str, beside: str, path: str) -> Iterator[FileVersion]:
+def _changed_versions(objects: ObjectStore, tree: str, beside: str, path: str) -> Iterator[FileVersion]:
     others = entries_of(objects, beside)
     for name, entry in sorted(entries_of(objects, tree).items()):
         kind, value, *more = entry
         here, other = f'{path}{name}', others.get(name, ('', ''))
         if kind == 'folder':
             if other[:2] != ('folder', value):
-                yield from _files(objects, value, other[1] if other[0] == 'folder' else '', f'{here}/')
+                yield from _changed_versions(
+                    objects, value, other[1] if other[0] == 'folder' else '', f'{here}/'
+                )
         elif kind == 'link':
             yield FileVersion(path=here, digest='', size=0, target=value)
         else:

@@ -161,10 +161,10 @@ class S3Files:
             text = str(error)
             if isinstance(error, FileNotFoundError) and 'NoSuchBucket' not in text:
                 raise FileNotFoundError(path) from None
-            raise FilesUnavailable(f'{self.name}: {_describe(error, text)}') from error
+            raise FilesUnavailable(f'{self.name}: {_explain(error, text)}') from error
 
 
-def _describe(error: Exception, text: str) -> str:
+def _explain(error: Exception, text: str) -> str:
     """Explain an error in a sentence."""
     for word, meaning in EXPLANATIONS:
         if word in text:

@@ -19,7 +19,7 @@ SHORT = 32_768
 """Bytes of JSON that are compressed and written in well under a millisecond."""
 
 
-def _text(statement: ClauseElement | Executable) -> str:
+def _compile_sql(statement: ClauseElement | Executable) -> str:
     """Compile a statement once: SQLAlchemy's execution takes several times as long as the insert itself.
 
     The driver gets these texts, with parameters in table order.
@@ -28,21 +28,23 @@ def _text(statement: ClauseElement | Executable) -> str:
     return str(statement.compile(dialect=sqlite.dialect(paramstyle='qmark')))
 
 
-INSERT_STEP = _text(insert(STEP))
-INSERT_SNAPSHOT = _text(insert(STORED).prefix_with('OR REPLACE'))
+INSERT_STEP = _compile_sql(insert(STEP))
+INSERT_SNAPSHOT = _compile_sql(insert(STORED).prefix_with('OR REPLACE'))
 
-SELECT_EPOCH = _text(select(RUN.c.epoch).where(RUN.c.id == bindparam('id')))
+SELECT_EPOCH = _compile_sql(select(RUN.c.epoch).where(RUN.c.id == bindparam('id')))
 _ADVANCE = (
     update(RUN)
     .where(RUN.c.id == bindparam('key'), RUN.c.epoch == bindparam('owned'), RUN.c.seq == bindparam('before'))
     .values({name: bindparam(name) for name in ('updated', 'seq', *USAGE)})
     .values(bytes=RUN.c.bytes + bindparam('more'))
 )
-ADVANCE = _text(_ADVANCE.returning(RUN.c.number, RUN.c.status, RUN.c.error, RUN.c.waiting, RUN.c.budget))
+ADVANCE = _compile_sql(
+    _ADVANCE.returning(RUN.c.number, RUN.c.status, RUN.c.error, RUN.c.waiting, RUN.c.budget)
+)
 """Updates columns that every append changes, none of them indexed. No row if epoch or step mismatch."""
-ADVANCE_KNOWN = _text(_ADVANCE.where(RUN.c.number == bindparam('known')))
+ADVANCE_KNOWN = _compile_sql(_ADVANCE.where(RUN.c.number == bindparam('known')))
 """The same for a known number: finds the row by it, and returns nothing."""
-UPDATE_STATUS = _text(
+UPDATE_STATUS = _compile_sql(
     update(RUN)
     .where(RUN.c.number == bindparam('key'))
     .values({name: bindparam(name) for name in ('status', 'error', 'waiting', 'budget')})

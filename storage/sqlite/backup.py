@@ -62,7 +62,7 @@ def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupIn
         with tarfile.open(part, 'w:gz', compresslevel=1) as archive:
             _add_bytes(archive, MANIFEST, json.dumps(asdict(info)).encode())
             archive.add(copy, DATABASE)
-            for path in _files(workspaces, _runs(copy)):
+            for path in _files_of_runs(workspaces, _runs(copy)):
                 _add_file(archive, path, f'{FILES}/{path.relative_to(workspaces).as_posix()}')
         part.replace(target)
     return info
@@ -182,7 +182,7 @@ def _runs(database: Path) -> list[str]:
         return [run for (run,) in connection.execute('SELECT id FROM run ORDER BY number')]
 
 
-def _files(workspaces: Path, runs: list[str]) -> Iterator[Path]:
+def _files_of_runs(workspaces: Path, runs: list[str]) -> Iterator[Path]:
     """Yield the files of these runs, except their agents' working folders."""
     for run in runs:
         for folder, folders, files in os.walk(workspaces / run):

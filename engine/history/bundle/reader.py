@@ -91,7 +91,7 @@ class BundleReader:
 
     def _read_all(self) -> None:
         file = decompress(self._source)
-        lines = self._lines(file)
+        lines = self._read_lines(file)
         head = parse_head(next(lines))
         self._head = head
         if len(set(head.runs)) < len(head.runs):
@@ -106,7 +106,7 @@ class BundleReader:
             raise BundleError(self._number, 'there is data after its last line')
         self._progress(self._source.tell())
 
-    def _lines(self, file: BinaryIO) -> Iterator[bytes]:
+    def _read_lines(self, file: BinaryIO) -> Iterator[bytes]:
         while not self.stop.is_set():
             self._number += 1
             line = file.readline(MAX_LINE + 1)

@@ -67,7 +67,7 @@ def convert_trace(trace: Trace) -> ConvertedRun:
     info = RunInfo(
         id=RunId(hashlib.sha256(f'trace {trace.id}'.encode()).hexdigest()[:12]),
         pattern=f'{TRACE_PREFIX}{_slug(name)}',
-        title=_title(trace, planned) or name,
+        title=_run_title(trace, planned) or name,
         models=_models(trace.visits),
         created=trace.start,
         updated=trace.end,
@@ -198,7 +198,7 @@ def _models(visits: list[Visit]) -> dict[str, str]:
     return models
 
 
-def _title(trace: Trace, planned: list[PlannedStep]) -> str:
+def _run_title(trace: Trace, planned: list[PlannedStep]) -> str:
     """Return the run's title if it has one, else the first message to an agent, cut to 100 characters."""
     if own := trace.roots[0].attributes.get(names.TITLE):
         return ' '.join(str(own).split())[:100]

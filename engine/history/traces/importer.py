@@ -61,7 +61,7 @@ def _convert(reader: SpanReader, bundle: IO[bytes]) -> None:
         with name_trace_in_errors(trace.id):
             runs.append(convert_trace(trace))
     digest, count = hashlib.sha256(), 0
-    for line in _lines(runs):
+    for line in _bundle_lines(runs):
         encoded = encode_line(line)
         digest.update(encoded)
         count += 1
@@ -70,7 +70,7 @@ def _convert(reader: SpanReader, bundle: IO[bytes]) -> None:
     bundle.seek(0)
 
 
-def _lines(runs: list[ConvertedRun]) -> Iterator[dict[str, Any]]:
+def _bundle_lines(runs: list[ConvertedRun]) -> Iterator[dict[str, Any]]:
     yield head_line([run.info for run in runs], time.time())
     for run in runs:
         yield run_line(run.info, run.shape, ())

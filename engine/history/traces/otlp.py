@@ -37,7 +37,7 @@ def is_trace_file(file: BinaryIO) -> bool:
     return REQUESTS.match(head) is not None
 
 
-def _value(value: Any, depth: int = 0) -> Any:
+def _unwrap_value(value: Any, depth: int = 0) -> Any:
     """Unwrap an attribute's value, which OTLP wraps in its type."""
     if depth > MAX_DEPTH:
         raise ValueError('it is nested too deeply')
@@ -48,7 +48,7 @@ def _value(value: Any, depth: int = 0) -> Any:
             case 'intvalue':
                 return int(held)
             case 'arrayvalue':
-                return [_value(item, depth + 1) for item in (held or {}).get('values') or ()]
+                return [_unwrap_value(item, depth + 1) for item in (held or {}).get('values') or ()]
             case 'kvlistvalue':
                 return _attributes((held or {}).get('values') or (), depth + 1)
             case _:
@@ -59,7 +59,7 @@ def _value(value: Any, depth: int = 0) -> Any:
 def _attributes(items: Any, depth: int = 0) -> dict[str, Any]:
     """Convert attributes, which OTLP lists as pairs, to a dictionary."""
     try:
-        return {str(item['key']): _value(item.get('value'), depth) for item in items or ()}
+        return {str(item['key']): _unwrap_value(item.get('value'), depth) for item in items or ()}
     except (TypeError, KeyError, AttributeError):
         raise ValueError('it is not a list of attributes: each has a key and a value') from None
 

@@ -145,7 +145,7 @@ def pack(pieces: Sequence[tuple[float, bytes]], hide: Callable[[str], str]) -> t
     whole = b''.join(piece for _, piece in pieces).decode('utf-8', 'surrogateescape')
     if (hidden := hide(whole)) != whole:
         pieces = [(pieces[-1][0], hidden.encode('utf-8', 'surrogateescape'))]
-    return tuple((at, _text(piece)) for at, piece in pieces)
+    return tuple((at, _encode_piece(piece)) for at, piece in pieces)
 
 
 def unpack(piece: str) -> bytes:
@@ -157,7 +157,7 @@ def unpack(piece: str) -> bytes:
     )
 
 
-def _text(piece: bytes) -> str:
+def _encode_piece(piece: bytes) -> str:
     try:
         text = piece.decode('utf-8')
     except ValueError:

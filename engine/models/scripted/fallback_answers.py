@@ -36,7 +36,7 @@ def improvise(request: ModelRequest) -> Turn:
     if calls:
         return Turn(reasoning=templates.opening(subject, hints.role, hints.visit), calls=calls)
     if request.schema is None:
-        return Turn(text=tool_agents.add_signal(request, _text(request, subject, prompt)))
+        return Turn(text=tool_agents.add_signal(request, _improvise_text(request, subject, prompt)))
     # Not validated: a list schema's answer is a list, which a scenario's turn may not have.
     return Turn.model_construct(answer=_answer(request, subject, prompt))
 
@@ -56,7 +56,7 @@ def _task(prompt: str) -> str:
 def _calls(request: ModelRequest, subject: Topic) -> tuple[Call, ...]:
     """Return tool calls for the first reply of a visit, depending on the tools offered."""
     offered = {spec.name for spec in request.tools}
-    if {'write_file', 'run_tests'} <= offered and _title(request) == 'CodeOutput':
+    if {'write_file', 'run_tests'} <= offered and _schema_title(request) == 'CodeOutput':
         files = software.files(subject, request.hints.visit)
         writes = [
             Call(tool='write_file', arguments={'path': path, 'text': text}) for path, text in files.items()
@@ -111,7 +111,7 @@ def _describe_results(request: ModelRequest, subject: Topic) -> str:
     return subject.sum.says.format(f'{round(float(results[-1]), 2):,.10g}') if subject.sum and results else ''
 
 
-def _text(request: ModelRequest, subject: Topic, prompt: str) -> str:
+def _improvise_text(request: ModelRequest, subject: Topic, prompt: str) -> str:
     hints = request.hints
     worked_out = _describe_results(request, subject)
     if hints.role != 'analyzer':
@@ -124,7 +124,7 @@ def _text(request: ModelRequest, subject: Topic, prompt: str) -> str:
     return templates.revision(subject, findings, comments, hints.visit, worked_out)
 
 
-def _title(request: ModelRequest) -> str:
+def _schema_title(request: ModelRequest) -> str:
     return str((request.schema or {}).get('title', ''))
 
 
@@ -150,7 +150,10 @@ def _answer(request: ModelRequest, subject: Topic, prompt: str) -> Any:
             match[1] for text in _results(request, 'test_candidate') if (match := TEST_COUNTS.match(text))
         ]
         suggested = {**suggested, **({'rests_on': tested} if tested else {})}
-        suggested = {**suggested, **software.suggestions(subject, _title(request), hints.visit, prompt)}
+        suggested = {
+            **suggested,
+            **software.suggestions(subject, _schema_title(request), hints.visit, prompt),
+        }
     # From the second visit on, agree: a loop that waits for agreement must end.
     return SchemaFaker(
         request.schema or {},

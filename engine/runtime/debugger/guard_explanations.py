@@ -77,7 +77,7 @@ class GuardExplanations:
         says, accesses = self._known.get((source, dest, guard), ('', ()))
         event_fields = {'data': event.data, 'ran': event.ran, 'time': event.time}
         document = {**before, 'parameters': self._parameters, 'event': event_fields}
-        values = ((_name_location(access, document), _value(access, document)) for access in accesses)
+        values = ((_name_location(access, document), _read_value(access, document)) for access in accesses)
         return GuardExplanation(says, tuple((name, value) for name, value in values if value is not MISSING))
 
     def says(self, source: str, dest: str, guard: str) -> str:
@@ -132,7 +132,7 @@ class _Scope:
     path: str
 
 
-def _value(access: Access, document: Any) -> Any:
+def _read_value(access: Access, document: Any) -> Any:
     return (
         resolve_pointer(document, _parts(access.pointer, document), MISSING)
         if access.pointer
@@ -143,7 +143,7 @@ def _value(access: Access, document: Any) -> Any:
 def _parts(pointer: str, document: Any) -> Iterator[str]:
     for part in split_pointer(pointer):
         inner = part.startswith('{')
-        yield str(_value(Access(pointer=part[1:-1]), document)) if inner else part
+        yield str(_read_value(Access(pointer=part[1:-1]), document)) if inner else part
 
 
 def _name_location(access: Access, document: Any) -> str:

@@ -138,7 +138,9 @@ class AskingCall:
                 answered = await self._answer
                 self.answered += 1
             self._answers.remove(answered)
-            return types.ElicitResult(action=answered.action or 'cancel', content=_plain(answered.content))
+            return types.ElicitResult(
+                action=answered.action or 'cancel', content=_copy_content(answered.content)
+            )
 
     def _find_known(self, question: Question) -> Question | None:
         return next((answered for answered in self._answers if answered.is_same(question)), None)
@@ -157,5 +159,5 @@ class AskingCall:
         return Question(call=self._call, server=self._session.name, message=message, fields=fields, url=url)
 
 
-def _plain(content: Any) -> dict[str, Any] | None:
+def _copy_content(content: Any) -> dict[str, Any] | None:
     return dict(content) if content is not None else None

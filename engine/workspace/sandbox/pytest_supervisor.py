@@ -117,7 +117,7 @@ def _run_tests(pipe: int, token: str, arguments: Sequence[str]) -> int:
     return int(pytest.main(list(arguments), plugins=[_Plugin(pipe, token)]))
 
 
-def _lines(pipe: int, child: int) -> Iterator[bytes]:
+def _output_lines(pipe: int, child: int) -> Iterator[bytes]:
     """Yield the child's output by line until it exits; processes it leaves behind may keep the pipe open."""
     rest, is_over = b'', False
     while True:
@@ -135,7 +135,7 @@ def _lines(pipe: int, child: int) -> Iterator[bytes]:
             time.sleep(0.05)  # it has closed the pipe but continues
 
 
-def _name(node: str) -> tuple[str, str]:
+def _junit_name(node: str) -> tuple[str, str]:
     """Return a test's class and name as in JUnit XML."""
     path, bracket, parameters = node.partition('[')
     names = path.split('::')
@@ -146,7 +146,7 @@ def _name(node: str) -> tuple[str, str]:
 def _write(report: str, cases: dict[str, tuple[str, str]], seconds: float) -> None:
     suite = ElementTree.Element('testsuite', time=f'{seconds:.3f}')
     for node, (outcome, text) in cases.items():
-        place, name = _name(ILLEGAL.sub('?', node))
+        place, name = _junit_name(ILLEGAL.sub('?', node))
         case = ElementTree.SubElement(suite, 'testcase', classname=place, name=name)
         if outcome != 'passed':
             tag = {'failed': 'failure', 'error': 'error', 'skipped': 'skipped'}[outcome]
@@ -169,7 +169,7 @@ def main(report: str, *arguments: str) -> int:
     cases: dict[str, tuple[str, str]] = {}
     ended: set[str] = set()
     status: int | None = None
-    for line in _lines(reading, child):
+    for line in _output_lines(reading, child):
         try:
             sender, kind, value = json.loads(line)
         except (ValueError, TypeError):

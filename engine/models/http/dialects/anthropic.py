@@ -191,7 +191,7 @@ class AnthropicDecoder(Decoder):
             yield OpaquePiece(provider=self.provider, data=signed)
         elif block.kind:
             if block.pieces:  # A server-side tool: its arguments belong in its own block.
-                block.data['input'] = _value(''.join(block.pieces))
+                block.data['input'] = _parse_or_empty(''.join(block.pieces))
             yield OpaquePiece(provider=self.provider, data=block.data)
 
 
@@ -219,7 +219,7 @@ def _parse_counts(counted: Mapping[str, Any]) -> Usage:
     )
 
 
-def _value(text: str) -> Any:
+def _parse_or_empty(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:

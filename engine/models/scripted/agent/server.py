@@ -229,7 +229,7 @@ class ScriptedAgent:
         await self._client.session_update(
             session_id=session.id,
             update=start_tool_call(
-                call.id, _title(call.name, arguments), kind=kind, status='pending', raw_input=arguments
+                call.id, _call_title(call.name, arguments), kind=kind, status='pending', raw_input=arguments
             ),
         )
         try:
@@ -260,7 +260,10 @@ class ScriptedAgent:
         answer = await self._client.request_permission(
             session_id=session.id,
             tool_call=schema.ToolCallUpdate(
-                tool_call_id=call.id, title=_title(call.name, arguments), kind=kind, raw_input=dict(arguments)
+                tool_call_id=call.id,
+                title=_call_title(call.name, arguments),
+                kind=kind,
+                raw_input=dict(arguments),
             ),
             options=[
                 schema.PermissionOption(option_id='yes', name='Allow', kind='allow_once'),
@@ -278,10 +281,10 @@ class ScriptedAgent:
             status: Any = (
                 'completed' if call.id in done else 'in_progress' if call.id == current else 'pending'
             )
-            entries.append(plan_entry(_title(call.name, json.loads(call.arguments)), status=status))
+            entries.append(plan_entry(_call_title(call.name, json.loads(call.arguments)), status=status))
         await self._client.session_update(session_id=session.id, update=update_plan(entries))
 
 
-def _title(name: str, arguments: Mapping[str, Any]) -> str:
+def _call_title(name: str, arguments: Mapping[str, Any]) -> str:
     about = next((arguments[key] for key in ('path', 'command', 'pattern') if arguments.get(key)), '')
     return f'{name} {about}'.strip()

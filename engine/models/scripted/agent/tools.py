@@ -79,7 +79,7 @@ class Toolbox:
 
     async def list_files(self, arguments: Mapping[str, Any]) -> str:
         """The files of the folder."""
-        files = _files(self.folder)
+        files = _walk_files(self.folder)
         return '\n'.join(files[:MAX_LISTED]) or 'There are no files yet.'
 
     async def search(self, arguments: Mapping[str, Any]) -> str:
@@ -145,7 +145,7 @@ def _lead_with_counts(report: str) -> str:
     return f'{", ".join(counts)} in {seconds} s\n\n{report}' if counts else report
 
 
-def _files(folder: Path) -> list[str]:
+def _walk_files(folder: Path) -> list[str]:
     paths: list[str] = []
     for around, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_DIRS)

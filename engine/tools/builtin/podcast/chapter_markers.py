@@ -113,11 +113,11 @@ def _at_pauses(cues: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if near:
             starts.append(max(near, key=lambda item: item[:2])[2])
     return [
-        {'startTime': 0 if number == 0 else round(cue['start'], 3), 'title': _title(cue['text'])}
+        {'startTime': 0 if number == 0 else round(cue['start'], 3), 'title': _short_title(cue['text'])}
         for number, cue in enumerate(starts)
     ]
 
 
-def _title(text: str) -> str:
+def _short_title(text: str) -> str:
     words = text.split()
     return ' '.join(words[:8]).rstrip('.,;:') + (' …' if len(words) > 8 else '')

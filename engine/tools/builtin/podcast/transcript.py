@@ -91,7 +91,7 @@ def parse(text: str) -> tuple[str, list[Cue]]:
     elif TIMING.search(text):
         kind, cues = 'srt', _subtitles(text, 'srt')
     else:
-        kind, cues = 'text', _plain(text)
+        kind, cues = 'text', _parse_plain_text(text)
     if not cues:
         raise ValueError('it contains nothing that is said')
     return kind, cues
@@ -141,11 +141,13 @@ def _subtitles(text: str, kind: str) -> list[Cue]:
             body = re.sub(r'(?:^|\n)[ \t]*\n[ \t]*\d+[ \t]*\n?$', '', body) if after else body
         timed.append((_seconds(timing[1]), _seconds(timing[2]), body))
     for start, end, body in sorted(timed, key=lambda cue: cue[0]):
-        cues += _split_turns(_turns(_lines(body), cues[-1].speaker if cues else ''), start, max(start, end))
+        cues += _split_turns(
+            _turns(_spoken_lines(body), cues[-1].speaker if cues else ''), start, max(start, end)
+        )
     return cues
 
 
-def _lines(body: str) -> Iterator[str]:
+def _spoken_lines(body: str) -> Iterator[str]:
     """Yield a cue's lines without markup; a WebVTT voice counts as a speaker."""
     body = re.sub(r'<v(?:\.[\w.-]+)?\s+([^>]+)>', r'\n\1: ', body)
     for line in re.sub(r'<[^>]*>|\{\\[^}]*\}', '', body).split('\n'):
@@ -170,7 +172,7 @@ def _split_turns(turns: list[tuple[str, str]], start: float, end: float) -> list
     return cues
 
 
-def _plain(text: str) -> list[Cue]:
+def _parse_plain_text(text: str) -> list[Cue]:
     """Split plain text into cues: one per paragraph, time or speaker."""
     cues: list[Cue] = []
     now, is_exact = 0.0, True

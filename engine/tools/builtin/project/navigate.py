@@ -31,7 +31,11 @@ async def navigate(
         raise ToolError('path: an outline needs a file')
     if what != 'outline' and not symbol:
         raise ToolError(f'symbol: needed to find its {what}')
-    places = [place for file in await _files(context, path) for place in await _places(context, file, symbol)]
+    places = [
+        place
+        for file in await _files_to_search(context, path)
+        for place in await _places(context, file, symbol)
+    ]
     if what == 'outline':
         chosen = [place for place in places if place.kind in ('class', 'function')]
     else:
@@ -49,7 +53,7 @@ def _matches(place: Symbol, symbol: str, last: str) -> bool:
     return whole or (place.kind in ('use', 'import') and place.name == last)
 
 
-async def _files(context: ToolContext, path: str) -> list[str]:
+async def _files_to_search(context: ToolContext, path: str) -> list[str]:
     if path.endswith('.py'):
         return [path]
     entries = await context.files.entries(path)

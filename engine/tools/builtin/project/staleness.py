@@ -28,15 +28,15 @@ class StalenessCheck:
         """Record the current state of the files."""
         if OUTDATED not in context.artifacts:
             return cls(None)
-        return cls(context.files, await _files(context.files))
+        return cls(context.files, await _file_digests(context.files))
 
     async def output(self, text: str) -> ToolOutput:
         """Return the command's result, dropping artifacts that depend on files it has changed."""
-        changed = self.workspace is not None and await _files(self.workspace) != self.files
+        changed = self.workspace is not None and await _file_digests(self.workspace) != self.files
         return ToolOutput(text=text, drops=(OUTDATED,) if changed else ())
 
 
-async def _files(workspace: Workspace) -> frozenset[tuple[str, str]]:
+async def _file_digests(workspace: Workspace) -> frozenset[tuple[str, str]]:
     try:
         snapshot = await workspace.snapshot()
     except WorkspaceOverLimit:

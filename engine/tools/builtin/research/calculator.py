@@ -35,7 +35,7 @@ async def calculator(
 ) -> str:
     """Evaluate an arithmetic expression with + - * / // % ** and parentheses."""
     try:
-        value = _value(ast.parse(expression, mode='eval').body)
+        value = _evaluate(ast.parse(expression, mode='eval').body)
     except (SyntaxError, ValueError, RecursionError):
         raise ToolError(f'not an arithmetic expression: {expression!r}') from None
     except ArithmeticError as error:
@@ -43,14 +43,14 @@ async def calculator(
     return f'{value:.12g}' if isinstance(value, float) else str(value)
 
 
-def _value(node: ast.expr) -> Any:
+def _evaluate(node: ast.expr) -> Any:
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return number
         case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
-            return OPERATORS[type(op)](_value(operand))
+            return OPERATORS[type(op)](_evaluate(operand))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            first, second = _value(left), _value(right)
+            first, second = _evaluate(left), _evaluate(right)
             whole = isinstance(first, int) and isinstance(second, int)
             if (
                 whole

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from engine.errors import WorkspaceError
 from engine.workspace import apply_hunks, split_hunks
-from engine.workspace.diff import _lines
+from engine.workspace.diff import _split_lines
 
 LINES = ['a', 'b', '', '-x', '+y', '@@ z', '\\ n', ' s']
 TEXTS = st.lists(st.sampled_from(LINES), max_size=30).map('\n'.join)
 
 
 def diff(before: str, after: str) -> str:
-    return ''.join(difflib.unified_diff(_lines(before), _lines(after), 'a/f', 'b/f'))
+    return ''.join(difflib.unified_diff(_split_lines(before), _split_lines(after), 'a/f', 'b/f'))
 
 
 @given(TEXTS, TEXTS)

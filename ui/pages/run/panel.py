@@ -24,6 +24,19 @@ class PanelSetup:
     """Called after `Panel.query` has changed."""
 
 
+class Part:
+    """What a panel shows beside the other parts of the page, whichever tab is open."""
+
+    panel: ClassVar[str]
+    """Its name in `Shape.panels`."""
+
+    def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
+        """Draw it."""
+
+    def show(self, view: View) -> None:
+        """Show the run at this step."""
+
+
 class StripPart:
     """What a panel shows in the strip under the header, whichever tab is open."""
 
@@ -41,7 +54,11 @@ class StripPart:
 
 
 class Panel:
-    """A panel with its own tab. A subclass draws itself in its constructor, and overrides what it needs."""
+    """A panel with its own tab. A subclass draws itself in its constructor, and overrides what it needs.
+
+    In `assets/web`, its styles are in `styles/panels`, its scripts in `panels`, and what draws it in exported
+    pages is in `export/panels`; everything there is loaded. `registry.py` lists the panels.
+    """
 
     title: ClassVar[str]
     """The title of its tab. In lower case, it ends the tab's address and is its name in `Shape.panels`."""

@@ -15,9 +15,9 @@ from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state, frame, origin_chip, pill
 from ui.components.widgets import Text, text_link
 from ui.formatting.values import SIMULATED, is_simulated
-from ui.pages.run.diagram.checklist import MARKS, plan_steps, step_status
 from ui.pages.run.header.input_requests import InputRequests
 from ui.pages.run.panels.messages import messages_of
+from ui.pages.run.panels.plan import MARKS, PLAN, plan_steps, step_status
 from ui.pages.run.panels.registry import panels_of
 from ui.pages.shared import errors
 from ui.replay.history import History
@@ -101,7 +101,7 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
             else 'This pattern does not write reports.',
         )
         return
-    plan = plan_steps(view.memory.get(shape.field('plan')))
+    plan = plan_steps(view.memory.get(shape.field(PLAN)))
     with ui.element('div').classes('report'):
         with ui.element('article').classes('card report-paper').props('aria-label="Report"'):
             Text('h2', info.title, 'visually-hidden')  # the report's own headings are below it

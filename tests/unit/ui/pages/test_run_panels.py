@@ -9,8 +9,6 @@ from engine.patterns import PhaseBudget
 from engine.patterns.time_bounded.memory.schedule import TimeSpan
 from engine.records import Change, EdgeShape, PanelField, RunId, Shape, StatePath, Usage, View
 from ui.components.assets import STYLES
-from ui.pages.run.diagram.checklist import settled_steps
-from ui.pages.run.diagram.checklist import step_status as step_stands
 from ui.pages.run.panels.messages import Message, MessageFilter, messages_of, parties
 from ui.pages.run.panels.phases import (
     STATES,
@@ -23,6 +21,8 @@ from ui.pages.run.panels.phases import (
     step_lines,
     time_left,
 )
+from ui.pages.run.panels.plan import settled_steps
+from ui.pages.run.panels.plan import step_status as step_stands
 from ui.pages.run.panels.supervision import current_level, gates_of, interventions_of
 from ui.pages.shared.run.context import accepts_event
 from ui.replay.history import History, Position

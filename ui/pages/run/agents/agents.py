@@ -22,7 +22,7 @@ from ui.formatting.values import count, status_class, status_text
 from ui.pages.run.agents.agent import AgentPane
 from ui.pages.run.agents.regions import columns_for, lay_out_panes, tracks
 from ui.pages.run.agents.stages import RESULT, Stage, StageRow, VisibleAgents, stages_of, work_in_progress
-from ui.pages.run.agents.task_cards import TaskCards
+from ui.pages.run.panels.registry import ABOVE_AGENTS, parts_of
 from ui.pages.shared.run.context import RunContext
 from ui.replay.conversation import json_to_markdown
 from ui.replay.history import History, latest
@@ -60,7 +60,7 @@ class AgentPanes:
         self._panes: dict[str, AgentPane] = {}
         with ui.element('div').classes('agents') as self.root:
             self._row = StageRow(self._stages, context.history, self._pick)
-            self._cards = TaskCards(context, seek)
+            self._parts = [part(context, seek) for part in parts_of(ABOVE_AGENTS, context.shape)]
             with ui.element('div').classes('stage') as self._grid:
                 self._splits = Splitters()
                 Engagement(self._set_engaged)
@@ -107,7 +107,8 @@ class AgentPanes:
                 )
             else:
                 pane.track(view)
-        self._cards.show(view)
+        for part in self._parts:
+            part.show(view)
         self._arrange()
         self._nobody.set_visibility(not self._visible_agents and self._stage != RESULT)
         self._show_result(view, is_shown=self._stage == RESULT)

@@ -20,8 +20,8 @@ from ui.formatting.steps import active_text
 from ui.formatting.values import status_text
 from ui.pages.run.debugger.badges import breakpoint_layer
 from ui.pages.run.debugger.context_menu import ContextMenu
-from ui.pages.run.diagram.checklist import PlanChecklist
 from ui.pages.run.diagram.edge_explanation import EdgeExplanation
+from ui.pages.run.panels.registry import BELOW_DIAGRAM, parts_of
 from ui.pages.shared.run.context import RunContext
 from ui.replay.live import Follower
 
@@ -82,7 +82,7 @@ class ChartPane:
                 )
                 self._drawing.on_resize(self._on_resize)
                 self.explanation.attach_to(self._drawing)
-            self._plan = PlanChecklist(self._shape, context.history, seek)
+            self._parts = [part(context, seek) for part in parts_of(BELOW_DIAGRAM, self._shape)]
 
     async def draw(self) -> None:
         """Lay out the chart for the available space, with the active states in sight."""
@@ -102,8 +102,9 @@ class ChartPane:
         self._location.set_text(active_text(view.active) or status_text(view.status, view.error))
 
     async def show(self, view: View) -> None:
-        """Show the plan, and lay the chart out again if that is needed to bring active states into sight."""
-        self._plan.show(view)
+        """Show the parts below, and lay the chart out again if active states would be out of sight."""
+        for part in self._parts:
+            part.show(view)
         self._active = tuple(map(str, view.active))
         inside = composites_around(self._shape, self._active)
         hidden = inside & self._folds.folded and inside != self._fitted

@@ -12,21 +12,24 @@ from engine.records import View
 from ui.components.theme import button
 from ui.components.widgets import Text
 from ui.formatting.steps import excerpt, role_title
-from ui.pages.run.diagram.checklist import plan_steps
+from ui.pages.run.panel import Part
+from ui.pages.run.panels.plan import PLAN, plan_steps
 from ui.pages.shared.run.context import RunContext
 from ui.replay.history import ENDED
 
 ICONS = {'completed': 'check_circle', 'failed': 'cancel'}
 
 
-class TaskCards:
-    """The tasks that have ended by the step that is shown; hidden if the pattern has no plan."""
+class TaskCards(Part):
+    """The tasks that have ended by the step that is shown; there from the start, so that no pane moves."""
+
+    panel = PLAN
 
     def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
-        self._field, self._history, self._seek = context.shape.field('plan'), context.history, seek
+        super().__init__(context, seek)
+        self._field, self._history, self._seek = context.shape.field(PLAN), context.history, seek
         self._shown: list[tuple[str, ...]] = []
         self.root = ui.element('ul').classes('task-cards').props('aria-label="Finished tasks" tabindex="0"')
-        self.root.set_visibility(bool(self._field))  # From the start, so that the panes do not move later.
         with self.root:
             Text('li', 'No task is finished yet.', 'muted small')
 

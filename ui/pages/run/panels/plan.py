@@ -8,13 +8,17 @@ from typing import Any
 
 from nicegui import app, ui
 
-from engine.records import Shape, View
+from engine.records import View
 from ui.components.elements import draw_markdown
 from ui.components.theme import button
 from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.steps import excerpt, role_title
-from ui.replay.history import ENDED, History
+from ui.pages.run.panel import Part
+from ui.pages.shared.run.context import RunContext
+from ui.replay.history import ENDED
 
+PLAN = 'plan'
+"""Its name in `Shape.panels`."""
 MARKS = {
     'pending': 'radio_button_unchecked',
     'in progress': 'pending',
@@ -39,11 +43,14 @@ MAX_DEPTH = 6
 """Maximum nesting depth of the steps shown."""
 
 
-class PlanChecklist:
-    """A panel under the diagram if the pattern has a plan: shown from the start, with a constant height."""
+class PlanChecklist(Part):
+    """A panel under the diagram: shown from the start, with a constant height."""
 
-    def __init__(self, shape: Shape, history: History, seek: Callable[[int], Awaitable[None]]) -> None:
-        self._field, self._history, self._seek = shape.field('plan'), history, seek
+    panel = PLAN
+
+    def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
+        super().__init__(context, seek)
+        self._field, self._history, self._seek = context.shape.field(PLAN), context.history, seek
         self._opened: set[str] = set()
         chosen = app.storage.user.get(STORAGE_KEY, 'undecided')
         with (
@@ -58,7 +65,6 @@ class PlanChecklist:
             self._list = CachedElement().classes('checklist-steps').props('tabindex="0"')
         if chosen == 'undecided':
             ui.run_javascript(COLLAPSE_IF_LOW % self._drawer.id)
-        self._root.set_visibility(bool(self._field))
 
     def _choose(self, *, opened: bool) -> None:
         chosen = app.storage.user[STORAGE_KEY] = 'opened' if opened else 'closed'

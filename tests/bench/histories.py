@@ -15,7 +15,7 @@ from engine.journal import fold
 from engine.records import RunId
 from tests.bench.pages.chromium import chromium
 from tests.bench.pages.debugger import time_opening
-from tests.bench.processes import free_port, server
+from tests.bench.servers.processes import free_port, server
 from tests.bench.table import Row
 from tests.bench.timing import Lap, Stopwatch, compare, percentile
 from tests.bench.work import SIZE, texts, working

@@ -14,7 +14,7 @@ from statistics import median
 
 from engine import Conductor
 from storage import open_journal
-from tests.bench.processes import DEADLINE, environment, free_port, server
+from tests.bench.servers.processes import DEADLINE, environment, free_port, server
 from tests.bench.table import Row
 from tests.tree import ROOT
 

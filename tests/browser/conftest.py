@@ -10,10 +10,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 from tests.browser.server import Server
 from tests.browser.windows import Window, Windows
-from tests.support import chromium
+from tests.support.pages import chromium
 
 HERE = Path(__file__).parent
 OpenPage = Callable[..., Page]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.models.scripted.library import scenarios
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 from tests.support import forkserver
 
 DEADLINE = 90.0

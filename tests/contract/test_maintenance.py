@@ -9,7 +9,7 @@ import pytest
 from engine.errors import UnknownNote, UnknownRun
 from engine.journal.protocol import Journal
 from engine.records import PURGING, Note, RunId, RunQuery, Status
-from tests.contract.test_journal import SHAPE, claim_run, list_runs, run, step
+from tests.contract.journal.test_journal import SHAPE, claim_run, list_runs, run, step
 
 ONE = RunId('one')
 

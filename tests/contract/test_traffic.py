@@ -32,7 +32,7 @@ from engine.records import (
     Traffic,
     Transition,
 )
-from tests.contract.test_journal import list_runs
+from tests.contract.journal.test_journal import list_runs
 from tests.support.shapes import state
 
 SHAPE = Shape(

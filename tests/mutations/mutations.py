@@ -28,7 +28,7 @@ RECOVER = 'tests/unit/engine/runtime/test_recovery.py'
 RECORDER = 'tests/unit/engine/runtime/test_recorder.py'
 WATCH = 'tests/unit/engine/runtime/test_watch.py'
 WRITER = 'tests/unit/storage/test_writer.py'
-JOURNAL = 'tests/contract/test_journal.py'
+JOURNAL = 'tests/contract/journal/test_journal.py'
 FORK = 'tests/unit/engine/history/test_fork_tools.py'
 
 BUDGET = 'tests/unit/engine/runtime/test_budget.py'

@@ -25,7 +25,7 @@ from engine.history import ForkOverrides
 from engine.models.recording.exchange import read_exchanges, unpack
 from engine.records import RunId, RunQuery
 from storage import open_journal
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 from tests.models.server import Server, Wire, serving
 from tests.models.speech import AnthropicSpeech, OpenAISpeech, anthropic
 from tests.support import forkserver

@@ -20,7 +20,7 @@ from engine import Catalog, Conductor
 from engine.records import RunId
 from storage import open_journal
 from tests.bench.durable.postgres import safe_postgres
-from tests.bench.processes import processor
+from tests.bench.servers.processes import processor
 from tests.bench.table import Row
 from tests.crash.fleet.processes import Fleet, until
 from tests.support.journals.postgres import PostgresServer

@@ -12,7 +12,7 @@ from statistics import mean, median, quantiles
 
 import httpx
 
-from tests.bench.processes import free_port, server
+from tests.bench.servers.processes import free_port, server
 from tests.bench.table import Row
 from tests.support.ticking import write_ticking
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Page, async_playwright
 
-from tests.support.chromium import ARGUMENTS, path
+from tests.support.pages.chromium import ARGUMENTS, path
 
 LONG_TASKS = """() => {
   window.longTasks = [];

@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any
 
 from tests.bench.pages.chromium import chromium
-from tests.bench.processes import free_port, server
 from tests.bench.servers.live import AGENTS
+from tests.bench.servers.processes import free_port, server
 from tests.bench.table import Row
 from tests.bench.timing import percentile
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from tests.bench.pages.chromium import chromium
 from tests.bench.pages.live import WATCH, fetch_bench, piece_delays
-from tests.bench.processes import free_port, processor, server
 from tests.bench.servers.live import PACE, SIX
+from tests.bench.servers.processes import free_port, processor, server
 from tests.bench.table import Row
 from tests.bench.timing import percentile
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.bench.pages.chromium import Probe, chromium
 from tests.bench.pages.live import fetch_bench
-from tests.bench.processes import free_port, server
+from tests.bench.servers.processes import free_port, server
 from tests.bench.table import Row
 from tests.bench.timing import percentile
 

@@ -9,8 +9,8 @@ from statistics import median
 
 from tests.bench.pages.chromium import chromium
 from tests.bench.pages.live import WATCH, fetch_bench, piece_delays
-from tests.bench.processes import free_port, processor, server
 from tests.bench.servers.live import PACE, TWELVE
+from tests.bench.servers.processes import free_port, processor, server
 from tests.bench.table import Row
 from tests.bench.timing import percentile
 

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.crew_pattern import crew
+from tests.browser.patterns.crew_pattern import crew
 
 
 def test_an_approval_is_given_from_another_page(page, open_page, new_server, tmp_path, axe):

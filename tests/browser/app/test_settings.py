@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 from tests.browser.conftest import check_page, unfold
 from tests.browser.provider import KEY, provider
 from tests.browser.server import Server

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.crew_pattern import crew
+from tests.browser.patterns.crew_pattern import crew
 from tests.support.servers.http_server import local
 
 STAND_IN = """window.told = [];

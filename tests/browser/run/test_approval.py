@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.bench.processes import free_port
-from tests.browser.crew_pattern import crew
-from tests.browser.hotel_pattern import hotel
+from tests.bench.servers.processes import free_port
+from tests.browser.patterns.crew_pattern import crew
+from tests.browser.patterns.hotel_pattern import hotel
 from tests.browser.server import Server
 
 COVERED = """() => {

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.bench.processes import free_port
-from tests.browser.crew_pattern import crew
+from tests.bench.servers.processes import free_port
+from tests.browser.patterns.crew_pattern import crew
 from tests.browser.server import Server
 
 FIRST, SECOND = 'part 1', 'part 1, done'

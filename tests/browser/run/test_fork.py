@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 from tests.browser.server import Server
 
 DEBATE = '''

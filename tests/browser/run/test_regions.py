@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OVERFLOW
-from tests.browser.crew_pattern import crew
+from tests.browser.patterns.crew_pattern import crew
 from tests.browser.server import Server
 
 

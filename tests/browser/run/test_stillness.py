@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.run.test_review import PATIENCE, sample, wait_while_it_runs
+from tests.browser.run.patterns.test_review import PATIENCE, sample, wait_while_it_runs
 from tests.browser.run.test_stepping import start_paused
 
 RECORDER = """() => {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 from tests.browser.conftest import recolour
 from tests.browser.server import Server
 

@@ -23,7 +23,7 @@ from engine import Catalog, Conductor, Transition
 from engine.journal import Journal
 from engine.records import RunId
 from storage import open_journal
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 from tests.support import forkserver
 
 DEADLINE = 90.0

@@ -16,7 +16,7 @@ from engine import Status
 from engine.journal import Journal
 from engine.records import RunId
 from tests.crash.fleet.processes import Fleet, Process, free_port, is_open, launch, until
-from tests.support import chromium
+from tests.support.pages import chromium
 from tests.support.servers.certificates import write_certificates
 from tests.support.servers.nginx import nginx, write_configuration
 

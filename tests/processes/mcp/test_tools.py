@@ -21,7 +21,7 @@ from engine.tools.mcp.remote_tool import RemoteTool
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
 from engine.workspace.workspaces import Workspaces
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 from tests.models.server import listening
 from tests.support.harness import FakeModel, calls, catalog, in_turn, turns
 from tests.support.mcp.pattern import PROGRAM, SMALL, Remote, connect, remote

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 from tests.support.cli import Hemicycle, line
 from tests.support.servers.npm import install
 

@@ -16,7 +16,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 from tests.support.cli import Hemicycle, line, until
 from tests.support.servers.certificates import write_certificates
 from tests.support.servers.nginx import DEPLOY, nginx, write_configuration

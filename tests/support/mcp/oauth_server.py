@@ -14,7 +14,7 @@ from mcp.server.mcpserver import MCPServer
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 
 TOKEN, RENEWED, REFRESH = 'access-token-of-a-test', 'renewed-token-of-a-test', 'refresh-token-of-a-test'
 

@@ -17,7 +17,7 @@ from engine.errors import JournalDamaged
 from engine.host.clock import settle
 from engine.journal import Journal, MemoryJournal
 from engine.records import RunId, Transition
-from tests.bench.processes import free_port
+from tests.bench.servers.processes import free_port
 from tests.support.harness import (
     FakeModel,
     HastyClock,

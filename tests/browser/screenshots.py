@@ -1,6 +1,6 @@
 """Takes pictures of every page into `build/screens`, and copies those for README and guides.
 
-`python -m tests.screenshots` takes them all; with `stills`, all but the animated one.
+`python -m tests.browser.screenshots` takes them all; with `stills`, all but the animated one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.filled import TASK, Filler, add_account, session
 from tests.browser.server import Server
-from tests.support import chromium
+from tests.support.pages import chromium
 from tests.tree import ROOT
 
 SCREENS = ROOT / 'assets' / 'screens'

@@ -16,7 +16,7 @@ from engine.errors import JournalUnavailable
 from storage import Settings, open_journal
 from storage.postgres import locks
 from storage.postgres.locks import PostgresLocks
-from tests.processes.test_storage_locks import holding
+from tests.processes.storage.test_storage_locks import holding
 from tests.support.cli import until
 from tests.support.journals.postgres import PostgresServer
 

@@ -11,7 +11,7 @@ import pytest
 from engine.errors import EntryChanged
 from engine.journal.protocol import RESERVATION_SECONDS, Entry, EntryQuery, Journal, Reservation
 from engine.records import RunId, RunQuery, Status, Usage
-from tests.contract.test_journal import SHAPE, claim_run, list_runs, run, step
+from tests.contract.journal.test_journal import SHAPE, claim_run, list_runs, run, step
 
 
 async def test_runs_are_filtered(journal: Journal) -> None:

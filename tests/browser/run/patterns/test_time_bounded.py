@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.chatter_pattern import loop
+from tests.browser.patterns.chatter_pattern import loop
 from tests.browser.server import Server
 
 

@@ -125,23 +125,27 @@ async def test_a_schedule_is_managed_over_http(conductor: Conductor, app: FastAP
     assert len((await http.get(f'{place}/ticks')).json()) == 3
     ask = Connection('http://127.0.0.1:8080', transport=httpx.ASGITransport(app))
     ask.http.base_url = httpx.URL('http://127.0.0.1:8080')
-    there, here = HttpSchedules(ask), Schedules(conductor)
-    assert await there.list() == await here.list()
+    client, schedules = HttpSchedules(ask), Schedules(conductor)
+    assert await client.list() == await schedules.list()
     given = Schedule(
-        name='B', action=(await here.list())[0].action, spec=ScheduleSpec(intervals=(Interval(every=9.0),))
+        name='B',
+        action=(await schedules.list())[0].action,
+        spec=ScheduleSpec(intervals=(Interval(every=9.0),)),
     )
-    added = await there.add(given)
-    assert added.spec == given.spec and (await there.change(added.id, note='x')).note == 'x'
-    assert await there.log((await here.list())[1].id) == await here.log((await here.list())[1].id)
-    assert (await there.run_now(added.id)).state == 'started'
-    await there.remove(added.id)
+    added = await client.add(given)
+    assert added.spec == given.spec and (await client.change(added.id, note='x')).note == 'x'
+    assert await client.log((await schedules.list())[1].id) == await schedules.log(
+        (await schedules.list())[1].id
+    )
+    assert (await client.run_now(added.id)).state == 'started'
+    await client.remove(added.id)
     assert (await http.get(f'/schedules/{added.id}')).json()['type'] == 'urn:hemicycle:unknown-schedule'
     assert (await http.delete(place)).status_code == 204
     await ask.close()
 
 
 @pytest.fixture
-async def there(app: FastAPI) -> AsyncIterator[HttpServices]:
+async def services(app: FastAPI) -> AsyncIterator[HttpServices]:
     """The client of the services."""
     ask = Connection('http://127.0.0.1:8080', transport=httpx.ASGITransport(app))
     ask.http.base_url = httpx.URL('http://127.0.0.1:8080')
@@ -151,66 +155,66 @@ async def there(app: FastAPI) -> AsyncIterator[HttpServices]:
 
 async def test_the_client_has_the_methods_of_the_services() -> None:
     ask = Connection('http://127.0.0.1:8080')
-    there = HttpServices(ask)
+    services = HttpServices(ask)
     for name, client in {
-        'inbox': there.inbox,
-        'notifications': there.notifications,
-        'destinations': there.notifications.destinations,
-        'schedules': there.schedules,
-        'triggers': there.triggers,
+        'inbox': services.inbox,
+        'notifications': services.notifications,
+        'destinations': services.notifications.destinations,
+        'schedules': services.schedules,
+        'triggers': services.triggers,
     }.items():
         lacking = {one for one in METHOD_ROLES[name] if not hasattr(client, one)}
         assert lacking <= {'assign'}, name
-    assert there.assign
+    assert services.assign
     await ask.close()
 
 
-async def test_the_client_answers_assigns_and_snoozes(conductor: Conductor, there: HttpServices):
+async def test_the_client_answers_assigns_and_snoozes(conductor: Conductor, services: HttpServices):
     run = await start_run(conductor, 'pair', approvals='all')
     inbox = Inbox(conductor)
     await wait_for_questions(inbox, 2)
-    assert await there.inbox.list(run=run) == await inbox.list()
-    first, second = (await there.inbox.list()).items
-    assert (await there.assign(first.ask.id, 'ada')).assignee == 'ada'
-    assert [item.ask for item in (await there.inbox.list(assignee='ada')).items] == [first.ask]
-    assert (await there.inbox.snooze(first.ask.id, 4e9)).snoozed_until == 4e9
-    assert (await there.inbox.list()).snoozed == 1
-    assert (await there.inbox.snooze(first.ask.id, 0.0)).snoozed_until == 0.0
-    info = await there.inbox.answer(second.ask.id, 'approve', digest=second.ask.digest)
+    assert await services.inbox.list(run=run) == await inbox.list()
+    first, second = (await services.inbox.list()).items
+    assert (await services.assign(first.ask.id, 'ada')).assignee == 'ada'
+    assert [item.ask for item in (await services.inbox.list(assignee='ada')).items] == [first.ask]
+    assert (await services.inbox.snooze(first.ask.id, 4e9)).snoozed_until == 4e9
+    assert (await services.inbox.list()).snoozed == 1
+    assert (await services.inbox.snooze(first.ask.id, 0.0)).snoozed_until == 0.0
+    info = await services.inbox.answer(second.ask.id, 'approve', digest=second.ask.digest)
     assert info.id == run
     with pytest.raises(QuestionClosed, match='has ended the question'):
-        await there.inbox.find(second.ask.id)
+        await services.inbox.find(second.ask.id)
     with pytest.raises(InvalidInput, match='must be one of'):
-        await there.inbox.answer(first.ask.id, 'dance', digest=first.ask.digest)
+        await services.inbox.answer(first.ask.id, 'dance', digest=first.ask.digest)
 
 
-async def test_the_client_manages_destinations_and_messages(there: HttpServices):
-    destinations = there.notifications.destinations
+async def test_the_client_manages_destinations_and_messages(services: HttpServices):
+    destinations = services.notifications.destinations
     given = Destination(name='Team', channel='webhook', address=URL, events=('run.failed',), tag='prod')
     made = await destinations.add(given)
     assert made.secret.startswith('whsec_') and (made.events, made.tag) == (('run.failed',), 'prod')
     assert await destinations.get(made.id) == replace(made, secret='')
     changed = await destinations.change(made.id, paused=True, events=['run.ended'])
     assert changed.paused and changed.events == ('run.ended',)
-    message = await there.notifications.test(made.id)
-    assert [one.id for one in await there.notifications.log()] == [message.id]
-    assert (await there.notifications.resend(message.id)).id == message.id
+    message = await services.notifications.test(made.id)
+    assert [one.id for one in await services.notifications.log()] == [message.id]
+    assert (await services.notifications.resend(message.id)).id == message.id
     await destinations.remove(made.id)
     with pytest.raises(UnknownDestination):
         await destinations.get(made.id)
 
 
-async def test_the_client_manages_triggers(there: HttpServices):
+async def test_the_client_manages_triggers(services: HttpServices):
     given = Trigger(name='A', kind='webhook', action=Action(pattern='pipeline'), mapping={'task': '/title'})
-    made = await there.triggers.add(given)
+    made = await services.triggers.add(given)
     assert made.secret and made.mapping == {'task': '/title'}
-    assert await there.triggers.list() == [replace(made, secret='')]
-    assert (await there.triggers.change(made.id, paused=True, mapping={'task': '/name'})).paused
-    assert (await there.triggers.get(made.id)).mapping == {'task': '/name'}
-    assert await there.triggers.log(made.id) == []
-    await there.triggers.remove(made.id)
+    assert await services.triggers.list() == [replace(made, secret='')]
+    assert (await services.triggers.change(made.id, paused=True, mapping={'task': '/name'})).paused
+    assert (await services.triggers.get(made.id)).mapping == {'task': '/name'}
+    assert await services.triggers.log(made.id) == []
+    await services.triggers.remove(made.id)
     with pytest.raises(UnknownTrigger):
-        await there.triggers.get(made.id)
+        await services.triggers.get(made.id)
 
 
 async def test_a_trigger_fires_over_http(http: httpx.AsyncClient):

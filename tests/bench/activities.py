@@ -272,7 +272,7 @@ async def agents(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     """A turn of an external agent, piece by piece, against the bare client; both start the same program."""
     count, rounds = (200, 1) if fast else (10_000, 5)
     ours, base = [], []
-    async with conductor_with(odd('chatters', env={'PIECES': str(count)}), workspaces=folder) as here:
+    async with conductor_with(odd('chatters', env={'PIECES': str(count)}), workspaces=folder) as conductor:
         for _ in range(rounds):
             with Stopwatch(count) as watch:
                 bare = Bare()
@@ -286,8 +286,8 @@ async def agents(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             assert bare.pieces == count
             base.append(watch.lap)
             with Stopwatch(count) as watch:
-                run = (await here.start('lone', models=BY_ODD)).id
-                outcome = await here.result(run)
+                run = (await conductor.start('lone', models=BY_ODD)).id
+                outcome = await conductor.result(run)
             assert str(outcome.answer).endswith(f'piece {count - 1} '), outcome.error
             ours.append(watch.lap)
     yield compare(

@@ -74,8 +74,8 @@ class Filler:
         self._post('destinations', {'name': 'On call', 'address': NOWHERE})
         self._post('destinations', {'name': 'Ada', 'channel': 'email', 'address': 'ada@team.example'})
         done = self.run(TASK)
-        gone = self.run('Tea or coffee?')
-        answer = self._request.delete(f'{self._url}/api/v1/runs/{gone}', headers=self._own)
+        deleted = self.run('Tea or coffee?')
+        answer = self._request.delete(f'{self._url}/api/v1/runs/{deleted}', headers=self._own)
         assert answer.ok, answer.text()
         variants = [{'name': name, 'overrides': {'after': 'live'}} for name in ('A', 'B')]
         made = self._post(f'runs/{done}/variants', {'at': 9, 'variants': variants})

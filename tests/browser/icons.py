@@ -60,15 +60,15 @@ def main() -> None:
                 for one in ligatures:
                     word = ''.join(letters.get(glyph, '?') for glyph in (first, *one.Component))
                     glyphs[word] = one.LigGlyph
-    wanted = sorted(glyphs.keys() & {*literals(), *QUASAR})
+    used = sorted(glyphs.keys() & {*literals(), *QUASAR})
     options = subset.Options(flavor='woff2', layout_features=['*'], ignore_missing_glyphs=True)
     options.layout_closure = False
     keep = subset.Subsetter(options)
-    keep.populate(glyphs=[glyphs[word] for word in wanted], text=''.join(wanted))
+    keep.populate(glyphs=[glyphs[word] for word in used], text=''.join(used))
     keep.subset(font)
     subset.save_font(font, str(FONT), options)
-    NAMES.write_text('\n'.join(wanted) + '\n', 'utf-8')
-    print(f'{len(wanted)} icons, {FONT.stat().st_size:,} bytes')
+    NAMES.write_text('\n'.join(used) + '\n', 'utf-8')
+    print(f'{len(used)} icons, {FONT.stat().st_size:,} bytes')
 
 
 if __name__ == '__main__':

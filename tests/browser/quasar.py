@@ -39,19 +39,23 @@ def entry(modules: Path) -> str:
 
 def main() -> None:
     """Write the script, in the version that NiceGUI has, and its licence."""
-    wanted = version(STATIC / 'quasar.umd.prod.js')
+    quasar_version = version(STATIC / 'quasar.umd.prod.js')
     script = ASSETS / SCRIPT
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        subprocess.run(['npm', 'install', '--no-save', f'quasar@{wanted}', 'esbuild'], cwd=folder, check=True)
+        subprocess.run(
+            ['npm', 'install', '--no-save', f'quasar@{quasar_version}', 'esbuild'], cwd=folder, check=True
+        )
         subprocess.run(['node', 'node_modules/esbuild/install.js'], cwd=folder, check=True)
         (folder / 'entry.js').write_text(entry(folder / 'node_modules'), 'utf-8')
         (folder / 'vue.js').write_text('module.exports = window.Vue;', 'utf-8')
         command = ['node_modules/.bin/esbuild', 'entry.js', '--bundle', '--minify', '--format=iife']
         command += [f'--outfile={script}', '--target=es2020', '--legal-comments=none', '--alias:vue=./vue.js']
         command += [f'--define:__QUASAR_{flag}__=false' for flag in FLAGS]
-        command += [f'--define:__QUASAR_VERSION__="{wanted}"']
-        command += [f'--banner:js=/*! Quasar v{wanted}, in part, (c) 2015-present Razvan Stoenescu, MIT */']
+        command += [f'--define:__QUASAR_VERSION__="{quasar_version}"']
+        command += [
+            f'--banner:js=/*! Quasar v{quasar_version}, in part, (c) 2015-present Razvan Stoenescu, MIT */'
+        ]
         subprocess.run(command, cwd=folder, check=True)
         shutil.copy(folder / 'node_modules' / 'quasar' / 'LICENSE', script.with_suffix('.LICENSE'))
     print(f'{script.stat().st_size:,} bytes, {len(gzip.compress(script.read_bytes())):,} compressed')

@@ -25,7 +25,7 @@ def model() -> FakeModel:
 
 
 @pytest.fixture
-async def here(model: FakeModel, tmp_path: Path) -> AsyncIterator[Conductor]:
+async def local_conductor(model: FakeModel, tmp_path: Path) -> AsyncIterator[Conductor]:
     """The conductor that executes the runs."""
     made = catalog(model, Lone)
     async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path / 'files') as conductor:
@@ -42,17 +42,17 @@ async def serve(conductor: Conductor) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def url(here: Conductor) -> AsyncIterator[str]:
+async def url(local_conductor: Conductor) -> AsyncIterator[str]:
     """The address of a server of that conductor."""
-    async with serve(here) as url:
+    async with serve(local_conductor) as url:
         yield url
 
 
 @pytest.fixture(params=['in process', 'over HTTP'])
-async def conductor(here: Conductor, request: pytest.FixtureRequest) -> AsyncIterator[Conductor]:
+async def conductor(local_conductor: Conductor, request: pytest.FixtureRequest) -> AsyncIterator[Conductor]:
     """The conductor that the test uses."""
     if request.param == 'in process':
-        yield here
+        yield local_conductor
         return
-    async with serve(here) as url, HttpConductor(url, catalog=here.catalog) as remote:
+    async with serve(local_conductor) as url, HttpConductor(url, catalog=local_conductor.catalog) as remote:
         yield cast(Conductor, remote)

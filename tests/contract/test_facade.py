@@ -51,8 +51,11 @@ def test_the_http_conductor_has_every_method_with_the_same_parameters():
     for name in sorted(name for name in {*vars(ours), *vars(type(ours))} - inside if name[0] != '_'):
         method, other = getattr(ours, name), getattr(theirs, name)
         if callable(method):
-            here, there = inspect.signature(method).parameters, inspect.signature(other).parameters
-            missing = set(here) - set(there) - LOCAL.get(name, set())
+            parameters, other_parameters = (
+                inspect.signature(method).parameters,
+                inspect.signature(other).parameters,
+            )
+            missing = set(parameters) - set(other_parameters) - LOCAL.get(name, set())
             assert not missing, f'{name} lacks {missing}'
 
 
@@ -69,29 +72,35 @@ LOCAL: dict[str, set[str]] = {
 """Parameters only for local use: a server chooses ids, knows the secrets, and outlives its clients."""
 
 
-async def test_a_run_is_started_watched_and_read(conductor: Conductor, here: Conductor):
+async def test_a_run_is_started_watched_and_read(conductor: Conductor, local_conductor: Conductor):
     handle = await conductor.start('pipeline', TASK, title='Tea', tags=['x'], budget=Budget(tokens=90_000))
     items = [item async for item in handle.watch()]
     steps = [item for item in items if isinstance(item, Transition)]
-    assert steps == await here.transitions(handle.id)
+    assert steps == await local_conductor.transitions(handle.id)
     assert steps == await conductor.transitions(handle.id)
     some = await conductor.transitions(handle.id, after=2, until=9, limit=3)
     assert [step.seq for step in some] == [3, 4, 5]
     result = await handle.result()
     assert result.status is Status.DONE
-    assert result.memory.model_dump() == (await here.handle(handle.id).result()).memory.model_dump()
-    assert await handle.info() == await here.info(handle.id)
-    assert await handle.view(4) == await here.view(handle.id, 4)
-    assert await conductor.shape(handle.id) == await here.shape(handle.id)
-    assert (await conductor.fold(handle.id, 5)).document == (await here.fold(handle.id, 5)).document
-    assert await conductor.snapshot(handle.id, 5) == await here.snapshot(handle.id, 5)
-    assert await conductor.turn_end(await handle.info(), 2) == await here.turn_end(await handle.info(), 2)
-    assert await conductor.result(handle.id) == await here.result(handle.id)
+    assert (
+        result.memory.model_dump() == (await local_conductor.handle(handle.id).result()).memory.model_dump()
+    )
+    assert await handle.info() == await local_conductor.info(handle.id)
+    assert await handle.view(4) == await local_conductor.view(handle.id, 4)
+    assert await conductor.shape(handle.id) == await local_conductor.shape(handle.id)
+    assert (await conductor.fold(handle.id, 5)).document == (
+        await local_conductor.fold(handle.id, 5)
+    ).document
+    assert await conductor.snapshot(handle.id, 5) == await local_conductor.snapshot(handle.id, 5)
+    assert await conductor.turn_end(await handle.info(), 2) == await local_conductor.turn_end(
+        await handle.info(), 2
+    )
+    assert await conductor.result(handle.id) == await local_conductor.result(handle.id)
     assert await conductor.audit(handle.id) == steps[-1].seq
     explanations = await conductor.explain_guards(handle.id)
     guard = next(guard for step in steps for guard in step.guards)
-    document = (await here.fold(handle.id, 3)).document
-    expected = (await here.explain_guards(handle.id)).of(
+    document = (await local_conductor.fold(handle.id, 3)).document
+    expected = (await local_conductor.explain_guards(handle.id)).of(
         guard.source, guard.dest, guard.name, document, steps[3].event
     )
     assert explanations.of(guard.source, guard.dest, guard.name, document, steps[3].event) == expected
@@ -124,16 +133,16 @@ async def test_a_result_has_the_memory_of_the_class_that_was_started(url: str):
     ],
 )
 async def test_missing_things_raise_the_same_errors(
-    conductor: Conductor, here: Conductor, error: Any, ask: Any
+    conductor: Conductor, local_conductor: Conductor, error: Any, ask: Any
 ):
     with pytest.raises(error) as told:
         await ask(conductor)
-    with pytest.raises(error) as wanted:
-        await ask(here)
-    assert str(told.value) == str(wanted.value)
+    with pytest.raises(error) as expected:
+        await ask(local_conductor)
+    assert str(told.value) == str(expected.value)
     assert {**vars(told.value)} == {
-        name: list(value) if isinstance(value, tuple) and conductor is not here else value
-        for name, value in vars(wanted.value).items()
+        name: list(value) if isinstance(value, tuple) and conductor is not local_conductor else value
+        for name, value in vars(expected.value).items()
     }
 
 
@@ -155,19 +164,19 @@ class TestSteering:
     def model(self) -> FakeModel:
         return FakeModel(lambda request: asyncio.Event())
 
-    async def test_a_run_is_steered(self, conductor: Conductor, here: Conductor):
+    async def test_a_run_is_steered(self, conductor: Conductor, local_conductor: Conductor):
         run = (await conductor.start('lone', budget=Budget(tokens=500))).id
         await conductor.pause(run)
-        assert (await here.view(run)).paused
+        assert (await local_conductor.view(run)).paused
         await conductor.resume(run)
-        assert not (await here.view(run)).paused
+        assert not (await local_conductor.view(run)).paused
         await conductor.step(run, 'over')
         await conductor.extend(run, tokens=100)
-        gauge = (await here.view(run)).budget['tokens']
+        gauge = (await local_conductor.view(run)).budget['tokens']
         assert gauge.limit == 600
         made = await conductor.set_breakpoints(run, [Breakpoint(enter='over')])
         assert [(one.id, one.enter) for one in made] == [('1', 'over')]
-        assert await conductor.probe(run, 'loops > 0') == await here.probe(run, 'loops > 0')
+        assert await conductor.probe(run, 'loops > 0') == await local_conductor.probe(run, 'loops > 0')
         with pytest.raises(StepPassed):
             await conductor.cancel(run, seen=1)
         await conductor.cancel(run, 'enough', seen=(await conductor.info(run)).seq)
@@ -178,7 +187,7 @@ class TestSteering:
         assert (refused.value.run, refused.value.event) == (run, 'pause')
 
     async def test_repeating_a_call_with_the_same_key_has_no_effect(
-        self, conductor: Conductor, here: Conductor
+        self, conductor: Conductor, local_conductor: Conductor
     ):
         run = (await conductor.start('lone', paused=True, budget=Budget(tokens=500))).id
         for key in ('a', 'a', 'b', ''):
@@ -196,11 +205,11 @@ class TestSteering:
             await conductor.cancel(run, 'enough', key='a')
         with pytest.raises(EventRefused):
             await conductor.cancel(run, 'enough', key='b')
-        counted = Counter(step.event.name for step in await here.transitions(run))
+        counted = Counter(step.event.name for step in await local_conductor.transitions(run))
         assert counted == {
             'start': 1, 'step': 3, 'extend': 3, 'breakpoints': 1, 'pause': 1, 'resume': 2, 'cancel': 1
         }  # fmt: skip
-        assert await here.audit(run) == counted.total()
+        assert await local_conductor.audit(run) == counted.total()
 
     async def test_a_paused_run_is_reported_at_rest(self, conductor: Conductor):
         run = await start_paused(conductor)
@@ -210,33 +219,33 @@ class TestSteering:
         assert conductor.can_control(run)
         await conductor.cancel(run)
 
-    async def test_a_region_or_run_is_edited(self, conductor: Conductor, here: Conductor):
+    async def test_a_region_or_run_is_edited(self, conductor: Conductor, local_conductor: Conductor):
         run = await start_paused(conductor)
         change = {'op': 'replace', 'path': '/agents/working/instructions', 'value': 'Be brief.'}
         accepted = await conductor.accepts(run)
-        assert accepted == await here.accepts(run)
+        assert accepted == await local_conductor.accepts(run)
         with pytest.raises((EventRefused, InvalidInput)):
             await conductor.send(run, 'edit', data={'changes': [{**change, 'path': '/nowhere'}]})
         await conductor.cancel(run)
 
 
-async def test_runs_are_listed_and_found(conductor: Conductor, here: Conductor):
+async def test_runs_are_listed_and_found(conductor: Conductor, local_conductor: Conductor):
     made = [
         await run_to_end(conductor, title=f'run {number}', tags=['t'] * (number % 2)) for number in range(5)
     ]
-    assert (await conductor.runs()).runs == (await here.runs()).runs
+    assert (await conductor.runs()).runs == (await local_conductor.runs()).runs
     page = await conductor.runs(RunQuery(limit=2, offset=1))
-    assert page == await here.runs(RunQuery(limit=2, offset=1))
+    assert page == await local_conductor.runs(RunQuery(limit=2, offset=1))
     tagged = RunQuery(tag='t', text='run', status=(Status.DONE,), pattern='lone', until=1e11)
-    assert await conductor.runs(tagged) == await here.runs(tagged)
+    assert await conductor.runs(tagged) == await local_conductor.runs(tagged)
     assert [info.id async for info in conductor.iter_runs()] == made[::-1]
     went = RunQuery(state='working', edges=('working>over',))
-    assert (await conductor.runs(went)).total == (await here.runs(went)).total
+    assert (await conductor.runs(went)).total == (await local_conductor.runs(went)).total
     traffic = await conductor.traffic(RunQuery(pattern='lone'))
-    assert traffic == await here.traffic(RunQuery(pattern='lone'))
+    assert traffic == await local_conductor.traffic(RunQuery(pattern='lone'))
 
 
-async def test_runs_are_forked_compared_and_related(conductor: Conductor, here: Conductor):
+async def test_runs_are_forked_compared_and_related(conductor: Conductor, local_conductor: Conductor):
     run = await run_to_end(conductor, 'pipeline')
     kind = ForkOverrides(instructions={'reviewer': 'Be kind.'})
     fork = await conductor.fork(run, 3, title='other', variation=kind)
@@ -247,13 +256,13 @@ async def test_runs_are_forked_compared_and_related(conductor: Conductor, here: 
     again = await conductor.rerun(run)
     for one in (*both, again):
         await conductor.result(one)
-    assert await conductor.lineage(fork) == await here.lineage(fork)
-    assert await conductor.family(run) == await here.family(run)
+    assert await conductor.lineage(fork) == await local_conductor.lineage(fork)
+    assert await conductor.family(run) == await local_conductor.family(run)
     assert set(await conductor.family(run)) == {run, fork, again, *both}
     await conductor.mark_winner(both[0])
-    assert 'winner' in (await here.info(both[0])).tags
-    assert await conductor.forecast(run, 3) == await here.forecast(run, 3)
-    assert await conductor.compare(run, fork) == await here.compare(run, fork)
+    assert 'winner' in (await local_conductor.info(both[0])).tags
+    assert await conductor.forecast(run, 3) == await local_conductor.forecast(run, 3)
+    assert await conductor.compare(run, fork) == await local_conductor.compare(run, fork)
     with pytest.raises(EventRefused):
         await conductor.retry_at(run)
     with pytest.raises(EventRefused):
@@ -262,28 +271,30 @@ async def test_runs_are_forked_compared_and_related(conductor: Conductor, here: 
         await conductor.fork(run, 3, variation=ForkOverrides(models={'': 'nobody'}))
 
 
-async def test_a_cancelled_run_is_retried(conductor: Conductor, here: Conductor):
+async def test_a_cancelled_run_is_retried(conductor: Conductor, local_conductor: Conductor):
     run = await start_paused(conductor)
     await conductor.cancel(run)
-    assert await conductor.retry_at(run) == await here.retry_at(run)
+    assert await conductor.retry_at(run) == await local_conductor.retry_at(run)
     retried = await conductor.retry(run, title='again')
     assert (await conductor.result(retried)).status is Status.DONE
 
 
-async def test_runs_are_annotated_cleaned_up_restored_and_purged(conductor: Conductor, here: Conductor):
+async def test_runs_are_annotated_cleaned_up_restored_and_purged(
+    conductor: Conductor, local_conductor: Conductor
+):
     run = await run_to_end(conductor)
     info = await conductor.annotate(run, title='Tea', tags=['a'], starred=True)
-    assert info == await here.info(run)
+    assert info == await local_conductor.info(run)
     note = await conductor.write_note(run, 'hm', at=1)
     changed = await conductor.write_note(run, 'ah', note=note.id)
-    assert await conductor.notes(run) == [changed] == await here.notes(run)
+    assert await conductor.notes(run) == [changed] == await local_conductor.notes(run)
     await conductor.delete_note(run, note.id)
     with pytest.raises(UnknownNote):
         await conductor.delete_note(run, note.id)
-    assert await conductor.disk_usage([info]) == await here.disk_usage([info])
+    assert await conductor.disk_usage([info]) == await local_conductor.disk_usage([info])
     await conductor.annotate(run, starred=False)
     policy = Retention(runs=0)
-    assert await conductor.preview_cleanup(policy) == await here.preview_cleanup(policy)
+    assert await conductor.preview_cleanup(policy) == await local_conductor.preview_cleanup(policy)
     assert [one.info.id for one in (await conductor.clean_up(policy)).taken] == [run]
     assert (await conductor.restore(run)).deleted == 0.0
     await conductor.delete(run)
@@ -291,15 +302,17 @@ async def test_runs_are_annotated_cleaned_up_restored_and_purged(conductor: Cond
     await conductor.purge(run)
     with pytest.raises(UnknownRun):
         await conductor.info(run)
-    assert conductor.retention == here.retention
+    assert conductor.retention == local_conductor.retention
 
 
-async def test_an_imported_trace_refuses_actions_that_need_a_pattern(conductor: Conductor, here: Conductor):
+async def test_an_imported_trace_refuses_actions_that_need_a_pattern(
+    conductor: Conductor, local_conductor: Conductor
+):
     with (FOLDER / 'pydantic_ai.json').open('rb') as file:
         [new] = await conductor.import_bundle(file)
     info = await conductor.info(new.run)
     assert new.outcome == 'new' and info.is_imported_trace and info.tags == ('imported trace',)
-    assert await conductor.audit(new.run) == info.seq == (await here.info(new.run)).seq
+    assert await conductor.audit(new.run) == info.seq == (await local_conductor.info(new.run)).seq
     assert (await conductor.compare(new.run, new.run)).same_path
     for action in (conductor.fork(new.run, 3), conductor.rerun(new.run)):
         with pytest.raises(UnknownPattern, match='imported from a trace that another program recorded'):
@@ -311,7 +324,7 @@ async def test_an_imported_trace_refuses_actions_that_need_a_pattern(conductor: 
     assert told.value.field == 'resourceSpans.0.scopeSpans'
 
 
-async def test_runs_are_exported_and_imported(conductor: Conductor, here: Conductor):
+async def test_runs_are_exported_and_imported(conductor: Conductor, local_conductor: Conductor):
     run = await run_to_end(conductor)
     bundle = b''.join([piece async for piece in conductor.export_bundle([run])])
     [known] = await conductor.import_bundle(io.BytesIO(bundle))
@@ -326,23 +339,23 @@ async def test_runs_are_exported_and_imported(conductor: Conductor, here: Conduc
     assert told.value.problem
 
 
-async def test_a_run_is_saved_as_a_test(conductor: Conductor, here: Conductor):
+async def test_a_run_is_saved_as_a_test(conductor: Conductor, local_conductor: Conductor):
     run = await run_to_end(conductor, 'pipeline')
     test = await conductor.save_test(run)
-    assert test == await here.save_test(run)
-    aside = Conductor(catalog=here.catalog)
+    assert test == await local_conductor.save_test(run)
+    aside = Conductor(catalog=local_conductor.catalog)
     found = await (conductor if isinstance(conductor, HttpConductor) else aside).check(test)
     assert found.passed
     await aside.close()
 
 
-async def test_files_are_read(conductor: Conductor, here: Conductor):
+async def test_files_are_read(conductor: Conductor, local_conductor: Conductor):
     run = await run_to_end(conductor)
     with pytest.raises(WorkspaceError):
         await conductor.workspaces.content(run, '0' * 64)
     assert await conductor.workspaces.diff(run, '', '') == []
     assert isinstance(await conductor.info(run), RunInfo)
-    assert replace(await conductor.info(run)) == await here.info(run)
+    assert replace(await conductor.info(run)) == await local_conductor.info(run)
 
 
 async def test_a_client_reports_a_missing_server(tmp_path: Path):

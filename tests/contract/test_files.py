@@ -50,21 +50,21 @@ async def test_stored_files_are_found_by_another_process(machine: Machine) -> No
 
 
 async def test_missing_files_are_reported(machine: Machine) -> None:
-    objects, gone = machine().objects(RUN), '0' * 64
+    objects, missing = machine().objects(RUN), '0' * 64
     for look in (objects.get, objects.open, objects.size):
         with pytest.raises(WorkspaceError, match='the content 000000000000 is no longer kept'):
-            look(gone)
-    assert gone not in objects
+            look(missing)
+    assert missing not in objects
     with pytest.raises(WorkspaceError, match='is not a valid digest'):
         objects.get('../../etc/passwd')
 
 
 async def test_a_snapshot_is_restored_by_another_process(machine: Machine) -> None:
     first = machine()
-    here = first.of(RUN, 'one')
-    await here.write('src/a.py', b'print(1)')
-    await here.write('run.sh', b'#!/bin/sh', executable=True)
-    snapshot = await here.snapshot()
+    workspace = first.of(RUN, 'one')
+    await workspace.write('src/a.py', b'print(1)')
+    await workspace.write('run.sh', b'#!/bin/sh', executable=True)
+    snapshot = await workspace.snapshot()
     await first.upload(RUN)
     second = machine()
     await second.restore(RUN, {'one': snapshot})

@@ -28,15 +28,15 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def here(tmp_path: Path) -> AsyncIterator[Conductor]:
+async def local_conductor(tmp_path: Path) -> AsyncIterator[Conductor]:
     made = catalog(FakeModel(), Making)
     async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path / 'files') as conductor:
         yield conductor
 
 
 @pytest.fixture
-async def run(here: Conductor, project: Path) -> RunId:
-    return await complete_run(here, 'making', project=str(project))
+async def run(local_conductor: Conductor, project: Path) -> RunId:
+    return await complete_run(local_conductor, 'making', project=str(project))
 
 
 async def test_a_result_is_composed_tested_and_merged(conductor: Conductor, run: RunId, project: Path):
@@ -89,10 +89,10 @@ async def test_a_conflict_is_reported_and_resolved(conductor: Conductor, run: Ru
     assert (project / 'a.txt').read_text() == ONE
 
 
-async def test_a_run_can_be_merged_without_its_pattern(here: Conductor, run: RunId, project: Path):
-    before = await here.merging.mergeable(run)
-    del here.catalog.patterns['making']
-    assert await here.merging.mergeable(run) == before
+async def test_a_run_can_be_merged_without_its_pattern(local_conductor: Conductor, run: RunId, project: Path):
+    before = await local_conductor.merging.mergeable(run)
+    del local_conductor.catalog.patterns['making']
+    assert await local_conductor.merging.mergeable(run) == before
     assert (before.project, set(before.folders)) == (str(project), {'one', 'two'})
 
 

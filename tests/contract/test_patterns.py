@@ -153,11 +153,11 @@ async def test_recovery_after_any_step_reaches_the_same_end(
     for count in [0, *ends[::few]]:
         kept = await first_steps(journal, run, count)
         clock = IdleClock(steps[count - 1].time) if count else IdleClock()
-        async with Conductor(kept, clock=clock, **options) as heir:
-            assert await heir.recover() == [run], heir.stranded
-            outcome = await to_the_end(heir, run)
+        async with Conductor(kept, clock=clock, **options) as successor:
+            assert await successor.recover() == [run], successor.stranded
+            outcome = await to_the_end(successor, run)
             assert (outcome.status, outcome.memory) == (expected.status, expected.memory), count
-            assert await heir.audit(run)
+            assert await successor.audit(run)
 
 
 @pytest.mark.parametrize('name', [name for name, made in CATALOG.patterns.items() if not runs_commands(made)])

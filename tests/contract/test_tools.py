@@ -122,15 +122,15 @@ async def test_the_calculator_answers_or_refuses_any_input(expression: str) -> N
 
 
 async def test_notes_are_written_read_and_listed() -> None:
-    here = context()
-    assert await notes.run('{"action": "list"}', here) == 'There are no notes yet.'
-    await notes.run('{"action": "write", "title": "a", "text": "b"}', here)
-    assert here.store == {'a': 'b'}
-    assert await notes.run('{"action": "read", "title": "a"}', here) == 'b'
-    assert await notes.run('{"action": "list"}', here) == '- a'
+    tool_context = context()
+    assert await notes.run('{"action": "list"}', tool_context) == 'There are no notes yet.'
+    await notes.run('{"action": "write", "title": "a", "text": "b"}', tool_context)
+    assert tool_context.store == {'a': 'b'}
+    assert await notes.run('{"action": "read", "title": "a"}', tool_context) == 'b'
+    assert await notes.run('{"action": "list"}', tool_context) == '- a'
     for arguments, says in (
         ('{"action": "read"}', 'title: needed'),
         ('{"action": "read", "title": "x"}', 'available: a'),
     ):
         with pytest.raises(ToolError, match=says):
-            await notes.run(arguments, here)
+            await notes.run(arguments, tool_context)

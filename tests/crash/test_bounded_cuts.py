@@ -42,10 +42,10 @@ async def test_recovery_after_every_step_reaches_the_same_end(tmp_path: Path) ->
         'owner': 'me',
     }
     journal = MemoryJournal()
-    async with Conductor(journal, clock=IdleClock(), **options) as here:
-        run = (await here.start('time-bounded', QUICK)).id
-        expected = await to_the_end(here, run)
-        steps = await here.transitions(run)
+    async with Conductor(journal, clock=IdleClock(), **options) as conductor:
+        run = (await conductor.start('time-bounded', QUICK)).id
+        expected = await to_the_end(conductor, run)
+        steps = await conductor.transitions(run)
     memory = expected.memory
     assert memory['status'] == 'completed' and memory['metrics']['fix_cycles'] == 1
     assert len(memory['plans']) == 2 and memory['metrics']['replan_count'] == 2
@@ -54,8 +54,8 @@ async def test_recovery_after_every_step_reaches_the_same_end(tmp_path: Path) ->
     for count in [0, *ends]:
         kept = await first_steps(journal, run, count)
         clock = IdleClock(steps[count - 1].time) if count else IdleClock()
-        async with Conductor(kept, clock=clock, **options) as heir:
-            assert await heir.recover() == [run], heir.stranded
-            outcome = await to_the_end(heir, run)
+        async with Conductor(kept, clock=clock, **options) as successor:
+            assert await successor.recover() == [run], successor.stranded
+            outcome = await to_the_end(successor, run)
             assert (outcome.status, outcome.memory) == (expected.status, memory), count
-            assert await heir.audit(run)
+            assert await successor.audit(run)

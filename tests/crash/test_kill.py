@@ -28,12 +28,12 @@ PIPELINE = ('run', 'pipeline', '--task', 'Compare tea and coffee for a small off
 def kill_while_counting(home: Path) -> tuple[Hemicycle, Path, tuple[str, str]]:
     """Kill a run of 60 steps; also returns its file of calls, and the option with its pattern."""
     hemicycle = Hemicycle(home)
-    calls, odd = hemicycle.home / 'calls', ('--patterns', str(hemicycle.patterns))
+    calls, pattern_options = hemicycle.home / 'calls', ('--patterns', str(hemicycle.patterns))
     sets = ('--set', f'calls={calls}', '--set', 'steps=60', '--set', 'pause=0.01')
-    with hemicycle.process('run', 'counting', *sets, *odd) as process:
+    with hemicycle.process('run', 'counting', *sets, *pattern_options) as process:
         hemicycle.reaches(10, process)
         process.kill()
-    return hemicycle, calls, odd
+    return hemicycle, calls, pattern_options
 
 
 @pytest.mark.parametrize('steps', [2, 5, 9])
@@ -63,12 +63,12 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> Non
 
 
 def test_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
-    hemicycle, calls, odd = kill_while_counting(tmp_path)
+    hemicycle, calls, pattern_options = kill_while_counting(tmp_path)
     for at_least in (20, 30):  # the resuming process may be killed as well
-        with hemicycle.process('resume', *odd) as process:
+        with hemicycle.process('resume', *pattern_options) as process:
             hemicycle.reaches(at_least, process)
             process.kill()
-    result = hemicycle('resume', *odd, '--quiet')
+    result = hemicycle('resume', *pattern_options, '--quiet')
     assert (result.exit_code, result.stdout) == (0, '60\n')
     found = hemicycle.newest()
     made = Counter(calls.read_text().split())
@@ -77,7 +77,7 @@ def test_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
     assert len(made) == 60
     assert sum(made.values()) <= 60 + in_flight
     assert max(made.values()) <= 2
-    assert hemicycle('audit', *odd).exit_code == 0
+    assert hemicycle('audit', *pattern_options).exit_code == 0
 
 
 def test_a_restarted_server_continues_its_runs(tmp_path: Path) -> None:
@@ -106,12 +106,12 @@ def test_a_restarted_server_continues_its_runs(tmp_path: Path) -> None:
 
 
 def test_a_server_survives_being_killed_while_it_starts(tmp_path: Path) -> None:
-    hemicycle, calls, odd = kill_while_counting(tmp_path)
+    hemicycle, calls, pattern_options = kill_while_counting(tmp_path)
     killed = hemicycle.newest()
     before = hemicycle.steps(killed.id)
     for moment in ('address', 'claim', 'claim', 'step'):
         epoch, seq = claims(hemicycle), hemicycle.last_step()
-        with hemicycle.process('serve', '--port', '0', *odd) as server:
+        with hemicycle.process('serve', '--port', '0', *pattern_options) as server:
             if moment == 'address':
                 line(server.stdout)
             elif moment == 'claim':
@@ -119,27 +119,30 @@ def test_a_server_survives_being_killed_while_it_starts(tmp_path: Path) -> None:
             else:
                 hemicycle.reaches(seq + 1, server)
             server.kill()
-    result = hemicycle('resume', *odd, '--quiet')
+    result = hemicycle('resume', *pattern_options, '--quiet')
     assert (result.exit_code, result.stdout) == (0, '60\n'), result.stderr
     after = hemicycle.steps(killed.id)
     assert after[: len(before)] == before
     assert find_repeats(after) == []
     recovered = [step.event.name for step in after].count('recover')
     assert sum(Counter(calls.read_text().split()).values()) <= 60 + 1 + recovered
-    assert hemicycle('audit', *odd).exit_code == 0
+    assert hemicycle('audit', *pattern_options).exit_code == 0
 
 
 def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
     hemicycle, random = Hemicycle(tmp_path), Random(5)
-    calls, odd = hemicycle.home / 'calls', ('--patterns', str(hemicycle.patterns))
+    calls, pattern_options = hemicycle.home / 'calls', ('--patterns', str(hemicycle.patterns))
     runs = asyncio.run(leave_ten_unfinished(hemicycle, calls))
     last = dict.fromkeys(runs, 0)
     for _ in range(KILLS):
-        with hemicycle.process('serve', '--port', '0', *odd) as server, pytest.raises(TimeoutExpired):
+        with (
+            hemicycle.process('serve', '--port', '0', *pattern_options) as server,
+            pytest.raises(TimeoutExpired),
+        ):
             server.communicate(timeout=random.uniform(0.1, 1.5))  # Then it is killed.
         before, last = last, dict(table(hemicycle, 'SELECT id, seq FROM run'))
         assert all(before[run] <= last[run] for run in runs), 'journaled steps stay'
-    with hemicycle.process('serve', '--port', '0', *odd) as server:
+    with hemicycle.process('serve', '--port', '0', *pattern_options) as server:
         unfinished = "SELECT id FROM run WHERE status <> 'done'"
         until(lambda: not table(hemicycle, unfinished), 'the last server finishes all runs')
         server.kill()
@@ -148,7 +151,7 @@ def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
         steps = hemicycle.steps(run)
         recovered += [step.event.name for step in steps].count('recover')
         assert find_repeats(steps) == [] and len(steps) >= last[run]
-        assert hemicycle('audit', run, *odd).exit_code == 0
+        assert hemicycle('audit', run, *pattern_options).exit_code == 0
     made = Counter(calls.read_text().split())
     assert len(made) == 10 * LONG and sum(made.values()) <= 10 * LONG + recovered
 
@@ -156,9 +159,9 @@ def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
 async def leave_ten_unfinished(hemicycle: Hemicycle, calls: Path) -> list[RunId]:
     """Leave ten unfinished runs behind."""
     catalog = Catalog.load([hemicycle.patterns])
-    async with Conductor(await open_journal(hemicycle.database), catalog=catalog) as gone:
+    async with Conductor(await open_journal(hemicycle.database), catalog=catalog) as crashed:
         given = {'calls': str(calls), 'steps': LONG, 'pause': 0.02}
-        return [(await gone.start('counting', given)).id for _ in range(10)]
+        return [(await crashed.start('counting', given)).id for _ in range(10)]
 
 
 def table(hemicycle: Hemicycle, query: str) -> list[Any]:

@@ -32,26 +32,26 @@ class PowerCut(Exception):
     """The machine has no power."""
 
 
-class Cutting:
+class PowerCutJournal:
     """A journal whose power fails at step `at`: before the write, or after it but before it returns."""
 
     def __init__(self, journal: Journal, at: int, *, written: bool) -> None:
         self.journal, self.at, self.written = journal, at, written
-        self.dark = False
+        self.power_lost = False
 
     def __getattr__(self, name: str) -> Any:
-        if self.dark and name != 'close':
+        if self.power_lost and name != 'close':
             raise PowerCut
         return getattr(self.journal, name)
 
     async def append(self, info: Any, transitions: Any, snapshot: Any = None) -> int:
-        if self.dark:
+        if self.power_lost:
             raise PowerCut
-        self.dark = any(step.seq == self.at for step in transitions)
-        if self.dark and not self.written:
+        self.power_lost = any(step.seq == self.at for step in transitions)
+        if self.power_lost and not self.written:
             raise PowerCut
         weight = await self.journal.append(info, transitions, snapshot)
-        if self.dark:
+        if self.power_lost:
             raise PowerCut
         return weight
 
@@ -89,7 +89,7 @@ class Publishing(Pipeline):
         return 'Publish it.'
 
 
-def conductor(journal: Any, model: FakeModel) -> Conductor:
+def make_conductor(journal: Any, model: FakeModel) -> Conductor:
     return Conductor(
         journal, catalog=catalog(model, Publishing, tools=(publish,)), clock=HastyClock(), owner='me'
     )
@@ -104,53 +104,53 @@ async def run_through() -> Undisturbed:
     """Return the outcome without a power cut, the events, and the number of calls."""
     DONE.clear()
     model = FakeModel(reply)
-    async with conductor(MemoryJournal(), model) as here:
-        run = (await here.start('publishing', {'task': 'six?'})).id
-        outcome = await to_the_end(here, run)
-        events = [f'{step.event.name}@{step.event.at}' for step in await here.transitions(run)]
+    async with make_conductor(MemoryJournal(), model) as local:
+        run = (await local.start('publishing', {'task': 'six?'})).id
+        outcome = await to_the_end(local, run)
+        events = [f'{step.event.name}@{step.event.at}' for step in await local.transitions(run)]
     return outcome, events, len(model.requests)
 
 
-async def cut(
-    open_it: Callable[[], Awaitable[Journal]], at: int, written: bool
+async def run_with_power_cut(
+    open_journal_again: Callable[[], Awaitable[Journal]], at: int, written: bool
 ) -> tuple[Outcome, list[str], int]:
     """Return the same with a power cut at step `at`, after which a second process continues."""
     DONE.clear()
     model = FakeModel(reply)
-    before = Cutting(await open_it(), at, written=written)
-    async with conductor(before, model) as gone:
+    before = PowerCutJournal(await open_journal_again(), at, written=written)
+    async with make_conductor(before, model) as crashed:
         try:
-            run = (await gone.start('publishing', {'task': 'six?'})).id
-            await _run_until_dark(gone, before, run)
+            run = (await crashed.start('publishing', {'task': 'six?'})).id
+            await _run_until_power_fails(crashed, before, run)
         except PowerCut:
             run = RunId('')
-    async with conductor(await open_it(), model) as heir:
-        left = [info.id for info in await heir.journal.unfinished()]
-        assert await heir.recover() == left and not heir.stranded
-        (info,) = (await heir.runs()).runs
+    async with make_conductor(await open_journal_again(), model) as successor:
+        left = [info.id for info in await successor.journal.unfinished()]
+        assert await successor.recover() == left and not successor.stranded
+        (info,) = (await successor.runs()).runs
         assert not run or info.id == run
-        outcome = await to_the_end(heir, info.id)
-        assert await heir.audit(info.id) == (await heir.info(info.id)).seq
-        events = [f'{step.event.name}@{step.event.at}' for step in await heir.transitions(info.id)]
+        outcome = await to_the_end(successor, info.id)
+        assert await successor.audit(info.id) == (await successor.info(info.id)).seq
+        events = [f'{step.event.name}@{step.event.at}' for step in await successor.transitions(info.id)]
     return outcome, events, len(model.requests)
 
 
-async def _run_until_dark(gone: Conductor, journal: Cutting, run: RunId) -> None:
+async def _run_until_power_fails(crashed: Conductor, journal: PowerCutJournal, run: RunId) -> None:
     """Run until the power fails; a person approves everything."""
-    live = gone._live.runs.get(run)
-    while not journal.dark and live:
+    live = crashed._live.runs.get(run)
+    while not journal.power_lost and live:
         if live.projection.waiting and not live._mailbox.waiting:
-            await gone.send(run, 'approve')
-        await until(lambda: journal.dark or live.projection.waiting)
-    await until(lambda: not gone._live.runs)
-    assert gone.feed._partial == {}
+            await crashed.send(run, 'approve')
+        await until(lambda: journal.power_lost or live.projection.waiting)
+    await until(lambda: not crashed._live.runs)
+    assert crashed.feed._partial == {}
 
 
 async def check(
-    undisturbed: Undisturbed, open_it: Callable[[], Awaitable[Journal]], at: int, written: bool
+    undisturbed: Undisturbed, open_journal_again: Callable[[], Awaitable[Journal]], at: int, written: bool
 ) -> None:
     expected, events, requests = undisturbed
-    outcome, found, made = await cut(open_it, at, written)
+    outcome, found, made = await run_with_power_cut(open_journal_again, at, written)
     assert outcome.status is Status.DONE
     assert (outcome.memory, outcome.answer) == (expected.memory, expected.answer)
     assert [name for name in found if name != 'recover@'] == events
@@ -175,10 +175,10 @@ def test_every_step_is_covered(undisturbed: Undisturbed) -> None:
 async def test_a_power_cut_loses_nothing_in_memory(undisturbed: Undisturbed, at: int, written: bool) -> None:
     journal = MemoryJournal()
 
-    async def open_it() -> Journal:
+    async def open_journal_again() -> Journal:
         return journal
 
-    await check(undisturbed, open_it, at, written)
+    await check(undisturbed, open_journal_again, at, written)
 
 
 @BOTH
@@ -186,7 +186,7 @@ async def test_a_power_cut_loses_nothing_in_memory(undisturbed: Undisturbed, at:
 async def test_a_power_cut_loses_nothing_on_disk(
     undisturbed: Undisturbed, tmp_path: Path, at: int, written: bool
 ) -> None:
-    async def open_it() -> Journal:
+    async def open_journal_again() -> Journal:
         return await open_journal(tmp_path / 'runs.db')
 
-    await check(undisturbed, open_it, at, written)
+    await check(undisturbed, open_journal_again, at, written)

@@ -14,7 +14,7 @@ from engine.journal import Journal, MemoryJournal
 from engine.models.protocol import ModelRequest
 from engine.records import Outcome, RunId
 from storage import open_journal
-from tests.crash.test_power_cut import Cutting, PowerCut
+from tests.crash.test_power_cut import PowerCut, PowerCutJournal
 from tests.support.harness import FakeModel, calls, until
 from tests.support.teams.supervisor import plan_task, succeed, task_in, team, team_reply
 
@@ -67,24 +67,24 @@ async def test_every_task_ends_once_wherever_the_power_fails(
     # Every fifth step on disk: journals share one contract, and a disk is slow.
     memory = MemoryJournal()
 
-    async def open_it() -> Journal:
+    async def open_journal_again() -> Journal:
         return await open_journal(tmp_path / 'runs.db') if at % 5 == 0 else memory
 
     model = FakeModel(team_reply(PLAN, work))
-    before = Cutting(await open_it(), at, written=written)
-    async with team(model, journal=before, owner='me') as gone:  # type: ignore[arg-type]
+    before = PowerCutJournal(await open_journal_again(), at, written=written)
+    async with team(model, journal=before, owner='me') as crashed:  # type: ignore[arg-type]
         try:
-            await start(gone, execution)
-            await until(lambda: before.dark and not gone._live.runs)
+            await start(crashed, execution)
+            await until(lambda: before.power_lost and not crashed._live.runs)
         except PowerCut:
             pass
-    async with team(model, journal=await open_it(), owner='me') as heir:
-        await heir.recover()
-        assert not heir.stranded
-        (info,) = (await heir.runs()).runs
-        outcome = await heir.result(info.id)
+    async with team(model, journal=await open_journal_again(), owner='me') as successor:
+        await successor.recover()
+        assert not successor.stranded
+        (info,) = (await successor.runs()).runs
+        outcome = await successor.result(info.id)
         assert outcome.status is Status.DONE and check_results(outcome) == ENDED
-        assert await heir.audit(info.id) == (await heir.info(info.id)).seq
+        assert await successor.audit(info.id) == (await successor.info(info.id)).seq
     asked = Counter((request.hints.role, task_in(request), request.hints.turn) for request in model.requests)
     assert max(asked.values()) <= 2
     assert sum(asked.values()) <= len(asked) + (2 if execution == 'side by side' else 1)

@@ -19,7 +19,7 @@ from tests.support.harness import FakeModel, catalog, until
 MAX_CUTS = 200
 
 
-class Failing:
+class FailingJournal:
     """A journal whose power fails at its n-th call: before the call, or after it but before it returns."""
 
     def __init__(self, journal: Journal, at: int, *, done: bool) -> None:
@@ -42,19 +42,19 @@ class Failing:
         return call
 
 
-def conductor(journal: Any, owner: str) -> Conductor:
+def make_conductor(journal: Any, owner: str) -> Conductor:
     return Conductor(journal, catalog=catalog(FakeModel(working), Pair), clock=IdleClock(), owner=owner)
 
 
 async def leave_runs(journal: MemoryJournal) -> list[RunId]:
     """Leave a run in progress, a run of which only the summary is journaled, and a fork."""
-    async with conductor(journal, 'gone') as gone:
-        run = (await gone.start('pair')).id
-        await gone.result(run)
-        fork = await gone.fork(run, 3, variation=ForkOverrides(after='simulated'))
-        await until(lambda: gone._live.runs[fork].projection.seq > 4)
-        middle = (await gone.start('pair')).id
-        await until(lambda: gone._live.runs[middle].projection.seq > 4)
+    async with make_conductor(journal, 'gone') as crashed:
+        run = (await crashed.start('pair')).id
+        await crashed.result(run)
+        fork = await crashed.fork(run, 3, variation=ForkOverrides(after='simulated'))
+        await until(lambda: crashed._live.runs[fork].projection.seq > 4)
+        middle = (await crashed.start('pair')).id
+        await until(lambda: crashed._live.runs[middle].projection.seq > 4)
         info, shape = await journal.info(middle), await journal.shape(middle)
     bare = info.__class__(id=RunId('bare'), pattern='pair', title='', owner='gone', epoch=1)
     await journal.create(bare, shape)
@@ -67,22 +67,22 @@ async def test_the_power_fails_at_any_call_of_a_recovery(done: bool) -> None:
         journal = MemoryJournal()
         left = await leave_runs(journal)
         assert len(left) == 3
-        failing = Failing(journal, at, done=done)
-        async with conductor(failing, 'cut') as cut:
+        failing = FailingJournal(journal, at, done=done)
+        async with make_conductor(failing, 'cut') as crashed:
             try:
-                await cut.recover()
+                await crashed.recover()
             except PowerCut:
                 assert at == 1, 'it could not even list them'
             enough = failing.left > 0
-        async with conductor(journal, 'heir') as heir:
-            found = await heir.recover()
-            assert heir.stranded == {}
+        async with make_conductor(journal, 'heir') as successor:
+            found = await successor.recover()
+            assert successor.stranded == {}
             for run in found:
-                assert (await heir.result(run)).status is Status.DONE
+                assert (await successor.result(run)).status is Status.DONE
             for run in left:
-                steps = await heir.transitions(run)
-                assert steps[-1].active == (await heir.view(run)).active
-                assert await heir.audit(run) == len(steps)
+                steps = await successor.transitions(run)
+                assert steps[-1].active == (await successor.view(run)).active
+                assert await successor.audit(run) == len(steps)
                 endings = Counter(
                     (step.event.at, step.event.since) for step in steps if step.event.name == 'done'
                 )

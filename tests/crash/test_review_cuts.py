@@ -8,7 +8,7 @@ from pathlib import Path
 from engine import Status
 from engine.journal import MemoryJournal
 from tests.support.harness import first_steps, to_the_end
-from tests.support.teams.parallel_review import begin, conducting, everybody, position, writing
+from tests.support.teams.parallel_review import begin, everybody, position, review_conductor, writing
 
 LOOPS = everybody(
     position('REVISE_ALL', changes=['more']),
@@ -19,18 +19,18 @@ LOOPS = everybody(
 
 async def test_a_review_ends_the_same_wherever_it_is_interrupted(tmp_path: Path) -> None:
     journal = MemoryJournal()
-    async with conducting(LOOPS, journal=journal, root=tmp_path) as here:
-        run = await begin(here, coders=2, merge='one')
-        expected = await to_the_end(here, run)
-        steps = await here.transitions(run)
+    async with review_conductor(LOOPS, journal=journal, root=tmp_path) as conductor:
+        run = await begin(conductor, coders=2, merge='one')
+        expected = await to_the_end(conductor, run)
+        steps = await conductor.transitions(run)
     assert expected.memory['approved'] and len(steps) > 50
     cuts = [step.seq for step, after in pairwise(steps) if not after.raised]
     phases = {path.partition('.')[0] for step in steps if step.seq in cuts for path in step.active}
     assert phases >= {'implementing', 'reviewing', 'debating', 'revising', 'gathering', 'final_review'}
     for cut in cuts:
         kept = await first_steps(journal, run, cut)
-        async with conducting(LOOPS, journal=kept, root=tmp_path) as heir:
-            assert await heir.recover() == [run], heir.stranded
-            outcome = await to_the_end(heir, run)
+        async with review_conductor(LOOPS, journal=kept, root=tmp_path) as successor:
+            assert await successor.recover() == [run], successor.stranded
+            outcome = await to_the_end(successor, run)
             assert (outcome.status, outcome.memory) == (Status.DONE, expected.memory), cut
-            assert await heir.audit(run)
+            assert await successor.audit(run)

@@ -84,15 +84,15 @@ async def test_no_step_is_lost_or_repeated(server: Server):
 
 async def test_watching_survives_a_restart_of_the_server(server: Server):
     seen = []
-    async with HttpConductor(server.url) as there:
-        run = await there.start('ticking')
+    async with HttpConductor(server.url) as conductor:
+        run = await conductor.start('ticking')
         async for item in run.watch():
             if isinstance(item, Transition):
                 seen.append(item.seq)
                 if len(seen) == ROUNDS // 4:
                     await asyncio.to_thread(server.kill)
                     await asyncio.to_thread(server.start)
-        outcome = await there.result(run.id)
-        last = (await there.info(run.id)).seq
+        outcome = await conductor.result(run.id)
+        last = (await conductor.info(run.id)).seq
     assert outcome.status is Status.DONE
     assert seen == list(range(1, last + 1)) and last > ROUNDS

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import httpx
 
 from engine.models.protocol import Timeouts
-from tests.models.reading import SHORT, Read, endpoint, make_request, read
+from tests.models.reading import SHORT, CallResult, endpoint, make_request, read
 from tests.models.server import Script, answering, serving
 from tests.models.speech import Speech
 
@@ -19,10 +19,10 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         yield http
 
 
-async def serve_and_read(speech: Speech, script: Script, timeouts: Timeouts = SHORT) -> Read:
+async def serve_and_read(speech: Speech, script: Script, timeouts: Timeouts = SHORT) -> CallResult:
     async with serving(script) as server, client() as http:
         return await read(http, endpoint(speech.dialect, server.url), make_request(timeouts=timeouts))
 
 
-async def whole(speech: Speech, *pieces: bytes) -> Read:
+async def serve_stream(speech: Speech, *pieces: bytes) -> CallResult:
     return await serve_and_read(speech, answering(*pieces))

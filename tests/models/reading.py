@@ -23,7 +23,7 @@ SHORT = Timeouts(first=5, idle=5, total=10)
 
 
 @dataclass
-class Read:
+class CallResult:
     """The result of one call."""
 
     events: list[ModelEvent] = field(default_factory=list)
@@ -75,8 +75,8 @@ def endpoint(dialect: str = 'openai', url: str = 'http://provider.example/v1', *
     return Endpoint(name='here', url=url, dialect=dialect, **more)  # type: ignore[arg-type]
 
 
-async def read(http: httpx.AsyncClient, to: Endpoint, request: ModelRequest | None = None) -> Read:
-    made = Read()
+async def read(http: httpx.AsyncClient, to: Endpoint, request: ModelRequest | None = None) -> CallResult:
+    made = CallResult()
     try:
         async for event in call(http, to, 'm', request or make_request()):
             made.events.append(event)
@@ -85,7 +85,7 @@ async def read(http: httpx.AsyncClient, to: Endpoint, request: ModelRequest | No
     return made
 
 
-class Pieces(httpx.AsyncByteStream):
+class ChunkedBody(httpx.AsyncByteStream):
     """A body in pieces."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
@@ -105,14 +105,14 @@ async def replay(
     size: int = 0,
     request: ModelRequest | None = None,
     **more: Any,
-) -> Read:
+) -> CallResult:
     """The answer read from a body in pieces of `size` bytes."""
     step = size or len(body) or 1
     pieces = [body[at : at + step] for at in range(0, len(body), step)]
     headers = headers or {'content-type': 'text/event-stream'}
 
     def answer(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(status, headers=headers, stream=Pieces(pieces))
+        return httpx.Response(status, headers=headers, stream=ChunkedBody(pieces))
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
         return await read(http, endpoint(dialect, **more), request)

@@ -16,7 +16,7 @@ from engine.models.protocol import ModelEvent, ModelRequest, TextPiece
 from engine.models.recording.cassette import Cassette, CassetteMiss, Mode, describe_nearest
 from engine.models.recording.exchange import number_ids
 from engine.models.recording.recorded_call import RecordedCall
-from tests.models.reading import Pieces, endpoint, make_request
+from tests.models.reading import ChunkedBody, endpoint, make_request
 from tests.models.speech import OpenAISpeech
 
 speech = OpenAISpeech()
@@ -39,7 +39,7 @@ class Provider:
         status, body = answer if isinstance(answer, tuple) else (200, answer)
         pieces = [body[at : at + 10] for at in range(0, len(body), 10)]
         headers = {'content-type': 'text/event-stream', 'set-cookie': f'id={KEY}', 'retry-after': '2'}
-        return httpx.Response(status, headers=headers, stream=Pieces(pieces))
+        return httpx.Response(status, headers=headers, stream=ChunkedBody(pieces))
 
 
 class Line(EndpointClient):
@@ -154,7 +154,7 @@ async def test_a_secret_split_across_chunks_is_hidden(tmp_path: Path) -> None:
 
         def answer(request: httpx.Request, cut: int = cut) -> httpx.Response:
             headers = {'content-type': 'text/event-stream'}
-            return httpx.Response(200, headers=headers, stream=Pieces([body[:cut], body[cut:]]))
+            return httpx.Response(200, headers=headers, stream=ChunkedBody([body[:cut], body[cut:]]))
 
         await collect(Line(path, 'record', answer))
     assert KEY not in path.read_text('utf-8')

@@ -11,7 +11,7 @@ import pytest
 from engine.models.http import sse_reader
 from engine.models.http.client import call
 from engine.models.protocol import TextPiece, Timeouts
-from tests.models.exchange import client, serve_and_read, whole
+from tests.models.exchange import client, serve_and_read, serve_stream
 from tests.models.reading import endpoint, make_request, read
 from tests.models.server import Wire, answering, serving
 from tests.models.speech import SPEECHES, Speech
@@ -45,14 +45,16 @@ async def test_fragments_may_be_split_anywhere(speech: Speech, size: int, line: 
 
 
 async def test_empty_events_are_skipped(speech: Speech) -> None:
-    found = await whole(speech, speech.start, *speech.nothing, speech.say('x'), *speech.nothing, speech.stop)
+    found = await serve_stream(
+        speech, speech.start, *speech.nothing, speech.say('x'), *speech.nothing, speech.stop
+    )
     assert found.text == 'x'
     assert found.end.reason == 'stop'
 
 
 async def test_the_last_report_of_usage_counts(speech: Speech) -> None:
     reports = [speech.report_usage(output) for output in (2, 5, 9)]
-    found = await whole(
+    found = await serve_stream(
         speech, speech.start, *reports, speech.say('x'), speech.stop, speech.report_usage(12), speech.end
     )
     assert (found.end.usage.input, found.end.usage.output) == (3, 12)
@@ -116,19 +118,21 @@ async def test_text_after_a_finish_reason_is_read(speech: Speech, monkeypatch: p
 
 @pytest.mark.parametrize('cut', [False, True])
 async def test_a_clean_close_without_an_end_mark_is_an_error(speech: Speech, cut: bool) -> None:
-    found = await whole(speech, speech.start, speech.say('half'), speech.say('more')[: -12 if cut else None])
+    found = await serve_stream(
+        speech, speech.start, speech.say('half'), speech.say('more')[: -12 if cut else None]
+    )
     assert (found.failure.kind, found.failure.retryable) == ('truncated', True)
 
 
 async def test_an_empty_stream_is_an_error(speech: Speech) -> None:
-    found = await whole(speech)
+    found = await serve_stream(speech)
     assert found.failure.kind == 'truncated'
 
 
 async def test_an_end_mark_without_content_or_a_reason_is_an_error(speech: Speech) -> None:
-    found = await whole(speech, speech.start, speech.end)
+    found = await serve_stream(speech, speech.start, speech.end)
     assert (found.failure.kind, found.failure.retryable) == ('truncated', True)
-    assert (await whole(speech, speech.start, speech.stop, speech.end)).end.reason == 'stop'
+    assert (await serve_stream(speech, speech.start, speech.stop, speech.end)).end.reason == 'stop'
 
 
 async def test_a_stall_in_mid_stream(speech: Speech) -> None:
@@ -211,13 +215,13 @@ async def test_an_unreachable_endpoint_is_a_connection_error(speech: Speech) -> 
 
 @pytest.mark.parametrize('leave', ['cancel', 'close'])
 async def test_leaving_mid_stream_closes_the_connection(speech: Speech, leave: str) -> None:
-    gone = asyncio.Event()
+    disconnected = asyncio.Event()
 
     async def script(wire: Wire) -> None:
         await wire.head()
         await wire.chunk(speech.start + speech.say('half'))
         await wire.gone()
-        gone.set()
+        disconnected.set()
         wire.drop()
 
     async with serving(script) as server, client() as http:
@@ -232,7 +236,7 @@ async def test_leaving_mid_stream_closes_the_connection(speech: Speech, leave: s
                 await waiting
         else:
             await stream.aclose()
-        await asyncio.wait_for(gone.wait(), 2)
+        await asyncio.wait_for(disconnected.wait(), 2)
 
 
 async def test_connections_are_reused(speech: Speech) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from engine.models.http import sse_reader
 from engine.models.protocol import ReasoningPiece
-from tests.models.reading import Read, replay
+from tests.models.reading import CallResult, replay
 from tests.models.speech import SPEECHES, Speech, anthropic, openai
 
 EACH = pytest.mark.parametrize('speech', SPEECHES, ids=lambda item: item.dialect)
@@ -24,7 +24,7 @@ def say(text: str) -> bytes:
     return openai(choices=[{'index': 0, 'delta': {'content': text}}])
 
 
-async def read(*pieces: bytes, dialect: str = 'openai', **more: Any) -> Read:
+async def read(*pieces: bytes, dialect: str = 'openai', **more: Any) -> CallResult:
     return await replay(b''.join(pieces), dialect, **more)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from engine.models.protocol import Completed
-from tests.models.reading import Read, replay
+from tests.models.reading import CallResult, replay
 
 OWN = Path(__file__).parent / 'cassettes'
 FOLDERS = [OWN, *map(Path, filter(None, [os.environ.get('HEMICYCLE_CASSETTES')]))]
@@ -32,7 +32,7 @@ def cases() -> list[Any]:
     ]
 
 
-async def play(folder: Path, case: dict[str, Any], size: int) -> Read:
+async def play(folder: Path, case: dict[str, Any], size: int) -> CallResult:
     body = (folder / case['response']).read_bytes()
     headers = {name: value for name, value in case['headers'].items() if name != 'transfer-encoding'}
     return await replay(body, DIALECTS[case['dialect']], status=case['status'], headers=headers, size=size)

@@ -128,9 +128,9 @@ def prepare() -> None:
 
 def main(names: Iterable[str]) -> int:
     """Try the mutations of these names, or all. Returns the exit status."""
-    wanted = set(names) or {mutation.name for mutation in MUTATIONS}
-    chosen = [mutation for mutation in MUTATIONS if mutation.name in wanted]
-    problems = [f'{name}: there is no such mutation' for name in wanted - {one.name for one in chosen}]
+    selected = set(names) or {mutation.name for mutation in MUTATIONS}
+    chosen = [mutation for mutation in MUTATIONS if mutation.name in selected]
+    problems = [f'{name}: there is no such mutation' for name in selected - {one.name for one in chosen}]
     for mutation in chosen:
         try:
             check(mutation)

@@ -14,8 +14,8 @@ from engine import SimulatedClock, Status
 from tests.support.harness import wait_for_state
 from tests.support.pages.clicks import answer, click, labelled, press, press_labelled, see
 from tests.support.pages.serving import serve
-from tests.support.teams.parallel_review import BEST, begin, conducting, everybody, position, writing
-from tests.support.teams.time_bounded import QUICK, conductor, good
+from tests.support.teams.parallel_review import BEST, begin, everybody, position, review_conductor, writing
+from tests.support.teams.time_bounded import QUICK, good, make_conductor
 
 LONG = 'I insist on what I have said before, with all the words that it takes. ' * 40
 
@@ -30,11 +30,11 @@ def stubborn(request: Any) -> dict[str, Any]:
 async def test_an_undecided_debate_is_synthesized_and_replayed(user: User):
     script = everybody(stubborn, position('APPROVE', 'coder1'), reviewers=3)
     script['synthesizer'] = position('REVISE_BEST', 'coder2', changes=['do both'])
-    async with conducting(script) as here:
-        serve(here)
-        run = await begin(here, reviewers=3, max_rounds=5, max_revisions=1)
-        await here.result(run)
-        steps = await here.transitions(run)
+    async with review_conductor(script) as conductor:
+        serve(conductor)
+        run = await begin(conductor, reviewers=3, max_rounds=5, max_revisions=1)
+        await conductor.result(run)
+        steps = await conductor.transitions(run)
         await user.open(f'/runs/{run}')
         click(user, 'Debate')
         await see(user, 'Round 5', 'No consensus: synthesized', 'do both', 'Final review', 'Consensus')
@@ -54,10 +54,10 @@ async def test_an_undecided_debate_is_synthesized_and_replayed(user: User):
 
 
 async def test_a_choice_is_confirmed_or_abandoned(user: User):
-    async with conducting(everybody(BEST, coder2=writing('bad'))) as here:
-        serve(here)
-        run = await begin(here, pick='person', max_revisions=1)
-        await wait_for_state(here, run, 'picking')
+    async with review_conductor(everybody(BEST, coder2=writing('bad'))) as conductor:
+        serve(conductor)
+        run = await begin(conductor, pick='person', max_revisions=1)
+        await wait_for_state(conductor, run, 'picking')
         await user.open(f'/runs/{run}')
         await user.should_see('your decision', retries=30)
         await user.should_not_see('Choose an implementation')  # no tab opens by itself
@@ -70,11 +70,11 @@ async def test_a_choice_is_confirmed_or_abandoned(user: User):
         await user.should_see('Choose coder3?', retries=30)
         answer(user, 'Cancel')
         await user.should_not_see('Choose coder3?', retries=30)
-        assert (await here.view(run)).waiting == 'choice'
+        assert (await conductor.view(run)).waiting == 'choice'
         click(user, 'Choose coder3')
         await user.should_see('Choose coder3?', retries=30)
         answer(user, 'Choose')
-        outcome = await here.result(run)
+        outcome = await conductor.result(run)
         assert outcome.memory['choices'][0]['by'] == 'person'
         click(user, 'Candidates')
         await user.should_see('Picked: by a person', retries=60)
@@ -84,26 +84,26 @@ async def test_a_choice_is_confirmed_or_abandoned(user: User):
 async def test_a_person_picks_files_and_resolves_a_conflict(user: User):
     extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
     plan = {'files': [{'path': 'extra.py', 'coder': f'coder{n}'} for n in (2, 3)], 'why': 'both'}
-    async with conducting(everybody(BEST, merger=plan, **extra)) as here:
-        serve(here)
-        run = await begin(here, merge='files', conflicts='person', max_revisions=1)
-        await wait_for_state(here, run, 'merging.resolving')
+    async with review_conductor(everybody(BEST, merger=plan, **extra)) as local:
+        serve(local)
+        run = await begin(local, merge='files', conflicts='person', max_revisions=1)
+        await wait_for_state(local, run, 'merging.resolving')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await see(user, 'Conflicting files', 'version of coder3', retries=30)
         click(user, 'Resolve')
-        outcome = await here.result(run)
+        outcome = await local.result(run)
         assert outcome.memory['taken'] == {'extra.py': 'coder2'}
         await user.should_see('Merged: extra.py from coder2', retries=60)
-    async with conducting(everybody(BEST, **extra)) as here:
-        serve(here)
-        run = await begin(here, merge='files', files_by='person', max_revisions=1)
-        await wait_for_state(here, run, 'merging.listing')
+    async with review_conductor(everybody(BEST, **extra)) as local:
+        serve(local)
+        run = await begin(local, merge='files', files_by='person', max_revisions=1)
+        await wait_for_state(local, run, 'merging.listing')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await see(user, 'Choose files to merge into the best implementation', 'from coder3', retries=30)
         click(user, 'Merge these files')
-        assert (await here.result(run)).memory['plan']['files'] == []
+        assert (await local.result(run)).memory['plan']['files'] == []
 
 
 async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User):
@@ -113,9 +113,9 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User):
         position('REVISE_BEST', 'coder1', insists=['It is large.']),
         BEST,
     ]
-    async with conducting(script) as here:
-        serve(here)
-        run = await begin(here, coders=2, max_revisions=0)
+    async with review_conductor(script) as conductor:
+        serve(conductor)
+        run = await begin(conductor, coders=2, max_revisions=0)
         await user.open(f'/runs/{run}')
         click(user, 'Debate')
         await user.should_see('No reviews yet.', retries=30)
@@ -123,22 +123,22 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User):
         await user.should_see('Return seat', retries=30)
         hold.set()
         await user.should_see('Your turn as reviewer 2', retries=100)
-        await here.send(run, 'say', data={'reviewer': 'reviewer2', 'text': 'I have read them.'})
-        await wait_for_state(here, run, 'debating.reviewer2.person')
+        await conductor.send(run, 'say', data={'reviewer': 'reviewer2', 'text': 'I have read them.'})
+        await wait_for_state(conductor, run, 'debating.reviewer2.person')
         await see(user, 'A person is speaking', 'your turn', 'Points of the others', retries=100)
         stance, why = (labelled(user, label)[0] for label in ('Answer to point 1', 'Why, for point 1'))
         await send_empty_form(user)
-        assert (await here.view(run)).waiting == 'word'
+        assert (await conductor.view(run)).waiting == 'word'
         (words,) = user.find(kind=ui.textarea).elements - collapsed_areas(user)
         words.set_value('Not before it is tested.')
         assert isinstance(stance, ValueElement) and isinstance(why, ValueElement)
         stance.set_value('rebuts')
         why.set_value('It is small.')
         click(user, 'Send')
-        await wait_for_state(here, run, 'debating.reviewer2.person')
+        await wait_for_state(conductor, run, 'debating.reviewer2.person')
         await user.should_see('Not before it is tested.', retries=60)
         click(user, 'Return seat')
-        outcome = await here.result(run)
+        outcome = await conductor.result(run)
         assert outcome.status is Status.DONE, outcome.error
         debate = [said for said in outcome.memory['transcript'] if said['phase'] == 'debate']
         mine = [said for said in debate if said['speaker'] == 'reviewer2']
@@ -153,36 +153,36 @@ async def test_the_seats_of_a_selected_stage_are_offered(user: User):
     hold = asyncio.Event()
     script = everybody(BEST)
     script['debating.reviewer1.speaking'] = lambda request: hold
-    async with conducting(script) as here:
-        serve(here)
-        run = await begin(here, coders=2, max_revisions=1, pick='person')
-        await wait_for_state(here, run, 'debating.reviewer1.speaking.thinking')
+    async with review_conductor(script) as conductor:
+        serve(conductor)
+        run = await begin(conductor, coders=2, max_revisions=1, pick='person')
+        await wait_for_state(conductor, run, 'debating.reviewer1.speaking.thinking')
         await user.open(f'/runs/{run}')
         for stage, offered in (('Final review', 'Take seat: Reviewer 1'), ('Revising', 'Take seat: Coder 1')):
             await user.should_see(stage, retries=60)
             pick(user, stage)
             await wait_for_control(user, offered)
         hold.set()
-        await wait_for_state(here, run, 'picking')
+        await wait_for_state(conductor, run, 'picking')
         pick(user, 'Debating')
         await wait_for_control(user, 'Take seat: Reviewer 2')
-        await here.send(run, 'choose', data={'candidate': 'coder1'})
-        await here.result(run)
+        await conductor.send(run, 'choose', data={'candidate': 'coder1'})
+        await conductor.result(run)
 
 
 async def test_a_person_judges_in_the_seat_of_a_supervisor(user: User):
-    async with conductor(good, clock=SimulatedClock()) as here:
-        serve(here)
-        run = (await here.start('time-bounded', QUICK, paused=True)).id
-        await here.send(run, 'take_seat', data={'seat': 'supervisor'})
-        await here.resume(run)
-        await wait_for_state(here, run, 'working.planning.reviewing.person')
+    async with make_conductor(good, clock=SimulatedClock()) as local:
+        serve(local)
+        run = (await local.start('time-bounded', QUICK, paused=True)).id
+        await local.send(run, 'take_seat', data={'seat': 'supervisor'})
+        await local.resume(run)
+        await wait_for_state(local, run, 'working.planning.reviewing.person')
         await user.open(f'/runs/{run}')
         await user.should_see('Judge', retries=60)
         await wait_for_control(user, 'Return seat: Supervisor')
         (hand_back,) = shown_controls(user, 'Return seat: Supervisor')
         press(user, hand_back)
-        assert (await here.result(run)).status is Status.DONE
+        assert (await local.result(run)).status is Status.DONE
 
 
 def pick(user: User, stage: str) -> None:
@@ -226,10 +226,10 @@ async def test_points_show_rebuttals_and_unanswered_ones(user: User):
     answer = {'to': 'reviewer1/1.1/1', 'stance': 'rebuts', 'why': 'It has some.'}
     script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False, answers=[answer])
     script['synthesizer'] = BEST
-    async with conducting(script) as here:
-        serve(here)
-        run = await begin(here, coders=2, max_revisions=0, max_rounds=1)
-        await here.result(run)
+    async with review_conductor(script) as conductor:
+        serve(conductor)
+        run = await begin(conductor, coders=2, max_revisions=0, max_rounds=1)
+        await conductor.result(run)
         await user.open(f'/runs/{run}')
         click(user, 'Debate')
         await user.should_see('Rebutted by Reviewer 2: It has some.', retries=60)
@@ -238,10 +238,10 @@ async def test_points_show_rebuttals_and_unanswered_ones(user: User):
 
 
 async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User):
-    async with conducting(everybody(BEST)) as here:
-        serve(here)
-        run = await begin(here, coders=2, max_revisions=1, pick='person')
-        await wait_for_state(here, run, 'picking')
+    async with review_conductor(everybody(BEST)) as conductor:
+        serve(conductor)
+        run = await begin(conductor, coders=2, max_revisions=1, pick='person')
+        await wait_for_state(conductor, run, 'picking')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await user.should_see('Read and comment', retries=60)
@@ -250,8 +250,8 @@ async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User):
         text.set_value('Say why.')
         click(user, 'Comment')
         await see(user, 'Say why.', 'A person, version 1 · open', retries=60)
-        await here.send(run, 'choose', data={'candidate': 'coder1'})
-        outcome = await here.result(run)
+        await conductor.send(run, 'choose', data={'candidate': 'coder1'})
+        outcome = await conductor.result(run)
         assert outcome.memory['comments'][0] == {
             'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Say why.', 'version': 1, 'by': '',
             'sent': 1,
@@ -261,12 +261,12 @@ async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User):
 
 async def test_a_person_hands_in_files_in_a_coders_seat(user: User):
     hold = asyncio.Event()
-    async with conducting(everybody(BEST, coder1=lambda request: hold)) as here:
-        serve(here)
-        run = await begin(here, coders=2, max_revisions=0)
-        await wait_for_state(here, run, 'implementing.coder1.working.thinking')
-        await here.send(run, 'take_seat', data={'seat': 'coder1'})
-        await wait_for_state(here, run, 'implementing.coder1.person')
+    async with review_conductor(everybody(BEST, coder1=lambda request: hold)) as conductor:
+        serve(conductor)
+        run = await begin(conductor, coders=2, max_revisions=0)
+        await wait_for_state(conductor, run, 'implementing.coder1.working.thinking')
+        await conductor.send(run, 'take_seat', data={'seat': 'coder1'})
+        await wait_for_state(conductor, run, 'implementing.coder1.person')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await see(user, 'Your turn as coder 1', 'No files changed yet.', retries=60)
@@ -279,7 +279,7 @@ async def test_a_person_hands_in_files_in_a_coders_seat(user: User):
         words.set_value('I wrote it myself.')
         await user.should_see('To submit: work.txt')
         click(user, 'Submit')
-        outcome = await here.result(run)
+        outcome = await conductor.result(run)
         assert outcome.memory['candidates']['coder1']['versions'][0]['said'] == 'I wrote it myself.'
         await user.should_not_see('Your turn as', retries=60)
 

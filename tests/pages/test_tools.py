@@ -19,7 +19,7 @@ async def test_the_list_names_every_tool_and_who_uses_it(pages, conductor):
 
 
 @pytest.mark.parametrize(
-    ('query', 'there', 'gone'),
+    ('query', 'included', 'excluded'),
     [
         ('text=passage', 'edit_file', 'list_files'),
         ('category=web', 'fetch_page', 'edit_file'),
@@ -28,10 +28,10 @@ async def test_the_list_names_every_tool_and_who_uses_it(pages, conductor):
         ('kind=nonsense&category=nonsense', 'read_file', 'No tool matches'),
     ],
 )
-async def test_the_address_filters(pages, query, there, gone):
+async def test_the_address_filters(pages, query, included, excluded):
     await pages.open(f'/tools?{query}')
     listed = {element.text for element in pages.find(Text).elements if element.tag == 'h3'}
-    assert there in listed and gone not in listed
+    assert included in listed and excluded not in listed
 
 
 async def test_no_match_offers_to_clear_the_filters(pages):

@@ -25,11 +25,11 @@ SHIPPED = [found for found in Library.load().scenarios if 'tests' in found.param
 async def play(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) -> Outcome:
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0, folder=folder)
-    async with Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock(), sandbox=sandbox) as here:
+    async with Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock(), sandbox=sandbox) as conductor:
         parameters = {**scenario.parameters, scenario.field: scenario.task}
-        run = (await here.start(scenario.pattern, parameters)).id
-        outcome = await asyncio.wait_for(here.result(run), MAX_SECONDS)
-        assert await here.audit(run)
+        run = (await conductor.start(scenario.pattern, parameters)).id
+        outcome = await asyncio.wait_for(conductor.result(run), MAX_SECONDS)
+        assert await conductor.audit(run)
         return outcome
 
 
@@ -142,6 +142,6 @@ async def play_to_end(script, sandbox: Sandbox, root: Path, **parameters) -> Out
         clock=HastyClock(),
         sandbox=sandbox,
         workspaces=root / 'runs',
-    ) as here:
-        run = await begin(here, **parameters)
-        return await asyncio.wait_for(to_the_end(here, run), MAX_SECONDS)
+    ) as conductor:
+        run = await begin(conductor, **parameters)
+        return await asyncio.wait_for(to_the_end(conductor, run), MAX_SECONDS)

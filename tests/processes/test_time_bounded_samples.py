@@ -17,9 +17,9 @@ async def test_the_expired_sample_reaches_its_goal_with_more_time() -> None:
     (sample,) = [found for found in scenarios('time-bounded') if found.name == 'word-statistics']
     made = Catalog.load()
     made.models['scripted'] = Scripted(pace=0)
-    async with Conductor(catalog=made, clock=IdleClock(longest=3600)) as here:
-        run = (await here.start('time-bounded', sample.parameters)).id
-        while (view := await here.view(run)).status is not Status.WAITING:
+    async with Conductor(catalog=made, clock=IdleClock(longest=3600)) as conductor:
+        run = (await conductor.start('time-bounded', sample.parameters)).id
+        while (view := await conductor.view(run)).status is not Status.WAITING:
             assert not view.status.ended, view.error
             await asyncio.sleep(0.005)
         assert view.memory['changed_files'] == [
@@ -28,8 +28,8 @@ async def test_the_expired_sample_reaches_its_goal_with_more_time() -> None:
             'test_frequent.py',
             'test_report.py',
         ]
-        await here.send(run, 'add_time', data={'seconds': 120})
-        outcome = await here.result(run)
+        await conductor.send(run, 'add_time', data={'seconds': 120})
+        outcome = await conductor.result(run)
     memory = outcome.memory
     assert (memory['status'], memory['verified']) == ('completed', True)
     assert len(memory['plans']) == 1 and memory['steps']['3']['attempts'] == 1

@@ -20,7 +20,9 @@ from tests.support.harness import FakeModel, Lone, calls, catalog, complete_run
 PLAYED = ForkOverrides(after='recorded', beyond='stop')
 
 
-def here(model: FakeModel, journal: MemoryJournal | None = None, *patterns: type[Pattern]) -> Conductor:
+def make_conductor(
+    model: FakeModel, journal: MemoryJournal | None = None, *patterns: type[Pattern]
+) -> Conductor:
     return Conductor(journal or MemoryJournal(), catalog=catalog(model, *patterns), clock=IdleClock())
 
 
@@ -82,12 +84,12 @@ async def fork_and_compare(conductor: Conductor, run: RunId, at: int) -> RunId:
     before = await conductor.transitions(run)
     fields = recorded_fields(before)  # The pattern may have gained some fields since.
     found = normalize(own[:begin] + own[begin + bool(begin) :], fields)
-    wanted = normalize(before, fields)
-    for number, (one, now) in enumerate(zip(wanted, found, strict=False), start=1):
+    expected = normalize(before, fields)
+    for number, (one, now) in enumerate(zip(expected, found, strict=False), start=1):
         other = {name: as_recorded(value, one[name]) for name, value in now.items()}
         differing = [(name, one[name], other[name]) for name in one if one[name] != other[name]]
         assert not differing, f'forked at {at}, step {number} differs: {differing}'
-    assert len(found) == len(wanted), f'forked at {at}: {len(found)} steps instead of {len(wanted)}'
+    assert len(found) == len(expected), f'forked at {at}: {len(found)} steps instead of {len(expected)}'
     return fork
 
 

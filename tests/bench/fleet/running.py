@@ -170,8 +170,8 @@ async def _drive(server: PostgresServer, fleet: Fleet, workers: int, number: int
 
 
 async def _list_unfinished(conductor: Conductor, runs: list[RunId]) -> list[RunId]:
-    wanted = set(runs)
-    return [info.id for info in await conductor.journal.unfinished() if info.id in wanted]
+    ids = set(runs)
+    return [info.id for info in await conductor.journal.unfinished() if info.id in ids]
 
 
 def _size(database: str) -> int:

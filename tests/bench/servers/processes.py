@@ -57,12 +57,12 @@ def processor(pid: int) -> float:
     return (user + system) / os.sysconf('SC_CLK_TCK')
 
 
-def free_port(wanted: int = 0) -> int:
+def free_port(preferred: int = 0) -> int:
     """A free port: the wanted one, if given."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(('127.0.0.1', wanted))
+            probe.bind(('127.0.0.1', preferred))
         except OSError:
             probe.bind(('127.0.0.1', 0))
         return int(probe.getsockname()[1])

@@ -28,11 +28,11 @@ def test_boxes_and_messages_have_readable_colours(page, server, axe):
 BACKGROUND = 'getComputedStyle(document.documentElement).backgroundColor'
 
 
-@pytest.mark.parametrize('wanted', ['system', 'chosen'])
-def test_a_dark_page_is_dark_before_its_scripts_run(open_page, server, wanted):
-    page = open_page(scheme='dark' if wanted == 'system' else 'light')
+@pytest.mark.parametrize('choice', ['system', 'chosen'])
+def test_a_dark_page_is_dark_before_its_scripts_run(open_page, server, choice):
+    page = open_page(scheme='dark' if choice == 'system' else 'light')
     page.goto(f'{server.url}/tools')
-    if wanted == 'chosen':
+    if choice == 'chosen':
         page.get_by_role('button', name='Dark or light').click()
         expect(page.locator('body.body--dark')).to_be_attached()
         server.wait_until_kept('"dark":')
@@ -46,10 +46,10 @@ def test_a_dark_page_is_dark_before_its_scripts_run(open_page, server, wanted):
 def test_the_current_page_and_ticked_boxes_stand_out_in_forced_colours(page, server):
     page.emulate_media(forced_colors='active')
     page.goto(f'{server.url}/settings')
-    here = page.locator('.topbar nav a[aria-current]')
+    link = page.locator('.topbar nav a[aria-current]')
     other = page.locator('.topbar nav a:not([aria-current])').first
     look = 'one => getComputedStyle(one).backgroundColor'
-    assert here.evaluate(look) != other.evaluate(look)
+    assert link.evaluate(look) != other.evaluate(look)
     page.goto(f'{server.url}/launch/parallel-review')
     page.locator('summary', has_text='Project and tests').click()
     ticked = page.locator('.q-checkbox__inner--truthy .q-checkbox__bg').first

@@ -93,18 +93,18 @@ def test_the_address_keeps_the_selection_and_back_restores_it(page, counted):
     page.get_by_role('button', name='Save').click()
     expect(page.locator('.run-list .chip', has_text='weekly')).to_be_visible()
 
-    here = f'{counted.url}/patterns/pipeline/traffic'
-    page.goto(here)
+    url = f'{counted.url}/patterns/pipeline/traffic'
+    page.goto(url)
     tag, since = page.get_by_label('Tag', exact=True), page.get_by_label('From', exact=True)
     expect(tag.locator('option', has_text='weekly')).to_have_count(1)
     tag.select_option('weekly')
-    expect(page).to_have_url(f'{here}?tag=weekly')
+    expect(page).to_have_url(f'{url}?tag=weekly')
     since.fill('2020-02-03')
-    expect(page).to_have_url(f'{here}?tag=weekly&since=2020-02-03')
+    expect(page).to_have_url(f'{url}?tag=weekly&since=2020-02-03')
     expect(page.get_by_text('1 run: 1 done.')).to_be_visible()
     page.get_by_role('group', name='Metric').get_by_role('button', name='Duration').click()
     page.locator('[id="s:reviewing"]').click()
-    chosen = f'{here}?tag=weekly&since=2020-02-03&state=reviewing&show=long'
+    chosen = f'{url}?tag=weekly&since=2020-02-03&state=reviewing&show=long'
     expect(page).to_have_url(chosen)
     page.locator('.run-list .run-link').click()
     page.wait_for_url(re.compile(r'/runs/\w+'))
@@ -123,7 +123,7 @@ def test_the_address_keeps_the_selection_and_back_restores_it(page, counted):
     expect(page.get_by_label('Pattern', exact=True)).to_have_value('pipeline')
     page.get_by_role('button', name='Show all runs').click()
     since.fill('')
-    expect(page).to_have_url(f'{here}?tag=weekly&show=long')
+    expect(page).to_have_url(f'{url}?tag=weekly&show=long')
     page.go_back()  # changed filters add no history entries
     expect(page).to_have_url(f'{counted.url}/runs')
 

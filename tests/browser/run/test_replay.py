@@ -119,11 +119,11 @@ def test_back_returns_from_a_jump_but_not_from_a_step(page, finished):
     page.keyboard.press('e')
     expect(page.locator('.step .notice.fail')).to_be_visible()
     expect(page).to_have_url(re.compile(r'\?at=(?!3$)\d+$'))
-    there = int(page.url.rpartition('=')[2])
+    step = int(page.url.rpartition('=')[2])
     page.keyboard.press('ArrowRight')
     page.keyboard.press('ArrowRight')
-    at(page, there + 2)
-    where = f'{finished}?at={there + 2}'
+    at(page, step + 2)
+    where = f'{finished}?at={step + 2}'
     expect(page).to_have_url(where)
     page.get_by_role('tab', name='Transcript').click()
     expect(page).to_have_url(re.compile(r'/transcript\?at='))
@@ -133,7 +133,7 @@ def test_back_returns_from_a_jump_but_not_from_a_step(page, finished):
     at(page, 3)
     page.go_forward()
     expect(page).to_have_url(where)
-    at(page, there + 2)
+    at(page, step + 2)
 
 
 def test_a_link_opens_its_tab_at_its_step(page, finished):

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.teams.parallel_review import begin, conducting, everybody, position
+from tests.support.teams.parallel_review import begin, everybody, position, review_conductor
 from ui.exports.offline_page import render_page
 
 MAX_BYTES = 60_000
@@ -170,10 +170,10 @@ async def export_debate() -> str:
     script['debating.reviewer2.speaking'] = [
         position('REVISE_ALL', agrees=False, answers=[answer]), best,
     ]  # fmt: skip
-    async with conducting(script) as here:
-        run = await begin(here, coders=2, max_revisions=0)
-        await here.result(run)
-        return await render_page(here, run)
+    async with review_conductor(script) as conductor:
+        run = await begin(conductor, coders=2, max_revisions=0)
+        await conductor.result(run)
+        return await render_page(conductor, run)
 
 
 def test_a_saved_page_shows_the_debate_board(open_page, axe, tmp_path):

@@ -19,7 +19,7 @@ from engine.models.protocol import OpaquePiece, Timeouts
 from engine.models.recording.cassette import Cassette
 from engine.models.recording.recorded_call import RecordedCall
 from engine.models.secret_filter import SecretFilter
-from tests.models.reading import Read, endpoint, make_request, read, replay
+from tests.models.reading import CallResult, endpoint, make_request, read, replay
 from tests.models.server import serving
 
 JSON = {'content-type': 'application/json'}
@@ -112,7 +112,7 @@ SLOW = 7.0
 """Seconds; each of these took half a minute to hours while the work was quadratic."""
 
 
-async def replay_quickly(body: bytes, dialect: str = 'openai') -> Read:
+async def replay_quickly(body: bytes, dialect: str = 'openai') -> CallResult:
     began = time.process_time()
     found = await replay(body, dialect, size=65_536, request=make_request(timeouts=Timeouts()))
     assert time.process_time() - began < SLOW

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.exchange import client, serve_and_read, whole
+from tests.models.exchange import client, serve_and_read, serve_stream
 from tests.models.reading import endpoint, read
 from tests.models.server import Wire, answering, serving
 from tests.models.speech import SPEECHES, Speech
@@ -48,7 +48,7 @@ async def test_an_error_response_is_mapped(
 
 @pytest.mark.parametrize('body', [b'{"choices": [', b'nonsense', b'[1, 2]', b'"text"', b'null', b'{' * 5000])
 async def test_malformed_json_is_a_bad_response(speech: Speech, body: bytes) -> None:
-    found = await whole(speech, speech.start, b'data: ' + body + b'\n\n', speech.say('x'), speech.stop)
+    found = await serve_stream(speech, speech.start, b'data: ' + body + b'\n\n', speech.say('x'), speech.stop)
     assert (found.failure.kind, found.failure.retryable) == ('bad response', True)
     assert len(str(found.failure)) < 500
 
@@ -72,7 +72,7 @@ async def test_an_error_page_is_shortened_to_its_text(speech: Speech) -> None:
 
 
 async def test_an_error_inside_a_successful_answer_is_found(speech: Speech) -> None:
-    found = await whole(speech, speech.start, speech.say('half'), speech.error)
+    found = await serve_stream(speech, speech.start, speech.say('half'), speech.error)
     assert (found.failure.kind, found.failure.retryable) == ('overloaded', True)
     assert str(found.failure) == 'here: Overloaded, sorry'
 

@@ -20,7 +20,7 @@ from engine.models.protocol import ModelRequest
 from engine.models.recording.exchange import number_ids
 from engine.records import Usage
 from engine.records.message import Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
-from tests.models.reading import NOTES, OPENING, Read, endpoint, load_conversation, make_request, replay
+from tests.models.reading import NOTES, OPENING, CallResult, endpoint, load_conversation, make_request, replay
 from tests.models.speech import GeminiSpeech, openai
 
 SCHEMA = {'type': 'object', 'properties': {'x': {'type': 'integer', 'minimum': 1, 'title': 'X'}}}
@@ -30,7 +30,7 @@ def body(request: ModelRequest, model: str = 'gemini-3-pro-preview', **more: Any
     return DIALECTS['gemini'].body(model, request, endpoint('gemini', **more))
 
 
-async def read(*pieces: bytes) -> Read:
+async def read(*pieces: bytes) -> CallResult:
     return await replay(b''.join(pieces), 'gemini')
 
 

@@ -39,8 +39,8 @@ def body(
 def marks(value: Any, at: str = '') -> list[str]:
     """Return where a request is marked."""
     if isinstance(value, dict):
-        here = [at] if 'cache_control' in value else []
-        return here + [found for name, item in value.items() for found in marks(item, f'{at}/{name}')]
+        own = [at] if 'cache_control' in value else []
+        return own + [found for name, item in value.items() for found in marks(item, f'{at}/{name}')]
     if isinstance(value, list):
         return [found for place, item in enumerate(value) for found in marks(item, f'{at}/{place}')]
     return []
@@ -82,9 +82,9 @@ def test_a_proxy_is_asked_for_models_that_need_it(model: str, marked: bool) -> N
 
 
 def test_the_saving_is_the_price_without_a_cache_minus_the_actual_cost() -> None:
-    here = Endpoint(name='here', url='http://here.example/v1')
+    endpoint = Endpoint(name='here', url='http://here.example/v1')
     prices = Prices(own={'here/m': Price(input=10, output=20, cached=1, written=12.5)})
-    models = ModelRegistry({}, EndpointSettings(endpoints={'here': here}, prices=prices))
+    models = ModelRegistry({}, EndpointSettings(endpoints={'here': endpoint}, prices=prices))
     read = Usage(input=1_000_000, output=5, cached=800_000, written=100_000)
     assert models.cache_saving({'here/m': read}) == pytest.approx(0.8 * 9 - 0.1 * 2.5)
     assert models.cache_saving({'here/m': Usage(input=9, written=9)}) == pytest.approx(-9 * 2.5e-6)

@@ -138,17 +138,17 @@ def test_options_are_sent_where_they_are_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ('choice', 'there', 'here'),
+    ('choice', 'openai', 'anthropic'),
     [
         ('auto', 'auto', {'type': 'auto'}),
         ('none', 'none', {'type': 'none'}),
         ('notes', {'type': 'function', 'function': {'name': 'notes'}}, {'type': 'tool', 'name': 'notes'}),
     ],
 )
-def test_tool_choice_is_translated(choice: str, there: Any, here: Any) -> None:
+def test_tool_choice_is_translated(choice: str, openai: Any, anthropic: Any) -> None:
     made = request(tools=(NOTES,), choice=choice)
-    assert to_openai(made)['tool_choice'] == there
-    assert to_anthropic(made)['tool_choice'] == here
+    assert to_openai(made)['tool_choice'] == openai
+    assert to_anthropic(made)['tool_choice'] == anthropic
 
 
 def test_short_ids_are_nine_letters_and_digits_and_the_same_each_time() -> None:

@@ -21,12 +21,12 @@ ROLES = ('researcher', 'analyzer', 'reviewer')
 def registry():
     """A remote provider, a local server, and an endpoint without its key."""
     far = Endpoint(name='far', url='https://far.example/v1', key='a-key', models=('large', 'small'))
-    here = Endpoint(name='here', url='http://127.0.0.1:9/v1', models=('tiny',))
+    endpoint = Endpoint(name='here', url='http://127.0.0.1:9/v1', models=('tiny',))
     lost = EndpointSource(found='file', url='https://lost.example/v1', key='env:LOST')
     return ModelRegistry(
         {'scripted': FakeModel()},
         Configuration(
-            endpoints={'far': far, 'here': here},
+            endpoints={'far': far, 'here': endpoint},
             missing={'lost': 'the environment variable LOST is not set'},
             sources={'lost': lost},
         ),

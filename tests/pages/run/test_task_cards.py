@@ -22,16 +22,18 @@ async def test_each_finished_task_has_a_card_that_leads_to_its_conversation(user
     def work(request: ModelRequest) -> Any:
         return hold if task_in(request) == 'b' and not hold.is_set() else succeed(request)
 
-    async with team(FakeModel(team_reply([plan_task('a'), plan_task('b', 'writer', 'a')], work))) as here:
-        serve(here)
-        run = (await here.start('supervisor', {'objective': 'Do it all'})).id
+    async with team(
+        FakeModel(team_reply([plan_task('a'), plan_task('b', 'writer', 'a')], work))
+    ) as conductor:
+        serve(conductor)
+        run = (await conductor.start('supervisor', {'objective': 'Do it all'})).id
         await user.open(f'/runs/{run}')
         await see(user, 'a · completed', 'a by researcher', retries=100)
         await user.should_not_see('b · completed')
         press_labelled(user, 'Show the conversation on a')
-        ended = next(step.seq for step in await here.transitions(run) if names_result(step))
+        ended = next(step.seq for step in await conductor.transitions(run) if names_result(step))
         await user.should_see(f'Step {ended}', retries=60)
-        await here.cancel(run)
+        await conductor.cancel(run)
 
 
 def names_result(step: Transition) -> bool:
@@ -39,9 +41,9 @@ def names_result(step: Transition) -> bool:
 
 
 async def test_an_empty_plan_says_so_and_a_finished_run_has_no_live_button(user: User) -> None:
-    async with team(FakeModel(team_reply([]))) as here:
-        serve(here)
-        run = await complete_run(here, 'supervisor', {'objective': 'Do nothing'})
+    async with team(FakeModel(team_reply([]))) as conductor:
+        serve(conductor)
+        run = await complete_run(conductor, 'supervisor', {'objective': 'Do nothing'})
         await user.open(f'/runs/{run}')
         await user.should_see('Empty: no steps were planned.', retries=60)
         drawn = user.find(kind=ui.element).elements

@@ -72,8 +72,8 @@ async def conductor_with(
     made = catalog(FakeModel('from the model'), pattern or lone())
     made.agents = ExternalAgents({found.name: found})
     made.registry.agents = made.agents
-    async with Conductor(journal, catalog=made, **options) as here:
-        yield here
+    async with Conductor(journal, catalog=made, **options) as conductor:
+        yield conductor
 
 
 BY_ODD = {'': 'agent:odd'}

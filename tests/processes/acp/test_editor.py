@@ -65,14 +65,14 @@ async def open_session(editor: Editor, tmp_path: Path, *options: str) -> AsyncIt
     client: Any = editor
     async with spawn_agent_process(
         client, sys.executable, *command, env=env, cwd=tmp_path, transport_kwargs=PATIENT
-    ) as (here, _):
+    ) as (connection, _):
         files = schema.FileSystemCapabilities(write_text_file=True)
-        info = await here.initialize(
+        info = await connection.initialize(
             PROTOCOL_VERSION, client_capabilities=schema.ClientCapabilities(fs=files)
         )
         assert info.agent_info is not None and info.agent_info.name == 'hemicycle'
-        session = await here.new_session(cwd=str(project))
-        yield here, session.session_id, session
+        session = await connection.new_session(cwd=str(project))
+        yield connection, session.session_id, session
 
 
 @pytest.mark.parametrize('answer', ['once', 'no'])
@@ -80,8 +80,8 @@ async def test_a_run_is_shown_and_its_files_are_written_if_allowed(
     answer: str, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     editor = Editor(answer)
-    async with open_session(editor, tmp_path, '--pattern', 'debugger') as (here, session, _):
-        ended = await asyncio.wait_for(here.prompt(session_id=session, prompt=[text_block(DEBUG)]), 200)
+    async with open_session(editor, tmp_path, '--pattern', 'debugger') as (connection, session, _):
+        ended = await asyncio.wait_for(connection.prompt(session_id=session, prompt=[text_block(DEBUG)]), 200)
         await until(lambda: editor.of(schema.AgentMessageChunk))
     assert ended.stop_reason == 'end_turn' and ended.usage.total_tokens > 0
     plans, calls = editor.of(schema.AgentPlanUpdate), editor.of(schema.ToolCallStart)
@@ -99,7 +99,7 @@ async def test_a_run_is_shown_and_its_files_are_written_if_allowed(
 async def test_patterns_are_modes_and_a_cancelled_prompt_says_so(tmp_path: Path) -> None:
     editor = Editor('once')
     async with open_session(editor, tmp_path, '--pattern', 'pipeline', '--pace', '5') as (
-        here,
+        connection,
         session,
         made,
     ):
@@ -107,10 +107,12 @@ async def test_patterns_are_modes_and_a_cancelled_prompt_says_so(tmp_path: Path)
         assert {'pipeline', 'race', 'builder', 'parallel-review'} <= modes
         assert made.modes.current_mode_id == 'pipeline'
         with pytest.raises(RequestError, match='Invalid params'):
-            await here.set_session_mode(mode_id='nothing', session_id=session)
-        prompt = asyncio.ensure_future(here.prompt(session_id=session, prompt=[text_block('Count the bees')]))
+            await connection.set_session_mode(mode_id='nothing', session_id=session)
+        prompt = asyncio.ensure_future(
+            connection.prompt(session_id=session, prompt=[text_block('Count the bees')])
+        )
         await until(lambda: editor.of(schema.AgentThoughtChunk))
-        await here.cancel(session_id=session)
+        await connection.cancel(session_id=session)
         assert (await asyncio.wait_for(prompt, 60)).stop_reason == 'cancelled'
 
 
@@ -145,8 +147,8 @@ async def test_an_agents_question_becomes_the_editors_permission_request(
     (tmp_path / 'none').write_text(f'[agents.odd]\n{command}\nsandboxed = false\n')
     options = ('--patterns', str(tmp_path / 'patterns'), '--pattern', 'lone', '--model', 'agent:odd')
     editor = Editor(answer)
-    async with open_session(editor, tmp_path, *options) as (here, session, _):
-        prompt = here.prompt(session_id=session, prompt=[text_block('go')])
+    async with open_session(editor, tmp_path, *options) as (connection, session, _):
+        prompt = connection.prompt(session_id=session, prompt=[text_block('go')])
         assert (await asyncio.wait_for(prompt, 100)).stop_reason == 'end_turn'
         await until(lambda: shown in str(editor.shown))  # the client delivers updates in separate tasks
     (asked,) = editor.asked

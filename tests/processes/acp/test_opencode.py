@@ -50,15 +50,17 @@ WRITE: tuple[str, dict[str, Any]] = ('write', {'filePath': '/workspace/hello.txt
 
 async def test_it_asks_and_writes_a_file(program: Path, sandbox: Sandbox) -> None:
     with local(Provider(WRITE).reply) as provider:
-        async with conductor_with(opencode(program, provider.url, 'ask')) as here:
-            run = (await here.start('lone', models=BY_IT)).id
-            view = await wait_for_state(here, run, f'{WORK}.approving')
+        async with conductor_with(opencode(program, provider.url, 'ask')) as conductor:
+            run = (await conductor.start('lone', models=BY_IT)).id
+            view = await wait_for_state(conductor, run, f'{WORK}.approving')
             assert 'hello.txt' in view.agents[WORK]['messages'][-1]['parts'][-1]['arguments']
-            await here.send(run, 'approve', at=f'{WORK}.approving')
-            outcome = await asyncio.wait_for(here.result(run), 120)
-            view = await here.view(run)
-            files = {file.path: file.digest for file in await here.workspaces.files(run, view.files[WORK])}
-            text = await here.workspaces.content(run, files['hello.txt'])
+            await conductor.send(run, 'approve', at=f'{WORK}.approving')
+            outcome = await asyncio.wait_for(conductor.result(run), 120)
+            view = await conductor.view(run)
+            files = {
+                file.path: file.digest for file in await conductor.workspaces.files(run, view.files[WORK])
+            }
+            text = await conductor.workspaces.content(run, files['hello.txt'])
     assert outcome.status is Status.DONE and outcome.answer == 'All done.', outcome.error
     assert text == b'hi there\n'
     assert view.agents[WORK]['session']['loads']
@@ -67,12 +69,12 @@ async def test_it_asks_and_writes_a_file(program: Path, sandbox: Sandbox) -> Non
 async def test_a_denied_file_is_not_written(program: Path, sandbox: Sandbox) -> None:
     """OpenCode asks only if configured to, which `approvals="all"` does."""
     with local(Provider(WRITE).reply) as provider:
-        async with conductor_with(opencode(program, provider.url)) as here:
-            run = (await here.start('lone', models=BY_IT, approvals='all')).id
-            await wait_for_state(here, run, f'{WORK}.approving')
-            await here.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
-            await asyncio.wait_for(here.result(run), 120)
-            assert not (here.workspaces.of(run, WORK).folder / 'hello.txt').exists()
+        async with conductor_with(opencode(program, provider.url)) as conductor:
+            run = (await conductor.start('lone', models=BY_IT, approvals='all')).id
+            await wait_for_state(conductor, run, f'{WORK}.approving')
+            await conductor.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
+            await asyncio.wait_for(conductor.result(run), 120)
+            assert not (conductor.workspaces.of(run, WORK).folder / 'hello.txt').exists()
 
 
 async def test_cancelling_during_a_command_leaves_nothing(program: Path, sandbox: Sandbox) -> None:
@@ -81,10 +83,10 @@ async def test_cancelling_during_a_command_leaves_nothing(program: Path, sandbox
         {'command': 'echo begun > begun.txt; sleep 1000', 'description': 'sleep', 'timeout': 900_000},
     )
     with local(Provider(sleep).reply) as provider:
-        async with conductor_with(opencode(program, provider.url, 'allow')) as here:
-            run = (await here.start('lone', models=BY_IT)).id
-            await until((here.workspaces.of(run, WORK).folder / 'begun.txt').exists)
-            await here.cancel(run, 'enough')
+        async with conductor_with(opencode(program, provider.url, 'allow')) as conductor:
+            run = (await conductor.start('lone', models=BY_IT)).id
+            await until((conductor.workspaces.of(run, WORK).folder / 'begun.txt').exists)
+            await conductor.cancel(run, 'enough')
             await until(lambda: not find_processes(f'{run}/{WORK}'))
 
 
@@ -93,13 +95,13 @@ async def test_a_session_killed_during_a_command_is_resumed(program: Path, sandb
     hangs = ('bash', {'command': command, 'description': 'once', 'timeout': 900_000})
     again = lone(retry=Retry(attempts=3, delay=0.01))
     with local(Provider(hangs).reply) as provider:
-        async with conductor_with(opencode(program, provider.url, 'allow'), again) as here:
-            run = (await here.start('lone', models=BY_IT)).id
-            await wait_for_state(here, run, f'{WORK}.using_tools')
-            await until((here.workspaces.of(run, WORK).folder / 'begun.txt').exists)
-            before = (await here.view(run)).agents[WORK]['session']
+        async with conductor_with(opencode(program, provider.url, 'allow'), again) as conductor:
+            run = (await conductor.start('lone', models=BY_IT)).id
+            await wait_for_state(conductor, run, f'{WORK}.using_tools')
+            await until((conductor.workspaces.of(run, WORK).folder / 'begun.txt').exists)
+            before = (await conductor.view(run)).agents[WORK]['session']
             kill_processes(f'{run}/{WORK}')
-            outcome = await asyncio.wait_for(here.result(run), 120)
-            after = (await here.view(run)).agents[WORK]['session']
+            outcome = await asyncio.wait_for(conductor.result(run), 120)
+            after = (await conductor.view(run)).agents[WORK]['session']
             assert outcome.answer == 'All done.', outcome.error
-            assert after['id'] == before['id'] and await here.audit(run)
+            assert after['id'] == before['id'] and await conductor.audit(run)

@@ -25,12 +25,12 @@ async def play(
     """Play a sample of a pattern with agents in place of models."""
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0)
-    async with Conductor(MemoryJournal(), catalog=catalog, clock=clock or HastyClock()) as here:
+    async with Conductor(MemoryJournal(), catalog=catalog, clock=clock or HastyClock()) as conductor:
         parameters = {**scenarios(pattern)[0].parameters, **changed}
-        run = (await here.start(pattern, parameters, models=models)).id
-        outcome = await asyncio.wait_for(here.result(run), MAX_SECONDS)
-        assert await here.audit(run)
-        return outcome, await here.view(run)
+        run = (await conductor.start(pattern, parameters, models=models)).id
+        outcome = await asyncio.wait_for(conductor.result(run), MAX_SECONDS)
+        assert await conductor.audit(run)
+        return outcome, await conductor.view(run)
 
 
 ALL = {'': 'agent:scripted'}

@@ -41,11 +41,11 @@ WORK = 'at_work'
     ],
 )
 async def test_each_problem_has_its_own_message(way: str, message: str, fields: dict[str, float]) -> None:
-    async with conductor_with(odd(way, **fields)) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        outcome = await asyncio.wait_for(here.result(run), 120)
+    async with conductor_with(odd(way, **fields)) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        outcome = await asyncio.wait_for(conductor.result(run), 120)
         assert outcome.status is Status.FAILED
-        problem = (await here.view(run)).agents[WORK]['problem']
+        problem = (await conductor.view(run)).agents[WORK]['problem']
         assert problem.startswith('odd: ')
         with pytest.raises(AssertionError, match=message):
             raise AssertionError(problem)
@@ -82,48 +82,48 @@ def alive(pid: int) -> bool:
         return False
 
 
-async def wait_for_children(here: Conductor, run: RunId) -> list[int]:
+async def wait_for_children(conductor: Conductor, run: RunId) -> list[int]:
     """Wait until the agent has started its children, and return all their process ids."""
-    place = here.workspaces.of(run, WORK).folder / 'pids.txt'
+    place = conductor.workspaces.of(run, WORK).folder / 'pids.txt'
     await until(lambda: place.is_file() and len(place.read_text().split()) == 3)
     return [int(pid) for pid in place.read_text().split()]
 
 
 async def test_cancelling_kills_the_agent_and_all_its_children() -> None:
-    async with conductor_with(odd('children')) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        pids = await wait_for_children(here, run)
+    async with conductor_with(odd('children')) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        pids = await wait_for_children(conductor, run)
         assert all(map(alive, pids))
-        await here.cancel(run, 'enough')
+        await conductor.cancel(run, 'enough')
         await until(lambda: not any(map(alive, pids)))
         await wait_until_gone(run)
 
 
 async def test_cancelling_in_the_sandbox_leaves_nothing_either(sandbox: Sandbox) -> None:
-    async with conductor_with(odd('children', sandboxed=True)) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        await wait_for_children(here, run)
+    async with conductor_with(odd('children', sandboxed=True)) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        await wait_for_children(conductor, run)
         assert find_processes(f'{run}/{WORK}')
-        await here.cancel(run, 'enough')
+        await conductor.cancel(run, 'enough')
         await wait_until_gone(run)
 
 
 async def test_an_agent_that_waits_for_a_person_is_killed_with_its_run() -> None:
-    async with conductor_with(odd('asks')) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        view = await here.view(run)
+    async with conductor_with(odd('asks')) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        view = await conductor.view(run)
         while f'{WORK}.approving' not in view.active:
             await asyncio.sleep(0.05)
-            view = await here.view(run)
+            view = await conductor.view(run)
         assert find_processes(f'{run}/{WORK}')
-        await here.cancel(run, 'no answer')
+        await conductor.cancel(run, 'no answer')
         await wait_until_gone(run)
 
 
 async def test_closing_hemicycle_leaves_no_agent() -> None:
-    async with conductor_with(odd('children')) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        pids = await wait_for_children(here, run)
+    async with conductor_with(odd('children')) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        pids = await wait_for_children(conductor, run)
     await until(lambda: not any(map(alive, pids)))  # killed processes disappear with a delay
 
 
@@ -131,10 +131,10 @@ async def test_closing_hemicycle_leaves_no_agent() -> None:
 async def test_work_continues_after_a_crash(loads: bool) -> None:
     """The session is resumed if the agent can; otherwise a new one gets the history from the journal."""
     again = lone(retry=Retry(attempts=2, delay=0.01))
-    async with conductor_with(odd('dies_once', *(['loads'] if loads else [])), again) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        outcome = await asyncio.wait_for(here.result(run), 60)
-        log = (here.workspaces.of(run, WORK).folder / 'log.txt').read_text()
+    async with conductor_with(odd('dies_once', *(['loads'] if loads else [])), again) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        outcome = await asyncio.wait_for(conductor.result(run), 60)
+        log = (conductor.workspaces.of(run, WORK).folder / 'log.txt').read_text()
     assert outcome.answer == 'finished', outcome.error
     assert log.count('session/new') == (1 if loads else 2) and log.count('session/load') == int(loads)
     first, second = log.split('prompt: ')[1:]
@@ -146,34 +146,38 @@ async def test_work_continues_after_a_crash(loads: bool) -> None:
 
 
 async def test_a_killed_agent_is_retried() -> None:
-    async with conductor_with(odd('dies_once', 'loads'), lone(retry=Retry(attempts=3, delay=0.01))) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        await until(lambda: here.workspaces.of(run, WORK).folder.joinpath('half.txt').exists())
-        (here.workspaces.of(run, WORK).folder / 'second.txt').write_text('x')
+    async with conductor_with(
+        odd('dies_once', 'loads'), lone(retry=Retry(attempts=3, delay=0.01))
+    ) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        await until(lambda: conductor.workspaces.of(run, WORK).folder.joinpath('half.txt').exists())
+        (conductor.workspaces.of(run, WORK).folder / 'second.txt').write_text('x')
         kill_processes(f'{run}/{WORK}')
-        outcome = await asyncio.wait_for(here.result(run), 60)
+        outcome = await asyncio.wait_for(conductor.result(run), 60)
     assert outcome.answer == 'finished', outcome.error
 
 
 async def test_a_long_usage_limit_ends_the_turn_and_says_when_it_resets() -> None:
-    async with conductor_with(odd('hit_limit_once'), lone(retry=Retry(attempts=2))) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        assert (await asyncio.wait_for(here.result(run), 120)).status is Status.FAILED
-        problem = (await here.view(run)).agents[WORK]['problem']
+    async with conductor_with(odd('hit_limit_once'), lone(retry=Retry(attempts=2))) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        assert (await asyncio.wait_for(conductor.result(run), 120)).status is Status.FAILED
+        problem = (await conductor.view(run)).agents[WORK]['problem']
         assert 'usage limit reached' in problem and UNTIL.search(problem)
 
 
 async def test_a_short_usage_limit_is_waited_for() -> None:
-    async with conductor_with(odd('hit_limit_once', patience=7_200.0), lone(retry=Retry(attempts=2))) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
+    async with conductor_with(
+        odd('hit_limit_once', patience=7_200.0), lone(retry=Retry(attempts=2))
+    ) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
         async for _ in turns():
-            found = [step for step in await here.transitions(run) if step.event.name == 'retry']
+            found = [step for step in await conductor.transitions(run) if step.event.name == 'retry']
             if found:
                 break
         (step,) = found
         assert 3_500 < step.event.data['delay'] <= 3_600
         assert 'usage limit reached' in step.event.data['error'] and UNTIL.search(step.event.data['error'])
-        await here.cancel(run, 'enough')
+        await conductor.cancel(run, 'enough')
 
 
 UNTIL = re.compile(r'\(until (\d\d \w+ )?\d\d:\d\d\)')

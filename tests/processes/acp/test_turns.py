@@ -32,20 +32,20 @@ class Pair(Pattern):
 
 
 async def play(found: ExternalAgent, **options: Any) -> tuple[Any, Any, Conductor, RunId]:
-    async with conductor_with(found) as here:
-        run = (await here.start('lone', models=BY_ODD, **options)).id
-        outcome = await here.result(run)
-        view = await here.view(run)
-        assert await here.audit(run)
-        return outcome, view, here, run
+    async with conductor_with(found) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD, **options)).id
+        outcome = await conductor.result(run)
+        view = await conductor.view(run)
+        assert await conductor.audit(run)
+        return outcome, view, conductor, run
 
 
 async def test_messages_thoughts_and_plans_are_journaled_but_not_pieces() -> None:
-    async with conductor_with(odd('plain')) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        streamed = [item async for item in here.watch(run) if not hasattr(item, 'event')]
-        outcome, view = await here.result(run), await here.view(run)
-        steps = await here.transitions(run)
+    async with conductor_with(odd('plain')) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        streamed = [item async for item in conductor.watch(run) if not hasattr(item, 'event')]
+        outcome, view = await conductor.result(run), await conductor.view(run)
+        steps = await conductor.transitions(run)
     assert outcome.status is Status.DONE and outcome.answer == 'one two'
     worker = view.agents[WORK]
     assert [part['kind'] for part in worker['messages'][-1]['parts']] == ['reasoning', 'text']
@@ -80,10 +80,10 @@ async def test_unreported_usage_is_estimated_and_marked() -> None:
 @pytest.mark.parametrize('limit', [{'cost': 0.2}, {'tokens': 25}])
 async def test_reported_usage_counts_against_the_budget(limit: dict[str, Any]) -> None:
     """The turn that spends the budget ends, and no other starts."""
-    async with conductor_with(odd('counts'), Pair) as here:
-        run = (await here.start('pair', models=BY_ODD, budget=Budget(**limit))).id
-        outcome = await asyncio.wait_for(here.result(run), 60)
-        view = await here.view(run)
+    async with conductor_with(odd('counts'), Pair) as conductor:
+        run = (await conductor.start('pair', models=BY_ODD, budget=Budget(**limit))).id
+        outcome = await asyncio.wait_for(conductor.result(run), 60)
+        view = await conductor.view(run)
     assert outcome.status is Status.FAILED and 'budget' in outcome.error.lower(), outcome
     assert (view.usage.calls, view.usage.dollars) == (1, 0.25)
 
@@ -106,44 +106,46 @@ async def test_output_of_the_agents_own_terminal_is_shown() -> None:
 
 
 async def test_a_permission_holds_for_exactly_one_call() -> None:
-    async with conductor_with(odd('asks')) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        view = await wait_for_state(here, run, f'{WORK}.approving')
+    async with conductor_with(odd('asks')) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        view = await wait_for_state(conductor, run, f'{WORK}.approving')
         assert view.status is Status.WAITING
         call = view.agents[WORK]['messages'][-1]['parts'][-1]
         assert call['name'] == 'execute' and 'rm -r build' in call['arguments']
         with pytest.raises(EventRefused):
-            await here.send(run, 'approve', at=f'{WORK}.approving', data={'arguments': {call['id']: '{}'}})
-        await here.send(run, 'approve', at=f'{WORK}.approving')
-        outcome = await here.result(run)
-        files = await here.workspaces.files(run, (await here.view(run)).files[WORK])
+            await conductor.send(
+                run, 'approve', at=f'{WORK}.approving', data={'arguments': {call['id']: '{}'}}
+            )
+        await conductor.send(run, 'approve', at=f'{WORK}.approving')
+        outcome = await conductor.result(run)
+        files = await conductor.workspaces.files(run, (await conductor.view(run)).files[WORK])
     assert outcome.answer == 'allowed: True'
     assert [file.path for file in files] == ['removed.txt']
 
 
 async def test_denied_calls_are_not_made() -> None:
-    async with conductor_with(odd('asks')) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        await wait_for_state(here, run, f'{WORK}.approving')
-        await here.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
-        outcome = await here.result(run)
-        files = await here.workspaces.files(run, (await here.view(run)).files[WORK])
+    async with conductor_with(odd('asks')) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        await wait_for_state(conductor, run, f'{WORK}.approving')
+        await conductor.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
+        outcome = await conductor.result(run)
+        files = await conductor.workspaces.files(run, (await conductor.view(run)).files[WORK])
     assert outcome.answer == 'allowed: False' and files == []
 
 
 async def test_calls_without_approval_are_shown_as_running() -> None:
-    async with conductor_with(odd('asks_and_hangs')) as here:
-        run = (await here.start('lone', models=BY_ODD, approvals='none')).id
-        await wait_for_state(here, run, f'{WORK}.using_tools')
-        await here.cancel(run, 'enough')
+    async with conductor_with(odd('asks_and_hangs')) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD, approvals='none')).id
+        await wait_for_state(conductor, run, f'{WORK}.using_tools')
+        await conductor.cancel(run, 'enough')
 
 
 async def test_a_late_permission_request_is_asked() -> None:
-    async with conductor_with(odd('asks_late')) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        await wait_for_state(here, run, f'{WORK}.approving')
-        await here.send(run, 'approve', at=f'{WORK}.approving')
-        assert (await here.result(run)).answer == 'allowed: True'
+    async with conductor_with(odd('asks_late')) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        await wait_for_state(conductor, run, f'{WORK}.approving')
+        await conductor.send(run, 'approve', at=f'{WORK}.approving')
+        assert (await conductor.result(run)).answer == 'allowed: True'
 
 
 @pytest.mark.parametrize(('run_says', 'agent_says'), [('none', 'marked'), (None, 'none')])
@@ -157,13 +159,13 @@ async def test_with_all_approvals_files_and_commands_wait_too(
     sandbox: Sandbox, run_says: Any, agent_says: Any
 ) -> None:
     asked = []
-    async with conductor_with(odd('writes', approvals=agent_says)) as here:
-        run = (await here.start('lone', models=BY_ODD, approvals=run_says)).id
+    async with conductor_with(odd('writes', approvals=agent_says)) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD, approvals=run_says)).id
         for _ in range(2):
-            view = await wait_for_state(here, run, f'{WORK}.approving')
+            view = await wait_for_state(conductor, run, f'{WORK}.approving')
             asked.append(view.agents[WORK]['messages'][-1]['parts'][-1]['name'])
-            await here.send(run, 'approve', at=f'{WORK}.approving')
-        outcome = await here.result(run)
+            await conductor.send(run, 'approve', at=f'{WORK}.approving')
+        outcome = await conductor.result(run)
     assert asked == ['edit', 'execute'] and outcome.answer == 'two 0'
 
 
@@ -186,13 +188,13 @@ async def test_the_agent_runs_in_the_mode_that_asks_for_approval(how: str) -> No
         'approval_variables': {'marked': {'ODD_ASKS': 'it asks'}},
     }
     manual = odd('asks_in_manual', env={'ODD_MODES': how}, **fields)
-    async with conductor_with(manual) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        await wait_for_state(here, run, f'{WORK}.approving')
-        await here.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
-        assert (await here.result(run)).answer == 'manual: False, it asks'
-        free = (await here.start('lone', models=BY_ODD, approvals='none')).id
-        assert (await here.result(free)).answer == 'auto: True, no variable'
+    async with conductor_with(manual) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        await wait_for_state(conductor, run, f'{WORK}.approving')
+        await conductor.send(run, 'deny', at=f'{WORK}.approving', data={'reason': 'no'})
+        assert (await conductor.result(run)).answer == 'manual: False, it asks'
+        free = (await conductor.start('lone', models=BY_ODD, approvals='none')).id
+        assert (await conductor.result(free)).answer == 'auto: True, no variable'
 
 
 @pytest.mark.parametrize(('how', 'has'), [('by_mode', 'it has auto, manual'), ('', 'it has none')])
@@ -210,51 +212,51 @@ async def test_an_agent_without_its_asking_mode_is_refused() -> None:
 
 async def test_a_missing_agent_is_refused_at_the_start() -> None:
     absent = ExternalAgent(name='odd', command='no-such-agent', install='make install-odd')
-    async with conductor_with(absent) as here:
+    async with conductor_with(absent) as local:
         with pytest.raises(
             InvalidInput, match=r"models: agent:odd: there is no program 'no-such-agent'.*make"
         ):
-            await here.start('lone', models=BY_ODD)
+            await local.start('lone', models=BY_ODD)
         with pytest.raises(InvalidInput, match='effort'):
-            await here.start('lone', models=BY_ODD, effort={'': 'high'})
-    async with conductor_with(odd('plain')) as here:
+            await local.start('lone', models=BY_ODD, effort={'': 'high'})
+    async with conductor_with(odd('plain')) as local:
         with pytest.raises(InvalidInput, match='name it alone'):
-            await here.start('lone', models={'': 'agent:odd, scripted'})
+            await local.start('lone', models={'': 'agent:odd, scripted'})
 
 
 async def test_a_timeout_ends_the_agent(sandbox: Sandbox) -> None:
-    async with conductor_with(odd('hang'), lone(within=3.0)) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        assert (await here.result(run)).status is Status.FAILED
+    async with conductor_with(odd('hang'), lone(within=3.0)) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        assert (await conductor.result(run)).status is Status.FAILED
 
 
 async def test_an_agents_home_is_deleted_with_its_run(sandbox: Sandbox) -> None:
     """Its sign-in is copied there, and Codex stores its environment there, keys included."""
-    async with conductor_with(odd('asks', sandboxed=True)) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        await wait_for_state(here, run, f'{WORK}.approving')
-        home = here.workspaces.agent_home(run, WORK)
+    async with conductor_with(odd('asks', sandboxed=True)) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        await wait_for_state(conductor, run, f'{WORK}.approving')
+        home = conductor.workspaces.agent_home(run, WORK)
         assert home.is_dir()
-        await here.send(run, 'approve', at=f'{WORK}.approving')
-        await here.result(run)
+        await conductor.send(run, 'approve', at=f'{WORK}.approving')
+        await conductor.result(run)
         await until(lambda: not home.parent.exists())
-        assert here.workspaces.of(run, WORK).folder.is_dir()
+        assert conductor.workspaces.of(run, WORK).folder.is_dir()
 
 
 async def test_an_agent_signs_in_with_the_key_of_its_environment() -> None:
-    async with conductor_with(odd('wants_key', login='api-key')) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        outcome = await asyncio.wait_for(here.result(run), 60)
+    async with conductor_with(odd('wants_key', login='api-key')) as local:
+        run = (await local.start('lone', models=BY_ODD)).id
+        outcome = await asyncio.wait_for(local.result(run), 60)
         assert outcome.status is Status.DONE, outcome.error
-        assert (here.workspaces.of(run, WORK).folder / 'log.txt').read_text() == 'signed in by api-key\n'
+        assert (local.workspaces.of(run, WORK).folder / 'log.txt').read_text() == 'signed in by api-key\n'
     for login in ('', 'other'):
-        async with conductor_with(odd('wants_key', login=login)) as here:
-            outcome = await asyncio.wait_for(here.result((await here.start('lone', models=BY_ODD)).id), 60)
+        async with conductor_with(odd('wants_key', login=login)) as local:
+            outcome = await asyncio.wait_for(local.result((await local.start('lone', models=BY_ODD)).id), 60)
             assert outcome.status is Status.FAILED
 
 
 async def test_an_agent_that_reads_files_itself_is_not_offered_ours() -> None:
-    async with conductor_with(odd('plain', reads_files=True)) as here:
-        run = (await here.start('lone', models=BY_ODD)).id
-        await asyncio.wait_for(here.result(run), 60)
-        assert (here.workspaces.of(run, WORK).folder / 'log.txt').read_text() == 'reads by itself\n'
+    async with conductor_with(odd('plain', reads_files=True)) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        await asyncio.wait_for(conductor.result(run), 60)
+        assert (conductor.workspaces.of(run, WORK).folder / 'log.txt').read_text() == 'reads by itself\n'

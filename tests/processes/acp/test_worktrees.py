@@ -101,23 +101,23 @@ async def test_four_agents_race_and_the_best_is_merged_by_a_command(
     catalog.models['scripted'] = Scripted(pace=0)
     before = git(project, 'rev-parse', 'main'), git(project, 'for-each-ref')
     journal, files = await open_journal(hemicycle.database), hemicycle.home / 'workspaces'
-    async with Conductor(journal, catalog=catalog, clock=HastyClock(), workspaces=files) as here:
+    async with Conductor(journal, catalog=catalog, clock=HastyClock(), workspaces=files) as conductor:
         parameters = {**RACE.parameters, 'project': str(project)}
-        run = (await here.start('race', parameters, models=RACE.models, title='Mend the spans')).id
-        outcome = await asyncio.wait_for(here.result(run), 200)
+        run = (await conductor.start('race', parameters, models=RACE.models, title='Mend the spans')).id
+        outcome = await asyncio.wait_for(conductor.result(run), 200)
         assert outcome.status is Status.DONE and outcome.memory['winner'] == 'racer2', outcome.error
-        assert await here.audit(run)
-        found = await here.merging.mergeable(run)
+        assert await conductor.audit(run)
+        found = await conductor.merging.mergeable(run)
         assert found.best == 'racer2' and found.base['branch'] == 'main' and not found.problem
         paths = [file['path'] for file in outcome.memory['candidates']['racer2']['versions'][0]['files']]
         assert 'spans.py' in paths and not any(path.startswith('.git/') for path in paths)
-        assert [change.path for change in await here.merging.changes(found, 'racer2')] == ['spans.py']
+        assert [change.path for change in await conductor.merging.changes(found, 'racer2')] == ['spans.py']
         for agent, passes in (('racer2', True), ('racer1', False)):
-            made = await here.merging.compose(found, [Pick(path='spans.py', agent=agent, hunks=(0,))])
-            assert (await here.merging.test(made, made.best)).passed is passes
-            assert (await here.merging.preview(made)).paths == ('spans.py',)
+            made = await conductor.merging.compose(found, [Pick(path='spans.py', agent=agent, hunks=(0,))])
+            assert (await conductor.merging.test(made, made.best)).passed is passes
+            assert (await conductor.merging.preview(made)).paths == ('spans.py',)
         with pytest.raises(InvalidInput, match='has 1 changes'):
-            await here.merging.compose(found, [Pick(path='spans.py', agent='racer2', hunks=(1,))])
+            await conductor.merging.compose(found, [Pick(path='spans.py', agent='racer2', hunks=(1,))])
     assert (git(project, 'rev-parse', 'main'), git(project, 'for-each-ref')) == before
     dry = await asyncio.to_thread(hemicycle, 'merge', run, '--dry-run')
     assert dry.exit_code == 0 and '  spans.py' in dry.output, dry.output
@@ -152,10 +152,10 @@ async def test_one_agents_changes_are_merged_by_a_command(
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0)
     journal, files = await open_journal(hemicycle.database), hemicycle.home / 'workspaces'
-    async with Conductor(journal, catalog=catalog, clock=HastyClock(), workspaces=files) as here:
+    async with Conductor(journal, catalog=catalog, clock=HastyClock(), workspaces=files) as conductor:
         parameters = {**sample.parameters, 'project': str(project)}
-        run = (await here.start(pattern, parameters, models=sample.models)).id
-        outcome = await asyncio.wait_for(here.result(run), 200)
+        run = (await conductor.start(pattern, parameters, models=sample.models)).id
+        outcome = await asyncio.wait_for(conductor.result(run), 200)
         assert outcome.status is Status.DONE, outcome.error
     assert git(project, 'rev-parse', 'main') == before and git(project, 'status', '--porcelain') == ''
     done = await asyncio.to_thread(hemicycle, 'merge', run)

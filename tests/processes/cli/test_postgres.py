@@ -153,8 +153,8 @@ def test_a_killed_run_is_resumed_and_a_live_one_refused(
 def test_a_command_reaches_the_server_that_executes_its_run(
     hemicycle: Hemicycle, postgres_url: str, on: Callable[..., Result]
 ) -> None:
-    odd = ('--patterns', str(hemicycle.patterns))
-    serve = ('serve', '--port', '0', *odd, '--database', postgres_url)
+    pattern_options = ('--patterns', str(hemicycle.patterns))
+    serve = ('serve', '--port', '0', *pattern_options, '--database', postgres_url)
     with hemicycle.process(*serve) as first, hemicycle.process(*serve) as second:
         urls = [line(server.stdout).split()[3] for server in (first, second)]
         for url in urls:
@@ -164,7 +164,7 @@ def test_a_command_reaches_the_server_that_executes_its_run(
         owners = {run['owner'] for run in runs}
         assert len(owners) == 2
         for run in runs:
-            on('send', run['id'], 'said', *odd)
+            on('send', run['id'], 'said', *pattern_options)
         assert {json.loads(one)['status'] for one in on('runs', '--json').stdout.splitlines()} == {'done'}
         for server in (first, second):
             server.terminate()
@@ -178,10 +178,10 @@ def test_a_database_is_copied_to_postgresql_and_back(
 ) -> None:
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', 'Kettle', '-q')
     shown = hemicycle('show', 'last', '--json').stdout
-    there = hemicycle('copy-database', str(hemicycle.database), postgres_url)
-    assert there.exit_code == 0, there.output
-    assert ': 1 run, ' in there.stdout
-    assert 'audit: 1 run as recorded' in there.stdout
+    copied = hemicycle('copy-database', str(hemicycle.database), postgres_url)
+    assert copied.exit_code == 0, copied.output
+    assert ': 1 run, ' in copied.stdout
+    assert 'audit: 1 run as recorded' in copied.stdout
     assert on('show', 'last', '--json').stdout == shown
     again = hemicycle('copy-database', str(hemicycle.database), postgres_url)
     assert again.exit_code != 0
@@ -192,8 +192,8 @@ def test_a_database_is_copied_to_postgresql_and_back(
 
 
 def test_a_database_in_use_is_not_copied(hemicycle: Hemicycle, postgres_url: str) -> None:
-    odd = ('--patterns', str(hemicycle.patterns))
-    with hemicycle.process('run', 'endless', *odd) as process:
+    pattern_options = ('--patterns', str(hemicycle.patterns))
+    with hemicycle.process('run', 'endless', *pattern_options) as process:
         hemicycle.reaches(1, process)
         refused = hemicycle('copy-database', str(hemicycle.database), postgres_url)
         assert refused.exit_code != 0

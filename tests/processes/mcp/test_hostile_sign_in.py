@@ -34,9 +34,9 @@ async def test_a_guessed_redirect_changes_nothing(tmp_path: Path) -> None:
                 assert (answer.status_code, 'signed in' in answer.text) == (400, False)
         await browse(url)
 
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
         assert (await servers.sign_in('far', attack)).problem == ''
-        assert [grant['code'] for grant in there.grants] == ['a-code']
+        assert [grant['code'] for grant in server.grants] == ['a-code']
 
 
 async def test_a_redirect_is_accepted_once(tmp_path: Path) -> None:
@@ -47,41 +47,41 @@ async def test_a_redirect_is_accepted_once(tmp_path: Path) -> None:
             back = (await http.get(url)).headers['location']
             seen.extend([(await http.get(back)).status_code, (await http.get(back)).status_code])
 
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
         assert (await servers.sign_in('far', twice)).problem == ''
-        assert (seen, len(there.grants)) == ([200, 400], 1)
+        assert (seen, len(server.grants)) == ([200, 400], 1)
 
 
 async def test_the_metadata_of_another_issuer_is_refused(tmp_path: Path) -> None:
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        there.metadata = {'issuer': 'https://elsewhere.example'}
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
+        server.metadata = {'issuer': 'https://elsewhere.example'}
         assert 'issuer mismatch' in (await servers.sign_in('far', nobody)).problem
-        there.metadata, there.resource = {}, {'resource': 'https://elsewhere.example/mcp'}
+        server.metadata, server.resource = {}, {'resource': 'https://elsewhere.example/mcp'}
         assert 'does not match' in (await servers.sign_in('far', nobody)).problem
-        assert there.grants == []
+        assert server.grants == []
 
 
 async def test_a_server_that_does_not_protect_the_code_is_refused(tmp_path: Path) -> None:
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        there.metadata = {'code_challenge_methods_supported': ['plain']}
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
+        server.metadata = {'code_challenge_methods_supported': ['plain']}
         assert 'PKCE' in (await servers.sign_in('far', nobody)).problem
 
 
 async def test_a_huge_metadata_document_is_not_read(tmp_path: Path) -> None:
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        there.padding = oauth.MAX_DOCUMENT
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
+        server.padding = oauth.MAX_DOCUMENT
         assert f'more than {oauth.MAX_DOCUMENT:,} bytes' in (await servers.sign_in('far', nobody)).problem
 
 
 async def test_a_compressed_refusal_is_not_decompressed(tmp_path: Path) -> None:
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        there.coding = 'gzip, gzip'
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
+        server.coding = 'gzip, gzip'
         assert (await servers.sign_in('far', browse)).problem == ''
 
 
 async def test_the_first_answer_after_a_sign_in_may_not_be_compressed_twice(tmp_path: Path) -> None:
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        there.answers_coded = 'gzip, gzip'
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
+        server.answers_coded = 'gzip, gzip'
         problem = (await servers.sign_in('far', browse)).problem
         assert problem == 'its answer is compressed with gzip, gzip, which was not requested'
 
@@ -89,10 +89,10 @@ async def test_the_first_answer_after_a_sign_in_may_not_be_compressed_twice(tmp_
 async def test_the_body_of_a_redirect_is_not_awaited(tmp_path: Path) -> None:
     async with (
         asyncio.timeout(30),
-        serve_guarded() as there,
-        using(there, tmp_path / 'far.json') as (servers, _),
+        serve_guarded() as server,
+        using(server, tmp_path / 'far.json') as (servers, _),
     ):
-        there.redirects = True
+        server.redirects = True
         assert (await servers.sign_in('far', browse)).problem == ''
 
 
@@ -100,27 +100,27 @@ async def test_the_body_of_a_redirect_is_not_awaited(tmp_path: Path) -> None:
 async def test_secrets_echoed_by_the_token_endpoint_are_not_shown(tmp_path: Path, echoed: str) -> None:
     file = tmp_path / 'far.json'
     async with (
-        serve_guarded() as there,
-        using(there, file, client_id='mine', client_secret='a-secret-of-mine') as made,
+        serve_guarded() as server,
+        using(server, file, client_id='mine', client_secret='a-secret-of-mine') as made,
     ):
-        there.echoes = True
+        server.echoes = True
         problem = (await made[0].sign_in('far', browse)).problem
         assert 'invalid_grant' in problem and len(problem) < 2_500
-        assert there.grants[0][echoed] not in problem
+        assert server.grants[0][echoed] not in problem
         assert 'tokens' not in json.loads(file.read_text('utf-8'))
 
 
 async def test_a_token_in_an_unreadable_answer_is_not_shown(tmp_path: Path) -> None:
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        there.token = {'accessToken': TOKEN}
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
+        server.token = {'accessToken': TOKEN}
         problem = (await servers.sign_in('far', browse)).problem
         assert problem == 'its authorization server did not answer with a token'
 
 
 async def test_a_token_endpoint_that_hangs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(oauth, 'EXCHANGE_SECONDS', 0.3)
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        there.hangs = True
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
+        server.hangs = True
         problem = (await servers.sign_in('far', browse)).problem
         assert '127.0.0.1 did not answer within 0.3 seconds' in problem
 
@@ -143,16 +143,16 @@ async def test_a_server_may_redirect_only_to_safe_addresses(server: str, asked: 
 
 
 async def test_an_encrypted_server_may_not_send_people_to_an_unencrypted_page(tmp_path: Path) -> None:
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        there.metadata = {'authorization_endpoint': 'ftp://elsewhere.example/authorize'}
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
+        server.metadata = {'authorization_endpoint': 'ftp://elsewhere.example/authorize'}
         assert (await servers.sign_in('far', nobody)).problem
-        there.metadata = {'authorization_endpoint': 'javascript:alert(1)'}
+        server.metadata = {'authorization_endpoint': 'javascript:alert(1)'}
         assert (await servers.sign_in('far', nobody)).problem
 
 
 @pytest.mark.parametrize('status', [200, 201, 400, 500])
 async def test_a_token_endpoint_that_does_not_write_utf_8_is_reported(tmp_path: Path, status: int) -> None:
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        there.bytes = status, b'caf\xe9 \xff'
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
+        server.bytes = status, b'caf\xe9 \xff'
         problem = (await servers.sign_in('far', browse)).problem
         assert problem == oauth.NO_TOKEN

@@ -25,10 +25,10 @@ from tests.support.mcp.pattern import connect
 
 
 def using(
-    there: Guarded, file: Path, **more: str
+    server: Guarded, file: Path, **more: str
 ) -> AbstractAsyncContextManager[tuple[McpServers, dict[str, Tool]]]:
     ways = OAuth(file=file, **more)  # type: ignore[arg-type]
-    return connect(McpServer(name='far', url=f'{there.url}/mcp', start=30.0, oauth=ways))
+    return connect(McpServer(name='far', url=f'{server.url}/mcp', start=30.0, oauth=ways))
 
 
 async def browse(url: str) -> None:
@@ -39,54 +39,54 @@ async def browse(url: str) -> None:
 
 async def test_a_person_signs_in_once_and_tokens_are_kept(tmp_path: Path) -> None:
     file = tmp_path / 'oauth' / 'far.json'
-    async with serve_guarded() as there:
-        async with using(there, file) as (servers, tools):
+    async with serve_guarded() as server:
+        async with using(server, file) as (servers, tools):
             assert servers.last_health()[0].oauth
             before = await servers.test('far')
             assert (
                 'you have to sign in to it: on the settings page, or with `hemicycle sign-in far`'
                 in before.problem
             )
-            assert there.registered == [], 'nothing is registered before a person signs in'
+            assert server.registered == [], 'nothing is registered before a person signs in'
             health = await servers.sign_in('far', browse)
             assert (health.problem, health.tools) == ('', ('far_whoami',))
             result = await tools['far_whoami'].run('', ToolContext(key='k'))
             assert result == 'you came with [hidden]'
             assert any(found.redact_text(REFRESH) == '[hidden]' for found in servers.secret_filters)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        async with using(there, file) as (servers, tools):
+        async with using(server, file) as (servers, tools):
             assert not (await servers.test('far')).problem, 'also after a restart'
-        assert [grant['grant_type'] for grant in there.grants] == ['authorization_code']
-        assert len(there.registered) == 1
+        assert [grant['grant_type'] for grant in server.grants] == ['authorization_code']
+        assert len(server.registered) == 1
 
 
 async def test_a_token_is_renewed_after_a_restart(tmp_path: Path) -> None:
     file = tmp_path / 'far.json'
-    async with serve_guarded() as there:
-        async with using(there, file) as (servers, _):
+    async with serve_guarded() as server:
+        async with using(server, file) as (servers, _):
             await servers.sign_in('far', browse)
         kept = json.loads(file.read_text('utf-8'))
         file.write_text(json.dumps({**kept, 'expires': 1.0}), 'utf-8')
-        there.valid = {RENEWED}
-        async with using(there, file) as (servers, _):
+        server.valid = {RENEWED}
+        async with using(server, file) as (servers, _):
             assert not (await servers.test('far')).problem
-        assert there.grants[-1]['grant_type'] == 'refresh_token'
+        assert server.grants[-1]['grant_type'] == 'refresh_token'
         assert json.loads(file.read_text('utf-8'))['tokens']['access_token'] == RENEWED
 
 
 async def test_a_rejected_token_asks_for_a_new_sign_in_without_waiting(tmp_path: Path) -> None:
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, tools):
         await servers.sign_in('far', browse)
-        there.valid = set()
+        server.valid = set()
         await servers.close()
         with pytest.raises(ToolError, match='you have to sign in to it'):
             await tools['far_whoami'].run('', ToolContext(key='k'))
 
 
 async def test_an_expired_sign_in_fails_calls_but_not_the_connection(tmp_path: Path) -> None:
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, tools):
         await servers.sign_in('far', browse)
-        there.valid, there.resource = set(), {'resource': 'https://elsewhere.example/mcp'}
+        server.valid, server.resource = set(), {'resource': 'https://elsewhere.example/mcp'}
         for message in (
             'Protected resource https://elsewhere.example/mcp does not match',
             'you have to sign in',
@@ -95,26 +95,26 @@ async def test_an_expired_sign_in_fails_calls_but_not_the_connection(tmp_path: P
                 await tools['far_whoami'].run('', ToolContext(key='k'))
             assert 'not known' not in str(caught.value), 'no call was executed'
             assert servers.last_health()[0].connected
-            there.resource = {}
-        there.valid = {TOKEN}
+            server.resource = {}
+        server.valid = {TOKEN}
         assert await tools['far_whoami'].run('', ToolContext(key='k')) == 'you came with [hidden]'
 
 
 async def test_a_refused_sign_in_is_reported_and_keeps_no_token(tmp_path: Path) -> None:
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, _):
-        there.refuses = True
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
+        server.refuses = True
         health = await servers.sign_in('far', browse)
         assert 'signing in failed: access_denied' in health.problem
         assert 'tokens' not in json.loads((tmp_path / 'far.json').read_text('utf-8'))
 
 
 async def test_a_preregistered_client_is_used(tmp_path: Path) -> None:
-    async with serve_guarded() as there:
+    async with serve_guarded() as server:
         given = {'client_id': 'mine', 'client_secret': 'a-secret-of-mine'}
-        async with using(there, tmp_path / 'far.json', **given) as (servers, _):
+        async with using(server, tmp_path / 'far.json', **given) as (servers, _):
             assert not (await servers.sign_in('far', browse)).problem
-        assert there.registered == []
-        assert (there.grants[0]['client_id'], there.grants[0]['client_secret']) == (
+        assert server.registered == []
+        assert (server.grants[0]['client_id'], server.grants[0]['client_secret']) == (
             'mine',
             'a-secret-of-mine',
         )
@@ -160,12 +160,12 @@ async def test_a_call_whose_token_cannot_be_renewed_was_certainly_not_made(
 ) -> None:
     monkeypatch.setattr(oauth, 'EXCHANGE_SECONDS', 0.3)
     context = ToolContext(key='k')
-    async with serve_guarded() as there, using(there, tmp_path / 'far.json') as (servers, tools):
+    async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, tools):
         assert not (await servers.sign_in('far', browse)).problem
-        later = SimpleNamespace(time=lambda: time.time() + 2 * there.lifetime)
+        later = SimpleNamespace(time=lambda: time.time() + 2 * server.lifetime)
         with monkeypatch.context() as patched:
             patched.setattr(oauth2, 'time', later)
-            there.hangs = True
+            server.hangs = True
             with pytest.raises(ToolError, match='did not answer while signing in: ReadTimeout') as caught:
                 await tools['far_whoami'].run('', context)
         assert 'MCP server far: 127.0.0.1' in str(caught.value) and 'not known' not in str(caught.value)

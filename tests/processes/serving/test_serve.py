@@ -159,8 +159,8 @@ def test_a_server_prints_its_address_first_and_refuses_a_second(tmp_path: Path) 
 
 def test_failures_of_runs_are_logged(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
-    odd = ('--patterns', str(hemicycle.patterns))
-    with hemicycle.process('run', 'endless', *odd) as process:
+    pattern_options = ('--patterns', str(hemicycle.patterns))
+    with hemicycle.process('run', 'endless', *pattern_options) as process:
         hemicycle.reaches(1, process)
         process.kill()
     file = hemicycle.patterns / 'odd.py'
@@ -168,7 +168,7 @@ def test_failures_of_runs_are_logged(tmp_path: Path) -> None:
         file.read_text().replace('await asyncio.Event().wait()', "raise ValueError('the well is dry')")
     )
     log = hemicycle.home / 'hemicycle.log'
-    with hemicycle.process('serve', '--port', '0', *odd) as server:
+    with hemicycle.process('serve', '--port', '0', *pattern_options) as server:
         line(server.stdout)
         until(lambda: 'the well is dry' in (log.read_text() if log.exists() else ''), 'the failure is logged')
         server.terminate()
@@ -182,10 +182,10 @@ def test_failures_of_runs_are_logged(tmp_path: Path) -> None:
 
 def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
-    odd = ('--patterns', str(hemicycle.patterns))
+    pattern_options = ('--patterns', str(hemicycle.patterns))
     runs = []
     for _ in range(3):
-        with hemicycle.process('run', 'endless', *odd) as process:
+        with hemicycle.process('run', 'endless', *pattern_options) as process:
             until(
                 lambda: bool((new := hemicycle.find_newest()) and new.id not in runs and new.seq),
                 'a run has begun',
@@ -196,7 +196,7 @@ def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:
         file.execute("UPDATE launch SET options = '{' WHERE run = (SELECT min(run) FROM launch)")
         file.execute('DELETE FROM "transition" WHERE run = (SELECT max(run) FROM launch)')
     log = hemicycle.home / 'hemicycle.log'
-    with hemicycle.process('serve', '--port', '0', *odd) as server:
+    with hemicycle.process('serve', '--port', '0', *pattern_options) as server:
         url = line(server.stdout).split()[3]
         for path in ('/', '/runs'):
             with urllib.request.urlopen(url + path, timeout=DEADLINE) as page:
@@ -250,17 +250,17 @@ def test_a_command_without_enough_memory_exits_immediately(
 
 def test_a_server_continues_the_run_of_a_killed_process(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
-    odd = ('--patterns', str(hemicycle.patterns))
+    pattern_options = ('--patterns', str(hemicycle.patterns))
     log = hemicycle.home / 'hemicycle.log'
     # Started before the server, which would otherwise execute the run for `hemicycle run`.
-    with hemicycle.process('run', 'endless', *odd) as stopped:
+    with hemicycle.process('run', 'endless', *pattern_options) as stopped:
         hemicycle.reaches(1, stopped)
         stopped.send_signal(signal.SIGINT)
         wait_for_exit(stopped)
     left = hemicycle.newest()
-    with hemicycle.process('run', 'endless', *odd) as killed:
+    with hemicycle.process('run', 'endless', *pattern_options) as killed:
         until(lambda: (new := hemicycle.newest()) != left and new.seq > 0, 'it has begun')
-        with hemicycle.process('serve', '--port', '0', *odd) as server:
+        with hemicycle.process('serve', '--port', '0', *pattern_options) as server:
             address = line(server.stdout).split()[-1]
             assert httpx.get(f'{address}/api/v1/server', timeout=DEADLINE).is_success  # It has started.
             killed.kill()

@@ -98,9 +98,9 @@ def test_an_owner_that_releases_its_lock_is_not_dead(database: str) -> None:
 
 
 def test_a_server_elsewhere_is_not_offered(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with locks_of(database) as here, locks_of(database) as asked:
-        here.acquire('here')
-        here.serve('http://127.0.0.1:8080')
+    with locks_of(database) as own_locks, locks_of(database) as asked:
+        own_locks.acquire('here')
+        own_locks.serve('http://127.0.0.1:8080')
         assert asked.servers() == ['http://127.0.0.1:8080']
         monkeypatch.setattr(socket, 'gethostname', lambda: 'another')
         with locks_of(database) as elsewhere:
@@ -116,7 +116,7 @@ def test_a_lost_lock_is_acquired_again(database: str) -> None:
         until(lambda: one.is_alive('two') and two.is_alive('one'), 'both are back')
         until(
             lambda: sorted(one.live_owners()) == sorted(two.live_owners()) == ['one', 'two'],
-            'both hold their locks',
+            'both hold their own_locks',
         )
         assert one.dead_owners() == two.dead_owners() == []
 

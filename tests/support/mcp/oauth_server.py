@@ -108,7 +108,7 @@ ENDS = {'authorization': 'authorize', 'token': 'token', 'registration': 'registe
 async def serve_guarded() -> AsyncIterator[Guarded]:
     """Serve until the block is left."""
     port = free_port()
-    here = Guarded(f'http://127.0.0.1:{port}')
+    guarded = Guarded(f'http://127.0.0.1:{port}')
     server = MCPServer('guarded', log_level='CRITICAL')
 
     @server.tool()
@@ -119,7 +119,7 @@ async def serve_guarded() -> AsyncIterator[Guarded]:
     inner = server.streamable_http_app()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope['type'] == 'http' and (found := await here.answer(Request(scope, receive))):
+        if scope['type'] == 'http' and (found := await guarded.answer(Request(scope, receive))):
             await found(scope, receive, send)
         else:
             await inner(scope, receive, send)
@@ -129,7 +129,7 @@ async def serve_guarded() -> AsyncIterator[Guarded]:
     while not web.started:  # noqa: ASYNC110  (it has no event for that)
         await asyncio.sleep(0.01)
     try:
-        yield here
+        yield guarded
     finally:
         web.should_exit = True
         web.force_exit = True

@@ -33,7 +33,7 @@ def local(reply: Callable[[str, str, Any], Answer]) -> Iterator[Local]:
                 self.close_connection = True
                 return
             body = json.loads(data) if data else None
-            here.asked.append((self.command, self.path, dict(self.headers), body))
+            local.asked.append((self.command, self.path, dict(self.headers), body))
             status, headers, data = reply(self.command, self.path, body)
             self.send_response(status)
             for name, value in headers.items():
@@ -48,11 +48,11 @@ def local(reply: Callable[[str, str, Any], Answer]) -> Iterator[Local]:
             pass
 
     server = ThreadingHTTPServer(('127.0.0.1', 0), Handler)
-    here = Local(f'http://127.0.0.1:{server.server_port}')
+    local = Local(f'http://127.0.0.1:{server.server_port}')
     thread = Thread(target=server.serve_forever, kwargs={'poll_interval': 0.01})
     thread.start()
     try:
-        yield here
+        yield local
     finally:
         server.shutdown()
         thread.join()

@@ -103,7 +103,7 @@ def review_catalog(model: FakeModel, *patterns: type[Pattern]) -> Catalog:
     )
 
 
-def conducting(
+def review_conductor(
     script: Mapping[str, Any] | FakeModel, *, journal: Any = None, clock: Any = None, root: Path | None = None
 ) -> Conductor:
     model = script if isinstance(script, FakeModel) else FakeModel(actors(script))
@@ -118,17 +118,17 @@ def conducting(
 
 async def play_review(script: Mapping[str, Any] | FakeModel, **parameters: Any) -> tuple[Outcome, list[str]]:
     """Play a parallel review to its end and audit it; returns the outcome and the outermost states."""
-    async with conducting(script) as here:
-        run = await begin(here, **parameters)
-        outcome = await to_the_end(here, run)
-        assert await here.audit(run)
-        return outcome, await phases(here, run)
+    async with review_conductor(script) as conductor:
+        run = await begin(conductor, **parameters)
+        outcome = await to_the_end(conductor, run)
+        assert await conductor.audit(run)
+        return outcome, await phases(conductor, run)
 
 
-async def begin(here: Conductor, **parameters: Any) -> RunId:
-    return (await here.start('parallel-review', {'task': TASK, 'command': 'check', **parameters})).id
+async def begin(conductor: Conductor, **parameters: Any) -> RunId:
+    return (await conductor.start('parallel-review', {'task': TASK, 'command': 'check', **parameters})).id
 
 
-async def phases(here: Conductor, run: RunId) -> list[str]:
+async def phases(conductor: Conductor, run: RunId) -> list[str]:
     """The outermost states that were entered, in order."""
-    return [path for step in await here.transitions(run) for path in step.entered if '.' not in path]
+    return [path for step in await conductor.transitions(run) for path in step.entered if '.' not in path]

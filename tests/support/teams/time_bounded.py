@@ -100,7 +100,7 @@ class QuickSandbox(Sandbox):
         )
 
 
-def conductor(
+def make_conductor(
     reply: Answer, *, journal: Journal | None = None, clock: Any = None, model: FakeModel | None = None
 ) -> Conductor:
     """A conductor with such a team."""
@@ -118,17 +118,17 @@ def conductor(
 QUICK = {'primary_goal': 'Write double', 'test_command': 'check', 'wait_for_time': 0}
 
 
-async def begin(here: Conductor, **parameters: Any) -> RunId:
-    return (await here.start('time-bounded', {**QUICK, **parameters})).id
+async def begin(conductor: Conductor, **parameters: Any) -> RunId:
+    return (await conductor.start('time-bounded', {**QUICK, **parameters})).id
 
 
 async def play(reply: Answer, **parameters: Any) -> tuple[Outcome, list[Any]]:
     """Run it to its end and audit it; returns the outcome and the steps."""
-    async with conductor(reply) as here:
-        run = await begin(here, **parameters)
-        outcome = await here.result(run)
-        steps = await here.transitions(run)
-        assert await here.audit(run) == len(steps)
+    async with make_conductor(reply) as local:
+        run = await begin(local, **parameters)
+        outcome = await local.result(run)
+        steps = await local.transitions(run)
+        assert await local.audit(run) == len(steps)
         return outcome, steps
 
 
@@ -137,10 +137,10 @@ def kinds(memory: Any) -> list[str]:
     return [message['type'] for message in memory['messages']]
 
 
-async def reaches(here: Conductor, run: RunId, state: str) -> View:
+async def reaches(conductor: Conductor, run: RunId, state: str) -> View:
     """The run's view once a state of that name is active."""
     for _ in range(20_000):
-        view = await here.view(run)
+        view = await conductor.view(run)
         if any(state in path for path in view.active):
             return view
         assert not view.status.ended, view.error

@@ -28,8 +28,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_change_keeps_comments_order_and_other_settings(path: Path) -> None:
-    wanted = {'url': 'https://other.example/v1', 'models': ['large'], 'key': ''}
-    write_section(path, 'endpoints', 'work', wanted)
+    section = {'url': 'https://other.example/v1', 'models': ['large'], 'key': ''}
+    write_section(path, 'endpoints', 'work', section)
     assert path.read_text() == FILE.replace('models.example', 'other.example').replace(
         'key = "env:WORK_KEY"  # from the vault\nat_once = 4\n', 'at_once = 4\nmodels = ["large"]\n'
     )
@@ -142,8 +142,8 @@ async def test_a_connected_endpoint_is_usable_immediately(
     monkeypatch.setenv('LAB_KEY', 'secret')
     catalog = Catalog.load(endpoints=path)
     assert 'lab/tiny' not in catalog.registry
-    wanted = {'url': 'https://lab.example/v1', 'key': 'env:LAB_KEY', 'models': ['tiny']}
-    await catalog.connect('endpoints', 'lab', wanted)
+    section = {'url': 'https://lab.example/v1', 'key': 'env:LAB_KEY', 'models': ['tiny']}
+    await catalog.connect('endpoints', 'lab', section)
     assert not catalog.registry['lab/tiny'].simulated
     (work,) = [info for info in catalog.registry.endpoint_infos() if info.endpoint == 'work']
     assert 'WORK_KEY' in work.problem

@@ -63,10 +63,10 @@ async def test_a_cancelled_caller_forgets_its_write(journal: SqlJournal) -> None
 async def test_rows_of_another_owner_or_a_missing_run_are_not_written(journal: SqlJournal) -> None:
     info = await journal.claim(RUN, 'me')
     await journal.append(info, [step(1)])
-    heir = await journal.claim(RUN, 'heir')
+    epoch = await journal.claim(RUN, 'heir')
     with pytest.raises(StaleOwner):
         await journal.append(info, [step(2)])
-    await journal.append(heir, [step(2)])
+    await journal.append(epoch, [step(2)])
     await journal.delete(RUN)
     # The next run, with as many steps, must not be mistaken for the deleted one.
     other = RunId('other')
@@ -75,5 +75,5 @@ async def test_rows_of_another_owner_or_a_missing_run_are_not_written(journal: S
     later = await journal.claim(other, 'heir')
     await journal.append(later, [replace(step(seq), run=other) for seq in (1, 2)])
     with pytest.raises(UnknownRun):
-        await journal.append(heir, [step(3)])
+        await journal.append(epoch, [step(3)])
     assert (await journal.info(other)).seq == 2

@@ -108,13 +108,13 @@ async def test_after_a_slow_commit_the_thread_takes_over_for_a_while(
         now += 0.02
         return threading.current_thread().name
 
-    here = threading.current_thread().name
-    assert [await writer.do(slow, is_short=short), await writer.do(where, is_short=short)] == [here, here]
-    assert [await writer.do(slow, is_short=short) for _ in range(3)] == [here, here, 'journal-writer']
+    thread = threading.current_thread().name
+    assert [await writer.do(slow, is_short=short), await writer.do(where, is_short=short)] == [thread, thread]
+    assert [await writer.do(slow, is_short=short) for _ in range(3)] == [thread, thread, 'journal-writer']
     now += 0.02 * writer_module.RESPITE - 0.1
     assert await writer.do(where, is_short=short) == 'journal-writer'
     now += 0.2
-    assert await writer.do(where, is_short=short) == here
+    assert await writer.do(where, is_short=short) == thread
 
 
 async def test_the_wal_is_still_checkpointed(writer: Writer, tmp_path: Path) -> None:

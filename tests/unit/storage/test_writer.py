@@ -147,12 +147,12 @@ async def test_a_cancelled_caller_does_not_affect_the_others(writer: Writer) -> 
     gate = Gate()
     held = asyncio.create_task(writer.do(gate.work))
     await asyncio.to_thread(gate.entered.wait, 10)
-    gone, kept = (asyncio.create_task(writer.do(insert(value))) for value in (1, 2))
+    cancelled, kept = (asyncio.create_task(writer.do(insert(value))) for value in (1, 2))
     await asyncio.sleep(0)
-    gone.cancel()
+    cancelled.cancel()
     gate.opened.set()
     assert await kept == 2
-    assert gone.cancelled() or await asyncio.wait({gone})
+    assert cancelled.cancelled() or await asyncio.wait({cancelled})
     await held
     assert await writer.do(count) == 2  # it was already queued
 

@@ -15,7 +15,7 @@ TOOLS = (good, bad, danger)
 ASKED = calls(('good', {'text': 'one'}), ('danger', {'text': 'two'}))
 
 
-def conductor(journal: MemoryJournal, reply: Any) -> Conductor:
+def make_conductor(journal: MemoryJournal, reply: Any) -> Conductor:
     SEEN.clear()
     return Conductor(journal, catalog=catalog(FakeModel(reply), lone(), tools=TOOLS), owner='me')
 
@@ -25,7 +25,7 @@ def conductor(journal: MemoryJournal, reply: Any) -> Conductor:
 )
 async def test_a_run_names_the_tools_that_wait_for_approval(approvals: Any, waiting: list[str]) -> None:
     journal = MemoryJournal()
-    async with conductor(journal, in_turn(ASKED, 'the end')) as running:
+    async with make_conductor(journal, in_turn(ASKED, 'the end')) as running:
         run = (await running.start('one', approvals=approvals)).id
         if waiting:
             await wait_for_state(running, run, 'working.approving')
@@ -41,11 +41,11 @@ async def test_a_run_names_the_tools_that_wait_for_approval(approvals: Any, wait
 
 async def test_approvals_are_stored_with_the_run_and_its_forks() -> None:
     journal = MemoryJournal()
-    first = conductor(journal, in_turn(ASKED, ASKED, 'the end'))
+    first = make_conductor(journal, in_turn(ASKED, ASKED, 'the end'))
     run = (await first.start('one', approvals='all')).id
     await wait_for_state(first, run, 'working.approving')
     await first.close()
-    async with conductor(journal, calls(('good', {'text': 'more'}))) as second:
+    async with make_conductor(journal, calls(('good', {'text': 'more'}))) as second:
         await second.recover()
         await second.send(run, 'approve')
         await wait_for_state(second, run, 'working.approving')
@@ -59,6 +59,6 @@ async def test_approvals_are_stored_with_the_run_and_its_forks() -> None:
     [({'approvals': 'some'}, "approvals: Input should be 'marked', 'all' or 'none'"), ({'x': 1}, 'x: ')],
 )
 async def test_unknown_options_are_refused(options: Any, says: str) -> None:
-    async with conductor(MemoryJournal(), 'ok') as running:
+    async with make_conductor(MemoryJournal(), 'ok') as running:
         with pytest.raises(InvalidInput, match=says):
             await running.start('one', **options)

@@ -52,27 +52,27 @@ def reply(request: Any) -> Any:
     return pipeline_reply(request)
 
 
-def place(home: Path, journal: Journal | None = None) -> Conductor:
+def make_conductor(home: Path, journal: Journal | None = None) -> Conductor:
     patterns = catalog(FakeModel(reply), Lone, Pair, tools=(jot,))
     return Conductor(journal or MemoryJournal(), catalog=patterns, clock=HastyClock(), workspaces=home)
 
 
 @pytest.fixture
-async def here(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with place(tmp_path / 'here') as made:
+async def source(tmp_path: Path) -> AsyncIterator[Conductor]:
+    async with make_conductor(tmp_path / 'here') as made:
         yield made
 
 
 @pytest.fixture(params=['memory', 'sql'])
-async def there(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Conductor]:
+async def destination(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Conductor]:
     journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
-    async with place(tmp_path / 'there', journal) as made:
+    async with make_conductor(tmp_path / 'there', journal) as made:
         yield made
 
 
 @pytest.fixture
 async def target(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with place(tmp_path / 'target') as made:
+    async with make_conductor(tmp_path / 'target') as made:
         yield made
 
 
@@ -111,168 +111,170 @@ async def nothing_in(conductor: Conductor) -> None:
     assert not root.exists() or await asyncio.to_thread(os.listdir, root) == []
 
 
-async def same(here: Conductor, there: Conductor, run: RunId, copy: RunId | None = None) -> None:
+async def same(source: Conductor, destination: Conductor, run: RunId, copy: RunId | None = None) -> None:
     """Compare the info, shape, steps, views at every step, files and recordings of both runs."""
     other = copy or run
-    before, after = await here.info(run), await there.info(other)
+    before, after = await source.info(run), await destination.info(other)
     assert after == replace(before, id=other, parent=after.parent, owner='', epoch=0, bytes=after.bytes)
     assert after.bytes > 0
-    notes = [replace(note, id=0, run=run) for note in await there.journal.notes(other)]
-    assert notes == [replace(note, id=0) for note in await here.journal.notes(run)]
-    assert await there.shape(other) == await here.shape(run)
-    steps = [replace(step, run=run) for step in await there.transitions(other)]
-    assert steps == await here.transitions(run)
+    notes = [replace(note, id=0, run=run) for note in await destination.journal.notes(other)]
+    assert notes == [replace(note, id=0) for note in await source.journal.notes(run)]
+    assert await destination.shape(other) == await source.shape(run)
+    steps = [replace(step, run=run) for step in await destination.transitions(other)]
+    assert steps == await source.transitions(run)
     for at in range(before.seq + 1):
-        assert replace(await there.view(other, at), run=run) == await here.view(run, at)
-    for snapshot in (await here.view(run)).files.values():
-        files = await here.workspaces.files(run, snapshot)
-        assert files and await there.workspaces.files(other, snapshot) == files
+        assert replace(await destination.view(other, at), run=run) == await source.view(run, at)
+    for snapshot in (await source.view(run)).files.values():
+        files = await source.workspaces.files(run, snapshot)
+        assert files and await destination.workspaces.files(other, snapshot) == files
         for file in files:
-            content = await here.workspaces.content(run, file.digest)
-            assert await there.workspaces.content(other, file.digest) == content
-    for path in (here.recordings.path(run), here.recordings.replayed_path(run)):
-        copied = there.workspaces.home(other) / path.name
+            content = await source.workspaces.content(run, file.digest)
+            assert await destination.workspaces.content(other, file.digest) == content
+    for path in (source.recordings.path(run), source.recordings.replayed_path(run)):
+        copied = destination.workspaces.home(other) / path.name
         assert copied.exists() == path.exists()
         assert not path.exists() or read_exchanges(copied) == read_exchanges(path)
 
 
-async def test_nothing_is_lost(here: Conductor, there: Conductor) -> None:
-    run = await pipeline(here, title='A title', tags=('b', 'a'), seed=2**80)
-    await here.annotate(run, note='Two\nlines', starred=True, pinned=True)
-    await here.write_note(run, 'A note', at=3)
-    here.recordings.path(run).parent.mkdir(parents=True, exist_ok=True)
-    here.recordings.path(run).write_text(json.dumps(TAKE) + '\n')
-    pair = await run_pair(here)
+async def test_nothing_is_lost(source: Conductor, destination: Conductor) -> None:
+    run = await pipeline(source, title='A title', tags=('b', 'a'), seed=2**80)
+    await source.annotate(run, note='Two\nlines', starred=True, pinned=True)
+    await source.write_note(run, 'A note', at=3)
+    source.recordings.path(run).parent.mkdir(parents=True, exist_ok=True)
+    source.recordings.path(run).write_text(json.dumps(TAKE) + '\n')
+    pair = await run_pair(source)
     for one, compressed in ((run, True), (pair, False)):
-        [found] = await there.import_bundle(io.BytesIO(await whole(here, one, compressed=compressed)))
+        [found] = await destination.import_bundle(io.BytesIO(await whole(source, one, compressed=compressed)))
         assert (found.run, found.origin, found.outcome, found.closed) == (one, one, 'new', False)
-        await same(here, there, one)
-        assert await there.audit(one) == (await here.info(one)).seq
+        await same(source, destination, one)
+        assert await destination.audit(one) == (await source.info(one)).seq
 
 
-async def test_long_histories_get_snapshots(here: Conductor, there: Conductor, monkeypatch: Any) -> None:
+async def test_long_histories_get_snapshots(
+    source: Conductor, destination: Conductor, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(reader, 'SNAPSHOT_STEPS', 5)
-    run = await pipeline(here)
-    await there.import_bundle(io.BytesIO(await whole(here, run)))
-    assert await there.journal.snapshot(run, (await here.info(run)).seq)
-    await same(here, there, run)
+    run = await pipeline(source)
+    await destination.import_bundle(io.BytesIO(await whole(source, run)))
+    assert await destination.journal.snapshot(run, (await source.info(run)).seq)
+    await same(source, destination, run)
 
 
-async def test_existing_runs_are_not_changed(here: Conductor, there: Conductor) -> None:
-    run = await pipeline(here)
-    made = await whole(here, run)
-    await there.import_bundle(io.BytesIO(made))
-    await there.annotate(run, title='Mine')
-    [again] = await there.import_bundle(io.BytesIO(made))
+async def test_existing_runs_are_not_changed(source: Conductor, destination: Conductor) -> None:
+    run = await pipeline(source)
+    made = await whole(source, run)
+    await destination.import_bundle(io.BytesIO(made))
+    await destination.annotate(run, title='Mine')
+    [again] = await destination.import_bundle(io.BytesIO(made))
     assert (again.outcome, again.run) == ('known', run)
-    assert (await there.info(run)).title == 'Mine'
+    assert (await destination.info(run)).title == 'Mine'
     lines = lines_of(made)
     altered = seal(
         [line if line.get('kind') != 'step' else line | {'time': line['time'] + 1} for line in lines]
     )
-    [other] = await there.import_bundle(io.BytesIO(altered))
+    [other] = await destination.import_bundle(io.BytesIO(altered))
     assert other.outcome == 'renamed' and other.run != run and other.origin == run
-    assert (await there.runs(RunQuery())).total == 2
-    assert (await there.transitions(run)) == await here.transitions(run)
+    assert (await destination.runs(RunQuery())).total == 2
+    assert (await destination.transitions(run)) == await source.transitions(run)
 
 
-async def test_a_family_keeps_its_links(here: Conductor, there: Conductor) -> None:
-    parent = await run_pair(here)
-    fork = await here.fork(parent, 2)
-    await to_the_end(here, fork)
-    grandchild = await here.fork(fork, 3)
-    await to_the_end(here, grandchild)
-    await run_pair(here)
-    runs = await here.family(fork)
+async def test_a_family_keeps_its_links(source: Conductor, destination: Conductor) -> None:
+    parent = await run_pair(source)
+    fork = await source.fork(parent, 2)
+    await to_the_end(source, fork)
+    grandchild = await source.fork(fork, 3)
+    await to_the_end(source, grandchild)
+    await run_pair(source)
+    runs = await source.family(fork)
     assert runs == [parent, fork, grandchild]
-    made = await whole(here, *runs)
+    made = await whole(source, *runs)
     assert any(line.get('kind') == 'same' for line in lines_of(made))
-    found = await there.import_bundle(io.BytesIO(made))
+    found = await destination.import_bundle(io.BytesIO(made))
     assert [one.run for one in found] == runs
     for one in runs:
-        await same(here, there, one)
-    assert (await there.info(grandchild)).parent == fork
+        await same(source, destination, one)
+    assert (await destination.info(grandchild)).parent == fork
     # Imported alone, it names a parent that need not exist.
-    async with place(there.workspaces.root.parent / 'third') as third:
-        await third.import_bundle(io.BytesIO(await whole(here, grandchild)))
+    async with make_conductor(destination.workspaces.root.parent / 'third') as third:
+        await third.import_bundle(io.BytesIO(await whole(source, grandchild)))
         assert (await third.info(grandchild)).parent == fork
 
 
-async def test_forks_follow_a_renamed_parent(here: Conductor, there: Conductor) -> None:
-    parent = await run_pair(here)
-    fork = await here.fork(parent, 2)
-    await to_the_end(here, fork)
-    taken = await pipeline(there)
-    made = (await whole(here, parent, fork)).replace(parent.encode(), taken.encode())
-    found = await there.import_bundle(io.BytesIO(seal(lines_of(made))))
+async def test_forks_follow_a_renamed_parent(source: Conductor, destination: Conductor) -> None:
+    parent = await run_pair(source)
+    fork = await source.fork(parent, 2)
+    await to_the_end(source, fork)
+    taken = await pipeline(destination)
+    made = (await whole(source, parent, fork)).replace(parent.encode(), taken.encode())
+    found = await destination.import_bundle(io.BytesIO(seal(lines_of(made))))
     assert [one.outcome for one in found] == ['renamed', 'new']
-    assert (await there.info(fork)).parent == found[0].run != taken
+    assert (await destination.info(fork)).parent == found[0].run != taken
 
 
 async def test_an_imported_unfinished_run_is_closed_and_can_be_forked(
-    here: Conductor, there: Conductor
+    source: Conductor, destination: Conductor
 ) -> None:
-    run = (await here.start('pipeline', {'task': 'Which database?'})).id
-    await wait_for_state(here, run, 'reviewing.thinking')
-    await here.pause(run)
-    made = await whole(here, run)
+    run = (await source.start('pipeline', {'task': 'Which database?'})).id
+    await wait_for_state(source, run, 'reviewing.thinking')
+    await source.pause(run)
+    made = await whole(source, run)
     seq = next(line['info']['seq'] for line in lines_of(made) if line.get('kind') == 'run')
-    [found] = await there.import_bundle(io.BytesIO(made))
+    [found] = await destination.import_bundle(io.BytesIO(made))
     assert found.closed
-    info = await there.info(run)
+    info = await destination.info(run)
     assert (info.status, info.seq, info.error) == (Status.CANCELLED, seq + 1, reader.CLOSED_REASON)
-    assert (await there.transitions(run))[:-1] == (await here.transitions(run, until=seq))
-    assert await there.recover() == [] and await there.journal.unfinished() == []
-    assert not there.can_control(run)
-    [again] = await there.import_bundle(io.BytesIO(made))
+    assert (await destination.transitions(run))[:-1] == (await source.transitions(run, until=seq))
+    assert await destination.recover() == [] and await destination.journal.unfinished() == []
+    assert not destination.can_control(run)
+    [again] = await destination.import_bundle(io.BytesIO(made))
     assert again.outcome == 'known'
-    fork = await there.fork(run, seq)
-    assert (await to_the_end(there, fork)).status is Status.DONE
+    fork = await destination.fork(run, seq)
+    assert (await to_the_end(destination, fork)).status is Status.DONE
 
 
-async def test_statuses_claimed_by_a_file_are_recomputed(here: Conductor, there: Conductor) -> None:
-    run = await pipeline(here)
-    lines = lines_of(await whole(here, run))
+async def test_statuses_claimed_by_a_file_are_recomputed(source: Conductor, destination: Conductor) -> None:
+    run = await pipeline(source)
+    lines = lines_of(await whole(source, run))
     lines[1]['info'] |= {'status': 'running', 'waiting': 'your password', 'error': 'x'}
     lines[1]['info']['usage']['dollars'] = -5.0
-    await there.import_bundle(io.BytesIO(seal(lines)))
-    await same(here, there, run)
+    await destination.import_bundle(io.BytesIO(seal(lines)))
+    await same(source, destination, run)
 
 
 # Secrets
 
 
-async def test_secrets_are_redacted(here: Conductor, there: Conductor, tmp_path: Path) -> None:
-    run = await run_pair(here)
-    await here.annotate(run, note=f'with {SECRET} in it', title='ghp_' + 'a' * 36)
-    workspace = here.workspaces.of(run, 'both.one')
+async def test_secrets_are_redacted(source: Conductor, destination: Conductor, tmp_path: Path) -> None:
+    run = await run_pair(source)
+    await source.annotate(run, note=f'with {SECRET} in it', title='ghp_' + 'a' * 36)
+    workspace = source.workspaces.of(run, 'both.one')
     await workspace.write('deep/key.txt', f'the key: {SECRET}'.encode())
     snapshot = await workspace.snapshot()
-    steps = await here.transitions(run)
+    steps = await source.transitions(run)
     at = next(step.seq for step in steps if step.event.data.get('snapshots'))
     old = next(iter(steps[at - 1].event.data['snapshots'].values()))
     forged = [
-        json.loads(json.dumps(line).replace(old, snapshot)) for line in lines_of(await whole(here, run))
+        json.loads(json.dumps(line).replace(old, snapshot)) for line in lines_of(await whole(source, run))
     ]
-    objects = here.workspaces.objects(run)
+    objects = source.workspaces.objects(run)
     contents = [
         {'kind': 'object', 'digest': name, 'data': base64.b64encode(objects.get(name)).decode()}
         for name in (f'{path.parent.name}{path.name}' for path in objects.root.glob('??/*'))
     ]
     forged = [line for line in forged if line.get('kind') != 'object'] + contents
     forged[1]['info']['note'] = f'with {SECRET} in it'
-    async with place(tmp_path / 'middle') as middle:
+    async with make_conductor(tmp_path / 'middle') as middle:
         await middle.import_bundle(io.BytesIO(seal(forged)))
         made = await whole(middle, run, redaction=Redaction([lambda text: text.replace(SECRET, '[hidden]')]))
     assert SECRET.encode() not in made and b'ghp_' not in made
     assert lines_of(made)[-1]['hidden'] >= 3
     assert all(SECRET.encode() not in base64.b64decode(line.get('data', '')) for line in lines_of(made))
-    [found] = await there.import_bundle(io.BytesIO(made))
+    [found] = await destination.import_bundle(io.BytesIO(made))
     assert found.hidden >= 3
-    views = await there.view(run, at)
-    files = [file for tree in views.files.values() for file in await there.workspaces.files(run, tree)]
+    views = await destination.view(run, at)
+    files = [file for tree in views.files.values() for file in await destination.workspaces.files(run, tree)]
     hidden = next(file for file in files if file.path == 'deep/key.txt')
-    content = await there.workspaces.content(run, hidden.digest)
+    content = await destination.workspaces.content(run, hidden.digest)
     assert content == b'the key: [hidden]' and hidden.size == len(content)
 
 
@@ -299,9 +301,9 @@ def test_text_that_only_resembles_a_key_is_not_redacted(text: str) -> None:
 
 
 async def test_an_import_refused_by_the_journal_leaves_nothing(
-    here: Conductor, target: Conductor, monkeypatch: Any
+    source: Conductor, target: Conductor, monkeypatch: Any
 ) -> None:
-    made = await whole(here, await run_pair(here))
+    made = await whole(source, await run_pair(source))
 
     async def fail(runs: Any) -> None:
         raise OSError(28, 'No space left on device')
@@ -314,14 +316,14 @@ async def test_an_import_refused_by_the_journal_leaves_nothing(
     await target.import_bundle(io.BytesIO(made))
 
 
-async def test_leftovers_of_a_dead_process_are_removed(here: Conductor, target: Conductor) -> None:
-    run = await run_pair(here)
+async def test_leftovers_of_a_dead_process_are_removed(source: Conductor, target: Conductor) -> None:
+    run = await run_pair(source)
     root = target.workspaces.root
     await asyncio.to_thread((root / f'{STAGING_PREFIX}dead' / '0').mkdir, parents=True)
     (root / run / 'objects').mkdir(parents=True)  # files stored before a power failure
     living = Staging(root)
-    await target.import_bundle(io.BytesIO(await whole(here, run)))
-    await same(here, target, run)
+    await target.import_bundle(io.BytesIO(await whole(source, run)))
+    await same(source, target, run)
     assert sorted(path.name for path in root.iterdir()) == sorted([run, living.folder.name])
     living.close()
 
@@ -352,15 +354,15 @@ async def test_a_staging_folder_is_not_removed_before_it_is_locked(
 
 
 async def test_files_of_a_run_that_another_database_knows_are_not_replaced(
-    here: Conductor, target: Conductor
+    source: Conductor, target: Conductor
 ) -> None:
-    run = await run_pair(here)
+    run = await run_pair(source)
     theirs = target.workspaces.root / run / 'objects' / 'theirs'
     theirs.parent.mkdir(parents=True)
     theirs.touch()
-    (imported,) = await target.import_bundle(io.BytesIO(await whole(here, run)))
+    (imported,) = await target.import_bundle(io.BytesIO(await whole(source, run)))
     assert (imported.outcome, imported.origin) == ('renamed', run)
-    await same(here, target, run, imported.run)
+    await same(source, target, run, imported.run)
     await target.delete(imported.run)
     await target.purge(imported.run)
     assert theirs.exists()
@@ -368,10 +370,10 @@ async def test_files_of_a_run_that_another_database_knows_are_not_replaced(
 
 @pytest.mark.parametrize('kept', [False, True], ids=['before', 'after'])
 async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without_a_run(
-    here: Conductor, target: Conductor, kept: bool, monkeypatch: Any
+    source: Conductor, target: Conductor, kept: bool, monkeypatch: Any
 ) -> None:
-    run, root, put = await run_pair(here), target.workspaces.root, target.journal.import_runs
-    made = await whole(here, run)
+    run, root, put = await run_pair(source), target.workspaces.root, target.journal.import_runs
+    made = await whole(source, run)
 
     async def die(runs: Any) -> None:
         if kept:
@@ -387,16 +389,16 @@ async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without
     assert len(os.listdir(root)) == 2, 'the files, and the folder they came from'
     await target.clean_up()
     if kept:
-        await same(here, target, run)
+        await same(source, target, run)
     else:
         await nothing_in(target)
     assert os.listdir(root) == [run] * kept
     await target.import_bundle(io.BytesIO(made))
-    await same(here, target, run)
+    await same(source, target, run)
 
 
-async def test_a_cancelled_import_leaves_nothing(here: Conductor, target: Conductor) -> None:
-    made = await whole(here, await run_pair(here))
+async def test_a_cancelled_import_leaves_nothing(source: Conductor, target: Conductor) -> None:
+    made = await whole(source, await run_pair(source))
     importing = asyncio.ensure_future(target.import_bundle(io.BytesIO(made)))
     await asyncio.sleep(0)
     importing.cancel()
@@ -405,15 +407,15 @@ async def test_a_cancelled_import_leaves_nothing(here: Conductor, target: Conduc
     await nothing_in(target)
 
 
-async def test_progress_is_reported(here: Conductor, target: Conductor) -> None:
+async def test_progress_is_reported(source: Conductor, target: Conductor) -> None:
     told: list[int] = []
-    made = await whole(here, *[await pipeline(here) for _ in range(6)])
+    made = await whole(source, *[await pipeline(source) for _ in range(6)])
     await target.import_bundle(io.BytesIO(made), progress=told.append)
     assert told == sorted(told) and 0 < told[-1] <= len(made)
 
 
-async def test_an_unknown_run_is_named(here: Conductor) -> None:
+async def test_an_unknown_run_is_named(source: Conductor) -> None:
     with pytest.raises(UnknownRun):
-        await whole(here, RunId('nobody'))
+        await whole(source, RunId('nobody'))
     with pytest.raises(UnknownRun):
-        await here.family(RunId('nobody'))
+        await source.family(RunId('nobody'))

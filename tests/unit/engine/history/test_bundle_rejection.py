@@ -19,15 +19,23 @@ from engine import Conductor, EngineError
 from engine.errors import BundleError
 from engine.history.bundle import reader, validation
 from engine.history.bundle.format import MAX_LINE
-from tests.unit.engine.history.test_bundle import lines_of, nothing_in, place, run_pair, seal, target, whole
+from tests.unit.engine.history.test_bundle import (
+    lines_of,
+    make_conductor,
+    nothing_in,
+    run_pair,
+    seal,
+    target,
+    whole,
+)
 
 __all__ = ['target']  # a fixture
 
 
 @pytest.fixture(scope='module')
 async def good(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    async with place(tmp_path_factory.mktemp('good')) as here:
-        return await whole(here, await run_pair(here))
+    async with make_conductor(tmp_path_factory.mktemp('good')) as conductor:
+        return await whole(conductor, await run_pair(conductor))
 
 
 async def expect_refusal(target: Conductor, made: bytes, match: str) -> BundleError:
@@ -50,9 +58,9 @@ async def test_a_truncated_file_is_refused(target: Conductor, good: bytes) -> No
 
 def change_line(made: bytes, which: str, **fields: Any) -> bytes:
     lines = lines_of(made)
-    wanted = next(line for line in lines if line.get('kind', 'head') == which)
+    target_line = next(line for line in lines if line.get('kind', 'head') == which)
     for name, value in fields.items():
-        place: Any = wanted
+        place: Any = target_line
         *way, last = name.split('__')
         for part in way:
             place = place[int(part)] if isinstance(place, list) else place[part]
@@ -153,7 +161,7 @@ async def test_a_bundle_cannot_exhaust_memory(target: Conductor, good: bytes, mo
 async def test_mutated_bundles_are_imported_completely_or_not_at_all(
     tmp_path: Path, good: bytes, seed: int
 ) -> None:
-    async with place(tmp_path / f'there{seed}') as target:
+    async with make_conductor(tmp_path / f'there{seed}') as target:
 
         async def take(made: bytes) -> None:
             try:
@@ -197,12 +205,12 @@ async def test_mutated_bundles_are_imported_completely_or_not_at_all(
 def replace_value(lines: list[dict[str, Any]], at: int, value: Any) -> bytes:
     """Return the file with one value replaced and a valid checksum."""
     line = lines[at % len(lines)]
-    here: Any = line
+    node: Any = line
     for turn in range(at % 5):
-        inner = [key for key, item in here.items() if isinstance(item, dict) and item]
+        inner = [key for key, item in node.items() if isinstance(item, dict) and item]
         if not inner:
             break
-        here = here[inner[turn % len(inner)]]
-    key = list(here)[at % len(here)]
-    here[key] = value
+        node = node[inner[turn % len(inner)]]
+    key = list(node)[at % len(node)]
+    node[key] = value
     return seal(lines)

@@ -14,7 +14,7 @@ from engine.errors import ModelError
 from engine.history import ForkOverrides
 from engine.models.protocol import ModelRequest
 from engine.records import Change, RunId
-from tests.support.forks import Counting, Pair, cut_run, here, working
+from tests.support.forks import Counting, Pair, cut_run, make_conductor, working
 from tests.support.harness import FakeModel, calls, to_the_end, until
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ class Two:
 
     def __init__(self) -> None:
         self.real, self.playing = FakeModel(working, simulated=False), FakeModel(working)
-        self.conductor = here(self.playing, None, Pair)
+        self.conductor = make_conductor(self.playing, None, Pair)
         self.conductor.catalog.models['real'] = self.real  # type: ignore[assignment]
 
     async def run_pair(self) -> RunId:
@@ -59,7 +59,7 @@ def mixes() -> list[Any]:
 async def test_a_forecast_counts_model_calls(two: Two, before: Any, after: Any, plays: Any) -> None:
     async with two.conductor as conductor:
         run = await two.run_pair()
-        wanted, original = await conductor.view(run), await conductor.transitions(run)
+        expected, original = await conductor.view(run), await conductor.transitions(run)
         for at in (0, 4, 9):
             two.take_counts()
             way = ForkOverrides(before=before, after=after, plays=plays)
@@ -67,9 +67,10 @@ async def test_a_forecast_counts_model_calls(two: Two, before: Any, after: Any, 
             fork = await conductor.fork(run, at, variation=way)
             outcome = await conductor.result(fork)
             real, playing = two.take_counts()
-            assert (outcome.status, sorted(outcome.answer)) == (Status.DONE, sorted(wanted.memory['said'])), (
-                at
-            )
+            assert (outcome.status, sorted(outcome.answer)) == (
+                Status.DONE,
+                sorted(expected.memory['said']),
+            ), at
             assert said.calls == real and not (said.free and real), (at, said)
             assert sum(usage.calls for usage in said.roles.values()) == real + playing, (at, said.roles)
             assert await conductor.audit(fork)
@@ -171,7 +172,7 @@ async def test_a_replayed_approval_holds_for_the_same_call_only(expression: str,
     model = FakeModel(
         lambda request: 'done' if request.hints.turn else calls(('calculator', {'expression': asked.pop(0)}))
     )
-    async with here(model, None, Counting) as conductor:
+    async with make_conductor(model, None, Counting) as conductor:
         run = (await conductor.start('counting', approvals='all')).id
         assert (await to_the_end(conductor, run)).status is Status.DONE
         fork = await conductor.fork(

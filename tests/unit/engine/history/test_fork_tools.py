@@ -63,7 +63,7 @@ def letters(request: ModelRequest) -> Any:
 ALL = 'writing 0\nwriting 1\nwriting 2\nadding 0\n'
 
 
-def here(model: FakeModel, root: Path, journal: MemoryJournal | None = None) -> Conductor:
+def make_conductor(model: FakeModel, root: Path, journal: MemoryJournal | None = None) -> Conductor:
     made = catalog(model, Post, tools=(send,))
     return Conductor(journal or MemoryJournal(), catalog=made, clock=IdleClock(), workspaces=root)
 
@@ -77,7 +77,7 @@ async def run_post(conductor: Conductor) -> RunId:
 
 @pytest.fixture
 async def conductor(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with here(FakeModel(letters), tmp_path) as made:
+    async with make_conductor(FakeModel(letters), tmp_path) as made:
         yield made
 
 
@@ -158,16 +158,16 @@ async def test_a_live_batch_among_replayed_ones_uses_their_files(conductor: Cond
 async def test_live_work_of_a_mixed_fork_survives_an_interruption(tmp_path: Path) -> None:
     journal, model = MemoryJournal(), FakeModel(letters)
     way = ForkOverrides(after='recorded', plays={'adding': 'live'})
-    async with here(model, tmp_path, journal) as conductor:
+    async with make_conductor(model, tmp_path, journal) as conductor:
         run = await run_post(conductor)
         model._reply = lambda request: asyncio.Event() if request.hints.turn else letters(request)
         fork = await conductor.fork(run, 2, variation=way)
         await until(lambda: model.running)
         assert on_disk(conductor, fork) == ALL
-    async with here(FakeModel(letters), tmp_path, journal) as heir:
-        assert await heir.recover() == [fork]
-        assert (await heir.result(fork)).status is Status.DONE
-        assert on_disk(heir, fork) == await read_snapshot(heir, fork) == ALL
+    async with make_conductor(FakeModel(letters), tmp_path, journal) as successor:
+        assert await successor.recover() == [fork]
+        assert (await successor.result(fork)).status is Status.DONE
+        assert on_disk(successor, fork) == await read_snapshot(successor, fork) == ALL
         assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
 
 
@@ -201,7 +201,7 @@ async def test_recovery_copies_the_files_of_an_interrupted_fork(
         raise Killed
 
     journal = MemoryJournal()
-    async with here(FakeModel(letters), tmp_path, journal) as conductor:
+    async with make_conductor(FakeModel(letters), tmp_path, journal) as conductor:
         run = await run_post(conductor)
         second = (await batches(conductor, run))[1]
         with monkeypatch.context() as patch, pytest.raises(Killed):
@@ -209,7 +209,7 @@ async def test_recovery_copies_the_files_of_an_interrupted_fork(
             await conductor.fork(run, second)
         (fork,) = [name for name in await conductor.family(run) if name != run]
         assert on_disk(conductor, fork) == ''
-    async with here(FakeModel(letters), tmp_path, journal) as later:
+    async with make_conductor(FakeModel(letters), tmp_path, journal) as later:
         assert await later.recover() == [fork]
         assert (await later.result(fork)).status is Status.DONE
         assert on_disk(later, fork) == await read_snapshot(later, fork) == ALL

@@ -10,13 +10,13 @@ from engine import EventRefused, InvalidInput, Status
 from engine.errors import ModelError
 from engine.history import ForkOverrides
 from engine.records import Change
-from tests.support.forks import here, run_pipeline
+from tests.support.forks import make_conductor, run_pipeline
 from tests.support.harness import FakeModel, Lone, calls, pipeline_reply, to_the_end
 
 
 async def test_an_edit_is_part_of_the_first_step_of_a_fork() -> None:
     model = FakeModel(pipeline_reply)
-    async with here(model) as conductor:
+    async with make_conductor(model) as conductor:
         run, at = await run_pipeline(conductor)
         before = await conductor.transitions(run)
         change = Change(op='replace', path='/memory/analysis', value='mine')
@@ -49,7 +49,7 @@ async def test_an_edit_is_part_of_the_first_step_of_a_fork() -> None:
     ],
 )
 async def test_invalid_overrides_are_refused_with_the_field(variation: ForkOverrides, field: str) -> None:
-    async with here(FakeModel(pipeline_reply)) as conductor:
+    async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, at = await run_pipeline(conductor)
         with pytest.raises(InvalidInput) as refused:
             await conductor.fork(run, at, variation=variation)
@@ -59,7 +59,7 @@ async def test_invalid_overrides_are_refused_with_the_field(variation: ForkOverr
 
 async def test_new_instructions_reach_started_and_unstarted_agents() -> None:
     model = FakeModel(pipeline_reply)
-    async with here(model) as conductor:
+    async with make_conductor(model) as conductor:
         run, at = await run_pipeline(conductor)
         asked = len(model.requests)
         told = {'reviewer': 'Be kind.', 'analyzer': 'Be brief.'}
@@ -77,7 +77,7 @@ async def test_new_instructions_reach_started_and_unstarted_agents() -> None:
 
 async def test_a_prompt_replaces_the_agents_last_one() -> None:
     model = FakeModel(pipeline_reply)
-    async with here(model) as conductor:
+    async with make_conductor(model) as conductor:
         run, at = await run_pipeline(conductor)
         asked = len(model.requests)
         await conductor.result(
@@ -88,7 +88,7 @@ async def test_a_prompt_replaces_the_agents_last_one() -> None:
 
 async def test_models_and_tools_are_changed_by_role() -> None:
     model, other = FakeModel(pipeline_reply), FakeModel(pipeline_reply, simulated=False)
-    async with here(model) as conductor:
+    async with make_conductor(model) as conductor:
         conductor.catalog.models['other'] = other  # type: ignore[assignment]
         run, at = await run_pipeline(conductor)
         chosen = ForkOverrides(models={'reviewer': 'other'}, tools={'researcher': ['calculator']})
@@ -104,7 +104,7 @@ async def test_models_and_tools_are_changed_by_role() -> None:
 
 async def test_a_fork_can_change_efforts() -> None:
     model = FakeModel(pipeline_reply)
-    async with here(model) as conductor:
+    async with make_conductor(model) as conductor:
         started_with = {'': 'low', 'reviewer': 'high'}
         run = (await conductor.start('pipeline', {'task': 'Count'}, effort=started_with)).id
         await conductor.result(run)
@@ -118,7 +118,7 @@ async def test_a_fork_can_change_efforts() -> None:
 
 
 async def test_parameters_can_change_midway_if_the_chart_stays() -> None:
-    async with here(FakeModel(lambda request: pipeline_reply(request, revisions=9))) as conductor:
+    async with make_conductor(FakeModel(lambda request: pipeline_reply(request, revisions=9))) as conductor:
         run, at = await run_pipeline(conductor)
         fork = await conductor.fork(run, at, variation=ForkOverrides(parameters={'max_iterations': 1}))
         await conductor.result(fork)
@@ -128,7 +128,7 @@ async def test_parameters_can_change_midway_if_the_chart_stays() -> None:
 
 
 async def test_a_rerun_repeats_its_original_and_joins_the_family() -> None:
-    async with here(FakeModel(pipeline_reply)) as conductor:
+    async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, _ = await run_pipeline(conductor)
         again = await conductor.rerun(run, paused=True)
         assert (await conductor.info(again)).status is Status.PAUSED
@@ -147,7 +147,7 @@ async def test_a_retry_repeats_the_failed_call_with_all_attempts() -> None:
     broken = ModelError('it is down', kind='server', retryable=True)
     replies: list[Any] = [calls(('calculator', {'expression': '1+1'})), *[broken] * 4, broken, 'done']
     model = FakeModel(lambda request: replies.pop(0))
-    async with here(model, None, Lone) as conductor:
+    async with make_conductor(model, None, Lone) as conductor:
         conductor.catalog.patterns['lone'] = Lone
         run = (await conductor.start('lone')).id
         assert (await conductor.result(run)).status is Status.FAILED
@@ -161,7 +161,7 @@ async def test_a_retry_repeats_the_failed_call_with_all_attempts() -> None:
 
 
 async def test_a_cancelled_run_is_retried_from_the_step_before() -> None:
-    async with here(FakeModel(pipeline_reply)) as conductor:
+    async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
         await conductor.pause(run)
         await conductor.cancel(run)
@@ -172,7 +172,7 @@ async def test_a_cancelled_run_is_retried_from_the_step_before() -> None:
 
 
 async def test_variants_share_a_group_and_have_one_winner() -> None:
-    async with here(FakeModel(pipeline_reply)) as conductor:
+    async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, at = await run_pipeline(conductor)
         kind, harsh = await conductor.fork_all(
             run, at, {'kind': ForkOverrides(instructions={'reviewer': 'Be kind.'}), 'harsh': ForkOverrides()}
@@ -195,7 +195,7 @@ async def test_variants_share_a_group_and_have_one_winner() -> None:
 
 
 async def test_a_forecast_counts_new_calls() -> None:
-    async with here(FakeModel(pipeline_reply, simulated=False)) as conductor:
+    async with make_conductor(FakeModel(pipeline_reply, simulated=False)) as conductor:
         run, at = await run_pipeline(conductor)
         whole = await conductor.forecast(run, at, ForkOverrides(before='live'))
         part = await conductor.forecast(run, at)
@@ -210,7 +210,7 @@ async def test_a_forecast_counts_new_calls() -> None:
 
 
 async def test_a_forecast_for_an_unfinished_run_uses_other_runs() -> None:
-    async with here(FakeModel(pipeline_reply, simulated=False)) as conductor:
+    async with make_conductor(FakeModel(pipeline_reply, simulated=False)) as conductor:
         going = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
         await conductor.pause(going)
         assert (await conductor.forecast(going, 1)).basis == 'none'

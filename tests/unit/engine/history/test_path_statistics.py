@@ -15,7 +15,7 @@ from storage import open_journal
 from tests.support.harness import FakeModel, catalog, complete_run, pipeline_reply
 
 
-def conductor(journal: object = None) -> Conductor:
+def make_conductor(journal: object = None) -> Conductor:
     return Conductor(journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock())  # type: ignore[arg-type]
 
 
@@ -25,7 +25,7 @@ async def run_pipeline(made: Conductor, tags: tuple[str, ...] = ()) -> RunId:
 
 
 async def test_the_loop_of_the_pipeline_is_counted_over_many_runs() -> None:
-    async with conductor() as made:
+    async with make_conductor() as made:
         for _ in range(3):
             await run_pipeline(made)
         found = await made.traffic(RunQuery(pattern='pipeline'))
@@ -38,14 +38,14 @@ async def test_the_loop_of_the_pipeline_is_counted_over_many_runs() -> None:
 
 
 async def test_a_list_by_edge_needs_no_prior_survey() -> None:
-    async with conductor() as made:
+    async with make_conductor() as made:
         run = await run_pipeline(made)
         assert [info.id for info in (await made.runs(RunQuery(edges=('reviewing>analyzing',)))).runs] == [run]
         assert (await made.runs(RunQuery(state='reviewing', trouble=True))).total == 0
 
 
 async def test_a_damaged_history_is_left_out_and_named(tmp_path: Path) -> None:
-    async with conductor(await open_journal(tmp_path / 'runs.db')) as made:
+    async with make_conductor(await open_journal(tmp_path / 'runs.db')) as made:
         broken, _ = await run_pipeline(made), await run_pipeline(made)
         connection = sqlite3.connect(tmp_path / 'runs.db')
         connection.execute('UPDATE "transition" SET body = x\'00\' WHERE run = 1 AND seq = 3')
@@ -58,7 +58,7 @@ async def test_a_damaged_history_is_left_out_and_named(tmp_path: Path) -> None:
 
 async def test_a_cancelled_survey_resumes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(path_statistics, 'RUNS_PER_WRITE', 2)
-    async with conductor() as made:
+    async with make_conductor() as made:
         for _ in range(3):
             await run_pipeline(made)
         progress: list[tuple[int, int]] = []

@@ -10,13 +10,21 @@ from engine.history import ForkOverrides
 from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from engine.records import RunId
-from tests.support.forks import PLAYED, Counting, cut_run, forks_alike, here, normalize, run_pipeline
+from tests.support.forks import (
+    PLAYED,
+    Counting,
+    cut_run,
+    forks_alike,
+    make_conductor,
+    normalize,
+    run_pipeline,
+)
 from tests.support.harness import FakeModel, calls, pipeline_reply, to_the_end, until
 
 
 async def test_a_fork_without_edits_reaches_the_same_journal_at_every_step() -> None:
     model = FakeModel(pipeline_reply)
-    async with here(model) as conductor:
+    async with make_conductor(model) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
         await to_the_end(conductor, run)
         asked = len(model.requests)
@@ -30,7 +38,7 @@ def roles(model: FakeModel) -> list[str]:
 
 async def test_one_role_is_live_and_all_others_are_replayed() -> None:
     model = FakeModel(pipeline_reply)
-    async with here(model) as conductor:
+    async with make_conductor(model) as conductor:
         run, _ = await run_pipeline(conductor)
         model.requests.clear()
         fork = await conductor.fork(
@@ -47,7 +55,7 @@ async def test_one_role_is_live_and_all_others_are_replayed() -> None:
 
 async def test_one_step_is_live_and_later_ones_are_replayed() -> None:
     model = FakeModel(pipeline_reply)
-    async with here(model) as conductor:
+    async with make_conductor(model) as conductor:
         run, at = await run_pipeline(conductor)
         ended = next(
             step.seq for step in await conductor.transitions(run, after=at) if step.event.name == 'done'
@@ -60,7 +68,7 @@ async def test_one_step_is_live_and_later_ones_are_replayed() -> None:
 
 async def test_a_diverging_edit_replays_matching_steps_and_then_goes_live() -> None:
     model = FakeModel(pipeline_reply)
-    async with here(model) as conductor:
+    async with make_conductor(model) as conductor:
         run, _ = await run_pipeline(conductor)
         model.requests.clear()
         short = ForkOverrides(after='recorded', parameters={'max_iterations': 1})
@@ -71,7 +79,7 @@ async def test_a_diverging_edit_replays_matching_steps_and_then_goes_live() -> N
 
 async def test_beyond_its_parent_a_fork_stops_or_continues() -> None:
     model = FakeModel(pipeline_reply)
-    async with here(model) as conductor:
+    async with make_conductor(model) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
         async for item in conductor.watch(run):
             if isinstance(item, Transition) and item.seq == 6:
@@ -99,19 +107,19 @@ async def test_beyond_its_parent_a_fork_stops_or_continues() -> None:
 
 async def test_an_interrupted_replay_continues() -> None:
     model, journal = FakeModel(pipeline_reply), MemoryJournal()
-    async with here(model, journal) as conductor:
+    async with make_conductor(model, journal) as conductor:
         run, _ = await run_pipeline(conductor)
-        wanted = normalize(await conductor.transitions(run))
+        expected = normalize(await conductor.transitions(run))
         asked = len(model.requests)
         fork = await conductor.fork(run, 1, variation=PLAYED)
         async for item in conductor.watch(fork):
             if isinstance(item, Transition) and item.seq == 6:
                 break
-    async with here(model, journal) as heir:
-        assert await heir.recover() == [fork]
-        assert (await heir.result(fork)).status is Status.DONE
-        steps = [step for step in await heir.transitions(fork) if step.event.name != 'recover']
-        assert normalize(steps) == wanted and len(model.requests) == asked
+    async with make_conductor(model, journal) as successor:
+        assert await successor.recover() == [fork]
+        assert (await successor.result(fork)).status is Status.DONE
+        steps = [step for step in await successor.transitions(fork) if step.event.name != 'recover']
+        assert normalize(steps) == expected and len(model.requests) == asked
 
 
 async def steps_when_stopped(conductor: Conductor, fork: RunId) -> list[Transition]:
@@ -121,7 +129,7 @@ async def steps_when_stopped(conductor: Conductor, fork: RunId) -> list[Transiti
 
 
 async def test_a_replaying_fork_can_be_paused() -> None:
-    async with here(FakeModel(pipeline_reply)) as conductor:
+    async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, _ = await run_pipeline(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
         await steps_when_stopped(conductor, fork)
@@ -133,9 +141,9 @@ async def test_a_replaying_fork_can_be_paused() -> None:
 
 async def test_a_replaying_fork_can_be_stepped() -> None:
     model = FakeModel(pipeline_reply)
-    async with here(model) as conductor:
+    async with make_conductor(model) as conductor:
         run, _ = await run_pipeline(conductor)
-        asked, wanted = len(model.requests), await conductor.transitions(run)
+        asked, expected = len(model.requests), await conductor.transitions(run)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
         known = len(await steps_when_stopped(conductor, fork))
         while not (await conductor.info(fork)).status.ended:
@@ -146,11 +154,11 @@ async def test_a_replaying_fork_can_be_stepped() -> None:
             assert stepped.name == 'step' and len(played) == 1
             known = len(steps)
         played = [step for step in steps if step.event.name not in ('recover', 'step')]
-        assert normalize(played) == normalize(wanted) and len(model.requests) == asked
+        assert normalize(played) == normalize(expected) and len(model.requests) == asked
 
 
 async def test_a_step_over_replays_until_the_workflow_moves() -> None:
-    async with here(FakeModel(pipeline_reply)) as conductor:
+    async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, _ = await run_pipeline(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
         await conductor.step(fork, 'over')
@@ -166,7 +174,7 @@ async def test_a_step_over_replays_until_the_workflow_moves() -> None:
 
 
 async def test_a_breakpoint_halts_a_replay() -> None:
-    async with here(FakeModel(pipeline_reply)) as conductor:
+    async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, _ = await run_pipeline(conductor)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
         await conductor.set_breakpoints(fork, [Breakpoint(enter='reviewing')])
@@ -184,7 +192,7 @@ async def test_human_answers_retries_and_nested_forks_are_replayed() -> None:
     broken = ModelError('it is down', kind='server', retryable=True)
     replies: list[Any] = [broken, calls(('calculator', {'expression': '1+1'})), 'two']
     model = FakeModel(lambda request: replies.pop(0))
-    async with here(model, None, Counting) as conductor:
+    async with make_conductor(model, None, Counting) as conductor:
         run = (await conductor.start('counting', approvals='all')).id
         assert (await to_the_end(conductor, run)).status is Status.DONE
         names = [step.event.name for step in await conductor.transitions(run)]
@@ -196,7 +204,7 @@ async def test_human_answers_retries_and_nested_forks_are_replayed() -> None:
 
 
 async def test_budget_steps_are_replayed_but_not_counted() -> None:
-    async with here(FakeModel(pipeline_reply)) as conductor:
+    async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'}, budget=Budget(tokens=40))).id
         await to_the_end(conductor, run)
         names = [step.event.name for step in await conductor.transitions(run)]

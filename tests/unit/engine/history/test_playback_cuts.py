@@ -14,7 +14,16 @@ from engine.history import ForkOverrides
 from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from engine.records import Change, RunId
-from tests.support.forks import PLAYED, Counting, Pair, cut_run, forks_alike, here, normalize, working
+from tests.support.forks import (
+    PLAYED,
+    Counting,
+    Pair,
+    cut_run,
+    forks_alike,
+    make_conductor,
+    normalize,
+    working,
+)
 from tests.support.harness import FakeModel, calls, complete_run, pipeline_reply, to_the_end, until
 
 pytestmark = pytest.mark.slow
@@ -40,7 +49,7 @@ async def warn_of_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
     """Run a pair that is warned of its budget while one agent is busy and gets the notice later."""
     going = asyncio.Event()
     model._reply = lambda request: going if request.hints.role == 'right' else working(request)
-    async with here(model, journal, Pair) as conductor:
+    async with make_conductor(model, journal, Pair) as conductor:
         run = (await conductor.start('pair', budget=Budget(tokens=200, warn=0.05))).id
         await until(lambda: conductor._live.runs[run].projection.seq > 4)
         going.set()
@@ -52,7 +61,7 @@ async def warn_of_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
 
 async def spend_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
     """Run a pipeline until its budget is spent."""
-    async with here(model, journal) as conductor:
+    async with make_conductor(model, journal) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'}, budget=Budget(tokens=50))).id
         await to_the_end(conductor, run)
         assert 'exhaust' in {step.event.name for step in await conductor.transitions(run)}
@@ -67,7 +76,7 @@ async def approve_call(model: FakeModel, journal: MemoryJournal) -> RunId:
         'two',
     ]
     model._reply = lambda request: replies.pop(0)
-    async with here(model, journal, Counting) as conductor:
+    async with make_conductor(model, journal, Counting) as conductor:
         run = (await conductor.start('counting', approvals='all')).id
         assert (await to_the_end(conductor, run)).status is Status.DONE
         return run
@@ -82,7 +91,7 @@ async def wait_for_step(conductor: Conductor, run: RunId, seen: int) -> None:
 async def extend_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
     """Run a pair whose budget is raised after a warning, but too little to withdraw it."""
     model._reply = working
-    async with here(model, journal, Pair) as conductor:
+    async with make_conductor(model, journal, Pair) as conductor:
         run = (await conductor.start('pair', budget=Budget(tokens=200, warn=0.1), paused=True)).id
         while 'warn' not in (names := [step.event.name for step in await conductor.transitions(run)]):
             await conductor.step(run)
@@ -98,25 +107,25 @@ async def extend_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
 async def test_a_fork_interrupted_at_any_step_reaches_the_same_end(begun: Any, at: int) -> None:
     model, journal = FakeModel(pipeline_reply), MemoryJournal()
     run = await begun(model, journal)
-    async with here(model, journal, Counting, Pair) as conductor:
+    async with make_conductor(model, journal, Counting, Pair) as conductor:
         fork = await conductor.fork(run, at, variation=PLAYED)
         whole = await conductor.result(fork)
-        wanted, original = normalize(await conductor.transitions(run)), await conductor.transitions(run)
+        expected, original = normalize(await conductor.transitions(run)), await conductor.transitions(run)
     begin, asked = (await journal.info(fork)).parent_at, len(model.requests)
     steps = await journal.transitions(fork, after=begin)
     for count in (
         step.seq - 1 for step in steps if not step.raised
     ):  # the steps of a turn are written together
         kept = await copy_first_steps(journal, run, fork, count)
-        async with here(model, kept, Counting, Pair) as heir:
-            assert await heir.recover() == [fork]
-            outcome = await heir.result(fork)
+        async with make_conductor(model, kept, Counting, Pair) as successor:
+            assert await successor.recover() == [fork]
+            outcome = await successor.result(fork)
             assert (outcome.status, outcome.memory) == (whole.status, whole.memory), count
-            steps = [step for step in await heir.transitions(fork) if step.event.name != 'recover']
-            assert normalize(steps) == wanted, count
-            assert await heir.transitions(run) == original
-            assert await heir.audit(fork)
-            view, as_was = await heir.view(fork), await heir.view(run)
+            steps = [step for step in await successor.transitions(fork) if step.event.name != 'recover']
+            assert normalize(steps) == expected, count
+            assert await successor.transitions(run) == original
+            assert await successor.audit(fork)
+            view, as_was = await successor.view(fork), await successor.view(run)
             assert view.agents == as_was.agents and view.usage == as_was.usage, count
             assert view.inherited.total == view.usage.total, count
     assert len(model.requests) == asked
@@ -125,7 +134,7 @@ async def test_a_fork_interrupted_at_any_step_reaches_the_same_end(begun: Any, a
 async def test_a_raised_budget_is_replayed_as_it_was() -> None:
     model, journal = FakeModel(), MemoryJournal()
     run = await extend_budget(model, journal)
-    async with here(model, journal, Pair) as conductor:
+    async with make_conductor(model, journal, Pair) as conductor:
         assert await forks_alike(conductor, run) > 5
         fork = await conductor.fork(run, 4, variation=PLAYED)
         await conductor.result(fork)
@@ -138,7 +147,7 @@ async def test_a_raised_budget_is_replayed_as_it_was() -> None:
 
 async def test_refused_events_do_not_stop_a_replay() -> None:
     model, journal = FakeModel(working), MemoryJournal()
-    async with here(model, journal, Pair) as conductor:
+    async with make_conductor(model, journal, Pair) as conductor:
         run = await complete_run(conductor, 'pair')
         fork = await conductor.fork(run, 1, variation=PLAYED)
         refused = 0
@@ -155,22 +164,22 @@ async def test_refused_events_do_not_stop_a_replay() -> None:
 @pytest.mark.parametrize('at', [0, 4])
 async def test_a_paused_fork_replays_nothing_before_it_is_resumed(at: int) -> None:
     model, journal = FakeModel(working), MemoryJournal()
-    async with here(model, journal, Pair) as conductor:
+    async with make_conductor(model, journal, Pair) as conductor:
         run = await complete_run(conductor, 'pair')
         fork = await conductor.fork(run, at, variation=PLAYED, paused=True)
         await settle(200)
         info = await conductor.info(fork)
         assert (info.seq, info.status) == (at + 1, Status.PAUSED)
-    async with here(model, journal, Pair) as heir:
-        assert await heir.recover() == [fork]
+    async with make_conductor(model, journal, Pair) as successor:
+        assert await successor.recover() == [fork]
         await settle(200)
-        assert (await heir.info(fork)).status is Status.PAUSED
-        await heir.resume(fork)
-        assert (await heir.result(fork)).status is Status.DONE
+        assert (await successor.info(fork)).status is Status.PAUSED
+        await successor.resume(fork)
+        assert (await successor.result(fork)).status is Status.DONE
         unplayed = ('recover', 'resume')
-        steps = [step for step in await heir.transitions(fork) if step.event.name not in unplayed]
-        found, wanted = normalize(steps), normalize(await heir.transitions(run))
-        assert found[1:] == wanted[1:] and len(model.requests) == 7
+        steps = [step for step in await successor.transitions(fork) if step.event.name not in unplayed]
+        found, expected = normalize(steps), normalize(await successor.transitions(run))
+        assert found[1:] == expected[1:] and len(model.requests) == 7
 
 
 async def stuck(conductor: Conductor, model: FakeModel) -> RunId:
@@ -185,18 +194,18 @@ async def stuck(conductor: Conductor, model: FakeModel) -> RunId:
 
 async def test_one_resume_is_enough_to_go_live_even_after_a_restart() -> None:
     model, journal = FakeModel(working), MemoryJournal()
-    async with here(model, journal, Pair) as conductor:
+    async with make_conductor(model, journal, Pair) as conductor:
         fork = await stuck(conductor, model)
         assert model.requests == []
-    async with here(model, journal, Pair) as heir:
-        assert await heir.recover() == [fork]
-        await heir.resume(fork)
-        assert (await heir.result(fork)).status is Status.DONE and model.requests
+    async with make_conductor(model, journal, Pair) as successor:
+        assert await successor.recover() == [fork]
+        await successor.resume(fork)
+        assert (await successor.result(fork)).status is Status.DONE and model.requests
 
 
 async def test_a_manual_pause_does_not_permit_going_live() -> None:
     model, journal = FakeModel(working), MemoryJournal()
-    async with here(model, journal, Pair) as conductor:
+    async with make_conductor(model, journal, Pair) as conductor:
         run = await complete_run(conductor, 'pair')
         part = await cut_run(conductor, run, 9)
         model.requests.clear()
@@ -214,7 +223,7 @@ async def test_a_manual_pause_does_not_permit_going_live() -> None:
 @pytest.mark.parametrize('after', ['live', 'recorded'])
 async def test_a_fork_interrupted_before_its_first_step_starts_as_requested(after: Any) -> None:
     model, journal = FakeModel(working), MemoryJournal()
-    async with here(model, journal, Pair) as conductor:
+    async with make_conductor(model, journal, Pair) as conductor:
         run = await complete_run(conductor, 'pair')
         change = Change(op='replace', path='/memory/said', value='mine')
         way = ForkOverrides(after=after, changes=[change])
@@ -222,15 +231,15 @@ async def test_a_fork_interrupted_before_its_first_step_starts_as_requested(afte
         first = (await conductor.transitions(fork))[4]
         assert first.changes == (change,)
         kept = await copy_first_steps(journal, run, fork, 4)
-    async with here(model, kept, Pair) as heir:
-        assert await heir.recover() == [fork]
-        found = (await heir.transitions(fork))[4]
+    async with make_conductor(model, kept, Pair) as successor:
+        assert await successor.recover() == [fork]
+        found = (await successor.transitions(fork))[4]
         assert (found.event.data, found.changes) == (first.event.data, first.changes)
-        view = await heir.view(fork)
+        view = await successor.view(fork)
         assert (view.status, view.memory['said']) == (Status.PAUSED, 'mine')
-        await heir.resume(fork)
-        assert (await heir.result(fork)).answer.startswith('mine')
-    async with here(model, kept, Pair) as again:
+        await successor.resume(fork)
+        assert (await successor.result(fork)).answer.startswith('mine')
+    async with make_conductor(model, kept, Pair) as again:
         below = await again.fork(fork, 6)
         assert 'changes' not in (await again.transitions(below))[6].event.data
         await again.result(below)

@@ -73,9 +73,9 @@ async def test_only_deleted_runs_are_purged(keeper: Conductor) -> None:
     await keeper.delete(run)
     await keeper.purge(run)
     assert folders(keeper) == ''
-    for gone in (keeper.info(run), keeper.purge(run), keeper.restore(run), keeper.delete(run)):
+    for action in (keeper.info(run), keeper.purge(run), keeper.restore(run), keeper.delete(run)):
         with pytest.raises(UnknownRun):
-            await gone
+            await action
 
 
 async def test_an_unfinished_run_is_cancelled_before_deletion() -> None:

@@ -27,14 +27,14 @@ CHAT = {names.OPERATION: 'chat', names.MODEL: 'm', names.INPUT_TOKENS: 3, names.
 
 
 @pytest.fixture(params=['memory', 'sql'])
-async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Conductor]:
+async def conductor(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Conductor]:
     journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
     async with Conductor(journal, workspaces=tmp_path / 'files') as made:
         yield made
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Conductor]:
+async def memory_conductor(tmp_path: Path) -> AsyncIterator[Conductor]:
     async with Conductor(workspaces=tmp_path / 'files') as made:
         yield made
 
@@ -106,19 +106,19 @@ def parts(agent: Any) -> list[tuple[str, str, str]]:
     ]
 
 
-async def test_an_agent_that_calls_another_as_a_tool(here: Conductor) -> None:
-    info = await import_recording(here, 'pydantic_ai')
+async def test_an_agent_that_calls_another_as_a_tool(conductor: Conductor) -> None:
+    info = await import_recording(conductor, 'pydantic_ai')
     assert (info.pattern, info.title) == ('trace:planner', 'Plan three days in the north of Portugal.')
     assert info.status is Status.DONE and info.tags == ('imported trace',) and not info.simulated
     assert info.models == {'planner': 'planner-1', 'critic': 'critic-1'}
     assert (info.usage.input, info.usage.output, info.usage.calls) == (270, 108, 4)
     assert info.usage.cost is None
-    assert await actives(here, info.id) == [
+    assert await actives(conductor, info.id) == [
         'planner.thinking', 'planner.using_tools', 'planner.critic.thinking', 'planner.critic.using_tools',
         'planner.critic.thinking', 'planner.critic.done', 'planner.using_tools', 'planner.thinking',
         'planner.done', 'done',
     ]  # fmt: skip
-    view = await here.view(info.id)
+    view = await conductor.view(info.id)
     planner, critic = view.agents['planner'], view.agents['planner.critic']
     assert (planner['role'], planner['instructions']) == ('planner', 'You plan short trips.')
     assert parts(planner)[:3] == [
@@ -138,14 +138,14 @@ async def test_an_agent_that_calls_another_as_a_tool(here: Conductor) -> None:
     assert view.memory['answer'].startswith('Two days in Porto')
 
 
-async def test_a_handoff_of_openai_agents_is_drawn(place: Conductor) -> None:
-    info = await import_recording(place, 'openai_agents')
-    shape = await place.shape(info.id)
+async def test_a_handoff_of_openai_agents_is_drawn(memory_conductor: Conductor) -> None:
+    info = await import_recording(memory_conductor, 'openai_agents')
+    shape = await memory_conductor.shape(info.id)
     assert shape.title == 'Help desk' and [s.role for s in shape.states if s.role] == [
         'Front desk',
         'Refund clerk',
     ]
-    view = await place.view(info.id)
+    view = await memory_conductor.view(info.id)
     assert parts(view.agents['Front_desk'])[1:] == [
         ('assistant', 'call', 'transfer_to_refund_clerk'),
         ('tool', 'result', 'handoff to Refund clerk'),
@@ -155,29 +155,29 @@ async def test_a_handoff_of_openai_agents_is_drawn(place: Conductor) -> None:
         'transfer_to_refund_clerk', 'find_order', 'refund', 'find_order',
     ]  # fmt: skip
     assert clerk['turns'] == 3 and (info.usage.input, info.usage.output) == (370, 48)
-    batch = (await place.transitions(info.id))[7]
+    batch = (await memory_conductor.transitions(info.id))[7]
     assert [result['name'] for result in batch.event.data['results']] == ['refund', 'find_order']
 
 
-async def test_parallel_nodes_of_langgraph_are_regions(place: Conductor) -> None:
-    info = await import_recording(place, 'langgraph')
-    shape = await place.shape(info.id)
+async def test_parallel_nodes_of_langgraph_are_regions(memory_conductor: Conductor) -> None:
+    info = await import_recording(memory_conductor, 'langgraph')
+    shape = await memory_conductor.shape(info.id)
     [together] = [state for state in shape.states if state.kind == 'parallel']
     assert together.initial == ('together.fact_checker', 'together.style_checker')
-    active = await actives(place, info.id)
+    active = await actives(memory_conductor, info.id)
     assert 'together.fact_checker.thinking together.style_checker.thinking' in active
     assert 'together.fact_checker.done together.style_checker.thinking' in active
-    view = await place.view(info.id)
+    view = await memory_conductor.view(info.id)
     assert view.agents['writer']['visits'] == 2
     assert parts(view.agents['tools']) == [('assistant', 'call', 'search'), ('tool', 'result', 'search')]
     assert view.memory['answer'] == 'Harbour silts up, say archives.'
 
 
-async def test_an_agent_of_the_vercel_ai_sdk_is_imported(place: Conductor) -> None:
-    info = await import_recording(place, 'vercel_ai')
+async def test_an_agent_of_the_vercel_ai_sdk_is_imported(memory_conductor: Conductor) -> None:
+    info = await import_recording(memory_conductor, 'vercel_ai')
     assert (info.pattern, info.title) == ('trace:tide-clerk', 'When is high water in Brest?')
     assert (info.usage.input, info.usage.output) == (40, 14)
-    clerk = (await place.view(info.id)).agents['tide_clerk']
+    clerk = (await memory_conductor.view(info.id)).agents['tide_clerk']
     assert clerk['instructions'] == 'You know the tides.' and clerk['model'] == 'mock-1'
     assert parts(clerk) == [
         ('user', 'text', 'When is high water in Brest?'),
@@ -189,28 +189,28 @@ async def test_an_agent_of_the_vercel_ai_sdk_is_imported(place: Conductor) -> No
 
 @pytest.mark.parametrize('name', ['pydantic_ai', 'openai_agents', 'langgraph', 'vercel_ai'])
 async def test_an_imported_trace_is_audited_compared_exported_and_recognized(
-    here: Conductor, tmp_path: Path, name: str
+    conductor: Conductor, tmp_path: Path, name: str
 ) -> None:
-    info = await import_recording(here, name)
-    assert await here.audit(info.id) == info.seq
-    assert (await here.compare(info.id, info.id)).same_path
-    assert not await here.accepts(info.id)
-    steps = await here.transitions(info.id)
+    info = await import_recording(conductor, name)
+    assert await conductor.audit(info.id) == info.seq
+    assert (await conductor.compare(info.id, info.id)).same_path
+    assert not await conductor.accepts(info.id)
+    steps = await conductor.transitions(info.id)
     assert [step.time for step in steps] == sorted(step.time for step in steps)
     assert info.created <= steps[0].time and steps[-1].time == info.updated
     with (FOLDER / f'{name}.json').open('rb') as file:
-        [again] = await here.import_bundle(file)
+        [again] = await conductor.import_bundle(file)
     assert (again.run, again.outcome) == (info.id, 'known')
-    bundle = b''.join([piece async for piece in here.export_bundle([info.id])])
-    async with Conductor(workspaces=tmp_path / 'there') as there:
-        [copied] = await there.import_bundle(io.BytesIO(bundle))
-        assert copied.outcome == 'new' and await there.transitions(copied.run) == steps
-        assert await there.audit(copied.run) == info.seq
+    bundle = b''.join([piece async for piece in conductor.export_bundle([info.id])])
+    async with Conductor(workspaces=tmp_path / 'there') as other:
+        [copied] = await other.import_bundle(io.BytesIO(bundle))
+        assert copied.outcome == 'new' and await other.transitions(copied.run) == steps
+        assert await other.audit(copied.run) == info.seq
 
 
-async def test_an_altered_history_does_not_pass_the_audit(place: Conductor) -> None:
-    info = await import_recording(place, 'langgraph')
-    shape, steps = await place.shape(info.id), await place.transitions(info.id)
+async def test_an_altered_history_does_not_pass_the_audit(memory_conductor: Conductor) -> None:
+    info = await import_recording(memory_conductor, 'langgraph')
+    shape, steps = await memory_conductor.shape(info.id), await memory_conductor.transitions(info.id)
     alterations: list[tuple[int, dict[str, Any], str]] = [
         (6, {'active': steps[4].active}, 'active was'),
         (6, {'entered': ()}, 'left and entered were'),
@@ -223,28 +223,28 @@ async def test_an_altered_history_does_not_pass_the_audit(place: Conductor) -> N
             audit_walk(info.id, shape, altered)
 
 
-async def test_actions_that_need_a_pattern_are_refused_with_the_reason(place: Conductor) -> None:
-    info = await import_recording(place, 'openai_agents')
+async def test_actions_that_need_a_pattern_are_refused_with_the_reason(memory_conductor: Conductor) -> None:
+    info = await import_recording(memory_conductor, 'openai_agents')
     for action in (
-        place.fork(info.id, 3),
-        place.rerun(info.id),
-        place.start(info.pattern),
-        place.save_test(info.id),
+        memory_conductor.fork(info.id, 3),
+        memory_conductor.rerun(info.id),
+        memory_conductor.start(info.pattern),
+        memory_conductor.save_test(info.id),
     ):
         with pytest.raises(UnknownPattern, match='imported from a trace that another program recorded'):
             await action
 
 
-async def test_names_with_meaning_in_charts_are_changed(place: Conductor) -> None:
+async def test_names_with_meaning_in_charts_are_changed(memory_conductor: Conductor) -> None:
     run = await import_spans(
-        place,
+        memory_conductor,
         agent('done', '', (0, 9)),
         chat('c1', 'done', (0, 1)),
         agent('thinking', 'done', (1, 2)),
         agent('a.b/c', 'done', (3, 4)),
         agent('together', 'done', (5, 6)),
     )
-    roles = {state.path: state.role for state in (await place.shape(run)).states if state.role}
+    roles = {state.path: state.role for state in (await memory_conductor.shape(run)).states if state.role}
     assert roles == {
         'done_agent': 'done',
         'done_agent.thinking_agent': 'thinking',
@@ -253,56 +253,56 @@ async def test_names_with_meaning_in_charts_are_changed(place: Conductor) -> Non
     }
 
 
-async def test_overlapping_agents_of_one_name_are_regions(place: Conductor) -> None:
+async def test_overlapping_agents_of_one_name_are_regions(memory_conductor: Conductor) -> None:
     spans = [agent(f'worker-{n}', 'boss', (n, n + 1.5)) for n in range(4)]
     spans += [chat(f'c{n}', f'worker-{n}', (n, n + 1)) for n in range(4)]
-    run = await import_spans(place, agent('boss', '', (0, 9)), chat('c9', 'boss', (7, 8)), *spans)
-    view = await place.view(run)
+    run = await import_spans(memory_conductor, agent('boss', '', (0, 9)), chat('c9', 'boss', (7, 8)), *spans)
+    view = await memory_conductor.view(run)
     assert [(path, agent['visits']) for path, agent in view.agents.items()] == [
         ('boss', 1), ('boss.together.worker', 2), ('boss.together.worker_2', 2),
     ]  # fmt: skip
-    assert await place.audit(run)
+    assert await memory_conductor.audit(run)
 
 
-async def test_failures_have_reasons_and_failed_attempts_are_retries(place: Conductor) -> None:
+async def test_failures_have_reasons_and_failed_attempts_are_retries(memory_conductor: Conductor) -> None:
     run = await import_spans(
-        place,
+        memory_conductor,
         agent('a', '', (0, 9), error='out of luck'),
         chat('c1', 'a', (0, 1), error='overloaded'),
         chat('c2', 'a', (1, 2)),
         tool('t', 'a', (2, 3), error='no such file'),
         chat('c3', 'a', (3, 4), error='the well is dry'),
     )
-    info, steps = await place.info(run), await place.transitions(run)
+    info, steps = await memory_conductor.info(run), await memory_conductor.transitions(run)
     assert info.status is Status.FAILED and info.error == 'out of luck'
     assert [(step.event.name, step.event.data.get('error', '')) for step in steps] == [
         ('start', ''), ('retry', 'overloaded'), ('done', ''), ('done', ''), ('failed', 'out of luck'),
         ('failed', 'out of luck'),
     ]  # fmt: skip
     assert steps[3].event.data['results'][0]['text'] == 'no such file'
-    assert (await place.view(run)).agents['a']['problem'] == 'out of luck'
+    assert (await memory_conductor.view(run)).agents['a']['problem'] == 'out of luck'
     assert info.usage.calls == 3
-    assert await place.audit(run) == len(steps)
+    assert await memory_conductor.audit(run) == len(steps)
 
 
-async def test_traces_without_contents_keep_chart_times_and_tools(place: Conductor) -> None:
+async def test_traces_without_contents_keep_chart_times_and_tools(memory_conductor: Conductor) -> None:
     run = await import_spans(
-        place,
+        memory_conductor,
         agent('a', '', (0, 5)),
         chat('c1', 'a', (0, 1)),
         tool('look', 'a', (1, 2)),
         chat('c2', 'a', (2, 4)),
     )
-    steps = await place.transitions(run)
+    steps = await memory_conductor.transitions(run)
     assert [round(step.time - 1e9, 3) for step in steps] == [0, 1, 2, 4, 5]
-    assert parts((await place.view(run)).agents['a']) == [
+    assert parts((await memory_conductor.view(run)).agents['a']) == [
         ('assistant', 'call', 'look'),
         ('tool', 'result', 'look'),
         ('assistant', 'text', '(The trace does not hold what was said.)'),
     ]
 
 
-async def test_calls_without_an_agent_and_results_without_a_span(place: Conductor) -> None:
+async def test_calls_without_an_agent_and_results_without_a_span(memory_conductor: Conductor) -> None:
     asked = {
         'gen_ai.prompt.0.role': 'user',
         'gen_ai.prompt.0.content': 'How warm is it?',
@@ -322,22 +322,22 @@ async def test_calls_without_an_agent_and_results_without_a_span(place: Conducto
     }
     about: dict[str, Any] = {'llm.request.type': 'chat', 'gen_ai.usage.prompt_tokens': 5}
     run = await import_spans(
-        place, span('c1', '', (0, 1), **about, **asked), span('c2', '', (3, 4), **about, **then)
+        memory_conductor, span('c1', '', (0, 1), **about, **asked), span('c2', '', (3, 4), **about, **then)
     )
-    assert await actives(place, run) == [
+    assert await actives(memory_conductor, run) == [
         'agent.thinking', 'agent.using_tools', 'agent.thinking', 'agent.done', 'done',
     ]  # fmt: skip
-    view = await place.view(run)
+    view = await memory_conductor.view(run)
     assert parts(view.agents['agent']) == [
         ('user', 'text', 'How warm is it?'),
         ('assistant', 'call', 'weather'),
         ('tool', 'result', 'weather'),
         ('assistant', 'text', 'Cold: 4 degrees.'),
     ]
-    assert view.usage.input == 10 and (await place.info(run)).title == 'How warm is it?'
+    assert view.usage.input == 10 and (await memory_conductor.info(run)).title == 'How warm is it?'
 
 
-async def test_a_repeated_conversation_is_not_duplicated(place: Conductor) -> None:
+async def test_a_repeated_conversation_is_not_duplicated(memory_conductor: Conductor) -> None:
     def make_input(*texts: str) -> dict[str, str]:
         return {
             names.INPUT_MESSAGES: json.dumps(
@@ -346,31 +346,35 @@ async def test_a_repeated_conversation_is_not_duplicated(place: Conductor) -> No
         }
 
     run = await import_spans(
-        place,
+        memory_conductor,
         agent('a', '', (0, 9)),
         chat('c1', 'a', (0, 1), **make_input('one'), **make_output('first')),
         chat('c2', 'a', (1, 2), **make_input('two', 'three'), **make_output('second')),
     )
-    assert [text for _, _, text in parts((await place.view(run, 1)).agents['a'])] == ['one']
-    assert [text for _, _, text in parts((await place.view(run)).agents['a'])] == ['two', 'three', 'second']
+    assert [text for _, _, text in parts((await memory_conductor.view(run, 1)).agents['a'])] == ['one']
+    assert [text for _, _, text in parts((await memory_conductor.view(run)).agents['a'])] == [
+        'two',
+        'three',
+        'second',
+    ]
 
 
-async def test_files_written_by_collectors_are_read(place: Conductor) -> None:
+async def test_files_written_by_collectors_are_read(memory_conductor: Conductor) -> None:
     first = request_of(agent('a', '', (0, 3)))
     second = request_of({**chat('c', 'a', (1, 2), **make_output('Hello')), 'links': [], 'flags': 256})
     other = request_of({**chat('x', '', (1, 2)), 'traceId': 'cd' * 16})
     plain = request_of({**span('s', '', (1, 2)), 'traceId': 'ef' * 16})
     written: list[Any] = [{'resourceLogs': []}, first, second, other, plain]
     lines = b'\n'.join(json.dumps(line).encode() for line in written)
-    found = await place.import_bundle(io.BytesIO(gzip.compress(lines)))
+    found = await memory_conductor.import_bundle(io.BytesIO(gzip.compress(lines)))
     assert [one.outcome for one in found] == ['new', 'new']  # nothing of generative AI is in the last
-    assert (await place.view(found[0].run)).memory['answer'] == 'Hello'
+    assert (await memory_conductor.view(found[0].run)).memory['answer'] == 'Hello'
     snake = json.dumps(first).replace('resourceSpans', 'resource_spans').replace('scopeSpans', 'scope_spans')
-    [again] = await place.import_bundle(io.BytesIO(snake.replace('traceId', 'trace_id').encode()))
+    [again] = await memory_conductor.import_bundle(io.BytesIO(snake.replace('traceId', 'trace_id').encode()))
     assert again.outcome == 'renamed'
 
 
-async def test_messages_of_the_agent_development_kit_are_read(place: Conductor) -> None:
+async def test_messages_of_the_agent_development_kit_are_read(memory_conductor: Conductor) -> None:
     request = {
         'config': {'system_instruction': 'You greet.'},
         'contents': [{'role': 'user', 'parts': [{'text': 'hi'}]}],
@@ -386,7 +390,7 @@ async def test_messages_of_the_agent_development_kit_are_read(place: Conductor) 
     later = request | {'contents': [*request['contents'], call, answered]}
     keys = names.ADK_MESSAGES
     run = await import_spans(
-        place,
+        memory_conductor,
         span('agent_run [greeter]', '', (0, 9), **{'openinference.span.kind': 'AGENT'}),
         span(
             'call_llm', 'agent_run [greeter]', (0, 1),
@@ -400,7 +404,7 @@ async def test_messages_of_the_agent_development_kit_are_read(place: Conductor) 
             },
         ),
     )  # fmt: skip
-    greeter = (await place.view(run)).agents['greeter']
+    greeter = (await memory_conductor.view(run)).agents['greeter']
     assert greeter['instructions'] == 'You greet.'
     assert [(kind, said) for _, kind, said in parts(greeter)] == [
         ('text', 'hi'), ('call', 'hello'), ('result', 'hello'), ('text', 'I have greeted.'),
@@ -408,37 +412,37 @@ async def test_messages_of_the_agent_development_kit_are_read(place: Conductor) 
     assert greeter['messages'][2]['parts'][0]['text'] == '{"result": "Hello, you"}'
 
 
-async def test_spans_without_a_parent_belong_to_the_active_agent(place: Conductor) -> None:
+async def test_spans_without_a_parent_belong_to_the_active_agent(memory_conductor: Conductor) -> None:
     run = await import_spans(
-        place,
+        memory_conductor,
         agent('remote', '', (0, 9)),
         agent('inner', 'never-sent', (1, 8)),
         chat('c', 'inner', (2, 3)),
         agent('later', 'never-sent', (10, 11)),
     )
-    roles = {state.path: state.role for state in (await place.shape(run)).states if state.role}
+    roles = {state.path: state.role for state in (await memory_conductor.shape(run)).states if state.role}
     assert roles == {'remote': 'remote', 'remote.inner': 'inner', 'later': 'later'}
 
 
-async def test_nested_model_calls_are_counted_once(place: Conductor) -> None:
+async def test_nested_model_calls_are_counted_once(memory_conductor: Conductor) -> None:
     run = await import_spans(
-        place,
+        memory_conductor,
         agent('a', '', (0, 9)),
         chat('outer', 'a', (0, 4)),
         chat('inner', 'outer', (1, 2)),
         tool('look', 'outer', (2, 3)),
     )
-    view = await place.view(run)
+    view = await memory_conductor.view(run)
     assert view.usage.calls == 1 and 'look' in [name for _, _, name in parts(view.agents['a'])]
 
 
-async def test_an_agent_identified_only_by_name(place: Conductor) -> None:
+async def test_an_agent_identified_only_by_name(memory_conductor: Conductor) -> None:
     run = await import_spans(
-        place,
+        memory_conductor,
         span('writer run', '', (0, 9), agent_name='writer', **{names.INPUT_TOKENS: '3'}),
         chat('c', 'writer run', (1, 2)),
     )
-    info = await place.info(run)
+    info = await memory_conductor.info(run)
     assert info.models == {'writer': 'm'} and info.usage.calls == 1
 
 

@@ -30,7 +30,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def conductor(model: Any = None, **options: Any) -> Conductor:
+def make_conductor(model: Any = None, **options: Any) -> Conductor:
     catalog = Catalog.load()
     catalog.models['scripted'] = model or Scripted(pace=0)
     return Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock(), **options)
@@ -38,7 +38,7 @@ def conductor(model: Any = None, **options: Any) -> Conductor:
 
 async def play(model: Any = None, **parameters: Any) -> Outcome:
     """Run the blog agent to its end and audit it."""
-    async with conductor(model) as running:
+    async with make_conductor(model) as running:
         run = (await running.start('blog', {'request': 'a post', **parameters})).id
         outcome = await running.result(run)
         assert await running.audit(run)
@@ -46,7 +46,7 @@ async def play(model: Any = None, **parameters: Any) -> Outcome:
 
 
 async def test_short_requests_take_few_turns_and_long_ones_many() -> None:
-    async with conductor() as running:
+    async with make_conductor() as running:
         short = (await running.start('blog', {'request': 'Write a short post about why small tools last'})).id
         long = (await running.start('blog', NEWSLETTER)).id
         assert (await running.result(short)).status is (await running.result(long)).status is Status.DONE
@@ -73,7 +73,7 @@ async def test_a_disabled_tool_says_why_when_called() -> None:
     def reply(request: ModelRequest) -> Any:
         return f'{LONG}\nCONTENT_COMPLETE' if request.hints.turn else calls(('calendar', {}))
 
-    async with conductor(FakeModel(reply)) as running:
+    async with make_conductor(FakeModel(reply)) as running:
         run = (await running.start('blog', {'request': 'a post'})).id
         await running.result(run)
         messages = (await running.view(run)).agents['working']['messages']
@@ -93,7 +93,7 @@ async def test_an_invalid_template_fails_the_run_with_its_line(
 
 
 async def test_the_fixed_phases_run_in_their_order_with_the_same_tools() -> None:
-    async with conductor() as running:
+    async with make_conductor() as running:
         run = (await running.start('blog', {**NEWSLETTER, 'mode': 'fixed'})).id
         outcome = await running.result(run)
         steps = await running.transitions(run)
@@ -118,7 +118,7 @@ async def test_a_fixed_phase_waits_for_approval_of_its_tool(
     monkeypatch.setenv('NOTION_DATABASE_ID', 'd1')
     with local(stand) as server:
         monkeypatch.setenv('HEMICYCLE_NOTION_URL', server.url)
-        async with conductor() as running:
+        async with make_conductor() as running:
             run = (await running.start('blog', {**NEWSLETTER, 'mode': 'fixed', 'publish': True})).id
             await wait_for_state(running, run, 'working.approving')
             assert stand.pages == []
@@ -137,7 +137,7 @@ async def test_fixed_phases_append_unmentioned_dates_and_links() -> None:
 
 
 async def test_publishing_without_configuration_is_refused_at_the_start() -> None:
-    async with conductor() as running:
+    async with make_conductor() as running:
         with pytest.raises(InvalidInput) as refused:
             await running.start('blog', {**NEWSLETTER, 'publish': True})
     assert 'set NOTION_TOKEN' in refused.value.problems['publish']
@@ -158,7 +158,7 @@ async def test_the_agent_publishes_only_if_requested(publish: bool, monkeypatch:
 
 
 async def test_each_phase_waits_if_every_tool_needs_approval() -> None:
-    async with conductor() as running:
+    async with make_conductor() as running:
         run = (await running.start('blog', {**NEWSLETTER, 'mode': 'fixed'}, approvals='all')).id
         await wait_for_state(running, run, 'working.approving')
         assert (await to_the_end(running, run)).status is Status.DONE
@@ -171,7 +171,7 @@ async def test_a_refused_tool_ends_the_phases() -> None:
 
 
 async def test_the_dynamic_and_the_fixed_way_run_in_parallel() -> None:
-    async with conductor() as running:
+    async with make_conductor() as running:
         run = (await running.start('blog', {**NEWSLETTER, 'mode': 'compare'})).id
         outcome = await running.result(run)
         assert await running.audit(run)
@@ -250,14 +250,14 @@ async def test_fixed_phases_meet_the_criteria_or_fail() -> None:
     ],
 )
 async def test_bad_input_is_refused_with_its_field(values: dict[str, Any], field: str) -> None:
-    async with conductor() as running:
+    async with make_conductor() as running:
         with pytest.raises(InvalidInput) as refused:
             await running.start('blog', values)
     assert set(refused.value.problems) == {field}
 
 
 async def test_a_podcast_takes_a_pasted_transcript_and_refuses_a_missing_file() -> None:
-    async with conductor() as running:
+    async with make_conductor() as running:
         with pytest.raises(InvalidInput, match='there is no file'):
             await running.start('podcast', {'request': 'notes', 'transcript': '/no/such.srt'})
         text = (Path('assets') / 'scenarios' / 'podcast' / 'night-train.srt').read_text()
@@ -269,7 +269,7 @@ async def test_a_podcast_takes_a_pasted_transcript_and_refuses_a_missing_file() 
 
 async def test_a_job_can_be_listed_watched_cancelled_and_read() -> None:
     waiting = asyncio.Event()
-    async with conductor(FakeModel(waiting)) as running:
+    async with make_conductor(FakeModel(waiting)) as running:
         blog = Agent(running, 'blog')
         assert blog.name == 'blog' and blog.description.startswith('Create blog content')
         job = await blog.execute({'request': 'a post'})
@@ -286,7 +286,7 @@ async def test_a_job_can_be_listed_watched_cancelled_and_read() -> None:
 
 
 async def test_the_old_name_works_and_warns() -> None:
-    async with conductor(FakeModel(f'{LONG}\nCONTENT_COMPLETE')) as running:
+    async with make_conductor(FakeModel(f'{LONG}\nCONTENT_COMPLETE')) as running:
         with pytest.warns(DeprecationWarning, match='BlogOrchestratorAgent is deprecated'):
             job = await BlogOrchestratorAgent(running).execute({'request': 'a post'})
         assert (await job.result()).answer == LONG.strip()

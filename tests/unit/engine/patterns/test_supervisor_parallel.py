@@ -128,13 +128,13 @@ async def test_recovery_after_any_step_carries_out_every_task_once() -> None:
     assert len(ends) == 5, 'planning, three answers and the synthesis each end a turn'
     for count in ends:
         kept = await first_steps(journal, started, count)
-        async with team(FakeModel(team_reply(plan)), journal=kept) as heir:
-            assert await heir.recover() == [started], heir.stranded
-            outcome = await heir.result(started)
+        async with team(FakeModel(team_reply(plan)), journal=kept) as successor:
+            assert await successor.recover() == [started], successor.stranded
+            outcome = await successor.result(started)
             assert (outcome.status, outcome.answer) == (Status.DONE, expected.answer)
             found = [(item['task_id'], item['success']) for item in outcome.memory['completed_results']]
             assert sorted(found) == [('a', True), ('b', True), ('c', True), ('p', False)]
-            assert await heir.audit(started)
+            assert await successor.audit(started)
 
 
 @tool(seconds=0.01)

@@ -15,23 +15,23 @@ from tests.support.teams.supervisor import begin, plan_task, succeed, team, team
 PLAN = {'approach': 'Prices first', 'tasks': ['researcher: Find prices', 'Writer: Write the note']}
 
 
-async def start_seated(here: Conductor, **parameters: Any) -> Any:
+async def start_seated(conductor: Conductor, **parameters: Any) -> Any:
     """Start a run with a person in the planner's seat."""
-    run = (await here.start('supervisor', {'objective': 'a bridge', **parameters}, paused=True)).id
-    await here.send(run, 'take_seat', data={'seat': 'supervisor'})
-    await here.resume(run)
-    assert (await wait_for_state(here, run, 'planning.person')).waiting == 'plan'
+    run = (await conductor.start('supervisor', {'objective': 'a bridge', **parameters}, paused=True)).id
+    await conductor.send(run, 'take_seat', data={'seat': 'supervisor'})
+    await conductor.resume(run)
+    assert (await wait_for_state(conductor, run, 'planning.person')).waiting == 'plan'
     return run
 
 
 @pytest.mark.parametrize('execution', ['one after another', 'side by side'])
 async def test_a_persons_plan_is_carried_out(execution: str) -> None:
     model = FakeModel(team_reply([]))
-    async with team(model) as here:
-        run = await start_seated(here, execution=execution)
-        await here.send(run, 'plan', data=PLAN)
-        outcome = await here.result(run)
-        assert await here.audit(run) == len(await here.transitions(run))
+    async with team(model) as conductor:
+        run = await start_seated(conductor, execution=execution)
+        await conductor.send(run, 'plan', data=PLAN)
+        outcome = await conductor.result(run)
+        assert await conductor.audit(run) == len(await conductor.transitions(run))
     assert outcome.status is Status.DONE and outcome.answer.strip() == 'all in all'
     memory = outcome.memory
     assert [(done['task_id'], done['agent_role']) for done in memory['completed_results']] == [
@@ -44,18 +44,18 @@ async def test_a_persons_plan_is_carried_out(execution: str) -> None:
 
 
 async def test_an_impossible_plan_is_refused_and_the_person_asked_again() -> None:
-    async with team(FakeModel(team_reply([]))) as here:
-        run = await start_seated(here)
+    async with team(FakeModel(team_reply([]))) as conductor:
+        run = await start_seated(conductor)
         for tasks in ([], ['Find prices'], ['researcher:']):
             with pytest.raises(InvalidInput, match='tasks'):
-                await here.send(run, 'plan', data={'tasks': tasks})
+                await conductor.send(run, 'plan', data={'tasks': tasks})
         with pytest.raises(EventRefused, match='role'):
-            await here.send(run, 'plan', data={'tasks': ['baker: Bake it']})
-        assert (await here.view(run)).waiting == 'plan'
-        await here.send(run, 'plan', data={**PLAN, 'in_order': False})
-        outcome = await here.result(run)
+            await conductor.send(run, 'plan', data={'tasks': ['baker: Bake it']})
+        assert (await conductor.view(run)).waiting == 'plan'
+        await conductor.send(run, 'plan', data={**PLAN, 'in_order': False})
+        outcome = await conductor.result(run)
         with pytest.raises(EventRefused):
-            await here.send(run, 'take_seat', data={'seat': 'supervisor'})
+            await conductor.send(run, 'take_seat', data={'seat': 'supervisor'})
     assert [task['depends_on'] for task in outcome.memory['plan']['tasks']] == [[], []]
 
 
@@ -67,14 +67,14 @@ async def test_a_seat_is_taken_during_the_call_and_handed_back() -> None:
         called += request.hints.role == 'supervisor'
         return asyncio.Event() if called == 1 else team_reply([plan_task('a')], succeed)(request)
 
-    async with team(FakeModel(reply)) as here:
-        run = await begin(here)
-        await wait_for_state(here, run, 'planning.thinking')
-        await here.send(run, 'take_seat', data={'seat': 'supervisor'})
-        await wait_for_state(here, run, 'planning.person')
-        await here.send(run, 'hand_back', data={'seat': 'supervisor'})
-        outcome = await here.result(run)
-        assert await here.audit(run)
+    async with team(FakeModel(reply)) as conductor:
+        run = await begin(conductor)
+        await wait_for_state(conductor, run, 'planning.thinking')
+        await conductor.send(run, 'take_seat', data={'seat': 'supervisor'})
+        await wait_for_state(conductor, run, 'planning.person')
+        await conductor.send(run, 'hand_back', data={'seat': 'supervisor'})
+        outcome = await conductor.result(run)
+        assert await conductor.audit(run)
     assert called == 2 and outcome.memory['seats'] == []
     assert [note['content'] for note in outcome.memory['messages'] if note['kind'] == 'seat'] == [
         'A person takes the seat of the supervisor.',

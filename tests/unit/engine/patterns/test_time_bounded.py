@@ -22,10 +22,10 @@ from tests.support.teams.time_bounded import (
     SUITED,
     bad_at_first,
     begin,
-    conductor,
     good,
     kinds,
     leaf,
+    make_conductor,
     play,
     team,
     verdict,
@@ -279,11 +279,11 @@ async def test_verification_of_the_goal_can_be_skipped(skip_at: str) -> None:
             return asyncio.Event() if skip_at == 'judging' else good(request)
         return good(request)
 
-    async with conductor(reply) as here:
-        run = await begin(here)
+    async with make_conductor(reply) as local:
+        run = await begin(local)
         await asked.wait()
-        await here.send(run, 'skip_verification')
-        outcome = await here.result(run)
+        await local.send(run, 'skip_verification')
+        outcome = await local.result(run)
     assert outcome.memory['status'] == 'completed' and not outcome.memory['verified']
     said = 'A person skipped the verification of the goal; all steps are complete.'
     assert outcome.error == outcome.memory['reason'] == said

@@ -15,9 +15,9 @@ from tests.support.teams.time_bounded import (
     PLAN,
     bad_at_first,
     begin,
-    conductor,
     kinds,
     leaf,
+    make_conductor,
     play,
     reaches,
     team,
@@ -87,15 +87,15 @@ async def test_a_person_may_replan_the_remaining_steps() -> None:
         found = {'passed': True, 'summary': 'Nothing is wrong.'}
         return held if request.hints.visit == 1 and not held.is_set() else found
 
-    async with conductor(team(writing=writing, exploring=exploring), clock=SimulatedClock()) as here:
-        run = await begin(here)
-        await reaches(here, run, 'exploring.thinking')
-        await here.send(run, 'replan', data={'why': 'Use a table instead.'})
+    async with make_conductor(team(writing=writing, exploring=exploring), clock=SimulatedClock()) as local:
+        run = await begin(local)
+        await reaches(local, run, 'exploring.thinking')
+        await local.send(run, 'replan', data={'why': 'Use a table instead.'})
         held.set()
-        outcome = await here.result(run)
-        assert await here.audit(run)
+        outcome = await local.result(run)
+        assert await local.audit(run)
         with pytest.raises(EngineError):
-            await here.send(run, 'replan')
+            await local.send(run, 'replan')
     assert outcome.memory['steps']['2']['description'] == 'what was asked for'
     assert 'Use a table instead.' in told[1]
 
@@ -145,17 +145,17 @@ async def test_a_run_that_expired_while_replanning_resumes_it() -> None:
         again = 'Do it otherwise.' if request.hints.visit == 1 else ''
         return verdict(evidence='The tests pass.', replan=again)
 
-    async with conductor(team(writing=writing, reviewing_step=judge), clock=clock) as here:
-        run = await begin(here, minutes=5, grace=0, agent_seconds=3600, wait_for_time=1e5)
+    async with make_conductor(team(writing=writing, reviewing_step=judge), clock=clock) as local:
+        run = await begin(local, minutes=5, grace=0, agent_seconds=3600, wait_for_time=1e5)
         await until(lambda: not hanging)
         names = ('phase_ends', 'call_ends')
         edits = [{'op': 'replace', 'path': f'/memory/clock/{name}', 'value': late} for name in names]
-        await here.send(run, 'edit', data={'changes': edits})
+        await local.send(run, 'edit', data={'changes': edits})
         await clock.advance(301)
-        view = await reaches(here, run, 'stopped')
+        view = await reaches(local, run, 'stopped')
         assert view.memory['replanning'] and list(view.memory['steps']) == ['1', '2']
-        await here.send(run, 'add_time', data={'seconds': 3000})
-        outcome = await here.result(run)
-        assert await here.audit(run) == len(await here.transitions(run))
+        await local.send(run, 'add_time', data={'seconds': 3000})
+        outcome = await local.result(run)
+        assert await local.audit(run) == len(await local.transitions(run))
     assert outcome.memory['status'] == 'completed'
     assert [step['description'] for step in outcome.memory['steps'].values()] == ['Write double', 'another']

@@ -13,7 +13,7 @@ from engine import Status
 from engine.models.protocol import ModelRequest
 from engine.patterns.time_bounded.memory.schedule import PHASES, PhaseBudget, allocate, burn_down
 from tests.support.clocks import IdleClock
-from tests.support.teams.time_bounded import BAD, begin, conductor, good, leaf, verdict, write
+from tests.support.teams.time_bounded import BAD, begin, good, leaf, make_conductor, verdict, write
 from tests.unit.engine.patterns.test_time_bounded_time import Slow
 
 pytestmark = pytest.mark.slow
@@ -117,12 +117,12 @@ async def check_end(seed: int, minutes: float, grace: int, longest: float) -> No
     begun = clock.now()
     chance = random.Random(seed)
     model = Slow(fickle(seed), clock, lambda request: chance.uniform(0, longest))
-    async with conductor(good, clock=clock, model=model) as here:
-        run = await begin(here, minutes=minutes, grace=grace, max_rounds=3)
-        outcome = await here.result(run)
+    async with make_conductor(good, clock=clock, model=model) as local:
+        run = await begin(local, minutes=minutes, grace=grace, max_rounds=3)
+        outcome = await local.result(run)
         assert outcome.status in (Status.DONE, Status.FAILED)
         assert outcome.memory['status'] in ('completed', 'failed', 'aborted', 'time_expired')
         assert clock.now() - begun <= minutes * 60 + grace + 0.1
         assert outcome.memory['clock']['stopped'] <= minutes * 60 + grace + 0.1
         assert outcome.memory['report'].startswith('# ')
-        assert await here.audit(run) == len(await here.transitions(run))
+        assert await local.audit(run) == len(await local.transitions(run))

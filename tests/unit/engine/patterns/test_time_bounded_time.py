@@ -24,9 +24,9 @@ from tests.support.teams.time_bounded import (
     QUICK,
     QuickSandbox,
     begin,
-    conductor,
     good,
     leaf,
+    make_conductor,
     play,
     reaches,
     team,
@@ -56,13 +56,13 @@ def slow(
     """A conductor whose model takes so long, and its clock."""
     clock = IdleClock(**patience)
     each = seconds if callable(seconds) else lambda request: seconds
-    return conductor(reply, clock=clock, model=Slow(reply, clock, each)), clock
+    return make_conductor(reply, clock=clock, model=Slow(reply, clock, each)), clock
 
 
 async def play_slowly(seconds: float | Callable[[ModelRequest], float], **parameters: Any) -> Outcome:
-    here, _ = slow(seconds)
-    async with here:
-        return await here.result(await begin(here, **parameters))
+    conductor, _ = slow(seconds)
+    async with conductor:
+        return await conductor.result(await begin(conductor, **parameters))
 
 
 async def test_time_is_divided_and_accounted_for() -> None:
@@ -76,16 +76,16 @@ async def test_time_is_divided_and_accounted_for() -> None:
 
 
 async def test_expiry_stops_the_run_after_work_in_progress() -> None:
-    here, _ = slow(lambda request: (0, 50, 100)[request.hints.visit] if leaf(request) == 'coding' else 1)
-    async with here:
-        run = await begin(here, minutes=5, grace=30, agent_seconds=999)
-        outcome = await here.result(run)
+    conductor, _ = slow(lambda request: (0, 50, 100)[request.hints.visit] if leaf(request) == 'coding' else 1)
+    async with conductor:
+        run = await begin(conductor, minutes=5, grace=30, agent_seconds=999)
+        outcome = await conductor.result(run)
         memory = outcome.memory
         assert (memory['status'], outcome.status) == ('time_expired', Status.FAILED)
         # The coder's last turn began before the time of 300 s was over and ended within the grace.
         assert 300 < memory['clock']['stopped'] < 330
         assert memory['agents']['coder']['metrics']['answers'] == 2
-        steps = await here.transitions(run)
+        steps = await conductor.transitions(run)
         assert [edge.dest for step in steps for edge in step.edges].count('shutting_down') == 1
         assert memory['reason'] == outcome.error == 'The time of 300 seconds is over.'
 
@@ -113,11 +113,11 @@ async def test_a_step_gets_its_share_and_saved_time() -> None:
 
 @pytest.mark.parametrize('grace', [0, 20])
 async def test_a_run_whose_agents_all_hang_ends_in_time_with_a_report(grace: int) -> None:
-    here, clock = slow(1e9)
+    conductor, clock = slow(1e9)
     begun = clock.now()
-    async with here:
-        run = await begin(here, minutes=10, grace=grace, agent_seconds=30)
-        outcome = await here.result(run)
+    async with conductor:
+        run = await begin(conductor, minutes=10, grace=grace, agent_seconds=30)
+        outcome = await conductor.result(run)
     assert outcome.status is Status.FAILED
     assert clock.now() - begun <= 600 + grace + 0.5
     assert outcome.memory['report'] and outcome.memory['agents']['planner']['metrics']['degraded'] >= 1
@@ -129,10 +129,10 @@ async def test_a_run_whose_agents_all_hang_ends_in_time_with_a_report(grace: int
 async def test_a_run_whose_agents_all_fail_tries_each_call_four_times_and_ends() -> None:
     model_error = ModelError('overloaded', retryable=True)
     model = FakeModel(lambda request: model_error)
-    async with conductor(good, model=model) as here:
-        run = await begin(here)
-        outcome = await here.result(run)
-        steps = await here.transitions(run)
+    async with make_conductor(good, model=model) as local:
+        run = await begin(local)
+        outcome = await local.result(run)
+        steps = await local.transitions(run)
     assert outcome.status is Status.FAILED
     retries = [
         step.event
@@ -176,28 +176,28 @@ async def test_a_coder_without_the_claimed_tests_is_blocked() -> None:
 
 
 async def test_time_can_be_added_while_it_runs() -> None:
-    here, _clock = slow(20)
-    async with here:
-        run = await begin(here, minutes=3, grace=0, agent_seconds=500)
-        await reaches(here, run, 'planning')
+    conductor, _clock = slow(20)
+    async with conductor:
+        run = await begin(conductor, minutes=3, grace=0, agent_seconds=500)
+        await reaches(conductor, run, 'planning')
         with pytest.raises(InvalidInput, match='seconds'):
-            await here.send(run, 'add_time', data={'seconds': -5})
-        await here.send(run, 'add_time', data={'seconds': 3600})
-        outcome = await here.result(run)
+            await conductor.send(run, 'add_time', data={'seconds': -5})
+        await conductor.send(run, 'add_time', data={'seconds': 3600})
+        outcome = await conductor.result(run)
     assert outcome.memory['status'] == 'completed'
     assert outcome.memory['time_limit'] == 180 + 3600
     assert [grant['seconds'] for grant in outcome.memory['clock']['grants']] == [3600]
 
 
 async def test_finish_now_lets_the_current_call_finish() -> None:
-    here, _ = slow(lambda request: 100 if leaf(request) == 'coding' else 1)
-    async with here:
-        run = await begin(here, minutes=60, wait_for_time=600)
-        await reaches(here, run, 'coding')
-        await here.send(run, 'finish_now')
-        outcome = await here.result(run)
-        steps = await here.transitions(run)
-        assert await here.audit(run) == len(steps)
+    conductor, _ = slow(lambda request: 100 if leaf(request) == 'coding' else 1)
+    async with conductor:
+        run = await begin(conductor, minutes=60, wait_for_time=600)
+        await reaches(conductor, run, 'coding')
+        await conductor.send(run, 'finish_now')
+        outcome = await conductor.result(run)
+        steps = await conductor.transitions(run)
+        assert await conductor.audit(run) == len(steps)
     asked = next(step for step in steps if step.event.name == 'finish_now')
     assert asked.left == ()
     assert steps[asked.seq].event.name == 'done' and 'coding' in steps[asked.seq].event.at
@@ -220,29 +220,29 @@ async def test_actions_after_finish_now_do_not_cut_off_the_current_call(
         held = leaf(request) == 'coding' and request.hints.visit == 1 and not hold.is_set()
         return hold if held else good(request)
 
-    async with conductor(reply, clock=SimulatedClock()) as here:
-        run = await begin(here, minutes=600, agent_seconds=3600)
-        await reaches(here, run, 'coding')
-        await here.send(run, 'finish_now')
+    async with make_conductor(reply, clock=SimulatedClock()) as local:
+        run = await begin(local, minutes=600, agent_seconds=3600)
+        await reaches(local, run, 'coding')
+        await local.send(run, 'finish_now')
         with pytest.raises(EventRefused, match='has_pending_steps is false'):
-            await here.send(run, 'replan', data={'why': 'other steps'})
-        await here.send(run, name, data=data)
-        assert 'working.executing.step.coding.thinking' in (await here.view(run)).active
+            await local.send(run, 'replan', data={'why': 'other steps'})
+        await local.send(run, name, data=data)
+        assert 'working.executing.step.coding.thinking' in (await local.view(run)).active
         hold.set()
-        outcome = await here.result(run)
-        assert await here.audit(run)
+        outcome = await local.result(run)
+        assert await local.audit(run)
     # Added time revokes the request to finish.
     assert outcome.memory['verified'] is (name == 'add_time')
 
 
 async def test_a_second_finish_now_stops_immediately() -> None:
-    here, _ = slow(lambda request: 1e9 if leaf(request) == 'coding' else 1)
-    async with here:
-        run = await begin(here, minutes=600, agent_seconds=3600)
-        await reaches(here, run, 'coding')
-        await here.send(run, 'finish_now')
-        await here.send(run, 'finish_now')
-        outcome = await here.result(run)
+    conductor, _ = slow(lambda request: 1e9 if leaf(request) == 'coding' else 1)
+    async with conductor:
+        run = await begin(conductor, minutes=600, agent_seconds=3600)
+        await reaches(conductor, run, 'coding')
+        await conductor.send(run, 'finish_now')
+        await conductor.send(run, 'finish_now')
+        outcome = await conductor.result(run)
     assert outcome.error.startswith('A person finished it early')
 
 
@@ -259,27 +259,27 @@ async def test_expired_verification_continues_with_more_time() -> None:
     def seconds(request: ModelRequest) -> float:
         return waits.pop() if waits and leaf(request) == 'judging' else 1
 
-    here, _ = slow(seconds, longest=3600)
-    async with here:
-        run = await begin(here, minutes=5, grace=0, agent_seconds=3600, wait_for_time=7200)
-        view = await reaches(here, run, 'stopped')
+    conductor, _ = slow(seconds, longest=3600)
+    async with conductor:
+        run = await begin(conductor, minutes=5, grace=0, agent_seconds=3600, wait_for_time=7200)
+        view = await reaches(conductor, run, 'stopped')
         assert view.memory['status'] == 'time_expired'
         assert view.error == view.memory['reason'] == 'The time of 300 seconds is over.'
-        await here.send(run, 'add_time', data={'seconds': 60})
-        outcome = await here.result(run)
+        await conductor.send(run, 'add_time', data={'seconds': 60})
+        outcome = await conductor.result(run)
     assert (outcome.memory['status'], outcome.error) == ('completed', '')
     assert all(step['attempts'] == 1 for step in outcome.memory['steps'].values())
 
 
 async def test_added_time_extends_the_step_and_the_call() -> None:
-    here, _ = slow(lambda request: 200 if leaf(request) == 'coding' and request.hints.visit == 1 else 1)
-    async with here:
-        run = await begin(here, minutes=2, agent_seconds=3600, max_rounds=1)
-        view = await reaches(here, run, 'coding')
+    conductor, _ = slow(lambda request: 200 if leaf(request) == 'coding' and request.hints.visit == 1 else 1)
+    async with conductor:
+        run = await begin(conductor, minutes=2, agent_seconds=3600, max_rounds=1)
+        view = await reaches(conductor, run, 'coding')
         before = view.memory['clock']
-        await here.send(run, 'add_time', data={'seconds': 1000})
-        after = (await here.view(run)).memory['clock']
-        outcome = await here.result(run)
+        await conductor.send(run, 'add_time', data={'seconds': 1000})
+        after = (await conductor.view(run)).memory['clock']
+        outcome = await conductor.result(run)
     # 900 of 1,000 seconds are for two steps; the rest is reserved for verification.
     for name in ('step_budget', 'step_ends', 'call_ends'):
         assert after[name] - before[name] == pytest.approx(450)
@@ -300,10 +300,10 @@ async def test_a_run_without_time_for_another_round_says_so_and_uses_none_while_
             return verdict(20, goal_met=False, evidence='', issues=['be quick'])
         return good(request)
 
-    here, clock = slow(lambda request: 116 if leaf(request) == 'judging' else 0, miss_goal, longest=3600)
-    async with here:
-        run = await begin(here, minutes=2, grace=0, wait_for_time=7200)
-        view = await reaches(here, run, 'stopped')
+    conductor, clock = slow(lambda request: 116 if leaf(request) == 'judging' else 0, miss_goal, longest=3600)
+    async with conductor:
+        run = await begin(conductor, minutes=2, grace=0, wait_for_time=7200)
+        view = await reaches(conductor, run, 'stopped')
         assert view.error == (
             'The goal is not reached: score 20 of at least 80, not met: goal is met, goal score is enough; '
             'be quick. What is left of 120 seconds, 4, is too little for another round.'
@@ -311,9 +311,9 @@ async def test_a_run_without_time_for_another_round_says_so_and_uses_none_while_
         used = '116 of 120 seconds, 1 round;'
         assert used in view.memory['report']
         await clock.sleep(600)
-        await here.send(run, 'finish_now')
-        outcome = await here.result(run)
-        assert await here.audit(run)
+        await conductor.send(run, 'finish_now')
+        outcome = await conductor.result(run)
+        assert await conductor.audit(run)
     assert used in outcome.memory['report']
     assert outcome.error == (
         'A person finished it when its time was over: 2 of 2 steps are complete, '
@@ -325,33 +325,33 @@ async def test_a_run_without_time_for_another_round_says_so_and_uses_none_while_
 async def test_the_report_of_a_cancelled_run_asks_for_no_time_and_shows_nothing_in_progress(
     where: str,
 ) -> None:
-    here, _ = slow(lambda request: 4e3 if leaf(request) == 'coding' else 1, longest=100)
-    async with here:
+    conductor, _ = slow(lambda request: 4e3 if leaf(request) == 'coding' else 1, longest=100)
+    async with conductor:
         minutes = 1 if where == 'stopped' else 600
-        run = await begin(here, minutes=minutes, agent_seconds=3600, wait_for_time=7200)
-        await reaches(here, run, where)
-        await here.cancel(run, 'enough')
-        view = await here.view(run)
-        told = report_of(here.catalog, await here.shape(run), view).text
+        run = await begin(conductor, minutes=minutes, agent_seconds=3600, wait_for_time=7200)
+        await reaches(conductor, run, where)
+        await conductor.cancel(run, 'enough')
+        view = await conductor.view(run)
+        told = report_of(conductor.catalog, await conductor.shape(run), view).text
     assert '**Cancelled.** The run was cancelled: enough.' in told
     assert 'Add time' not in told and 'in progress' not in told
     assert 'Fork it at the step before its end to go on.' in told
 
 
 async def test_the_report_has_no_constants_and_is_stated_at_every_step() -> None:
-    here, _ = slow(lambda request: 1)
-    async with here:
-        run = await begin(here, minutes=10)
-        await here.result(run)
-        shape, end = await here.shape(run), await here.view(run)
-        report = report_of(here.catalog, shape, end)
+    conductor, _ = slow(lambda request: 1)
+    async with conductor:
+        run = await begin(conductor, minutes=10)
+        await conductor.result(run)
+        shape, end = await conductor.shape(run), await conductor.view(run)
+        report = report_of(conductor.catalog, shape, end)
         assert 'VERIFY_RESPONSE' in end.memory['report']
         assert report.final and '| Verify response |' in report.text and 'VERIFY_RESPONSE' not in report.text
-        early = report_of(here.catalog, shape, await here.view(run, 4))
+        early = report_of(conductor.catalog, shape, await conductor.view(run, 4))
         assert not early.final and 'No plan was adopted' in early.text and early.data is not None
-        assert report_of(here.catalog, shape, await here.view(run, 0)).text == ''
-        gone = replace(shape, pattern='gone')
-        assert report_of(here.catalog, gone, end).text == end.memory['report']
+        assert report_of(conductor.catalog, shape, await conductor.view(run, 0)).text == ''
+        unknown = replace(shape, pattern='gone')
+        assert report_of(conductor.catalog, unknown, end).text == end.memory['report']
 
 
 async def test_a_run_that_cannot_wait_does_not_suggest_adding_time() -> None:
@@ -372,24 +372,24 @@ async def test_an_expired_run_continues_where_it_was(where: str) -> None:
     def reply(request: ModelRequest) -> Any:
         return hanging.pop() if hanging and leaf(request) == where else good(request)
 
-    async with conductor(reply, clock=clock) as here:
-        run = await begin(here, minutes=5, grace=0, agent_seconds=3600, wait_for_time=1e5)
-        await reaches(here, run, where)
+    async with make_conductor(reply, clock=clock) as local:
+        run = await begin(local, minutes=5, grace=0, agent_seconds=3600, wait_for_time=1e5)
+        await reaches(local, run, where)
         # As if the shares ended only after the total.
         names = ('phase_ends', 'step_ends', 'call_ends')
         edits = [{'op': 'replace', 'path': f'/memory/clock/{name}', 'value': late} for name in names]
-        await here.send(run, 'edit', data={'changes': edits})
+        await local.send(run, 'edit', data={'changes': edits})
         await until(lambda: not hanging)
         await clock.advance(301)
-        view = await reaches(here, run, 'stopped')
+        view = await reaches(local, run, 'stopped')
         assert (view.status, view.waiting) == (Status.WAITING, 'more time')
         memory = dict(view.memory)
         assert memory['status'] == 'time_expired' and 'Add time' in memory['report']
         kept = {name: step['status'] for name, step in memory['steps'].items()}
         await clock.advance(500)  # The clock had stopped a second earlier.
-        await here.send(run, 'add_time', data={'seconds': 3000})
-        outcome = await here.result(run)
-        assert await here.audit(run) == len(await here.transitions(run))
+        await local.send(run, 'add_time', data={'seconds': 3000})
+        outcome = await local.result(run)
+        assert await local.audit(run) == len(await local.transitions(run))
     after = outcome.memory
     assert after['status'] == 'completed', after['reason']
     assert (after['iteration'], after['clock']['idle'], len(after['plans'])) == (1, 501, 1)
@@ -404,41 +404,41 @@ async def test_an_expired_run_ends_if_nobody_adds_time() -> None:
 
 
 async def test_pauses_are_not_counted() -> None:
-    here, clock = slow(lambda request: 20)
-    async with here:
-        run = await begin(here, minutes=10)
-        await reaches(here, run, 'coding')
-        await here.pause(run)
-        await until(lambda: not here._live.runs[run]._runner._tasks)
+    conductor, clock = slow(lambda request: 20)
+    async with conductor:
+        run = await begin(conductor, minutes=10)
+        await reaches(conductor, run, 'coding')
+        await conductor.pause(run)
+        await until(lambda: not conductor._live.runs[run]._runner._tasks)
         clock._now += 10_000
-        await here.resume(run)
-        outcome = await here.result(run)
+        await conductor.resume(run)
+        outcome = await conductor.result(run)
     assert outcome.memory['status'] == 'completed'
     assert sum(span['ended'] - span['started'] for span in outcome.memory['clock']['spans']) < 600
 
 
 async def test_an_ended_expired_run_can_be_forked_with_more_time() -> None:
-    here, _ = slow(lambda r: 3000 if (leaf(r), r.hints.visit) == ('coding', 2) else 1, longest=3600)
-    async with here:
-        run = await begin(here, minutes=2, grace=0, agent_seconds=3600, wait_for_time=7200)
-        view = await reaches(here, run, 'stopped')
-        await here.send(run, 'finish_now')
-        finished = await here.result(run)
+    conductor, _ = slow(lambda r: 3000 if (leaf(r), r.hints.visit) == ('coding', 2) else 1, longest=3600)
+    async with conductor:
+        run = await begin(conductor, minutes=2, grace=0, agent_seconds=3600, wait_for_time=7200)
+        view = await reaches(conductor, run, 'stopped')
+        await conductor.send(run, 'finish_now')
+        finished = await conductor.result(run)
         assert finished.done_with_issues and 'A person finished it' in finished.error
-        fork = await here.fork(run, view.seq)
-        assert (await here.view(fork)).waiting == 'more time'
-        await here.send(fork, 'add_time', data={'seconds': 900})
-        outcome = await here.result(fork)
+        fork = await conductor.fork(run, view.seq)
+        assert (await conductor.view(fork)).waiting == 'more time'
+        await conductor.send(fork, 'add_time', data={'seconds': 900})
+        outcome = await conductor.result(fork)
     assert outcome.memory['status'] == 'completed', outcome.memory['reason']
     assert outcome.memory['steps']['1']['attempts'] == 1 and len(outcome.memory['plans']) == 1
 
 
 async def test_a_spent_token_budget_ends_with_a_report() -> None:
-    async with conductor(good) as here:
-        run = (await here.start('time-bounded', QUICK, budget=Budget(tokens=60, grace=5))).id
-        outcome = await here.result(run)
-        steps = await here.transitions(run)
-        assert await here.audit(run) == len(steps)
+    async with make_conductor(good) as local:
+        run = (await local.start('time-bounded', QUICK, budget=Budget(tokens=60, grace=5))).id
+        outcome = await local.result(run)
+        steps = await local.transitions(run)
+        assert await local.audit(run) == len(steps)
     assert 'exhausted' in [step.event.name for step in steps]
     assert (outcome.memory['status'], outcome.status) == ('failed', Status.FAILED)
     assert 'tokens' in outcome.memory['reason'] and outcome.memory['reason'] in outcome.memory['report']
@@ -478,9 +478,9 @@ async def test_a_test_suite_may_take_as_long_as_its_limit_allows(
     made = Catalog.load()
     made.models['scripted'] = FakeModel(good)  # type: ignore[assignment]
     limits = {'minutes': 600, 'test_seconds': allowed, 'agent_seconds': 60, 'max_rounds': 1}
-    async with Conductor(catalog=made, clock=clock, sandbox=LongSuite(clock, takes)) as here:
-        run = await begin(here, **limits)
-        outcome = await here.result(run)
+    async with Conductor(catalog=made, clock=clock, sandbox=LongSuite(clock, takes)) as conductor:
+        run = await begin(conductor, **limits)
+        outcome = await conductor.result(run)
     assert outcome.memory['status'] == status, outcome.error
     if status == 'completed':
         assert clock.now() - NOW > 2 * takes, 'both steps were tested'

@@ -10,59 +10,59 @@ import pytest
 from engine import Budget, EventRefused, InvalidInput, PatternError, SimulatedClock, Status
 from engine.host.clock import settle
 from tests.support.harness import FakeModel, Lone, complete_run, in_turn, until
-from tests.unit.engine.runtime.test_budget import conductor, make_gated_model, names, notices
+from tests.unit.engine.runtime.test_budget import make_conductor, make_gated_model, names, notices
 
 
 async def test_extending_during_the_grace_lifts_the_limit() -> None:
     clock, (model, gate) = SimulatedClock(), make_gated_model()
-    async with conductor(model, clock=clock) as here:
-        run = (await here.start('side', budget=Budget(tokens=30))).id
+    async with make_conductor(model, clock=clock) as local:
+        run = (await local.start('side', budget=Budget(tokens=30))).id
         await settle()
         with pytest.raises(InvalidInput, match='this much is already used beyond the limit'):
             model._reply = in_turn('ok')
             gate.set()
-            await here.pause(run)
+            await local.pause(run)
             await settle()
-            await here.extend(run, tokens=1)
-        await here.extend(run, tokens=30)
-        view = await here.view(run)
+            await local.extend(run, tokens=1)
+        await local.extend(run, tokens=30)
+        view = await local.view(run)
         assert view.budget['tokens'].limit == 60 and not view.budget['tokens'].exhausted and view.error == ''
-        assert (await here.info(run)).budget == Budget(tokens=60)
-        await here.resume(run)
-        outcome = await here.result(run)
+        assert (await local.info(run)).budget == Budget(tokens=60)
+        await local.resume(run)
+        outcome = await local.result(run)
         assert outcome.error.startswith('its budget of 60 tokens is spent')
-        assert (await names(here, run)).count('exhaust') == 2 and await here.audit(run)
+        assert (await names(local, run)).count('exhaust') == 2 and await local.audit(run)
 
 
 async def test_a_paused_run_is_not_ended_by_work_in_progress() -> None:
     gate = asyncio.Event()
-    async with conductor(FakeModel(in_turn(gate, 'ok'))) as here:
-        run = (await here.start('rounds', budget=Budget(tokens=10))).id
+    async with make_conductor(FakeModel(in_turn(gate, 'ok'))) as local:
+        run = (await local.start('rounds', budget=Budget(tokens=10))).id
         await settle()
-        await here.pause(run)
+        await local.pause(run)
         gate.set()
-        await until(lambda: here._live.runs[run].projection.meter.exhausted)
+        await until(lambda: local._live.runs[run].projection.meter.exhausted)
         await settle()
-        assert (await here.info(run)).status is Status.PAUSED
+        assert (await local.info(run)).status is Status.PAUSED
         with pytest.raises(EventRefused, match=r'is spent \(15 used\): extend it'):
-            await here.step(run)
-        await here.resume(run)
-        assert (await here.result(run)).status is Status.FAILED
+            await local.step(run)
+        await local.resume(run)
+        assert (await local.result(run)).status is Status.FAILED
 
 
 async def test_agents_are_told_when_the_budget_is_extended() -> None:
     model = FakeModel()
-    async with conductor(model) as here:
-        run = (await here.start('rounds', budget=Budget(tokens=1000, warn=0.01))).id
-        await here.pause(run)
+    async with make_conductor(model) as local:
+        run = (await local.start('rounds', budget=Budget(tokens=1000, warn=0.01))).id
+        await local.pause(run)
         await settle()
-        await here.extend(run, tokens=1_000_000)
-        await here.resume(run)
+        await local.extend(run, tokens=1_000_000)
+        await local.resume(run)
         await until(lambda: len(model.requests) > 2)
-        texts = notices(await here.view(run))
+        texts = notices(await local.view(run))
         assert len(texts) == 2 and 'it has been raised' in texts[1]
-        await here.cancel(run)
-        assert await here.audit(run) == (await here.info(run)).seq
+        await local.cancel(run)
+        assert await local.audit(run) == (await local.info(run)).seq
 
 
 @pytest.mark.parametrize(
@@ -77,32 +77,32 @@ async def test_agents_are_told_when_the_budget_is_extended() -> None:
     ids=str,
 )
 async def test_an_invalid_extension_is_refused(more: dict[str, Any], problem: str) -> None:
-    async with conductor(FakeModel(asyncio.Event())) as here:
-        run = (await here.start('lone', budget=Budget(tokens=100))).id
+    async with make_conductor(FakeModel(asyncio.Event())) as local:
+        run = (await local.start('lone', budget=Budget(tokens=100))).id
         with pytest.raises(InvalidInput) as refused:
-            await here.extend(run, **more)
+            await local.extend(run, **more)
         assert str(refused.value).startswith(problem)
-        bare = (await here.start('lone')).id
+        bare = (await local.start('lone')).id
         with pytest.raises(InvalidInput, match='tokens: this run has no such budget'):
-            await here.extend(bare, tokens=1)
+            await local.extend(bare, tokens=1)
 
 
 async def test_an_ended_run_is_forked_rather_than_extended() -> None:
     model = FakeModel()
-    async with conductor(model) as here:
-        run = await complete_run(here, 'rounds', budget=Budget(tokens=45, warn=0.5))
+    async with make_conductor(model) as local:
+        run = await complete_run(local, 'rounds', budget=Budget(tokens=45, warn=0.5))
         with pytest.raises(EventRefused, match='it is failed'):
-            await here.extend(run, tokens=100)
-        last = next(step.seq for step in await here.transitions(run) if step.event.name == 'exhaust')
-        fork = await here.fork(run, last)
-        outcome = await here.result(fork)
+            await local.extend(run, tokens=100)
+        last = next(step.seq for step in await local.transitions(run) if step.event.name == 'exhaust')
+        fork = await local.fork(run, last)
+        outcome = await local.result(fork)
         assert outcome.error == 'its budget of 45 tokens is spent (45 used)', 'it has the whole of it'
-        view = await here.view(fork)
+        view = await local.view(fork)
         assert (view.usage.total, view.inherited.total, view.budget['tokens'].used) == (90, 45, 45)
-        assert len(notices(view)) == len(notices(await here.view(run))) + 1, 'it is warned of its own'
-        other = await here.fork(run, 3, budget=Budget(tokens=20))
-        assert (await here.result(other)).error.startswith('its budget of 20 tokens')
-        assert await here.audit(fork) and await here.audit(other)
+        assert len(notices(view)) == len(notices(await local.view(run))) + 1, 'it is warned of its own'
+        other = await local.fork(run, 3, budget=Budget(tokens=20))
+        assert (await local.result(other)).error.startswith('its budget of 20 tokens')
+        assert await local.audit(fork) and await local.audit(other)
 
 
 @pytest.mark.parametrize(
@@ -121,18 +121,18 @@ async def test_an_ended_run_is_forked_rather_than_extended() -> None:
     ids=str,
 )
 async def test_an_invalid_budget_is_refused_by_field(budget: Budget, field: str) -> None:
-    async with conductor(FakeModel()) as here:
+    async with make_conductor(FakeModel()) as local:
         with pytest.raises(InvalidInput) as refused:
-            await here.start('lone', budget=budget)
-        assert list(refused.value.problems) == [field] and (await here.runs()).total == 0
+            await local.start('lone', budget=budget)
+        assert list(refused.value.problems) == [field] and (await local.runs()).total == 0
 
 
 async def test_only_the_engine_sends_the_events_of_a_budget() -> None:
-    async with conductor(FakeModel(asyncio.Event())) as here:
-        run = (await here.start('reporting')).id
+    async with make_conductor(FakeModel(asyncio.Event())) as local:
+        run = (await local.start('reporting')).id
         for name in ('warn', 'exhaust', 'exhausted'):
             with pytest.raises(EventRefused, match='only the engine can send it'):
-                await here.send(run, name)
+                await local.send(run, name)
     for name in ('warn', 'exhaust', 'extend'):
         with pytest.raises(PatternError, match='not an event of the engine'):
             type('Bad', (Lone,), {'transitions': [[name, 'working', 'over'], *Lone.transitions]})

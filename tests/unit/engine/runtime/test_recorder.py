@@ -77,9 +77,9 @@ async def test_releasing_during_an_outage_is_quick_and_loses_nothing(full: Any) 
     with pytest.raises(EventRefused, match='closing'):
         await waiting
     journal.full = False
-    async with Conductor(journal, catalog=catalog(FakeModel(), Lone)) as heir:
-        assert await heir.recover() == [run]
-        assert (await heir.result(run)).status is Status.DONE
+    async with Conductor(journal, catalog=catalog(FakeModel(), Lone)) as successor:
+        assert await successor.recover() == [run]
+        assert (await successor.result(run)).status is Status.DONE
 
 
 class Long(Lone):

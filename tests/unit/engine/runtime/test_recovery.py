@@ -29,7 +29,9 @@ class Two(Lone):
     transitions = [['done', 'first', 'second'], ['done', 'second', 'end'], ['failed', '*', 'end']]
 
 
-def conductor(journal: MemoryJournal, reply: Any = 'ok', *, owner: str = 'a', **options: Any) -> Conductor:
+def make_conductor(
+    journal: MemoryJournal, reply: Any = 'ok', *, owner: str = 'a', **options: Any
+) -> Conductor:
     model = reply if isinstance(reply, FakeModel) else FakeModel(reply)
     return Conductor(journal, catalog=catalog(model, Lone, Two), owner=owner, **options)
 
@@ -40,22 +42,22 @@ def hanging() -> FakeModel:
 
 async def leave_behind(journal: MemoryJournal, pattern: str = 'two', **options: Any) -> RunId:
     """Start a run whose process closes during its first model call."""
-    async with conductor(journal, hanging(), **options) as gone:
-        run = (await gone.start(pattern)).id
-        await wait_for_state(gone, run, 'first.thinking' if pattern == 'two' else 'working.thinking')
+    async with make_conductor(journal, hanging(), **options) as crashed:
+        run = (await crashed.start(pattern)).id
+        await wait_for_state(crashed, run, 'first.thinking' if pattern == 'two' else 'working.thinking')
     return run
 
 
 async def test_an_unfinished_run_continues_where_it_was() -> None:
     journal = MemoryJournal()
     run = await leave_behind(journal)
-    async with conductor(journal) as heir:
-        assert await heir.recover() == [run]
-        assert (await heir.result(run)).status is Status.DONE
-        names = [step.event.name for step in await heir.transitions(run)]
+    async with make_conductor(journal) as successor:
+        assert await successor.recover() == [run]
+        assert (await successor.result(run)).status is Status.DONE
+        names = [step.event.name for step in await successor.transitions(run)]
         assert names[:3] == ['start', 'recover', 'done']
-        assert await heir.audit(run) == len(names)
-        assert await heir.recover() == []
+        assert await successor.audit(run) == len(names)
+        assert await successor.recover() == []
 
 
 class Crowded(MemoryJournal):
@@ -75,29 +77,29 @@ class Crowded(MemoryJournal):
 
 async def test_recovery_claims_a_limited_number_of_runs_at_a_time() -> None:
     journal = Crowded()
-    async with conductor(journal, hanging()) as gone:
-        left = [(await gone.start('two')).id for _ in range(MAX_CONCURRENT_RECOVERIES + 4)]
-    async with conductor(journal) as heir:
-        assert await heir.recover() == left
+    async with make_conductor(journal, hanging()) as crashed:
+        left = [(await crashed.start('two')).id for _ in range(MAX_CONCURRENT_RECOVERIES + 4)]
+    async with make_conductor(journal) as successor:
+        assert await successor.recover() == left
     assert journal.most == MAX_CONCURRENT_RECOVERIES
 
 
 async def test_closing_waits_for_a_paid_call() -> None:
     journal, answer = MemoryJournal(), asyncio.Event()
     model, grace = FakeModel(lambda request: answer, simulated=False), asyncio.Future[None]()
-    gone = conductor(journal, model)
-    run = (await gone.start('two')).id
-    await wait_for_state(gone, run, 'first.thinking')
-    closing = asyncio.create_task(gone.close(grace))
+    crashed = make_conductor(journal, model)
+    run = (await crashed.start('two')).id
+    await wait_for_state(crashed, run, 'first.thinking')
+    closing = asyncio.create_task(crashed.close(grace))
     await settle()
     assert not closing.done() and model.running
     answer.set()
     await closing
-    async with conductor(journal, again := FakeModel()) as heir:
-        names = [f'{step.event.name}@{step.event.at}' for step in await heir.transitions(run)]
+    async with make_conductor(journal, again := FakeModel()) as successor:
+        names = [f'{step.event.name}@{step.event.at}' for step in await successor.transitions(run)]
         assert 'done@first.thinking' in names, 'its answer is journaled'
-        assert await heir.recover() == [run]
-        assert (await heir.result(run)).status is Status.DONE
+        assert await successor.recover() == [run]
+        assert (await successor.result(run)).status is Status.DONE
     assert len(model.requests) == len(again.requests) == 1, 'nothing new was started or repeated'
 
 
@@ -105,50 +107,50 @@ async def test_closing_waits_for_a_paid_call() -> None:
 async def test_closing_cuts_off_a_call_after_the_grace_or_if_it_is_free(simulated: bool) -> None:
     journal, grace = MemoryJournal(), asyncio.Future[None]()
     model = FakeModel(lambda request: asyncio.Event(), simulated=simulated)
-    gone = conductor(journal, model)
-    run = (await gone.start('two')).id
-    await wait_for_state(gone, run, 'first.thinking')
-    closing = asyncio.create_task(gone.close(grace))
+    crashed = make_conductor(journal, model)
+    run = (await crashed.start('two')).id
+    await wait_for_state(crashed, run, 'first.thinking')
+    closing = asyncio.create_task(crashed.close(grace))
     await settle()
     assert bool(model.running) is not simulated
     if not simulated:
         grace.set_result(None)
     await closing
     assert not model.running
-    async with conductor(journal) as heir:
-        assert await heir.recover() == [run]
-        assert (await heir.result(run)).status is Status.DONE
+    async with make_conductor(journal) as successor:
+        assert await successor.recover() == [run]
+        assert (await successor.result(run)).status is Status.DONE
 
 
 async def test_a_paused_run_stays_paused_after_recovery() -> None:
     journal = MemoryJournal()
-    async with conductor(journal, hanging()) as gone:
-        run = (await gone.start('two')).id
-        await gone.pause(run)
+    async with make_conductor(journal, hanging()) as crashed:
+        run = (await crashed.start('two')).id
+        await crashed.pause(run)
     model = FakeModel()
-    async with conductor(journal, model) as heir:
-        await heir.recover()
-        assert (await heir.info(run)).status is Status.PAUSED and model.requests == []
-        await heir.resume(run)
-        assert (await heir.result(run)).status is Status.DONE
+    async with make_conductor(journal, model) as successor:
+        await successor.recover()
+        assert (await successor.info(run)).status is Status.PAUSED and model.requests == []
+        await successor.resume(run)
+        assert (await successor.result(run)).status is Status.DONE
 
 
 async def test_recovery_in_the_middle_of_a_retry_keeps_the_attempt() -> None:
     journal, clock = MemoryJournal(), SimulatedClock()
-    async with conductor(journal, ModelError('busy', retryable=True), clock=clock) as gone:
-        run = (await gone.start('two')).id
-        await until(lambda: gone._live.runs[run].projection.attempts)
+    async with make_conductor(journal, ModelError('busy', retryable=True), clock=clock) as crashed:
+        run = (await crashed.start('two')).id
+        await until(lambda: crashed._live.runs[run].projection.attempts)
     model = FakeModel()
-    async with conductor(journal, model) as heir:
-        await heir.recover()
-        await heir.result(run)
+    async with make_conductor(journal, model) as successor:
+        await successor.recover()
+        await successor.result(run)
     assert model.requests[0].hints.attempt == 2 and model.requests[1].hints.attempt == 1
 
 
 async def test_runs_of_a_live_owner_are_left_alone() -> None:
     journal = MemoryJournal()
     run = await leave_behind(journal, owner='a')
-    async with conductor(journal, owner='b', is_alive=lambda owner: owner == 'a') as other:
+    async with make_conductor(journal, owner='b', is_alive=lambda owner: owner == 'a') as other:
         assert await other.recover() == []
         with pytest.raises(EventRefused, match='another process runs it'):
             await other.pause(run)
@@ -157,10 +159,10 @@ async def test_runs_of_a_live_owner_are_left_alone() -> None:
 async def test_a_run_is_not_recovered_twice() -> None:
     journal, model = MemoryJournal(), FakeModel()
     run = await leave_behind(journal)
-    async with conductor(journal, model) as heir:
-        found = await asyncio.gather(heir.recover(), heir.recover(), heir.recover())
+    async with make_conductor(journal, model) as successor:
+        found = await asyncio.gather(successor.recover(), successor.recover(), successor.recover())
         assert sorted(map(len, found)) == [0, 0, 1]
-        await heir.result(run)
+        await successor.result(run)
     assert len(model.requests) == 2
     assert [step.event.name for step in await journal.transitions(run)].count('recover') == 1
 
@@ -173,13 +175,13 @@ class SlowToCreate(MemoryJournal):
 
 async def test_a_starting_run_is_not_recovered() -> None:
     journal = SlowToCreate()
-    async with conductor(journal) as here:
-        starting = asyncio.ensure_future(here.start('two'))
+    async with make_conductor(journal) as local:
+        starting = asyncio.ensure_future(local.start('two'))
         await until(lambda: journal._infos)
-        assert await here.recover() == []
+        assert await local.recover() == []
         run = (await starting).id
-        assert (await here.result(run)).status is Status.DONE
-        assert 'recover' not in [step.event.name for step in await here.transitions(run)]
+        assert (await local.result(run)).status is Status.DONE
+        assert 'recover' not in [step.event.name for step in await local.transitions(run)]
 
 
 async def test_a_run_created_but_not_started_is_started() -> None:
@@ -187,41 +189,41 @@ async def test_a_run_created_but_not_started_is_started() -> None:
     run = await leave_behind(journal)
     journal._transitions[run].clear()
     journal._infos[run] = (await journal.info(run)).__class__(id=run, pattern='two', title='t', owner='gone')
-    async with conductor(journal) as heir:
-        assert await heir.recover() == [run]
-        assert (await heir.result(run)).status is Status.DONE
-        assert await heir.audit(run) == (await heir.info(run)).seq
+    async with make_conductor(journal) as successor:
+        assert await successor.recover() == [run]
+        assert (await successor.result(run)).status is Status.DONE
+        assert await successor.audit(run) == (await successor.info(run)).seq
 
 
 async def test_a_stranded_run_does_not_block_the_others() -> None:
     journal = MemoryJournal()
-    gone, changed, broken, fine = [await leave_behind(journal) for _ in range(4)]
-    for run, pattern in ((gone, 'vanished'), (changed, 'lone')):
+    crashed, changed, broken, fine = [await leave_behind(journal) for _ in range(4)]
+    for run, pattern in ((crashed, 'vanished'), (changed, 'lone')):
         journal._infos[run] = journal._infos[run].__class__(
             id=run, pattern=pattern, title='', seq=1, owner='x', created=float(len(run))
         )
     journal._transitions[broken] = [
         step.__class__(run=broken, seq=1, time=0.0, event=None) for step in journal._transitions[broken][:1]
     ]  # type: ignore[arg-type]
-    async with conductor(journal, hanging(), owner='b') as heir:
-        assert await heir.recover() == [fine]
+    async with make_conductor(journal, hanging(), owner='b') as successor:
+        assert await successor.recover() == [fine]
         assert (
-            'no pattern' in heir.stranded[gone]
-            and "no longer has a state 'first.thinking'" in heir.stranded[changed]
+            'no pattern' in successor.stranded[crashed]
+            and "no longer has a state 'first.thinking'" in successor.stranded[changed]
         )
-        assert broken in heir.stranded
+        assert broken in successor.stranded
         with pytest.raises(EventRefused, match='there is no pattern'):
-            await heir.pause(gone)
-        await heir.delete(gone)
-        await heir.purge(gone)
-        assert gone not in heir.stranded
+            await successor.pause(crashed)
+        await successor.delete(crashed)
+        await successor.purge(crashed)
+        assert crashed not in successor.stranded
         with pytest.raises(EventRefused, match='cancel it first'):
-            await heir.delete(fine)
+            await successor.delete(fine)
 
 
 async def test_a_conductor_that_lost_a_run_stops_writing() -> None:
     journal, model = MemoryJournal(), hanging()
-    async with conductor(journal, model) as old, conductor(journal, owner='b') as new:
+    async with make_conductor(journal, model) as old, make_conductor(journal, owner='b') as new:
         run = (await old.start('two')).id
         await until(lambda: model.running)
         following = asyncio.ensure_future(_watch_all(old, run))
@@ -250,15 +252,15 @@ async def test_a_journal_that_fails_for_good_stops_the_run_before_it_acts(error:
             return await super().append(info, transitions, snapshot)
 
     journal, model = Failing(), FakeModel()
-    async with conductor(journal, model) as here:
-        run = (await here.start('two')).id
+    async with make_conductor(journal, model) as local:
+        run = (await local.start('two')).id
         with pytest.raises(JournalError, match=re.escape(f'cannot continue here: {describe_error(error)}')):
-            await here.result(run)
-        assert len(model.requests) == 1 and (await here.info(run)).seq == 1
-        assert here.stranded == {run: describe_error(error)}
-    async with conductor(_plain(journal)) as heir:
-        assert await heir.recover() == [run]
-        assert (await heir.result(run)).status is Status.DONE
+            await local.result(run)
+        assert len(model.requests) == 1 and (await local.info(run)).seq == 1
+        assert local.stranded == {run: describe_error(error)}
+    async with make_conductor(_plain(journal)) as successor:
+        assert await successor.recover() == [run]
+        assert (await successor.result(run)).status is Status.DONE
 
 
 @pytest.mark.parametrize(
@@ -272,27 +274,27 @@ async def test_a_run_stopped_by_a_journal_bug_continues_from_its_last_step(
     def fail(*given: Any) -> None:
         raise RuntimeError('bug in counting')
 
-    async with conductor(journal, model) as here:
-        run = (await here.start('two')).id
-        await wait_for_state(here, run, 'second.thinking')
-        items = asyncio.ensure_future(_watch_all(here, run))
-        await until(lambda: here.feed._readers)
+    async with make_conductor(journal, model) as local:
+        run = (await local.start('two')).id
+        await wait_for_state(local, run, 'second.thinking')
+        items = asyncio.ensure_future(_watch_all(local, run))
+        await until(lambda: local.feed._readers)
         monkeypatch.setattr(*place, fail)
         with pytest.raises(RuntimeError, match='bug in counting'):
-            await here.pause(run)
+            await local.pause(run)
         monkeypatch.undo()
-        assert run not in here._live.runs and 'bug in counting' in caplog.text
+        assert run not in local._live.runs and 'bug in counting' in caplog.text
         assert model.running == 0
-        paused = (await here.info(run)).status is Status.PAUSED
+        paused = (await local.info(run)).status is Status.PAUSED
         assert paused is (place[0] is ActivityRunner)
-        assert await here.recover() == [run]
+        assert await local.recover() == [run]
         if paused:
-            await here.resume(run)
-        assert (await here.result(run)).status is Status.DONE
+            await local.resume(run)
+        assert (await local.result(run)).status is Status.DONE
         assert any(
             isinstance(item, JournalOutage) and 'bug in counting' in item.problem for item in await items
         )
-        assert await here.audit(run) == (await here.info(run)).seq
+        assert await local.audit(run) == (await local.info(run)).seq
 
 
 def _plain(journal: MemoryJournal) -> MemoryJournal:
@@ -303,75 +305,75 @@ def _plain(journal: MemoryJournal) -> MemoryJournal:
 
 async def test_releasing_answers_waiters_and_ends_watchers() -> None:
     journal = MemoryJournal()
-    here = conductor(journal, hanging())
-    run = (await here.start('two')).id
-    watching = asyncio.ensure_future(_watch_all(here, run))
-    waiting = asyncio.ensure_future(here.result(run))
-    await until(lambda: here.feed._readers)
-    await here.close()
+    local = make_conductor(journal, hanging())
+    run = (await local.start('two')).id
+    watching = asyncio.ensure_future(_watch_all(local, run))
+    waiting = asyncio.ensure_future(local.result(run))
+    await until(lambda: local.feed._readers)
+    await local.close()
     assert [item.seq for item in await watching if isinstance(item, Transition)] == [1]
     with pytest.raises(EventRefused, match='closing'):
         await waiting
     with pytest.raises(EngineError):
-        await here.start('two')
-    assert here.feed._readers == {}
+        await local.start('two')
+    assert local.feed._readers == {}
 
 
-async def _watch_all(here: Conductor, run: RunId) -> list[Any]:
-    return [item async for item in here.watch(run)]
+async def _watch_all(conductor: Conductor, run: RunId) -> list[Any]:
+    return [item async for item in conductor.watch(run)]
 
 
 async def test_a_fork_at_every_step_reaches_an_end_and_leaves_its_parent_alone() -> None:
     journal = MemoryJournal()
-    async with conductor(journal, pipeline_reply) as here:
-        run = (await here.start('pipeline', {'task': 'six?'})).id
-        await here.result(run)
-        history, info = await here.transitions(run), await here.info(run)
+    async with make_conductor(journal, pipeline_reply) as local:
+        run = (await local.start('pipeline', {'task': 'six?'})).id
+        await local.result(run)
+        history, info = await local.transitions(run), await local.info(run)
         last_turn = max(step.seq for step in history if not step.raised)
         for step in history:
             if step.seq >= last_turn:
                 with pytest.raises(EventRefused, match='it is done'):
-                    await here.fork(run, step.seq)
+                    await local.fork(run, step.seq)
                 continue
-            fork = await here.fork(run, step.seq)
-            outcome = await here.result(fork)
+            fork = await local.fork(run, step.seq)
+            outcome = await local.result(fork)
             assert outcome.status is Status.DONE and outcome.answer == 'draft 2 ', step.seq
-            made = await here.info(fork)
+            made = await local.info(fork)
             assert made.parent == run and made.parent_at >= step.seq
             assert not history[made.parent_at].raised
-            assert await here.audit(fork) == made.seq
-        assert await here.transitions(run) == history and await here.info(run) == info
+            assert await local.audit(fork) == made.seq
+        assert await local.transitions(run) == history and await local.info(run) == info
 
 
 async def test_a_fork_of_a_fork_continues() -> None:
     journal = MemoryJournal()
-    async with conductor(journal, pipeline_reply) as here:
-        run = (await here.start('pipeline', {'task': 'six?'})).id
-        await here.result(run)
-        fork = await here.fork(run, 3, title='mine')
-        await here.result(fork)
-        again = await here.fork(fork, 5, paused=True)
-        assert (await here.info(again)).status is Status.PAUSED and (await here.info(again)).title == 'mine'
-        await here.resume(again)
-        assert (await here.result(again)).status is Status.DONE
-        assert await here.audit(again)
+    async with make_conductor(journal, pipeline_reply) as local:
+        run = (await local.start('pipeline', {'task': 'six?'})).id
+        await local.result(run)
+        fork = await local.fork(run, 3, title='mine')
+        await local.result(fork)
+        again = await local.fork(fork, 5, paused=True)
+        assert (await local.info(again)).status is Status.PAUSED and (await local.info(again)).title == 'mine'
+        await local.resume(again)
+        assert (await local.result(again)).status is Status.DONE
+        assert await local.audit(again)
 
 
 async def test_a_fork_of_a_paused_run_continues_unless_paused() -> None:
-    async with conductor(MemoryJournal(), in_turn(asyncio.Event(), 'ok')) as here:
-        run = (await here.start('two')).id
-        await here.pause(run)
-        assert (await here.result(await here.fork(run, 2))).status is Status.DONE
-        assert (await here.info(run)).status is Status.PAUSED
+    async with make_conductor(MemoryJournal(), in_turn(asyncio.Event(), 'ok')) as local:
+        run = (await local.start('two')).id
+        await local.pause(run)
+        assert (await local.result(await local.fork(run, 2))).status is Status.DONE
+        assert (await local.info(run)).status is Status.PAUSED
 
 
 @pytest.mark.parametrize('at', [-1, 99])
 async def test_a_fork_at_a_missing_step_is_refused(at: int) -> None:
-    async with conductor(MemoryJournal()) as here:
-        run = (await here.start('two')).id
+    async with make_conductor(MemoryJournal()) as local:
+        run = (await local.start('two')).id
         with pytest.raises(UnknownStep):
-            await here.fork(run, at)
-        del here.catalog.patterns['two']
+            await local.fork(run, at)
+        del local.catalog.patterns['two']
         with pytest.raises(UnknownPattern):
-            await here.fork(run, 1)
-        assert (await here.runs()).total == 1
+            await local.fork(run, 1)
+        assert (await local.runs()).total == 1

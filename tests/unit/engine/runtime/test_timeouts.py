@@ -57,59 +57,59 @@ class Timely(Pattern):
         await activity.services.clock.sleep(1e9)
 
 
-def conductor(journal: Any, clock: SimulatedClock) -> Conductor:
+def make_conductor(journal: Any, clock: SimulatedClock) -> Conductor:
     return Conductor(journal, catalog=catalog(FakeModel(), Timely), clock=clock, owner='me')
 
 
 async def test_a_timeout_follows_memory_and_excludes_pauses() -> None:
     clock, journal = SimulatedClock(), MemoryJournal()
-    async with conductor(journal, clock) as here:
-        run = (await here.start('timely')).id
+    async with make_conductor(journal, clock) as local:
+        run = (await local.start('timely')).id
         await clock.advance(6)
-        await here.send(run, 'add', data={'seconds': 5})
+        await local.send(run, 'add', data={'seconds': 5})
         await clock.advance(6)  # 12 of 15 s are used
-        await here.pause(run)
+        await local.pause(run)
         await clock.advance(100)
-        await here.resume(run)
+        await local.resume(run)
         await clock.advance(2.9)
-        assert not (await here.info(run)).status.ended
+        assert not (await local.info(run)).status.ended
         await clock.advance(0.2)
-        outcome = await here.result(run)
+        outcome = await local.result(run)
         assert outcome.memory['ran'] == [pytest.approx(15)]
-        assert await here.audit(run)
-        steps = await here.transitions(run)
+        assert await local.audit(run)
+        steps = await local.transitions(run)
         assert all((step.event.time, step.event.ran) == (0.0, 0.0) for step in steps)
 
 
 async def test_a_timeout_shortened_by_memory_is_rescheduled() -> None:
     clock = SimulatedClock()
-    async with conductor(MemoryJournal(), clock) as here:
-        run = (await here.start('timely')).id
-        await here.send(run, 'add', data={'seconds': 90})
+    async with make_conductor(MemoryJournal(), clock) as local:
+        run = (await local.start('timely')).id
+        await local.send(run, 'add', data={'seconds': 90})
         await clock.advance(50)
-        assert not (await here.info(run)).status.ended
+        assert not (await local.info(run)).status.ended
         await clock.advance(50)
-        assert (await here.result(run)).memory['ran'] == [pytest.approx(100)]
+        assert (await local.result(run)).memory['ran'] == [pytest.approx(100)]
 
 
 async def test_a_timeout_removed_by_memory_is_cancelled() -> None:
     clock = SimulatedClock()
-    async with conductor(MemoryJournal(), clock) as here:
-        run = (await here.start('timely')).id
-        await here.send(run, 'add', data={'seconds': FOR_EVER})
+    async with make_conductor(MemoryJournal(), clock) as local:
+        run = (await local.start('timely')).id
+        await local.send(run, 'add', data={'seconds': FOR_EVER})
         await clock.advance(1_000_000_000 - 1)
-        assert not (await here.info(run)).status.ended
+        assert not (await local.info(run)).status.ended
 
 
 async def test_a_guard_sees_the_time_of_its_step() -> None:
     clock = SimulatedClock()
-    async with conductor(MemoryJournal(), clock) as here:
-        run = (await here.start('timely')).id
+    async with make_conductor(MemoryJournal(), clock) as local:
+        run = (await local.start('timely')).id
         begun = clock.now()
         await clock.advance(3)
-        await here.send(run, 'look')
-        steps = await here.transitions(run)
-        view = await here.view(run)
+        await local.send(run, 'look')
+        steps = await local.transitions(run)
+        view = await local.view(run)
         assert view.memory['times'] == [steps[-1].time] == [begun + 3]
         assert view.memory['ran'] == [3]
 
@@ -117,32 +117,32 @@ async def test_a_guard_sees_the_time_of_its_step() -> None:
 @pytest.mark.parametrize('away', [1_000, -3_600], ids=['later', 'by a clock that was set back'])
 async def test_downtime_does_not_count(away: int) -> None:
     clock, journal = SimulatedClock(), MemoryJournal()
-    async with conductor(journal, clock) as here:
-        run = (await here.start('timely')).id
+    async with make_conductor(journal, clock) as local:
+        run = (await local.start('timely')).id
         await clock.advance(4)
-        await here.send(run, 'look')
-        for live in list(here._live.runs.values()):
+        await local.send(run, 'look')
+        for live in list(local._live.runs.values()):
             await live.release()
         clock = SimulatedClock(clock.now() + away)
-        heir = conductor(journal, clock)
-        await heir.recover()
+        successor = make_conductor(journal, clock)
+        await successor.recover()
         await clock.advance(5.9)
-        assert not (await heir.info(run)).status.ended
+        assert not (await successor.info(run)).status.ended
         await clock.advance(0.2)
-        assert (await heir.result(run)).memory['ran'] == [4, pytest.approx(10)]
-        assert await heir.audit(run)
+        assert (await successor.result(run)).memory['ran'] == [4, pytest.approx(10)]
+        assert await successor.audit(run)
 
 
 @pytest.mark.parametrize('data', [{}, {'seconds': 0}, {'seconds': 'soon'}])
 async def test_an_invalid_event_is_refused_by_name(data: dict[str, Any]) -> None:
     clock = SimulatedClock()
-    async with conductor(MemoryJournal(), clock) as here:
-        run = (await here.start('timely')).id
+    async with make_conductor(MemoryJournal(), clock) as local:
+        run = (await local.start('timely')).id
         with pytest.raises(InvalidInput, match='seconds'):
-            await here.send(run, 'add', data=data)
-        assert len(await here.transitions(run)) == 1
+            await local.send(run, 'add', data=data)
+        assert len(await local.transitions(run)) == 1
         with pytest.raises(EventRefused):
-            await here.send(run, 'subtract')
+            await local.send(run, 'subtract')
 
 
 def test_a_missing_timeout_method_is_found_at_class_creation() -> None:
@@ -160,8 +160,8 @@ async def test_a_failing_timeout_method_ends_the_run_with_an_error() -> None:
 
     clock = SimulatedClock()
     made = Conductor(MemoryJournal(), catalog=catalog(FakeModel(), Broken), clock=clock)
-    async with made as here:
-        run = (await here.start('broken')).id
+    async with made as conductor:
+        run = (await conductor.start('broken')).id
         await settle()
-        outcome = await here.result(run)
+        outcome = await conductor.result(run)
         assert "time-out 'left' raised" in outcome.error

@@ -146,14 +146,14 @@ async def test_a_run_of_another_process_is_followed_through_the_journal(
     monkeypatch.setattr(feed_module, 'POLL_SECONDS', 0.001)
     journal, gate = MemoryJournal(), asyncio.Event()
     async with (
-        make_conductor(in_turn(gate, 'ok'), journal, owner='a') as here,
-        make_conductor('ok', journal, owner='b') as there,
+        make_conductor(in_turn(gate, 'ok'), journal, owner='a') as conductor,
+        make_conductor('ok', journal, owner='b') as remote,
     ):
-        run = (await here.start('lone')).id
-        watching = asyncio.ensure_future(_steps(there, run, 0))
-        await until(lambda: there.feed._readers)
+        run = (await conductor.start('lone')).id
+        watching = asyncio.ensure_future(_steps(remote, run, 0))
+        await until(lambda: remote.feed._readers)
         gate.set()
-        assert (await here.result(run)).status == 'done'
+        assert (await conductor.result(run)).status == 'done'
         assert await watching == [1, 2, 3]
 
 
@@ -225,16 +225,16 @@ async def test_steps_of_another_process_arrive_before_the_first_of_this_one(
 ) -> None:
     monkeypatch.setattr(feed_module, 'POLL_SECONDS', 1_000.0)
     journal = MemoryJournal()
-    async with make_conductor('ok', journal, owner='b') as there:
-        async with make_conductor(lambda request: asyncio.Event(), journal, owner='a') as here:
-            run = (await here.start('lone')).id
-            watching = asyncio.ensure_future(_steps(there, run, 0))
-            await until(lambda: there.feed._readers)
+    async with make_conductor('ok', journal, owner='b') as remote:
+        async with make_conductor(lambda request: asyncio.Event(), journal, owner='a') as conductor:
+            run = (await conductor.start('lone')).id
+            watching = asyncio.ensure_future(_steps(remote, run, 0))
+            await until(lambda: remote.feed._readers)
             await settle()
-            await here.pause(run)
-            await here.resume(run)
-        assert await there.recover() == [run]
-        await there.result(run)
+            await conductor.pause(run)
+            await conductor.resume(run)
+        assert await remote.recover() == [run]
+        await remote.result(run)
         assert await watching == [1, 2, 3, 4, 5, 6]
 
 

@@ -185,9 +185,9 @@ class EveryChange(RuleBasedStateMachine):
         for row in memory.rows[:3]:
             row['moved'] = index
         if memory.tasks:
-            gone = memory.tasks.pop()
-            gone.name = 'gone'
-            memory.tasks += [gone, gone]
+            removed = memory.tasks.pop()
+            removed.name = 'gone'
+            memory.tasks += [removed, removed]
             memory.tasks[-1].done = True
             memory.tasks[:1] = [Task(name='first')]
             memory.tasks[0].notes += ['new']
@@ -290,13 +290,13 @@ def test_values_are_copied_when_stored_and_untracked_when_removed() -> None:
     memory.rows.append(row)
     mine.name, row['a'] = 'changed', [2]
     assert (memory.tasks[0].name, memory.rows[0]) == ('mine', {'a': [1]})
-    gone = memory.rows.pop()
+    removed = memory.rows.pop()
     log.drain()
-    gone['a'].append(3)
-    assert gone == {'a': [1, 3]} and log.drain() == ()
+    removed['a'].append(3)
+    assert removed == {'a': [1, 3]} and log.drain() == ()
     log.open = False
     with pytest.raises(MemoryMisuse):
-        gone['b'] = 1
+        removed['b'] = 1
 
 
 def test_a_plain_model_keeps_its_type() -> None:

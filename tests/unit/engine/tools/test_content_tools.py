@@ -26,40 +26,42 @@ def context(answer: Any = '', **artifacts: Any) -> ToolContext:
 
 
 async def test_sections_are_joined_in_outline_order() -> None:
-    here = context(outline=OUTLINE, section_content={'B': 'two', 'A': 'one'})
-    made = await use(assemble_content, here, sections=[], outro='End.')
+    tool_context = context(outline=OUTLINE, section_content={'B': 'two', 'A': 'one'})
+    made = await use(assemble_content, tool_context, sections=[], outro='End.')
     assert made.artifacts['content'] == '# T\n\n## A\n\none\n\n## B\n\ntwo\n\nEnd.'
-    given = await use(assemble_content, here, sections=['B', 'A whole section that was written elsewhere.'])
+    given = await use(
+        assemble_content, tool_context, sections=['B', 'A whole section that was written elsewhere.']
+    )
     assert given.artifacts['content'].endswith('## B\n\ntwo\n\nA whole section that was written elsewhere.')
 
 
 async def test_given_transitions_are_placed_between_sections() -> None:
-    here = context(section_content={'A': 'one', 'B': 'two', 'C': 'three'})
-    made = await use(assemble_content, here, sections=['A', 'B', 'C'], transitions=['So to B.', ''])
+    tool_context = context(section_content={'A': 'one', 'B': 'two', 'C': 'three'})
+    made = await use(assemble_content, tool_context, sections=['A', 'B', 'C'], transitions=['So to B.', ''])
     assert made.artifacts['content'] == '## A\n\none\n\nSo to B.\n\n## B\n\ntwo\n\n## C\n\nthree'
 
 
 async def test_a_section_is_told_which_one_it_follows() -> None:
-    here = context('Text.', outline=OUTLINE)
-    await use(expand_section, here, section_title='A')
-    await use(expand_section, here, section_title='B')
-    first, second = here.model.prompts  # type: ignore[union-attr]
+    tool_context = context('Text.', outline=OUTLINE)
+    await use(expand_section, tool_context, section_title='A')
+    await use(expand_section, tool_context, section_title='B')
+    first, second = tool_context.model.prompts  # type: ignore[union-attr]
     assert 'The previous section' not in first
     assert 'The previous section is <data>\nA\n</data>\nBegin with a transition from it.' in second
 
 
 async def test_a_section_with_a_duplicate_title_gets_the_right_predecessor() -> None:
-    here = context('Text.', outline={'title': 'T', 'sections': [{'title': name} for name in 'ABA']})
-    await use(expand_section, here, section_title='A')
-    assert 'The previous section' not in here.model.prompts[0]  # type: ignore[union-attr]
+    tool_context = context('Text.', outline={'title': 'T', 'sections': [{'title': name} for name in 'ABA']})
+    await use(expand_section, tool_context, section_title='A')
+    assert 'The previous section' not in tool_context.model.prompts[0]  # type: ignore[union-attr]
 
 
 async def test_two_sections_with_one_title_are_both_kept() -> None:
     artifact_store = ArtifactStore()
     for text in ('one', 'two'):
         artifact_store.apply('expand_section', ToolOutput(text='', adds={'section_content': {'A': text}}))
-    here = ToolContext(key='x', artifact_store=artifact_store)
-    made = await use(assemble_content, here, sections=['A', 'A'])
+    context = ToolContext(key='x', artifact_store=artifact_store)
+    made = await use(assemble_content, context, sections=['A', 'A'])
     assert made.artifacts['content'] == '## A\n\none\n\n## A\n\ntwo'
     later = ArtifactStore(artifact_store.values)
     later.apply('expand_section', ToolOutput(text='', adds={'section_content': {'A': 'anew'}}))
@@ -79,19 +81,21 @@ async def test_a_section_that_was_not_expanded_is_named() -> None:
 
 
 async def test_an_outline_uses_all_research() -> None:
-    here = context(OUTLINE, analysis={'topic': 'x'})
-    await use(generate_outline, here, topic='t', sections=['A'], research={'k': 'v'}, target_words=300)
-    (prompt,) = here.model.prompts  # type: ignore[union-attr]
+    tool_context = context(OUTLINE, analysis={'topic': 'x'})
+    await use(
+        generate_outline, tool_context, topic='t', sections=['A'], research={'k': 'v'}, target_words=300
+    )
+    (prompt,) = tool_context.model.prompts  # type: ignore[union-attr]
     for part in ('"topic": "x"', '- A', '"k": "v"', 'about 300 words'):
         assert part in prompt
-    assert here.artifacts['outline']['sections'][1]['words'] == 200
+    assert tool_context.artifacts['outline']['sections'][1]['words'] == 200
 
 
 async def test_a_section_is_written_with_outline_research_and_tone() -> None:
-    here = context('Text.', outline=OUTLINE)
-    made = await use(expand_section, here, section_title='A', research={'k': 'v'}, tone='dry')
+    tool_context = context('Text.', outline=OUTLINE)
+    made = await use(expand_section, tool_context, section_title='A', research={'k': 'v'}, tone='dry')
     assert made.adds == {'section_content': {'A': 'Text.'}}
-    assert '"title": "T"' in here.model.prompts[0] and 'dry' in here.model.prompts[0]  # type: ignore[union-attr]
+    assert '"title": "T"' in tool_context.model.prompts[0] and 'dry' in tool_context.model.prompts[0]  # type: ignore[union-attr]
     with pytest.raises(ToolError, match='the model wrote nothing'):
         await use(expand_section, context(''), section_title='A')
 

@@ -46,13 +46,13 @@ class Stand:
                 key = {'Key': {'type': 'rich_text'}} if self.keyed else {}
                 return json_answer({'properties': {'Name': {'type': 'title'}, **key}})
             case 'POST', '/databases/d1/query':
-                wanted = body['filter']
-                kind = 'rich_text' if 'rich_text' in wanted else 'title'
+                query_filter = body['filter']
+                kind = 'rich_text' if 'rich_text' in query_filter else 'title'
                 found = [
                     page
                     for page in self.pages
-                    if page['properties'][wanted['property']][kind][0]['text']['content']
-                    == wanted[kind]['equals']
+                    if page['properties'][query_filter['property']][kind][0]['text']['content']
+                    == query_filter[kind]['equals']
                 ]
                 return json_answer({'results': found})
             case 'POST', '/pages':

@@ -36,7 +36,7 @@ async def use(tool: Tool, context: ToolContext, **arguments: Any) -> ToolOutput:
     return await tool.invoke(json.dumps(arguments), context)
 
 
-def here(tmp_path: Path) -> ToolContext:
+def make_context(tmp_path: Path) -> ToolContext:
     workspace = Workspaces(tmp_path).of(RunId('run'), 'agent')
     return ToolContext(key='run:1', workspace=workspace, private_addresses=True)
 
@@ -48,7 +48,7 @@ def serving(body: bytes, kind: str = 'application/xml', status: int = 200) -> An
 @pytest.mark.parametrize('encoding', ['utf-8', 'iso-8859-1'])
 async def test_an_rss_feed_is_read_newest_first_in_its_own_encoding(tmp_path: Path, encoding: str) -> None:
     with serving(RSS.format(encoding=encoding).encode(encoding)) as server:
-        found = await use(rss_feed, here(tmp_path), url=server.url)
+        found = await use(rss_feed, make_context(tmp_path), url=server.url)
     posts = found.artifacts['recent_posts']
     assert [post['title'] for post in posts] == ['Newer', 'Älter']
     assert posts[1] == {
@@ -62,7 +62,7 @@ async def test_an_rss_feed_is_read_newest_first_in_its_own_encoding(tmp_path: Pa
 
 async def test_an_atom_feed_is_read_and_filtered(tmp_path: Path) -> None:
     with serving(ATOM.encode()) as server:
-        context = here(tmp_path)
+        context = make_context(tmp_path)
         found = await use(rss_feed, context, url=server.url)
         assert [post['published'] for post in found.artifacts['recent_posts']] == ['2026-11-04', '']
         assert 'Undated (undated)' in found.text
@@ -84,13 +84,13 @@ async def test_a_page_that_is_not_a_feed_is_refused(
     tmp_path: Path, body: bytes, status: int, says: str
 ) -> None:
     with serving(body, status=status) as server, pytest.raises(ToolError, match=says):
-        await use(rss_feed, here(tmp_path), url=server.url)
+        await use(rss_feed, make_context(tmp_path), url=server.url)
 
 
 async def test_feeds_and_calendars_on_this_machine_are_refused(
     tmp_path: Path,
 ) -> None:
-    context = here(tmp_path)
+    context = make_context(tmp_path)
     context.private_addresses = False
     with serving(ATOM.encode()) as server:
         for tool, argument in ((rss_feed, 'url'), (calendar, 'source')):
@@ -100,7 +100,7 @@ async def test_feeds_and_calendars_on_this_machine_are_refused(
 
 
 async def test_events_of_a_file_are_listed_including_recurring_ones(tmp_path: Path) -> None:
-    context = here(tmp_path)
+    context = make_context(tmp_path)
     await context.files.write('calendar.ics', (FOLDER / 'blog' / 'events.ics').read_bytes())
     found = await use(calendar, context, start='2026-12-01', days=31)
     assert [(event['start'], event['title']) for event in found.artifacts['events']] == [
@@ -118,10 +118,10 @@ async def test_events_of_a_file_are_listed_including_recurring_ones(tmp_path: Pa
 
 async def test_events_of_a_url_are_listed(tmp_path: Path) -> None:
     with serving((FOLDER / 'blog' / 'events.ics').read_bytes(), 'text/calendar') as server:
-        found = await use(calendar, here(tmp_path), source=server.url, start='2026-12-12', days=1)
+        found = await use(calendar, make_context(tmp_path), source=server.url, start='2026-12-12', days=1)
     assert len(found.artifacts['events']) == 2
     with serving(b'', status=404) as server, pytest.raises(ToolError, match='status 404'):
-        await use(calendar, here(tmp_path), source=server.url)
+        await use(calendar, make_context(tmp_path), source=server.url)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ async def test_events_of_a_url_are_listed(tmp_path: Path) -> None:
     ],
 )
 async def test_a_page_that_is_not_a_calendar_is_refused(tmp_path: Path, data: bytes, says: str) -> None:
-    context = here(tmp_path)
+    context = make_context(tmp_path)
     await context.files.write('calendar.ics', data)
     with pytest.raises(ToolError, match=says):
         await use(calendar, context, start='2026-12-01')
@@ -145,7 +145,7 @@ async def test_a_page_that_is_not_a_calendar_is_refused(tmp_path: Path, data: by
 async def test_links_come_from_the_run_or_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    context = here(tmp_path)
+    context = make_context(tmp_path)
     monkeypatch.delenv('HEMICYCLE_LINKS', raising=False)
     with pytest.raises(ToolError, match='no links are configured'):
         await use(static_links, context)

@@ -15,7 +15,7 @@ from engine.records import RunId
 from engine.workspace.object_store import ObjectStore
 from tests.support.harness import FakeModel, complete_run, wait_for_state
 from tests.unit.engine.models.test_recordings import FAR, Place
-from tests.unit.engine.workspace.test_run_files import at_step, conductor, writing
+from tests.unit.engine.workspace.test_run_files import at_step, make_conductor, writing
 
 
 class PowerCut(Exception):
@@ -56,9 +56,9 @@ def folders(root: Path) -> set[str]:
 async def parent(tmp_path: Path) -> tuple[MemoryJournal, RunId, int]:
     """A run whose agents wrote files, and a step with some of them."""
     journal = MemoryJournal()
-    async with conductor(journal, writing(2), tmp_path) as here:
-        run = await complete_run(here, 'pair')
-        steps = await here.transitions(run)
+    async with make_conductor(journal, writing(2), tmp_path) as local:
+        run = await complete_run(local, 'pair')
+        steps = await local.transitions(run)
     return journal, run, [step.seq for step in steps if 'snapshots' in step.event.data][1]
 
 
@@ -66,9 +66,9 @@ async def test_a_fork_that_is_not_journaled_leaves_no_files(
     parent: tuple[MemoryJournal, RunId, int], tmp_path: Path
 ) -> None:
     journal, run, at = parent
-    async with conductor(FailingCreation(journal, written=False), writing(2), tmp_path) as here:
+    async with make_conductor(FailingCreation(journal, written=False), writing(2), tmp_path) as local:
         with pytest.raises(JournalUnavailable):
-            await here.fork(run, at)
+            await local.fork(run, at)
         assert folders(tmp_path) == {run}
 
 
@@ -86,25 +86,25 @@ async def test_a_fork_without_its_files_is_not_kept(
         lend(self, *given)
 
     monkeypatch.setattr(ObjectStore, 'link_one', break_off)
-    async with conductor(journal, writing(2), tmp_path) as here:
+    async with make_conductor(journal, writing(2), tmp_path) as local:
         with pytest.raises(WorkspaceError, match='disk full'):
-            await here.fork(run, at)
-        assert folders(tmp_path) == {run} and (await here.runs()).total == 1
+            await local.fork(run, at)
+        assert folders(tmp_path) == {run} and (await local.runs()).total == 1
 
 
 async def test_an_interrupted_fork_gets_its_files_at_recovery(
     parent: tuple[MemoryJournal, RunId, int], tmp_path: Path
 ) -> None:
     journal, run, at = parent
-    async with conductor(FailingCreation(journal, written=True), writing(2), tmp_path) as gone:
+    async with make_conductor(FailingCreation(journal, written=True), writing(2), tmp_path) as crashed:
         with pytest.raises(PowerCut):
-            await gone.fork(run, at)
-    async with conductor(journal, writing(3), tmp_path) as heir:
-        (made,) = await heir.recover()
-        assert await at_step(heir, made, at) == await at_step(heir, run, at)
-        assert (await heir.result(made)).status is Status.DONE
-        await heir.delete(made)
-        await heir.purge(made)
+            await crashed.fork(run, at)
+    async with make_conductor(journal, writing(3), tmp_path) as successor:
+        (made,) = await successor.recover()
+        assert await at_step(successor, made, at) == await at_step(successor, run, at)
+        assert (await successor.result(made)).status is Status.DONE
+        await successor.delete(made)
+        await successor.purge(made)
         assert folders(tmp_path) == {run}
 
 
@@ -112,39 +112,39 @@ async def test_a_fork_without_its_parent_continues_with_its_files(
     parent: tuple[MemoryJournal, RunId, int], tmp_path: Path
 ) -> None:
     journal, run, at = parent
-    async with conductor(journal, FakeModel(), tmp_path) as gone:
-        made = await gone.fork(run, at, paused=True)
-        await wait_for_state(gone, made, (await gone.view(made)).active[0])
-        await gone.delete(run)
-        await gone.purge(run)
+    async with make_conductor(journal, FakeModel(), tmp_path) as crashed:
+        made = await crashed.fork(run, at, paused=True)
+        await wait_for_state(crashed, made, (await crashed.view(made)).active[0])
+        await crashed.delete(run)
+        await crashed.purge(run)
     journal._transitions[made] = journal._transitions[made][:at]
     journal._infos[made] = replace(journal._infos[made], seq=at)
-    async with conductor(journal, writing(3), tmp_path) as heir:
-        assert await heir.recover() == [made]
+    async with make_conductor(journal, writing(3), tmp_path) as successor:
+        assert await successor.recover() == [made]
 
 
 async def test_a_replay_that_is_not_journaled_leaves_no_recording(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    async with place.open() as here:
-        first = await complete_run(here, 'lone', models={'': FAR}, record=True)
+    async with place.open() as local:
+        first = await complete_run(local, 'lone', models={'': FAR}, record=True)
     place.journal = FailingCreation(place.journal, written=False)  # type: ignore[assignment]
-    async with place.open() as here:
+    async with place.open() as local:
         with pytest.raises(JournalUnavailable):
-            await here.start('lone', replay=first)
+            await local.start('lone', replay=first)
         assert folders(tmp_path) == {first}
 
 
 async def test_an_interrupted_replay_gets_its_recording_at_recovery(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    async with place.open() as here:
-        first = await complete_run(here, 'lone', models={'': FAR}, record=True)
+    async with place.open() as local:
+        first = await complete_run(local, 'lone', models={'': FAR}, record=True)
     journal = place.journal
     place.journal = FailingCreation(journal, written=True)  # type: ignore[assignment]
-    async with place.open() as here:
+    async with place.open() as local:
         with pytest.raises(PowerCut):
-            await here.start('lone', replay=first)
+            await local.start('lone', replay=first)
     place.journal = journal
-    async with place.open(offline=True) as heir:
-        (again,) = await heir.recover()
-        assert (await heir.result(again)).status is Status.DONE
+    async with place.open(offline=True) as successor:
+        (again,) = await successor.recover()
+        assert (await successor.result(again)).status is Status.DONE
     assert place.provider.asked == 1

@@ -53,41 +53,41 @@ def writing(turns: int, *, hangs: bool = False) -> FakeModel:
     return FakeModel(reply)
 
 
-def conductor(journal: Any, model: FakeModel, root: Path | None = None) -> Conductor:
+def make_conductor(journal: Any, model: FakeModel, root: Path | None = None) -> Conductor:
     return Conductor(journal, catalog=catalog(model, Pair, tools=(jot,)), workspaces=root)
 
 
-def list_files(here: Conductor, run: RunId, which: str) -> list[str]:
-    folder = here.workspaces.of(run, f'both.{which}').folder
+def list_files(conductor: Conductor, run: RunId, which: str) -> list[str]:
+    folder = conductor.workspaces.of(run, f'both.{which}').folder
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
-async def at_step(here: Conductor, run: RunId, step: int) -> dict[str, list[str]]:
-    view = await here.view(run, step)
+async def at_step(conductor: Conductor, run: RunId, step: int) -> dict[str, list[str]]:
+    view = await conductor.view(run, step)
     return {
-        path: [file.path for file in await here.workspaces.files(run, snapshot)]
+        path: [file.path for file in await conductor.workspaces.files(run, snapshot)]
         for path, snapshot in view.files.items()
     }
 
 
-async def run_until_hanging(here: Conductor, turns: int) -> RunId:
+async def run_until_hanging(conductor: Conductor, turns: int) -> RunId:
     """Start a run and wait until its agents have finished their turns and hang."""
-    run = (await here.start('pair')).id
-    model = here.catalog.models['scripted']
+    run = (await conductor.start('pair')).id
+    model = conductor.catalog.models['scripted']
     await until(lambda: isinstance(model, FakeModel) and len(model.requests) == 2 * (turns + 1))
     return run
 
 
 async def test_the_view_knows_the_files_of_each_step(tmp_path: Path) -> None:
-    async with conductor(MemoryJournal(), writing(2), tmp_path) as here:
-        run = (await here.start('pair')).id
-        assert (await here.result(run)).status is Status.DONE
-        seen = [await at_step(here, run, seq) for seq in range((await here.info(run)).seq + 1)]
+    async with make_conductor(MemoryJournal(), writing(2), tmp_path) as local:
+        run = (await local.start('pair')).id
+        assert (await local.result(run)).status is Status.DONE
+        seen = [await at_step(local, run, seq) for seq in range((await local.info(run)).seq + 1)]
         assert seen[0] == seen[1] == {}
         assert seen[-1] == {'both.one': ['one-0', 'one-1'], 'both.two': ['two-0', 'two-1']}
         for before, after in pairwise(seen):
             assert all(set(before[path]) <= set(after[path]) for path in before)
-        assert await here.audit(run)
+        assert await local.audit(run)
 
 
 @tool()
@@ -105,83 +105,83 @@ class Digging(Lone):
 
 async def test_a_model_is_told_why_its_folder_cannot_be_saved(swept: Path) -> None:
     model = FakeModel(in_turn(calls(('dig', {})), 'over'))
-    async with Conductor(catalog=catalog(model, Digging, tools=(dig,)), workspaces=swept) as here:
-        run = (await here.start('digging')).id
-        assert (await here.result(run)).status is Status.DONE
+    async with Conductor(catalog=catalog(model, Digging, tools=(dig,)), workspaces=swept) as conductor:
+        run = (await conductor.start('digging')).id
+        assert (await conductor.result(run)).status is Status.DONE
         assert 'nested more than 64 deep' in model.requests[1].messages[-1].parts[0].text
-        assert (await here.view(run)).files == {}
-        await here.delete(run)
-        await here.purge(run)
+        assert (await conductor.view(run)).files == {}
+        await conductor.delete(run)
+        await conductor.purge(run)
         assert list(swept.iterdir()) == []
 
 
 async def test_agents_without_files_have_no_folder_and_no_snapshot(tmp_path: Path) -> None:
-    async with conductor(MemoryJournal(), writing(0), tmp_path) as here:
-        run = (await here.start('pair')).id
-        await here.result(run)
-        assert (await here.view(run)).files == {} and list(tmp_path.iterdir()) == []
-        await here.delete(run)
+    async with make_conductor(MemoryJournal(), writing(0), tmp_path) as local:
+        run = (await local.start('pair')).id
+        await local.result(run)
+        assert (await local.view(run)).files == {} and list(tmp_path.iterdir()) == []
+        await local.delete(run)
 
 
 @pytest.mark.parametrize('kind', ['memory', 'sqlite'])
 async def test_recovery_restores_the_files_of_the_last_step(tmp_path: Path, kind: str) -> None:
     journal = MemoryJournal() if kind == 'memory' else await open_journal(tmp_path / 'runs.db')
     root = tmp_path / 'files'
-    async with conductor(journal, writing(2, hangs=True), root) as gone:
-        run = await run_until_hanging(gone, 2)
-        folder = gone.workspaces.of(run, 'both.one').folder
+    async with make_conductor(journal, writing(2, hangs=True), root) as crashed:
+        run = await run_until_hanging(crashed, 2)
+        folder = crashed.workspaces.of(run, 'both.one').folder
         (folder / 'half-done').touch()
         (folder / 'one-0').unlink()
-        gone.workspaces.of(run, 'both.three').folder.mkdir()
+        crashed.workspaces.of(run, 'both.three').folder.mkdir()
     journal = journal if kind == 'memory' else await open_journal(tmp_path / 'runs.db')
-    async with conductor(journal, writing(3), root) as heir:
-        assert await heir.recover() == [run]
-        assert (await heir.result(run)).status is Status.DONE
-        assert list_files(heir, run, 'one') == ['one-0', 'one-1', 'one-2']
-        assert list_files(heir, run, 'three') == []
+    async with make_conductor(journal, writing(3), root) as successor:
+        assert await successor.recover() == [run]
+        assert (await successor.result(run)).status is Status.DONE
+        assert list_files(successor, run, 'one') == ['one-0', 'one-1', 'one-2']
+        assert list_files(successor, run, 'three') == []
 
 
 async def test_a_run_whose_files_are_lost_says_so(tmp_path: Path) -> None:
     journal = MemoryJournal()
-    async with conductor(journal, writing(1, hangs=True), tmp_path / 'a') as gone:
-        run = await run_until_hanging(gone, 1)
-    async with conductor(journal, writing(1), tmp_path / 'b') as heir:
-        assert await heir.recover() == []
-        assert 'is no longer kept' in heir.stranded[run]
+    async with make_conductor(journal, writing(1, hangs=True), tmp_path / 'a') as crashed:
+        run = await run_until_hanging(crashed, 1)
+    async with make_conductor(journal, writing(1), tmp_path / 'b') as successor:
+        assert await successor.recover() == []
+        assert 'is no longer kept' in successor.stranded[run]
         with pytest.raises(WorkspaceError, match='no longer kept'):
-            await heir.fork(run, (await heir.info(run)).seq)
-        assert (await heir.runs()).total == 1
-        await heir.delete(run)
+            await successor.fork(run, (await successor.info(run)).seq)
+        assert (await successor.runs()).total == 1
+        await successor.delete(run)
 
 
 async def test_a_fork_gets_the_files_of_its_step_in_folders_of_its_own(tmp_path: Path) -> None:
-    async with conductor(MemoryJournal(), writing(3), tmp_path) as here:
-        parent = (await here.start('pair')).id
-        await here.result(parent)
-        steps = await here.transitions(parent)
+    async with make_conductor(MemoryJournal(), writing(3), tmp_path) as local:
+        parent = (await local.start('pair')).id
+        await local.result(parent)
+        steps = await local.transitions(parent)
         early = next(step.seq for step in steps if 'snapshots' in step.event.data)
-        fork = await here.fork(parent, early, paused=True)
-        first = next(path for path in (await here.view(fork)).files)
+        fork = await local.fork(parent, early, paused=True)
+        first = next(path for path in (await local.view(fork)).files)
         which = first.rpartition('.')[2]
-        assert list_files(here, fork, which) == [f'{which}-0']
-        (here.workspaces.of(fork, first).folder / f'{which}-0').write_text('changed')
-        assert (here.workspaces.of(parent, first).folder / f'{which}-0').read_text() == 'x'
-        await here.resume(fork)
-        await here.result(fork)
+        assert list_files(local, fork, which) == [f'{which}-0']
+        (local.workspaces.of(fork, first).folder / f'{which}-0').write_text('changed')
+        assert (local.workspaces.of(parent, first).folder / f'{which}-0').read_text() == 'x'
+        await local.resume(fork)
+        await local.result(fork)
         assert (
-            list_files(here, fork, which)
-            == list_files(here, parent, which)
+            list_files(local, fork, which)
+            == list_files(local, parent, which)
             == [f'{which}-{n}' for n in range(3)]
         )
-        await here.delete(parent)
-        await here.purge(parent)
+        await local.delete(parent)
+        await local.purge(parent)
         assert [path.name for path in tmp_path.iterdir()] == [fork]
-        assert (await at_step(here, fork, early))[first] == [f'{which}-0']
-        await here.delete(fork)
-        await here.purge(fork)
+        assert (await at_step(local, fork, early))[first] == [f'{which}-0']
+        await local.delete(fork)
+        await local.purge(fork)
         assert list(tmp_path.iterdir()) == []
         with pytest.raises(UnknownRun):
-            await here.delete(fork)
+            await local.delete(fork)
 
 
 async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
@@ -196,25 +196,25 @@ async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
     )
     tools = Catalog.load().tools
     given = catalog(FakeModel(reply), Builder, tools=(tools['write_file'], tools['run_command']))
-    async with Conductor(catalog=given, workspaces=tmp_path, sandbox=Sandbox(unsafe=True)) as here:
-        run = (await here.start('builder')).id
-        await here.result(run)
-        view = await here.view(run)
+    async with Conductor(catalog=given, workspaces=tmp_path, sandbox=Sandbox(unsafe=True)) as conductor:
+        run = (await conductor.start('builder')).id
+        await conductor.result(run)
+        view = await conductor.view(run)
         texts = [part['text'] for part in view.agents['working']['messages'][-2]['parts']]
         assert texts[0] == 'Created make.sh: 1 lines, 18 bytes.' and texts[1].startswith(
             'well\n[exit status 0'
         )
-        files = {file.path: file for file in await here.workspaces.files(run, view.files['working'])}
+        files = {file.path: file for file in await conductor.workspaces.files(run, view.files['working'])}
         assert sorted(files) == ['make.sh', 'result']
-        assert await here.workspaces.content(run, files['result'].digest) == b'made\n'
+        assert await conductor.workspaces.content(run, files['result'].digest) == b'made\n'
 
 
 async def test_files_of_a_journal_in_memory_are_temporary() -> None:
-    async with conductor(MemoryJournal(), writing(1, hangs=True)) as here:
-        run = await run_until_hanging(here, 1)
-        root = here.workspaces.root
-        assert list_files(here, run, 'two') == ['two-0'] and (root / run).is_dir()
-        assert 'both.two.thinking' in (await wait_for_state(here, run, 'both.two.thinking')).active
+    async with make_conductor(MemoryJournal(), writing(1, hangs=True)) as local:
+        run = await run_until_hanging(local, 1)
+        root = local.workspaces.root
+        assert list_files(local, run, 'two') == ['two-0'] and (root / run).is_dir()
+        assert 'both.two.thinking' in (await wait_for_state(local, run, 'both.two.thinking')).active
     assert not root.exists()
 
 
@@ -237,10 +237,10 @@ async def test_a_pattern_may_use_the_name_snapshots(tmp_path: Path) -> None:
             await activity.workspace('mine').write('x', b'1')
             return {'snapshots': {'x': 'y', 'mine': await activity.workspace('mine').snapshot()}}
 
-    async with Conductor(catalog=catalog(FakeModel(), Odd), workspaces=tmp_path) as here:
-        run = (await here.start('odd')).id
-        assert (await here.result(run)).status is Status.DONE
-        assert list((await here.view(run)).files) == ['mine']
+    async with Conductor(catalog=catalog(FakeModel(), Odd), workspaces=tmp_path) as conductor:
+        run = (await conductor.start('odd')).id
+        assert (await conductor.result(run)).status is Status.DONE
+        assert list((await conductor.view(run)).files) == ['mine']
 
 
 class Passed(Lone):
@@ -260,10 +260,10 @@ class Passed(Lone):
 
 
 async def test_a_folder_is_shared_by_all_that_name_it(tmp_path: Path) -> None:
-    async with Conductor(catalog=catalog(writing(1), Passed, tools=(jot,)), workspaces=tmp_path) as here:
-        run = (await here.start('passed')).id
-        assert (await here.result(run)).status is Status.DONE
-        view = await here.view(run)
+    async with Conductor(catalog=catalog(writing(1), Passed, tools=(jot,)), workspaces=tmp_path) as conductor:
+        run = (await conductor.start('passed')).id
+        assert (await conductor.result(run)).status is Status.DONE
+        view = await conductor.view(run)
         assert list(view.files) == ['common']
-        files = await here.workspaces.files(run, view.files['common'])
+        files = await conductor.workspaces.files(run, view.files['common'])
         assert [file.path for file in files] == ['given.txt', 'working-0']

@@ -109,12 +109,12 @@ async def test_sessions_end_when_idle_and_after_a_maximum(access: Access, clock:
 
 async def test_a_new_password_ends_other_sessions(access: Access) -> None:
     await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
-    here = await access.identify_session(await access.accounts.begin_session('ada', 'password', '', ''))
-    there = await access.identify_session(await access.accounts.begin_session('ada', 'password', '', ''))
-    await access.accounts.set_password('ada', 'another fine password', keep=here.key[:16])
-    await here.check()
+    first = await access.identify_session(await access.accounts.begin_session('ada', 'password', '', ''))
+    second = await access.identify_session(await access.accounts.begin_session('ada', 'password', '', ''))
+    await access.accounts.set_password('ada', 'another fine password', keep=first.key[:16])
+    await first.check()
     with pytest.raises(SignedOut):
-        await there.check()
+        await second.check()
 
 
 async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, clock: SimulatedClock) -> None:

@@ -57,9 +57,9 @@ class Issuer(httpx.AsyncBaseTransport):
         given = ProviderSettings(issuer=ISSUER, client_id='us', **settings)
         return Provider(given, self)
 
-    async def begin(self, provider: Provider, wanted: str = '/runs') -> tuple[str, dict[str, str]]:
+    async def begin(self, provider: Provider, path: str = '/runs') -> tuple[str, dict[str, str]]:
         """Start a login, and return the browser's cookie and the query with which it comes back."""
-        url, cookie = await provider.begin(CALLBACK, wanted)
+        url, cookie = await provider.begin(CALLBACK, path)
         asked = {name: value for name, (value,) in parse_qs(urlsplit(url).query).items()}
         self.nonce = asked['nonce']
         return cookie, {'state': asked['state'], 'code': 'c'}
@@ -74,8 +74,8 @@ async def test_returning_from_the_provider_logs_in(access: Access) -> None:
     issuer = Issuer(preferred_username='ada')
     provider = issuer.provider()
     cookie, query = await issuer.begin(provider)
-    account, wanted = await provider.finish(access, CALLBACK, cookie, query)
-    assert (account.name, account.role, wanted) == ('ada', Role.VIEWER, '/runs')
+    account, path = await provider.finish(access, CALLBACK, cookie, query)
+    assert (account.name, account.role, path) == ('ada', Role.VIEWER, '/runs')
 
 
 async def test_many_started_logins_do_not_block_others(access: Access) -> None:

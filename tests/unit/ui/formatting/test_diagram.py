@@ -129,9 +129,9 @@ def test_regions_keep_their_declared_order(pattern, parameters, folded, sideways
     along, across = (0, 1) if sideways else (1, 0)
     for parent in [state.path for state in shape.states if state.kind == 'parallel']:
         regions = [corner(drawn, state.path) for state in shape.states if state.parent == parent]
-        for number, (here, after) in enumerate(pairwise(regions)):
+        for number, (region, after) in enumerate(pairwise(regions)):
             axis = along if number % 2 else across  # pairs are side by side
-            assert here[axis] < after[axis], (parent, number)
+            assert region[axis] < after[axis], (parent, number)
 
 
 def corner(drawn: str, path: str) -> tuple[float, float]:

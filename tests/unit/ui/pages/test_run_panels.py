@@ -101,7 +101,7 @@ def test_messages_of_any_pattern_are_read():
 
 
 @pytest.mark.parametrize(
-    ('wanted', 'takes'),
+    ('query', 'takes'),
     [
         ({}, True),
         ({'sender': 'a'}, True),
@@ -111,11 +111,11 @@ def test_messages_of_any_pattern_are_read():
         ({'text': 'because'}, False),
     ],
 )
-def test_messages_are_filtered(wanted, takes):
+def test_messages_are_filtered(query, takes):
     said = Message(number=1, sender='a', recipient='b', type='ASK', content='why?')
-    filters = MessageFilter.from_query(wanted)
+    filters = MessageFilter.from_query(query)
     assert filters.matches(said) is takes
-    assert filters.query == wanted
+    assert filters.query == query
 
 
 def clock(**facts) -> PhaseBudget:

@@ -57,8 +57,8 @@ async def test_no_one_wins_a_race_without_a_file(tmp_path):
     model = FakeModel(actors({'racer1': 'I am done.', 'racer2': 'I am done.'}))
     async with Conductor(
         MemoryJournal(), catalog=review_catalog(model, Race), clock=HastyClock(), sandbox=WordSandbox()
-    ) as here:
+    ) as conductor:
         parameters = {'task': 'Do it well.', 'racers': 2, 'command': 'check', 'project': str(tmp_path)}
-        outcome = await to_the_end(here, (await here.start('race', parameters)).id)
+        outcome = await to_the_end(conductor, (await conductor.start('race', parameters)).id)
     assert outcome.status is Status.FAILED
     assert outcome.answer == 'Nobody won.\n- racer1: it wrote no file\n- racer2: it wrote no file'

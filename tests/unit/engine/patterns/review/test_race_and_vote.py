@@ -19,10 +19,10 @@ async def play(name, model, **parameters) -> Outcome:
     made = model if isinstance(model, FakeModel) else FakeModel(actors(model))
     async with Conductor(
         MemoryJournal(), catalog=review_catalog(made, Race, Vote), clock=HastyClock(), sandbox=WordSandbox()
-    ) as here:
-        run = (await here.start(name, {'task': 'Do it well.', **parameters})).id
-        outcome = await to_the_end(here, run)
-        assert await here.audit(run)
+    ) as conductor:
+        run = (await conductor.start(name, {'task': 'Do it well.', **parameters})).id
+        outcome = await to_the_end(conductor, run)
+        assert await conductor.audit(run)
         assert made.running == 0
         return outcome
 

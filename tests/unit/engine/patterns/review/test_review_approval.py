@@ -9,7 +9,14 @@ import pytest
 from engine import Status
 from engine.records import Outcome
 from tests.support.harness import to_the_end, wait_for_state
-from tests.support.teams.parallel_review import begin, conducting, everybody, play_review, position, writing
+from tests.support.teams.parallel_review import (
+    begin,
+    everybody,
+    play_review,
+    position,
+    review_conductor,
+    writing,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -19,12 +26,12 @@ NOT_IT = 'Not approved: the reviewers approved coder1. Delivered: coder2, versio
 
 async def choose(script: dict[str, Any], candidate: str) -> Outcome:
     """Play a review in which a person chooses this candidate, without revisions."""
-    async with conducting(script) as here:
-        run = await begin(here, pick='person', max_revisions=0)
-        await wait_for_state(here, run, 'picking')
-        await here.send(run, 'choose', data={'candidate': candidate})
-        outcome = await to_the_end(here, run)
-        assert await here.audit(run)
+    async with review_conductor(script) as conductor:
+        run = await begin(conductor, pick='person', max_revisions=0)
+        await wait_for_state(conductor, run, 'picking')
+        await conductor.send(run, 'choose', data={'candidate': candidate})
+        outcome = await to_the_end(conductor, run)
+        assert await conductor.audit(run)
     return outcome
 
 

@@ -14,12 +14,12 @@ from tests.support.teams.parallel_review import (
     TASK,
     actors,
     begin,
-    conducting,
     everybody,
     phases,
     play_review,
     position,
     review_catalog,
+    review_conductor,
 )
 
 pytestmark = pytest.mark.slow
@@ -57,12 +57,12 @@ async def test_a_coder_that_times_out_is_dropped():
     model = FakeModel(
         actors(everybody(position('APPROVE', 'coder2'), coder1=lambda request: asyncio.Event()))
     )
-    async with conducting(model, clock=clock) as here:
-        run = await begin(here, coders=2, coder_seconds=50)
-        await wait_for_state(here, run, 'implementing.coder2.done')
-        assert 'implementing.coder1.working.thinking' in (await here.view(run)).active
+    async with review_conductor(model, clock=clock) as conductor:
+        run = await begin(conductor, coders=2, coder_seconds=50)
+        await wait_for_state(conductor, run, 'implementing.coder2.done')
+        assert 'implementing.coder1.working.thinking' in (await conductor.view(run)).active
         await clock.advance(51)
-        outcome = await here.result(run)
+        outcome = await conductor.result(run)
         assert model.running == 0
     assert outcome.memory['approved']
     assert 'did not end within 50 seconds' in outcome.memory['candidates']['coder1']['problem']
@@ -72,13 +72,15 @@ async def test_stopping_one_coder_stops_no_other():
     model = FakeModel(
         actors(everybody(position('APPROVE', 'coder2'), coder1=lambda request: asyncio.Event()))
     )
-    async with conducting(model) as here:
-        run = await begin(here, coders=2)
-        await wait_for_state(here, run, 'implementing.coder2.done')
-        await here.send(run, 'failed', at='implementing.coder1.working', data={'error': 'stopped by Ada'})
-        outcome = await to_the_end(here, run)
+    async with review_conductor(model) as conductor:
+        run = await begin(conductor, coders=2)
+        await wait_for_state(conductor, run, 'implementing.coder2.done')
+        await conductor.send(
+            run, 'failed', at='implementing.coder1.working', data={'error': 'stopped by Ada'}
+        )
+        outcome = await to_the_end(conductor, run)
         assert model.running == 0
-        assert await here.audit(run)
+        assert await conductor.audit(run)
     assert outcome.memory['candidates']['coder1']['problem'] == 'stopped by Ada'
     assert outcome.memory['approved']
 
@@ -138,51 +140,51 @@ async def test_a_reviewer_times_out():
     script = everybody(position('REVISE_BEST', 'coder1'), synthesizer=position('REVISE_BEST', 'coder1'))
     script['debating.reviewer1.speaking'] = lambda request: asyncio.Event()
     model = FakeModel(actors(script))
-    async with conducting(model, clock=clock) as here:
-        run = await begin(here, reviewer_seconds=40, max_rounds=1, max_revisions=0)
+    async with review_conductor(model, clock=clock) as conductor:
+        run = await begin(conductor, reviewer_seconds=40, max_rounds=1, max_revisions=0)
         await until(lambda: any(r.hints.state == 'debating.reviewer1.speaking' for r in model.requests))
         await clock.advance(41)
-        outcome = await here.result(run)
+        outcome = await conductor.result(run)
     problems = [said['problem'] for said in outcome.memory['transcript'] if said['problem']]
     assert problems == ['debating.reviewer1.speaking did not end within 40 seconds']
 
 
 async def test_a_missing_project_is_refused_by_name_before_the_run_starts():
-    async with conducting({}) as here:
+    async with review_conductor({}) as conductor:
         with pytest.raises(InvalidInput) as refused:
-            await begin(here, project='sample:prices', tests='/nowhere/at/all')
+            await begin(conductor, project='sample:prices', tests='/nowhere/at/all')
         assert refused.value.problems == {'tests': "there is no folder '/nowhere/at/all'"}
-        assert not (await here.runs()).runs
+        assert not (await conductor.runs()).runs
 
 
 async def test_a_server_without_runs_leaves_the_project_check_to_workers():
     class Elsewhere(LiveRuns):
         works = False
 
-    async with Conductor(catalog=review_catalog(FakeModel(actors({}))), live_runs=Elsewhere) as here:
-        assert await begin(here, project='/nowhere/at/all')
+    async with Conductor(catalog=review_catalog(FakeModel(actors({}))), live_runs=Elsewhere) as conductor:
+        assert await begin(conductor, project='/nowhere/at/all')
 
 
 async def test_a_project_removed_before_the_start_fails_the_run_with_its_name(tmp_path):
     project = tmp_path / 'here'
     project.mkdir()
-    async with conducting({}) as here:
+    async with review_conductor({}) as conductor:
         options = {'task': TASK, 'command': 'check', 'project': str(project)}
-        run = (await here.start('parallel-review', options, paused=True)).id
+        run = (await conductor.start('parallel-review', options, paused=True)).id
         project.rmdir()
-        await here.resume(run)
-        outcome = await here.result(run)
-        assert outcome.status is Status.FAILED and await phases(here, run) == ['preparing', 'failed']
+        await conductor.resume(run)
+        outcome = await conductor.result(run)
+        assert outcome.status is Status.FAILED and await phases(conductor, run) == ['preparing', 'failed']
     assert f"project: there is no folder '{project}'" in outcome.answer
 
 
 async def test_concurrent_runs_are_isolated():
     script = everybody(position('REVISE_BEST', 'coder1'))
-    async with conducting(script) as here:
-        first, second = await begin(here), await begin(here, task='Write another module.')
-        ends = await asyncio.gather(here.result(first), here.result(second))
-        folders = [here.workspaces.of(run, 'coder1').folder for run in (first, second)]
-        assert await phases(here, first) == await phases(here, second)
+    async with review_conductor(script) as conductor:
+        first, second = await begin(conductor), await begin(conductor, task='Write another module.')
+        ends = await asyncio.gather(conductor.result(first), conductor.result(second))
+        folders = [conductor.workspaces.of(run, 'coder1').folder for run in (first, second)]
+        assert await phases(conductor, first) == await phases(conductor, second)
     assert [end.memory['approved'] for end in ends] == [True, True]
     assert [end.memory['task'] for end in ends] == ['Write a module that adds.', 'Write another module.']
     assert folders[0] != folders[1]
@@ -190,9 +192,9 @@ async def test_concurrent_runs_are_isolated():
 
 async def test_a_cancelled_run_stops_all_its_agents():
     model = FakeModel(lambda request: asyncio.Event())
-    async with conducting(model) as here:
-        run = await begin(here, coders=6)
+    async with review_conductor(model) as conductor:
+        run = await begin(conductor, coders=6)
         await until(lambda: model.running == 6)
-        await here.cancel(run)
+        await conductor.cancel(run)
         await until(lambda: model.running == 0)
-        assert (await here.info(run)).status is Status.CANCELLED
+        assert (await conductor.info(run)).status is Status.CANCELLED

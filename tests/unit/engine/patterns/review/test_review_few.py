@@ -9,10 +9,10 @@ from tests.support.harness import to_the_end, wait_for_state
 from tests.support.teams.parallel_review import (
     BROKEN,
     begin,
-    conducting,
     everybody,
     play_review,
     position,
+    review_conductor,
     writing,
 )
 
@@ -63,15 +63,17 @@ async def test_an_undecided_only_reviewer_is_not_asked_again():
 
 
 async def test_the_only_reviewers_seat_can_be_taken():
-    async with conducting(everybody(MORE, reviewers=1)) as here:
-        run = await begin(here, coders=1, reviewers=1, max_revisions=1, tests='', pick='person')
-        await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
-        await wait_for_state(here, run, 'reviewing.reviewer1.person')
-        await here.send(run, 'say', data={'text': 'Not yet.', 'verdict': 'REVISE_BEST', 'best': 'coder1'})
-        await wait_for_state(here, run, 'final_review.reviewer1.person')
-        await here.send(run, 'say', data={'text': 'It is good.', 'verdict': 'APPROVE'})
-        outcome = await to_the_end(here, run)
-        assert await here.audit(run)
+    async with review_conductor(everybody(MORE, reviewers=1)) as conductor:
+        run = await begin(conductor, coders=1, reviewers=1, max_revisions=1, tests='', pick='person')
+        await conductor.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
+        await wait_for_state(conductor, run, 'reviewing.reviewer1.person')
+        await conductor.send(
+            run, 'say', data={'text': 'Not yet.', 'verdict': 'REVISE_BEST', 'best': 'coder1'}
+        )
+        await wait_for_state(conductor, run, 'final_review.reviewer1.person')
+        await conductor.send(run, 'say', data={'text': 'It is good.', 'verdict': 'APPROVE'})
+        outcome = await to_the_end(conductor, run)
+        assert await conductor.audit(run)
     assert outcome.memory['approved'] and outcome.memory['transcript'][-1]['human']
 
 

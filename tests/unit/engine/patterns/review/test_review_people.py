@@ -14,12 +14,12 @@ from tests.support.teams.parallel_review import (
     TWICE,
     actors,
     begin,
-    conducting,
     everybody,
     merging,
     plan,
     play_review,
     position,
+    review_conductor,
     writing,
 )
 
@@ -30,26 +30,26 @@ async def test_a_seat_is_taken_before_the_turn_and_handed_back():
     hold = asyncio.Event()
     script = everybody(BEST, coder2=lambda request: hold)
     model = FakeModel(actors(script))
-    async with conducting(model) as here:
-        run = await begin(here, coders=2, max_revisions=0)
+    async with review_conductor(model) as conductor:
+        run = await begin(conductor, coders=2, max_revisions=0)
         await until(lambda: model.running)
-        await here.send(run, 'take_seat', data={'reviewer': 'reviewer2'})
+        await conductor.send(run, 'take_seat', data={'reviewer': 'reviewer2'})
         with pytest.raises(EventRefused):
-            await here.send(run, 'take_seat', data={'reviewer': 'reviewer2'})
+            await conductor.send(run, 'take_seat', data={'reviewer': 'reviewer2'})
         hold.set()
-        await wait_for_state(here, run, 'reviewing.reviewer2.person')
-        await here.send(run, 'say', data={'text': 'I have read them.'})
-        view = await wait_for_state(here, run, 'debating.reviewer2.person')
+        await wait_for_state(conductor, run, 'reviewing.reviewer2.person')
+        await conductor.send(run, 'say', data={'text': 'I have read them.'})
+        view = await wait_for_state(conductor, run, 'debating.reviewer2.person')
         assert view.status is Status.WAITING and view.waiting == 'word'
-        await here.send(
+        await conductor.send(
             run, 'say', data={'text': 'Not before it is tested.', 'verdict': 'REVISE_ALL', 'agrees': False}
         )
         await wait_for_state(
-            here, run, 'debating.reviewer2.person'
+            conductor, run, 'debating.reviewer2.person'
         )  # The seat is still taken in the next round.
-        await here.send(run, 'hand_back', data={'reviewer': 'reviewer2'})
-        outcome = await to_the_end(here, run)
-        assert await here.audit(run)
+        await conductor.send(run, 'hand_back', data={'reviewer': 'reviewer2'})
+        outcome = await to_the_end(conductor, run)
+        assert await conductor.audit(run)
     debate = [said for said in outcome.memory['transcript'] if said['phase'] == 'debate']
     assert [(said['speaker'], said['human']) for said in debate] == [
         ('reviewer1', False), ('reviewer2', True), ('reviewer1', False), ('reviewer2', False),
@@ -64,44 +64,44 @@ async def test_a_seat_is_taken_while_the_agent_is_thinking():
     script = everybody(BEST)
     script['debating.reviewer1.speaking'] = lambda request: asyncio.Event()
     model = FakeModel(actors(script))
-    async with conducting(model) as here:
-        run = await begin(here, max_revisions=0)
-        await wait_for_state(here, run, 'debating.reviewer1.speaking.thinking')
+    async with review_conductor(model) as conductor:
+        run = await begin(conductor, max_revisions=0)
+        await wait_for_state(conductor, run, 'debating.reviewer1.speaking.thinking')
         await until(lambda: model.running == 1)
-        await here.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
-        await wait_for_state(here, run, 'debating.reviewer1.person')
+        await conductor.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
+        await wait_for_state(conductor, run, 'debating.reviewer1.person')
         await until(lambda: model.running == 0)
         with pytest.raises(InvalidInput):
-            await here.send(run, 'say', data={'text': ''})
+            await conductor.send(run, 'say', data={'text': ''})
         with pytest.raises(EventRefused):
-            await here.send(run, 'say', data={'text': 'x', 'verdict': 'APPROVE', 'best': 'coder9'})
+            await conductor.send(run, 'say', data={'text': 'x', 'verdict': 'APPROVE', 'best': 'coder9'})
         with pytest.raises(EventRefused):
-            await here.send(run, 'say', data={'text': 'x', 'reviewer': 'reviewer2'})
-        await here.send(run, 'say', data={'text': 'CONSENSUS: REVISE_BEST: coder1, more tests'})
-        outcome = await to_the_end(here, run)
+            await conductor.send(run, 'say', data={'text': 'x', 'reviewer': 'reviewer2'})
+        await conductor.send(run, 'say', data={'text': 'CONSENSUS: REVISE_BEST: coder1, more tests'})
+        outcome = await to_the_end(conductor, run)
     assert outcome.memory['consensuses'][0]['changes'] == ['coder1, more tests']
     assert outcome.memory['consensuses'][0]['by'] == ['reviewer1', 'reviewer2']
 
 
 async def test_an_unknown_seat_is_refused():
-    async with conducting(FakeModel(lambda request: asyncio.Event())) as here:
-        run = await begin(here)
+    async with review_conductor(FakeModel(lambda request: asyncio.Event())) as conductor:
+        run = await begin(conductor)
         for name in ('take_seat', 'hand_back'):
             with pytest.raises(EventRefused):
-                await here.send(run, name, data={'reviewer': 'reviewer9'})
+                await conductor.send(run, name, data={'reviewer': 'reviewer9'})
 
 
 async def test_a_person_chooses_the_best():
-    async with conducting(everybody(BEST)) as here:
-        run = await begin(here, pick='person', max_revisions=1)
-        view = await wait_for_state(here, run, 'picking')
+    async with review_conductor(everybody(BEST)) as conductor:
+        run = await begin(conductor, pick='person', max_revisions=1)
+        view = await wait_for_state(conductor, run, 'picking')
         assert (view.status, view.waiting) == (Status.WAITING, 'choice')
         with pytest.raises(EventRefused):
-            await here.send(run, 'choose', data={'candidate': 'coder9'})
+            await conductor.send(run, 'choose', data={'candidate': 'coder9'})
         with pytest.raises(InvalidInput):
-            await here.send(run, 'choose', data={})
-        await here.send(run, 'choose', data={'candidate': 'coder3', 'why': 'it is short'})
-        outcome = await to_the_end(here, run)
+            await conductor.send(run, 'choose', data={})
+        await conductor.send(run, 'choose', data={'candidate': 'coder3', 'why': 'it is short'})
+        outcome = await to_the_end(conductor, run)
     assert outcome.memory['choices'][0] == {'candidate': 'coder3', 'why': 'it is short', 'by': 'person'}
     assert outcome.memory['result'] == 'coder3'
 
@@ -159,18 +159,18 @@ async def test_conflicts_go_to_the_best_ranked():
 
 
 async def test_a_person_picks_files_and_resolves_conflicts():
-    async with conducting(merging()) as here:
-        run = await begin(here, merge='files', files_by='person', conflicts='person')
-        await wait_for_state(here, run, 'merging.listing')
+    async with review_conductor(merging()) as conductor:
+        run = await begin(conductor, merge='files', files_by='person', conflicts='person')
+        await wait_for_state(conductor, run, 'merging.listing')
         with pytest.raises(EventRefused):
-            await here.send(run, 'take_files', data=plan(('nothing.py', 'coder2')))
-        await here.send(run, 'take_files', data=TWICE)
-        assert (await wait_for_state(here, run, 'merging.resolving')).waiting == 'conflicts'
+            await conductor.send(run, 'take_files', data=plan(('nothing.py', 'coder2')))
+        await conductor.send(run, 'take_files', data=TWICE)
+        assert (await wait_for_state(conductor, run, 'merging.resolving')).waiting == 'conflicts'
         for wrong in ({}, {'extra.py': 'coder1'}):
             with pytest.raises(EventRefused):
-                await here.send(run, 'resolve', data={'files': wrong})
-        await here.send(run, 'resolve', data={'files': {'extra.py': 'coder3'}})
-        outcome = await to_the_end(here, run)
+                await conductor.send(run, 'resolve', data={'files': wrong})
+        await conductor.send(run, 'resolve', data={'files': {'extra.py': 'coder3'}})
+        outcome = await to_the_end(conductor, run)
     assert outcome.memory['taken'] == {'extra.py': 'coder3'}
     assert outcome.memory['file_conflicts'][0]['rule'] == 'person'
 

@@ -11,10 +11,10 @@ from tests.support.teams.parallel_review import (
     BEST,
     actors,
     begin,
-    conducting,
     everybody,
     play_review,
     position,
+    review_conductor,
 )
 
 
@@ -56,18 +56,18 @@ async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():
     script = everybody(BEST)
     model = FakeModel(actors(script))
     comment = {'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
-    async with conducting(model) as here:
-        run = await begin(here, coders=2, max_revisions=2, pick='person')
-        await wait_for_state(here, run, 'picking')
+    async with review_conductor(model) as conductor:
+        run = await begin(conductor, coders=2, max_revisions=2, pick='person')
+        await wait_for_state(conductor, run, 'picking')
         for wrong in ({'path': 'other.txt'}, {'candidate': 'coder9'}):
             with pytest.raises(EventRefused):
-                await here.send(run, 'comment', data=comment | wrong)
+                await conductor.send(run, 'comment', data=comment | wrong)
         with pytest.raises(InvalidInput):
-            await here.send(run, 'comment', data=comment | {'line': 0})
-        await here.send(run, 'comment', data=comment)
-        await here.send(run, 'choose', data={'candidate': 'coder1'})
-        outcome = await to_the_end(here, run)
-        assert await here.audit(run)
+            await conductor.send(run, 'comment', data=comment | {'line': 0})
+        await conductor.send(run, 'comment', data=comment)
+        await conductor.send(run, 'choose', data={'candidate': 'coder1'})
+        outcome = await to_the_end(conductor, run)
+        assert await conductor.audit(run)
     told = read_prompt(model, 'revising.coder1.working')
     assert 'work.txt, line 1 of version 1 (a person): Say why.' in told
     made = outcome.memory['comments']
@@ -78,14 +78,14 @@ async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():
 
 async def approve_with_comment_on(candidate: str) -> Outcome:
     """Comment on a candidate's work, and choose coder1, which the reviewers approve."""
-    async with conducting(everybody(position('APPROVE', 'coder1'))) as here:
-        run = await begin(here, coders=2, max_revisions=1, pick='person')
-        await wait_for_state(here, run, 'picking')
+    async with review_conductor(everybody(position('APPROVE', 'coder1'))) as conductor:
+        run = await begin(conductor, coders=2, max_revisions=1, pick='person')
+        await wait_for_state(conductor, run, 'picking')
         comment = {'candidate': candidate, 'path': 'work.txt', 'line': 1, 'text': 'Say why.'}
-        await here.send(run, 'comment', data=comment)
-        await here.send(run, 'choose', data={'candidate': 'coder1'})
-        outcome = await to_the_end(here, run)
-        assert await here.audit(run)
+        await conductor.send(run, 'comment', data=comment)
+        await conductor.send(run, 'choose', data={'candidate': 'coder1'})
+        outcome = await to_the_end(conductor, run)
+        assert await conductor.audit(run)
     return outcome
 
 

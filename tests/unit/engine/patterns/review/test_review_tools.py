@@ -17,9 +17,9 @@ from tests.support.teams.parallel_review import (
     BEST,
     actors,
     begin,
-    conducting,
     everybody,
     play_review,
+    review_conductor,
     writing,
 )
 
@@ -85,12 +85,12 @@ async def test_the_final_review_sees_the_new_version_and_what_changed():
 async def test_a_reviewers_changes_stay_in_its_own_copies():
     script = everybody(BEST)
     script['reviewing.reviewer1.reading'] = using(('test_candidate', {'candidate': 'coder1'}))
-    async with conducting(script) as here:
-        run = await begin(here, coders=2, max_revisions=0)
-        outcome = await to_the_end(here, run)
+    async with review_conductor(script) as conductor:
+        run = await begin(conductor, coders=2, max_revisions=0)
+        outcome = await to_the_end(conductor, run)
         found = {
             name: snapshot
-            for step in await here.transitions(run)
+            for step in await conductor.transitions(run)
             for name, snapshot in step.event.data.get('snapshots', {}).items()
         }
     version = outcome.memory['candidates']['coder1']['versions'][-1]

@@ -337,17 +337,17 @@ async def test_recovery_at_any_step_hits_the_same_breakpoints(conductor: Conduct
     assert len(whole) > 8
     for count in whole:
         kept = await first_steps(conductor.journal, run, count)
-        async with Conductor(kept, catalog=conductor.catalog) as heir:
-            await heir.recover()
-            await wait_until_at_rest(heir, run)
+        async with Conductor(kept, catalog=conductor.catalog) as successor:
+            await successor.recover()
+            await wait_until_at_rest(successor, run)
             held = steps[count - 1].event.name == 'pause'
-            by_itself = {step.event.name for step in await heir.transitions(run, after=count)}
+            by_itself = {step.event.name for step in await successor.transitions(run, after=count)}
             assert (by_itself <= {'recover'}) is held, count
-            while run in heir._live.runs:
-                if (await wait_until_at_rest(heir, run)).view.paused:
-                    await heir.resume(run)
-            assert [item.hits for item in (await heir.view(run)).breakpoints] == [2, 1], count
-            assert await heir.audit(run)
+            while run in successor._live.runs:
+                if (await wait_until_at_rest(successor, run)).view.paused:
+                    await successor.resume(run)
+            assert [item.hits for item in (await successor.view(run)).breakpoints] == [2, 1], count
+            assert await successor.audit(run)
 
 
 async def test_old_snapshots_still_load(conductor: Conductor) -> None:

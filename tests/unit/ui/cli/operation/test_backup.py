@@ -25,14 +25,14 @@ def test_a_backup_is_checked_and_restored_elsewhere(hemicycle: Hemicycle, tmp_pa
     assert list(archive.parent.iterdir()) == [archive]
 
     (tmp_path / 'there').mkdir()
-    there = Hemicycle(tmp_path / 'there')
-    result = there('restore-backup', str(archive))
+    target = Hemicycle(tmp_path / 'there')
+    result = target('restore-backup', str(archive))
     assert result.exit_code == 0, result.stderr
     assert 'audit: 1 run as recorded' in result.stdout
     shown = hemicycle('show', 'last', '--json').stdout
-    assert there('show', 'last', '--json').stdout == shown
+    assert target('show', 'last', '--json').stdout == shown
 
-    again = there('restore-backup', str(archive))
+    again = target('restore-backup', str(archive))
     assert again.exit_code == 5
     assert 'already exists, and nothing is overwritten' in again.stderr
 
@@ -58,12 +58,15 @@ def test_a_differing_decision_is_found(hemicycle: Hemicycle, tmp_path: Path) -> 
 
 
 def test_runs_of_missing_patterns_are_named(hemicycle: Hemicycle, tmp_path: Path) -> None:
-    odd = ('--patterns', str(hemicycle.patterns))
-    hemicycle('run', 'failing', *odd, '-q')
+    pattern_options = ('--patterns', str(hemicycle.patterns))
+    hemicycle('run', 'failing', *pattern_options, '-q')
     result = hemicycle('backup', str(tmp_path / 'backup.tar.gz'))
     assert result.exit_code == 0, result.stderr
     assert 'audit: 1 run left out, whose patterns are not installed: failing' in result.stdout
-    assert 'audit: 2 runs as recorded' in hemicycle('backup', str(tmp_path / 'all.tar.gz'), *odd).stdout
+    assert (
+        'audit: 2 runs as recorded'
+        in hemicycle('backup', str(tmp_path / 'all.tar.gz'), *pattern_options).stdout
+    )
 
 
 def test_nothing_is_overwritten_or_created_from_nothing(tmp_path: Path) -> None:

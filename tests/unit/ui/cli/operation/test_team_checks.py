@@ -101,7 +101,7 @@ def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_p
         )
         entry = await conductor.journal.entry('schedule', made.id)
         assert entry is not None
-        gone = Entry(
+        deleted = Entry(
             kind='schedule',
             key='gone',
             body={**entry.body, 'id': 'gone', 'name': 'Old'}
@@ -109,7 +109,7 @@ def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_p
             rank=entry.rank,
             state=entry.state,
         )
-        await conductor.journal.write_entries([gone])
+        await conductor.journal.write_entries([deleted])
         files = str(tmp_path / 'in' / '*')
         await Triggers(conductor).add(
             Trigger(name='Files', kind='file', files=files, action=action, mapping={'task': '/text'})

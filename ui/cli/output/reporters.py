@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import textwrap
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 import typer
+from pydantic_core import from_json
 from rich.console import Group
 from rich.live import Live
 from rich.spinner import Spinner
@@ -18,7 +20,6 @@ from engine import Transition
 from engine.journal import Fold
 from engine.records import Delta, JournalOutage, Outcome, RunInfo, StatePath, message_of, parent_of
 from ui.cli.output.errors import print_error
-from ui.cli.output.partial_json import readable
 from ui.cli.output.step_text import (
     UNBOUNDED,
     console,
@@ -322,3 +323,27 @@ class ProgressReporter(Reporter):
 
     def _print(self, line: str, style: str = '') -> None:
         self._console.print(Text(strip_control(line), style=style))
+
+
+def readable(text: str) -> str | None:
+    """Return the beginning of a JSON document as text: a line for each value, after its name.
+
+    More of the document only appends to the result. None if the text is not JSON.
+    """
+    try:
+        return '\n'.join(_lines(from_json(text, allow_partial='trailing-strings')))
+    except ValueError:
+        return None
+
+
+def _lines(value: Any, name: str = '') -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _lines(inner, f'{key.replace("_", " ")}: ')
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _lines(inner, '- ')
+    elif isinstance(value, bool):
+        yield f'{name}{"yes" if value else "no"}'
+    else:
+        yield f'{name}{"none" if value is None else value}'

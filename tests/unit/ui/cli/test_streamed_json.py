@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.records import Delta, RunId
-from ui.cli.output.partial_json import readable
-from ui.cli.output.reporters import ProgressReporter
+from ui.cli.output.reporters import ProgressReporter, readable
 
 RUN = RunId('run')
 FILE = json.dumps({'path': 'double.py', 'text': 'def double(x):\n    return 2 * x\n', 'executable': False})

@@ -1,15 +1,17 @@
-"""Messages between agents: filters, a list and a sequence diagram."""
+"""Messages between agents: filters, and a list that is also a sequence diagram."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from nicegui import ui
+from nicegui.element import Element
 
 from engine.records import View, clip
-from ui.components.elements import Conversation
+from ui.components.assets import ASSETS
+from ui.components.elements import Conversation, count_equal_prefix
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, text_input
 from ui.formatting.plain_text import plain_markdown_line
@@ -17,11 +19,53 @@ from ui.formatting.steps import duration, role_title
 from ui.formatting.tool_calls import logged_call
 from ui.formatting.values import exact
 from ui.pages.run.panel import LazyPanel, PanelSetup
-from ui.pages.run.panels.message_list import MessageList
 from ui.replay.history import Position
+
+MessageLayout = Literal['list', 'sequence']
 
 ANY = {'': 'Any'}
 FORMS = (('list', 'List', 'view_list'), ('sequence', 'Sequence diagram', 'swap_horiz'))
+
+
+class MessageList(Element, component=ASSETS / 'panels' / 'message_list.js'):
+    """Rows of messages, of which only new ones are sent."""
+
+    def __init__(
+        self, layout: MessageLayout, *, label: str, on_pick: Callable[[int], Any], on_go: Callable[[int], Any]
+    ) -> None:
+        """Start empty.
+
+        `on_pick` gets the number of a message to read, `on_go` that of a message whose step to show.
+        """
+        super().__init__()
+        self._rows: list[Sequence[Any]] = []
+        self._parties: list[str] = []
+        self._props |= {'rows': [], 'parties': [], 'form': layout, 'label': label, 'at': 0, 'picked': 0}
+        self.on('pick', lambda event: on_pick(int(event.args)))
+        self.on('go', lambda event: on_go(int(event.args)))
+
+    def show(self, rows: Sequence[Sequence[Any]], parties: Sequence[str]) -> None:
+        """Show these rows (`Message.row`) between these parties."""
+        keep = count_equal_prefix(self._rows, rows)
+        if keep == len(self._rows) == len(rows) and self._parties == list(parties):
+            return
+        self._rows, self._parties = list(rows), list(parties)
+        with self._props.suspend_updates():  # the browser gets the difference, below
+            self._props |= {'rows': self._rows, 'parties': self._parties}
+        self.run_method('splice', keep, self._rows[keep:], self._parties)
+
+    def show_step(self, at: int) -> None:
+        """Position it at a step: later messages are dimmed."""
+        if self._props['at'] != at:
+            with self._props.suspend_updates():
+                self._props['at'] = at
+            self.run_method('setStep', at)
+
+    def set_layout(self, layout: MessageLayout) -> None:
+        """Switch between a list and a sequence diagram."""
+        with self._props.suspend_updates():
+            self._props['form'] = layout
+        self.run_method('setForm', layout)
 
 
 class Messages(LazyPanel):

@@ -1,20 +1,53 @@
-"""Seats: a person takes one, speaks on a reviewer's turn, and hands it back."""
+"""Seats: a person takes one, speaks on a reviewer's turn, answers open points, and hands it back."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nicegui import ui
 
+from engine.patterns import open_points
 from engine.records import View
 from ui.components.forms.form import Form
 from ui.components.forms.narrow_model import narrow_model
 from ui.components.theme import button
-from ui.components.widgets import Text
+from ui.components.widgets import NativeSelect, Text, set_attributes, text_input
 from ui.formatting.steps import role_title
-from ui.pages.run.review.answers import PointAnswers
 from ui.pages.run.review.contest import read_candidates
-from ui.pages.run.review.debates import REVIEWER, current_turn, debate_turns, seats_for
+from ui.pages.run.review.debates import REVIEWER, Turn, current_turn, debate_turns, seats_for
 from ui.pages.shared.run.context import RunContext
 from ui.pages.shared.run.seats import draw_seat_button, taken_seats
+
+CHOICES = {'': 'No answer', 'accepts': 'Accept', 'rebuts': 'Rebut'}
+
+
+class PointAnswers:
+    """The points that are open for a speaker, as rows of a form."""
+
+    def __init__(self, speaker: str, turns: Sequence[Turn]) -> None:
+        self._rows: dict[str, tuple[NativeSelect, ui.input]] = {}
+        debate = max((turn.utterance.debate for turn in turns), default=0)
+        points = open_points([turn.utterance for turn in turns], speaker, debate)
+        if not points:
+            return
+        with ui.element('fieldset').classes('point-answers'):
+            Text('legend', 'Points of the others')
+            for number, (whose, (name, text)) in enumerate(points, start=1):
+                with ui.element('div').classes('point-answer'):
+                    Text('p', f'{role_title(whose)}: {text}')
+                    stance = NativeSelect(CHOICES, value='')
+                    set_attributes(stance, aria_label=f'Answer to point {number}')
+                    why = text_input('', maxlength='2000', placeholder='Why')
+                    set_attributes(why, aria_label=f'Why, for point {number}')
+                self._rows[name] = (stance, why)
+
+    def read(self) -> list[dict[str, str]]:
+        """Return the answers in the format of a turn."""
+        return [
+            {'to': name, 'stance': str(stance.value), 'why': str(why.value or '').strip()}
+            for name, (stance, why) in self._rows.items()
+            if stance.value
+        ]
 
 
 class Seats:

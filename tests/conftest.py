@@ -80,15 +80,15 @@ async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     from engine.journal.memory_journal import MemoryJournal
     from storage import open_journal
 
-    made: Journal
+    journal: Journal
     if request.param == 'memory':
-        made = MemoryJournal()
+        journal = MemoryJournal()
     elif request.param == 'sqlite':
-        made = await open_journal(tmp_path / 'runs.db')
+        journal = await open_journal(tmp_path / 'runs.db')
     else:
-        made = await open_journal(request.getfixturevalue('postgres_url'))
-    yield made
-    await made.close()
+        journal = await open_journal(request.getfixturevalue('postgres_url'))
+    yield journal
+    await journal.close()
 
 
 @pytest.fixture

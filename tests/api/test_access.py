@@ -82,9 +82,9 @@ async def test_nothing_is_served_without_a_login(http: httpx.AsyncClient, backen
     assert len(asked) > 60
     for method, path in asked:
         for headers in ({}, {'Authorization': 'Bearer hct_guessed'}, {'Cookie': f'{COOKIE}=guessed'}):
-            found = await http.request(method, path, headers=headers)
-            assert found.status_code == 401, (method, path)
-            assert found.headers['www-authenticate'] == 'Bearer'
+            response = await http.request(method, path, headers=headers)
+            assert response.status_code == 401, (method, path)
+            assert response.headers['www-authenticate'] == 'Bearer'
     page = await http.get('/runs?x=1', headers={'Accept': 'text/html'})
     assert (page.status_code, page.headers['location']) == (303, '/login?next=%2Fruns%3Fx%3D1')
     assert (await http.get('/hemicycle/frame/shortcuts.js')).status_code == 401
@@ -113,11 +113,11 @@ async def test_each_operation_is_refused_to_lower_roles(
         if '{pattern}' in filled:
             filled = filled.replace('{pattern}', 'lone')
         tried += 1
-        found = await http.request(method, PREFIX + filled, json=body, headers=headers)
-        if name in BY_NAME and found.status_code == 404:
+        response = await http.request(method, PREFIX + filled, json=body, headers=headers)
+        if name in BY_NAME and response.status_code == 404:
             continue
-        if found.status_code != 403 or found.json()['type'] != 'urn:hemicycle:not-allowed':
-            wrong.append(f'{name}: {found.status_code} {found.text[:200]}')
+        if response.status_code != 403 or response.json()['type'] != 'urn:hemicycle:not-allowed':
+            wrong.append(f'{name}: {response.status_code} {response.text[:200]}')
     assert wrong == []
     assert tried >= (len(OF_ADMINS) if role is Role.OPERATOR else 25)
     assert (await conductor.runs()).total == before
@@ -126,10 +126,10 @@ async def test_each_operation_is_refused_to_lower_roles(
 
 async def test_a_signed_webhook_needs_no_login(http: httpx.AsyncClient, access: Access) -> None:
     body = {'name': 'Issues', 'action': {'pattern': 'lone'}}
-    made = (await http.post(f'{PREFIX}/triggers', json=body, headers=await bearer(access, Role.ADMIN))).json()
-    headers = sign(Trigger(**{**made, 'created': 0.0, 'action': None, 'mapping': {}}), '{}')
+    data = (await http.post(f'{PREFIX}/triggers', json=body, headers=await bearer(access, Role.ADMIN))).json()
+    headers = sign(Trigger(**{**data, 'created': 0.0, 'action': None, 'mapping': {}}), '{}')
     headers['Content-Type'] = 'application/json'
-    path = f'{PREFIX}/triggers/{made["id"]}/webhook'
+    path = f'{PREFIX}/triggers/{data["id"]}/webhook'
     assert (await http.get(path, headers=headers)).status_code == 401
     forged = await http.post(path, content='[]', headers=headers)
     assert (forged.status_code, forged.json()['type']) == (401, 'urn:hemicycle:bad-signature')
@@ -147,8 +147,8 @@ async def test_a_cookie_works_from_our_own_pages_only(http: httpx.AsyncClient, a
         {'Origin': 'null'},
         {'Sec-Fetch-Site': 'cross-site'},
     ):
-        found = await http.post(f'{PREFIX}/runs', json=start, headers=cookie | more)
-        assert found.status_code == 403, more
+        response = await http.post(f'{PREFIX}/runs', json=start, headers=cookie | more)
+        assert response.status_code == 403, more
     tls = BASE.replace('http:', 'https:')
     over_tls = await http.post(f'{tls}{PREFIX}/runs', json=start, headers=cookie | {'Origin': BASE})
     assert over_tls.status_code in (401, 403)  # a page served without TLS is not ours
@@ -166,8 +166,8 @@ async def test_a_person_logs_in_and_out_from_our_own_pages_only(
         await http.post('/login', data=form, headers={'Origin': 'https://evil.example'})
     ).status_code == 403
     own = {'Origin': BASE}
-    wrong = await http.post('/login', data=form | {'password': 'wrong', 'name': '<script>x'}, headers=own)
-    assert wrong.status_code == 401 and '<script>' not in wrong.text
+    response = await http.post('/login', data=form | {'password': 'wrong', 'name': '<script>x'}, headers=own)
+    assert response.status_code == 401 and '<script>' not in response.text
     right = await http.post('/login', data=form, headers=own)
     assert (right.status_code, right.headers['location']) == (303, '/')
     cookie = right.headers['set-cookie']
@@ -187,8 +187,8 @@ async def test_over_tls_only_this_host_can_set_the_cookie(http: httpx.AsyncClien
     assert (await http.get(asked, headers={'Cookie': f'__Host-{COOKIE}={secret}'})).status_code == 200
     form = {'name': 'viewer', 'password': PASSWORD}
     for where, origin in ((tls, tls), (BASE, tls)):  # the second is behind a proxy that does not announce TLS
-        found = await http.post(f'{where}/login', data=form, headers={'Origin': origin})
-        cookie = found.headers['set-cookie']
+        response = await http.post(f'{where}/login', data=form, headers={'Origin': origin})
+        cookie = response.headers['set-cookie']
         assert cookie.startswith(f'__Host-{COOKIE}=') and 'Secure' in cookie
 
 

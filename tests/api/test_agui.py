@@ -41,7 +41,7 @@ def check_events(answer: httpx.Response) -> list[dict[str, Any]]:
         validator.feed(event)
     validator.finalize()
     report = validator.report()
-    assert [found.message for found in report.diagnostics if found.severity == 'error'] == []
+    assert [diagnostic.message for diagnostic in report.diagnostics if diagnostic.severity == 'error'] == []
     return events
 
 
@@ -95,9 +95,9 @@ async def test_reasoning_is_streamed_before_the_answer():
         assert join_deltas(shown, 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
         assert join_deltas(shown, 'TEXT_MESSAGE_CONTENT') == 'It is. '
         [run] = (await conductor.runs()).runs
-        again = TranslatedRun(conductor, run.id)
-        assert join_deltas(await again.translate(), 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
-        assert join_deltas(await again.translate(), 'TEXT_MESSAGE_CONTENT') == 'It is. '
+        translated_run = TranslatedRun(conductor, run.id)
+        assert join_deltas(await translated_run.translate(), 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
+        assert join_deltas(await translated_run.translate(), 'TEXT_MESSAGE_CONTENT') == 'It is. '
 
 
 def join_deltas(events: list[dict[str, Any]], kind: str) -> str:
@@ -132,12 +132,12 @@ async def test_bad_input_returns_a_problem_instead_of_a_stream(http: httpx.Async
 
 async def test_a_run_that_waits_ends_the_stream_with_an_interrupt():
     model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
-    made = catalog(model, Asks)
-    made.tools['calculator'] = replace(made.tools['calculator'], approval=True)
-    async with Conductor(catalog=made) as conductor, api(conductor) as http:
+    own_catalog = catalog(model, Asks)
+    own_catalog.tools['calculator'] = replace(own_catalog.tools['calculator'], approval=True)
+    async with Conductor(catalog=own_catalog) as conductor, api(conductor) as http:
         events = check_events(await http.post('/agui/asks', json=make_input()))
         [interrupt] = events[-1]['outcome']['interrupts']
-        accepts = {one['event'] for one in interrupt['metadata']['accepts']}
+        accepts = {event['event'] for event in interrupt['metadata']['accepts']}
         assert accepts == {'approve', 'deny'}
         answer = {'interruptId': interrupt['id'], 'status': 'resolved', 'payload': {'event': 'deny'}}
         key = {'Idempotency-Key': 'answer'}
@@ -146,5 +146,5 @@ async def test_a_run_that_waits_ends_the_stream_with_an_interrupt():
                 await http.post('/agui/asks', json=make_input(resume=[answer]), headers=key)
             )
             assert events[-1]['outcome']['type'] == 'success'
-        again = await http.post('/agui/asks', json=make_input(resume=[answer]))
-        assert again.status_code == 409  # It has ended.
+        response = await http.post('/agui/asks', json=make_input(resume=[answer]))
+        assert response.status_code == 409  # It has ended.

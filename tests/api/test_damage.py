@@ -40,8 +40,8 @@ async def test_an_export_of_a_damaged_run_returns_the_error(
         assert f'step {last} of run {run} is missing' in answer.json()['detail']
         assert answer.json()['about'] == {'run': run, 'step': last}
     journal.damaged = 0
-    assert len((whole := await http.get(f'/runs/{run}/export/{form}')).content) == int(
-        whole.headers['Content-Length']
+    assert len((response := await http.get(f'/runs/{run}/export/{form}')).content) == int(
+        response.headers['Content-Length']
     )
 
 

@@ -55,7 +55,7 @@ async def test_a_run_is_launched_with_every_option_of_the_form(conductor: Conduc
     assert info.private
     assert info.options['tools'] == {'researcher': ['notes']}
     view = await conductor.view(info.id)
-    assert [one.enter for one in view.breakpoints] == ['analyzing']
+    assert [item.enter for item in view.breakpoints] == ['analyzing']
     assert view.agents['researching']['instructions'] == 'Be brief.'
     assert await conductor.audit(info.id) == view.seq
 
@@ -86,10 +86,10 @@ async def test_launch_errors_name_the_field(
 ):
     answer = await http.post('/runs', json=asked, headers={'Idempotency-Key': 'k'})
     assert answer.status_code == status, answer.text
-    assert field is None or [one['field'] for one in answer.json()['errors']] == [field]
+    assert field is None or [error['field'] for error in answer.json()['errors']] == [field]
     assert (await conductor.runs()).total == 0
-    again = await http.post('/runs', json=LAUNCH, headers={'Idempotency-Key': 'k'})
-    assert again.status_code == 201  # A request that created nothing does not use up its key.
+    response = await http.post('/runs', json=LAUNCH, headers={'Idempotency-Key': 'k'})
+    assert response.status_code == 201  # A request that created nothing does not use up its key.
 
 
 async def test_bodies_must_be_json_of_limited_size(http: httpx.AsyncClient):
@@ -150,6 +150,6 @@ async def test_a_launch_repeated_after_a_crash_starts_no_second_run(tmp_path: Pa
     journal = await open_journal(tmp_path / 'runs.db')
     async with Conductor(journal, catalog=catalog(FakeModel(), Lone)) as conductor:
         async with api(conductor) as http:
-            again = await http.post(at, json=body, headers={'Idempotency-Key': 'k'})
-            assert again.status_code == 201, again.text
+            response = await http.post(at, json=body, headers={'Idempotency-Key': 'k'})
+            assert response.status_code == 201, response.text
         assert (await conductor.runs()).total == before + made

@@ -67,8 +67,8 @@ async def test_each_tool_requires_its_role(
         names = {tool.name for tool in tools}
         assert names == READS | STEERS | {'lone', 'pipeline'}, 'say here who may use the new tool'
         for tool in tools:
-            found = await client.call_tool(tool.name, arguments(tool.input_schema, run))
-            if found.is_error and found.content[0].text.startswith('this needs the role'):
+            result = await client.call_tool(tool.name, arguments(tool.input_schema, run))
+            if result.is_error and result.content[0].text.startswith('this needs the role'):
                 refused.add(tool.name)
     assert refused == (names - READS if role is Role.VIEWER else set())
     if role is Role.VIEWER:

@@ -39,28 +39,30 @@ async def test_a_pattern_runs_with_progress_and_answers(client: Client, conducto
     async def progress(done: float, total: float | None, message: str | None) -> None:
         heard.append(done)
 
-    made = await client.call_tool('pipeline', {'task': 'Compare tea and coffee'}, progress_callback=progress)
-    content = made.structured_content
+    answer = await client.call_tool(
+        'pipeline', {'task': 'Compare tea and coffee'}, progress_callback=progress
+    )
+    content = answer.structured_content
     assert (content['status'], content['answer']) == ('done', 'draft 2 ')
     assert content['notes'] == ['Simulated: the scripted model wrote this, and no provider was called.']
     assert heard == sorted(heard)
-    again = await client.call_tool('get_run', {'run': content['run']})
-    assert again.structured_content == content
+    result = await client.call_tool('get_run', {'run': content['run']})
+    assert result.structured_content == content
     listed = await client.call_tool('list_runs', {})
     assert listed.structured_content['total'] == 1
 
 
 async def test_bad_input_is_reported(client: Client):
     for name, given in (('pipeline', {'task': 'x'}), ('get_run', {}), ('nothing', {})):
-        made = await client.call_tool(name, given)
-        assert made.is_error, name
-        assert made.content[0].text
+        result = await client.call_tool(name, given)
+        assert result.is_error, name
+        assert result.content[0].text
 
 
 async def test_runs_and_transcripts_are_resources(client: Client):
-    made = (await client.call_tool('pipeline', {'task': 'Compare tea and coffee'})).structured_content
-    uri = f'hemicycle://runs/{made["run"]}'
-    assert uri in [str(one.uri) for one in (await client.list_resources()).resources]
+    content = (await client.call_tool('pipeline', {'task': 'Compare tea and coffee'})).structured_content
+    uri = f'hemicycle://runs/{content["run"]}'
+    assert uri in [str(resource.uri) for resource in (await client.list_resources()).resources]
     read = await client.read_resource(uri)
     assert json.loads(read.contents[0].text)['answer'] == 'draft 2 '
     assert 'draft 1' in (await client.read_resource(f'{uri}/transcript')).contents[0].text
@@ -73,7 +75,7 @@ async def test_a_run_that_waits_is_answered_and_forked():
         async with Client(build_mcp(lambda: conductor)) as client:
             content = (await client.call_tool('get_run', {'run': run})).structured_content
             assert content['status'] == 'waiting'
-            assert {one['event'] for one in content['accepts']} == {'approve', 'deny'}
+            assert {event['event'] for event in content['accepts']} == {'approve', 'deny'}
             await client.call_tool('approve_run', {'run': run})
             done = (await client.call_tool('get_run', {'run': run})).structured_content
             assert done['status'] == 'done'
@@ -96,8 +98,8 @@ async def test_it_is_served_over_http(conductor: Conductor):
     app = McpOverHttp(lambda: conductor)
     served = Starlette(routes=[Route('/mcp', app)])
     async with serve_mcp(app, served) as url, Client(url) as client:
-        made = await client.call_tool('lone', {})
-        assert made.structured_content['status'] == 'done'
+        result = await client.call_tool('lone', {})
+        assert result.structured_content['status'] == 'done'
 
 
 @pytest.mark.slow
@@ -109,5 +111,5 @@ async def test_a_real_client_runs_a_pattern_over_stdio(tmp_path: Path):
         env={'HEMICYCLE_HOME': str(tmp_path), 'HEMICYCLE_PACE': '0'},
     )
     async with Client(command) as client:
-        made = await client.call_tool('pipeline', {'task': 'Compare tea and coffee'})
-        assert made.structured_content['status'] == 'done'
+        result = await client.call_tool('pipeline', {'task': 'Compare tea and coffee'})
+        assert result.structured_content['status'] == 'done'

@@ -66,7 +66,7 @@ class TestCoreProtocol:
         assert done['_meta'][RELATED] == {'taskId': run}
         task = await ask(client, 'tasks/get', taskId=run)
         assert (task['status'], task['pollInterval']) == ('completed', 1000)
-        assert [one['taskId'] for one in (await ask(client, 'tasks/list'))['tasks']] == [run]
+        assert [item['taskId'] for item in (await ask(client, 'tasks/list'))['tasks']] == [run]
 
     async def test_invalid_calls_are_errors_and_start_nothing(self, client: Client, conductor: Conductor):
         for name, code in (('pipeline', -32602), ('nothing', -32601), ('list_runs', -32601)):
@@ -165,18 +165,18 @@ async def silent(context: Any, params: Any) -> ElicitResult:
 class TestExtension:
     async def test_a_call_becomes_a_task_for_a_client_that_has_it(self, conductor: Conductor):
         async with Client(build_mcp(lambda: conductor), extensions=[Polling()]) as client:
-            made = await client.call_tool('pipeline', TASK)
-            assert made.structured_content['answer'] == 'draft 2 '
-            wrong = await client.call_tool('pipeline', {'task': 'x'})
-            assert wrong.is_error
+            answer = await client.call_tool('pipeline', TASK)
+            assert answer.structured_content['answer'] == 'draft 2 '
+            result = await client.call_tool('pipeline', {'task': 'x'})
+            assert result.is_error
             assert (await client.call_tool('list_runs', {})).structured_content['total'] == 1
             with pytest.raises(MCPError):
                 await ask(client, 'tasks/get', taskId='nothing')
 
     async def test_clients_without_tasks_get_a_plain_result(self, conductor: Conductor):
         async with Client(build_mcp(lambda: conductor)) as client:
-            made = await client.call_tool('pipeline', TASK)
-            assert made.structured_content['status'] == 'done'
+            result = await client.call_tool('pipeline', TASK)
+            assert result.structured_content['status'] == 'done'
 
     async def test_a_question_is_answered_once_through_an_update(self):
         conductor, polling = asking(), Polling('approve')

@@ -12,8 +12,8 @@ TASK = {'task': 'Compare tea and coffee'}
 
 
 async def test_patterns_are_described_with_their_schema(http: httpx.AsyncClient):
-    found = (await http.get('/patterns')).json()
-    pipeline = next(one for one in found['patterns'] if one['name'] == 'pipeline')
+    data = (await http.get('/patterns')).json()
+    pipeline = next(pattern for pattern in data['patterns'] if pattern['name'] == 'pipeline')
     assert pipeline['parameters']['properties']['task']['type'] == 'string'
     assert (await http.get('/patterns/pipeline')).json() == pipeline
 
@@ -37,7 +37,7 @@ async def test_a_run_is_read_exactly_as_the_engine_has_it(conductor: Conductor, 
     assert decode(Outcome, (await http.get(f'/runs/{run}/result')).json()) == outcome
     assert (await http.get(f'/runs/{run}/memory')).json() == outcome.memory
     spoken = (await http.get(f'/runs/{run}/transcript')).json()
-    assert {one['agent'] for one in spoken} == set((await conductor.view(run)).agents)
+    assert {item['agent'] for item in spoken} == set((await conductor.view(run)).agents)
 
 
 async def test_steps_come_in_pages_without_gaps(conductor: Conductor, http: httpx.AsyncClient):
@@ -88,7 +88,7 @@ async def test_an_error_is_a_problem_that_names_the_field(
     assert answer.headers['Content-Type'] == 'application/problem+json'
     assert problem['type'].startswith('urn:hemicycle:')
     assert problem['detail']
-    assert field is None or [one['field'] for one in problem['errors']] == [field]
+    assert field is None or [error['field'] for error in problem['errors']] == [field]
 
 
 async def test_a_missing_step_is_404(conductor: Conductor, http: httpx.AsyncClient):

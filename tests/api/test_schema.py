@@ -77,11 +77,11 @@ def schema(served: Served, request: pytest.FixtureRequest) -> BaseSchema:
         }
         for path, operations in document['paths'].items()
     }
-    found = schemathesis.openapi.from_dict(
+    schema = schemathesis.openapi.from_dict(
         {**document, 'paths': paths}, config=schemathesis.config.SchemathesisConfig.from_dict(CONFIGURATION)
     )
-    found.app = served.app
-    return found
+    schema.app = served.app
+    return schema
 
 
 def test_no_request_breaks_the_server(schema: BaseSchema, served: Served, subtests: pytest.Subtests) -> None:
@@ -105,7 +105,7 @@ def test_no_request_breaks_the_server(schema: BaseSchema, served: Served, subtes
             case.path_parameters['run'] = served.run  # Half of the requests name an existing run.
         case.call_and_validate(checks=checks)
 
-    for made in get_all_tests(schema=schema, test_func=check, settings=GENERATED, given_kwargs=None):
-        operation, test = made.ok()
+    for item in get_all_tests(schema=schema, test_func=check, settings=GENERATED, given_kwargs=None):
+        operation, test = item.ok()
         with subtests.test(operation.label):
             test()

@@ -110,30 +110,30 @@ async def test_a_schedule_is_managed_over_http(conductor: Conductor, app: FastAP
         'action': ACTION,
         'spec': {'cron': ['30 2 * * *'], 'time_zone': 'Europe/Berlin'},
     }
-    made = await http.post('/schedules', json=body)
-    assert made.status_code == 201, made.text
-    assert len(made.json()['next_times']) == 5
-    place = f'/schedules/{made.json()["id"]}'
-    wrong = await http.post('/schedules', json={**body, 'spec': {'cron': ['at noon']}})
-    assert [one['field'] for one in wrong.json()['errors']] == ['spec.cron.0']
+    response = await http.post('/schedules', json=body)
+    assert response.status_code == 201, response.text
+    assert len(response.json()['next_times']) == 5
+    place = f'/schedules/{response.json()["id"]}'
+    second_response = await http.post('/schedules', json={**body, 'spec': {'cron': ['at noon']}})
+    assert [error['field'] for error in second_response.json()['errors']] == ['spec.cron.0']
     assert (await http.patch(place, json={'paused': True})).json()['next_times'] == []
     tick = (await http.post(f'{place}/run')).json()
     assert (await http.get(f'/runs/{tick["run"]}/result?wait=20')).json()['status'] == 'done'
     span = {'since': '2026-01-01T00:00:00Z', 'until': '2026-01-03T00:00:00Z'}
     filled = await http.post(f'{place}/backfill', json=span)
-    assert [one['due'] for one in filled.json()] == ['2026-01-01T01:30:00Z', '2026-01-02T01:30:00Z']
+    assert [item['due'] for item in filled.json()] == ['2026-01-01T01:30:00Z', '2026-01-02T01:30:00Z']
     assert len((await http.get(f'{place}/ticks')).json()) == 3
     ask = Connection('http://127.0.0.1:8080', transport=httpx.ASGITransport(app))
     ask.http.base_url = httpx.URL('http://127.0.0.1:8080')
     client, schedules = HttpSchedules(ask), Schedules(conductor)
     assert await client.list() == await schedules.list()
-    given = Schedule(
+    schedule = Schedule(
         name='B',
         action=(await schedules.list())[0].action,
         spec=ScheduleSpec(intervals=(Interval(every=9.0),)),
     )
-    added = await client.add(given)
-    assert added.spec == given.spec and (await client.change(added.id, note='x')).note == 'x'
+    added = await client.add(schedule)
+    assert added.spec == schedule.spec and (await client.change(added.id, note='x')).note == 'x'
     assert await client.log((await schedules.list())[1].id) == await schedules.log(
         (await schedules.list())[1].id
     )
@@ -163,7 +163,7 @@ async def test_the_client_has_the_methods_of_the_services() -> None:
         'schedules': services.schedules,
         'triggers': services.triggers,
     }.items():
-        lacking = {one for one in METHOD_ROLES[name] if not hasattr(client, one)}
+        lacking = {method for method in METHOD_ROLES[name] if not hasattr(client, method)}
         assert lacking <= {'assign'}, name
     assert services.assign
     await ask.close()
@@ -191,47 +191,52 @@ async def test_the_client_answers_assigns_and_snoozes(conductor: Conductor, serv
 async def test_the_client_manages_destinations_and_messages(services: HttpServices):
     destinations = services.notifications.destinations
     given = Destination(name='Team', channel='webhook', address=URL, events=('run.failed',), tag='prod')
-    made = await destinations.add(given)
-    assert made.secret.startswith('whsec_') and (made.events, made.tag) == (('run.failed',), 'prod')
-    assert await destinations.get(made.id) == replace(made, secret='')
-    changed = await destinations.change(made.id, paused=True, events=['run.ended'])
+    destination = await destinations.add(given)
+    assert destination.secret.startswith('whsec_') and (destination.events, destination.tag) == (
+        ('run.failed',),
+        'prod',
+    )
+    assert await destinations.get(destination.id) == replace(destination, secret='')
+    changed = await destinations.change(destination.id, paused=True, events=['run.ended'])
     assert changed.paused and changed.events == ('run.ended',)
-    message = await services.notifications.test(made.id)
-    assert [one.id for one in await services.notifications.log()] == [message.id]
+    message = await services.notifications.test(destination.id)
+    assert [item.id for item in await services.notifications.log()] == [message.id]
     assert (await services.notifications.resend(message.id)).id == message.id
-    await destinations.remove(made.id)
+    await destinations.remove(destination.id)
     with pytest.raises(UnknownDestination):
-        await destinations.get(made.id)
+        await destinations.get(destination.id)
 
 
 async def test_the_client_manages_triggers(services: HttpServices):
     given = Trigger(name='A', kind='webhook', action=Action(pattern='pipeline'), mapping={'task': '/title'})
-    made = await services.triggers.add(given)
-    assert made.secret and made.mapping == {'task': '/title'}
-    assert await services.triggers.list() == [replace(made, secret='')]
-    assert (await services.triggers.change(made.id, paused=True, mapping={'task': '/name'})).paused
-    assert (await services.triggers.get(made.id)).mapping == {'task': '/name'}
-    assert await services.triggers.log(made.id) == []
-    await services.triggers.remove(made.id)
+    trigger = await services.triggers.add(given)
+    assert trigger.secret and trigger.mapping == {'task': '/title'}
+    assert await services.triggers.list() == [replace(trigger, secret='')]
+    assert (await services.triggers.change(trigger.id, paused=True, mapping={'task': '/name'})).paused
+    assert (await services.triggers.get(trigger.id)).mapping == {'task': '/name'}
+    assert await services.triggers.log(trigger.id) == []
+    await services.triggers.remove(trigger.id)
     with pytest.raises(UnknownTrigger):
-        await services.triggers.get(made.id)
+        await services.triggers.get(trigger.id)
 
 
 async def test_a_trigger_fires_over_http(http: httpx.AsyncClient):
     body = {'name': 'Issues', 'action': {'pattern': 'pipeline'}, 'mapping': {'task': '/title'}}
-    made = (await http.post('/triggers', json=body)).json()
+    data = (await http.post('/triggers', json=body)).json()
     sent = json.dumps({'title': 'Compare tea and coffee'})
-    headers = sign(Trigger(**{**made, 'created': 0.0, 'action': None, 'mapping': {}}), sent)
-    path, json_type = f'/triggers/{made["id"]}/webhook', {'Content-Type': 'application/json'}
+    headers = sign(Trigger(**{**data, 'created': 0.0, 'action': None, 'mapping': {}}), sent)
+    path, json_type = f'/triggers/{data["id"]}/webhook', {'Content-Type': 'application/json'}
     both = [await http.post(path, content=sent, headers={**headers, **json_type}) for _ in range(2)]
-    assert [one.status_code for one in both] == [200, 200] and both[0].json()['run'] == both[1].json()['run']
+    assert [item.status_code for item in both] == [200, 200] and both[0].json()['run'] == both[1].json()[
+        'run'
+    ]
     bad = await http.post(path, content=sent + ' ', headers={**headers, **json_type})
     assert (bad.status_code, bad.json()['type']) == (401, 'urn:hemicycle:bad-signature')
-    assert (await http.patch(f'/triggers/{made["id"]}', json={'paused': True})).json()['secret'] == ''
+    assert (await http.patch(f'/triggers/{data["id"]}', json={'paused': True})).json()['secret'] == ''
     assert (await http.post(path, content=sent, headers={**headers, **json_type})).status_code == 404
-    assert [one['secret'] for one in (await http.get('/triggers')).json()] == ['']
-    assert len((await http.get(f'/triggers/{made["id"]}/ticks')).json()) == 1
-    assert (await http.delete(f'/triggers/{made["id"]}')).status_code == 204
+    assert [trigger['secret'] for trigger in (await http.get('/triggers')).json()] == ['']
+    assert len((await http.get(f'/triggers/{data["id"]}/ticks')).json()) == 1
+    assert (await http.delete(f'/triggers/{data["id"]}')).status_code == 204
 
 
 @pytest.fixture
@@ -262,11 +267,11 @@ async def test_of_two_answers_one_counts_and_the_other_is_refused(
     ask = items[0]['ask']
     assert ask['calls'][0]['name'] == 'calculator'
     path = f'/inbox/{ask["id"]}/answer'
-    wrong = await http.post(path, json={'event': 'approve', 'digest': 'x'})
-    assert (wrong.status_code, wrong.json()['type']) == (409, 'urn:hemicycle:question-closed')
+    response = await http.post(path, json={'event': 'approve', 'digest': 'x'})
+    assert (response.status_code, response.json()['type']) == (409, 'urn:hemicycle:question-closed')
     bodies = [{'event': event, 'digest': ask['digest']} for event in ('approve', 'deny')]
     both = await asyncio.gather(*(http.post(path, json=body) for body in bodies))
-    assert sorted(one.status_code for one in both) == [200, 409]
+    assert sorted(item.status_code for item in both) == [200, 409]
     closed = await http.get(f'/inbox/{ask["id"]}')
     assert closed.status_code == 409 and 'has ended the question' in closed.json()['detail']
     assert (await http.get(f'/inbox/{run}.1.00000000')).status_code == 404
@@ -279,17 +284,17 @@ async def test_of_two_answers_one_counts_and_the_other_is_refused(
 
 
 async def test_a_destination_shows_its_secret_once(receiver: Receiver, http: httpx.AsyncClient):
-    made = await http.post('/destinations', json={'name': 'Team', 'address': URL})
-    assert made.status_code == 201 and made.json()['secret'].startswith('whsec_')
-    place = f'/destinations/{made.json()["id"]}'
-    assert [one['secret'] for one in (await http.get('/destinations')).json()] == ['']
+    second_response = await http.post('/destinations', json={'name': 'Team', 'address': URL})
+    assert second_response.status_code == 201 and second_response.json()['secret'].startswith('whsec_')
+    place = f'/destinations/{second_response.json()["id"]}'
+    assert [destination['secret'] for destination in (await http.get('/destinations')).json()] == ['']
     assert (await http.patch(place, json={'tag': 'nightly'})).json()['secret'] == ''
     assert (await http.patch(place, json={'address': 'x'})).status_code == 422
     assert (await http.patch(place, json={'id': 'x'})).status_code == 422
     sent = (await http.post(f'{place}/test')).json()
     await until(lambda: receiver.requests)
-    again = await http.post(f'/messages/{sent["id"]}/resend')
-    assert again.status_code == 200
+    response = await http.post(f'/messages/{sent["id"]}/resend')
+    assert response.status_code == 200
     assert (await http.get('/messages')).json()[0]['id'] == sent['id']
     assert (await http.delete(place)).status_code == 204
     assert (await http.post(f'{place}/test')).json()['type'] == 'urn:hemicycle:unknown-destination'
@@ -329,7 +334,7 @@ async def test_an_addition_repeated_with_its_key_is_made_once(
     assert (first.status_code, second.status_code) == (201, 201), first.text
     assert second.json() == first.json()
     assert second.headers['Location'] == first.headers['Location'] == f'/api/v1/{kind}/{first.json()["id"]}'
-    assert [one['id'] for one in (await http.get(f'/{kind}')).json()] == [first.json()['id']]
+    assert [item['id'] for item in (await http.get(f'/{kind}')).json()] == [first.json()['id']]
 
 
 @pytest.mark.usefixtures('dies_once')
@@ -351,5 +356,5 @@ async def test_every_request_that_creates_something_takes_a_key(app: FastAPI):
     ]
     assert len(creating) > 8
     for operation in creating:
-        named = {one['name'] for one in operation.get('parameters', ())}
+        named = {parameter['name'] for parameter in operation.get('parameters', ())}
         assert 'Idempotency-Key' in named, operation['operationId']

@@ -39,7 +39,7 @@ async def test_a_run_is_paused_resumed_and_cancelled(conductor: Conductor, http:
 
 async def test_an_answer_to_an_older_step_is_refused(conductor: Conductor, http: httpx.AsyncClient):
     run = await start_run(conductor, 'lone')
-    seen = (await http.get(f'/runs/{run}')).headers['ETag']
+    etag = (await http.get(f'/runs/{run}')).headers['ETag']
     await conductor.pause(run)
     before = (await conductor.info(run)).seq
     for path, body in (
@@ -52,9 +52,9 @@ async def test_an_answer_to_an_older_step_is_refused(conductor: Conductor, http:
         ('deny', {}),
         ('edit', {'changes': [{'op': 'add', 'path': '/memory/x', 'value': 1}]}),
     ):
-        late = await http.post(f'/runs/{run}/{path}', json=body, headers={'If-Match': seen})
+        late = await http.post(f'/runs/{run}/{path}', json=body, headers={'If-Match': etag})
         assert (late.status_code, late.json()['type']) == (412, 'urn:hemicycle:step-passed'), path
-    late = await http.put(f'/runs/{run}/breakpoints', json={'breakpoints': []}, headers={'If-Match': seen})
+    late = await http.put(f'/runs/{run}/breakpoints', json={'breakpoints': []}, headers={'If-Match': etag})
     assert late.status_code == 412
     assert (await conductor.info(run)).seq == before
     now = (await http.get(f'/runs/{run}')).headers['ETag']
@@ -65,8 +65,8 @@ async def test_an_answer_to_an_older_step_is_refused(conductor: Conductor, http:
 
 async def test_of_two_answers_to_one_step_one_counts(conductor: Conductor, http: httpx.AsyncClient):
     run = await start_run(conductor, 'lone')
-    seen = {'If-Match': (await http.get(f'/runs/{run}')).headers['ETag']}
-    both = await asyncio.gather(*(http.post(f'/runs/{run}/pause', headers=seen) for _ in range(2)))
+    headers = {'If-Match': (await http.get(f'/runs/{run}')).headers['ETag']}
+    both = await asyncio.gather(*(http.post(f'/runs/{run}/pause', headers=headers) for _ in range(2)))
     assert sorted(answer.status_code for answer in both) == [200, 412]
 
 
@@ -75,9 +75,9 @@ async def test_a_request_is_repeated_with_its_key(conductor: Conductor, http: ht
     for key in ('a', 'a', 'b'):
         answer = await http.post(f'/runs/{run}/step', headers={'Idempotency-Key': key})
         assert answer.status_code == 200, answer.text
-    seen = answer.headers['ETag']
+    etag = answer.headers['ETag']
     for _ in range(2):
-        answer = await http.post(f'/runs/{run}/resume', headers={'Idempotency-Key': 'c', 'If-Match': seen})
+        answer = await http.post(f'/runs/{run}/resume', headers={'Idempotency-Key': 'c', 'If-Match': etag})
         assert answer.status_code == 200, answer.text
     names = [step.event.name for step in await conductor.transitions(run)]
     assert (names.count('step'), names.count('resume')) == (2, 1)
@@ -89,7 +89,7 @@ async def test_a_tool_call_is_listed_and_approved_or_denied():
         async for _ in conductor.watch(run):
             if (await conductor.info(run)).status is Status.WAITING:
                 break
-        accepted = {one['event']: one for one in (await http.get(f'/runs/{run}/accepts')).json()}
+        accepted = {event['event']: event for event in (await http.get(f'/runs/{run}/accepts')).json()}
         assert set(accepted) == {'approve', 'deny'}
         assert accepted['approve']['calls'] == ['calculator {"expression": "1+1"}']
         answer = await http.post(f'/runs/{run}/approve', json={'always': True})
@@ -101,10 +101,10 @@ async def test_a_tool_call_is_listed_and_approved_or_denied():
 async def test_breakpoints_are_set_probed_and_listed(conductor: Conductor, http: httpx.AsyncClient):
     run = await start_paused(conductor)
     answer = await http.put(f'/runs/{run}/breakpoints', json={'breakpoints': [{'enter': 'over'}]})
-    assert [one['id'] for one in answer.json()] == ['1']
+    assert [item['id'] for item in answer.json()] == ['1']
     assert (await http.get(f'/runs/{run}/breakpoints')).json()[0]['enter'] == 'over'
-    wrong = await http.put(f'/runs/{run}/breakpoints', json={'breakpoints': [{'enter': 'nowhere'}]})
-    assert wrong.status_code == 422
+    response = await http.put(f'/runs/{run}/breakpoints', json={'breakpoints': [{'enter': 'nowhere'}]})
+    assert response.status_code == 422
     assert (await http.post(f'/runs/{run}/probe', json={'condition': 'step > 0'})).status_code in (200, 422)
     assert (await http.post(f'/runs/{run}/probe', json={'condition': '('})).status_code == 422
 

@@ -149,15 +149,15 @@ def client() -> Iterator[TestClient]:
 
 
 def test_a_socket_streams_and_steers(client: TestClient):
-    made = client.post('/runs', json={'pattern': 'lone', 'paused': True}).json()['id']
+    ident = client.post('/runs', json={'pattern': 'lone', 'paused': True}).json()['id']
     with client.websocket_connect('/socket') as socket:
-        socket.send_json({'id': 1, 'do': 'subscribe', 'run': made})
+        socket.send_json({'id': 1, 'do': 'subscribe', 'run': ident})
         seen = [socket.receive_json() for _ in range(2)]
         assert {'type': 'done', 'id': 1} in seen
-        while not [one for one in seen if one['type'] == 'step']:
+        while not [item for item in seen if item['type'] == 'step']:
             seen.append(socket.receive_json())
-        assert next(one['seq'] for one in seen if one['type'] == 'step') == 1
-        socket.send_json({'id': 'x', 'do': 'cancel', 'run': made, 'seen': 0})
+        assert next(item['seq'] for item in seen if item['type'] == 'step') == 1
+        socket.send_json({'id': 'x', 'do': 'cancel', 'run': ident, 'seen': 0})
         refused = answer_of(socket, 'x')
         assert (refused['type'], refused['problem']['status']) == ('problem', 412)
         socket.send_json({'id': 3, 'do': 'dance'})
@@ -165,16 +165,19 @@ def test_a_socket_streams_and_steers(client: TestClient):
         socket.send_json({'id': 4, 'do': 'subscribe', 'run': 'nothing'})
         assert answer_of(socket, 4)['problem']['status'] == 404
         for number in (5, 50):
-            socket.send_json({'id': number, 'do': 'cancel', 'run': made, 'key': 'once'})
+            socket.send_json({'id': number, 'do': 'cancel', 'run': ident, 'key': 'once'})
         while seen[-1]['type'] != 'end':
             seen.append(socket.receive_json())
         socket.send_json({'id': 6, 'do': 'subscribe'})
         while seen[-1]['type'] != 'run':
             seen.append(socket.receive_json())
-        client.delete(f'/runs/{made}')
+        client.delete(f'/runs/{ident}')
         while seen[-1]['type'] != 'gone':
             seen.append(socket.receive_json())
-        assert {one['id']: one['type'] for one in seen if one.get('id') in (5, 50)} == {5: 'done', 50: 'done'}
+        assert {item['id']: item['type'] for item in seen if item.get('id') in (5, 50)} == {
+            5: 'done',
+            50: 'done',
+        }
         for message in [*seen, refused]:
             MESSAGES.validate_python(message)
 
@@ -217,9 +220,9 @@ async def test_only_configured_sites_may_use_the_server(shared: httpx.ASGITransp
             before = await http.options('/runs', headers={'Origin': origin, **asked})
             assert (before.status_code == 200) is may
             assert ('access-control-allow-origin' in before.headers) is may
-            made = await http.post('/runs', json={'pattern': 'lone'}, headers={'Origin': origin})
-            assert made.status_code == (201 if may else 403)
-            assert ('access-control-allow-origin' in made.headers) is may
+            response = await http.post('/runs', json={'pattern': 'lone'}, headers={'Origin': origin})
+            assert response.status_code == (201 if may else 403)
+            assert ('access-control-allow-origin' in response.headers) is may
         assert (
             'etag'
             in (await http.get('/runs', headers={'Origin': ORIGIN}))

@@ -60,11 +60,11 @@ class Gate:
 
     async def go_on(self, run: RunId, until: int) -> None:
         """Let a run continue, and wait until it is held again."""
-        held = self.held[run] = asyncio.Event()
+        signal = self.held[run] = asyncio.Event()
         self.open_until[run] = until
         self._moved.set()
         self._moved = asyncio.Event()
-        await held.wait()
+        await signal.wait()
 
 
 class Loop(Pattern):

@@ -43,12 +43,12 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     for count in (50,) if fast else (1_000, 5_000):
         command = [sys.executable, '-m', 'tests.bench.idle', str(count)]
         done = await asyncio.to_thread(subprocess.run, command, cwd=ROOT, check=True, capture_output=True)
-        found = json.loads(done.stdout)
+        data = json.loads(done.stdout)
         yield Row(
             name=f'memory per idle run, of {count:,}',
-            value=found['resident'] / count,
+            value=data['resident'] / count,
             unit='B',
-            base=found['data'] / count,
+            base=data['data'] / count,
             against="the run's data",
         )
 

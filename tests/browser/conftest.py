@@ -37,7 +37,7 @@ class Console:
         self.expected.append(pattern)
 
     def unexpected_errors(self) -> list[str]:
-        return [error for error in self.errors if not any(re.search(known, error) for known in self.expected)]
+        return [error for error in self.errors if not any(re.search(item, error) for item in self.expected)]
 
 
 @pytest.fixture(scope='package')

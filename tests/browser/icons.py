@@ -41,7 +41,7 @@ def icon_names() -> set[str]:
             given += node.args[1:2] if name in ('notice', 'picker') else []
             texts = [one for value in given for one in ast.walk(value)]
             found |= {
-                one.value for one in texts if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str)
             }
     return found - {''}
 
@@ -57,9 +57,9 @@ def main() -> None:
     for lookup in font['GSUB'].table.LookupList.Lookup:
         for held in lookup.SubTable:
             for first, ligatures in getattr(getattr(held, 'ExtSubTable', held), 'ligatures', {}).items():
-                for one in ligatures:
-                    word = ''.join(letters.get(glyph, '?') for glyph in (first, *one.Component))
-                    glyphs[word] = one.LigGlyph
+                for ligature in ligatures:
+                    word = ''.join(letters.get(glyph, '?') for glyph in (first, *ligature.Component))
+                    glyphs[word] = ligature.LigGlyph
     used = sorted(glyphs.keys() & {*literals(), *QUASAR})
     options = subset.Options(flavor='woff2', layout_features=['*'], ignore_missing_glyphs=True)
     options.layout_closure = False

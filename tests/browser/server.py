@@ -83,7 +83,7 @@ class Server:
 
     def sample(self, pattern: str, title: str = '', *, ended: bool = True) -> str:
         """Start the sample whose title matches this regular expression, as `launch` does."""
-        found = next(one for one in scenarios(pattern) if re.search(title, one.title))
+        found = next(scenario for scenario in scenarios(pattern) if re.search(title, scenario.title))
         options = {'title': found.title, 'tags': ['sample'], 'models': dict(found.models)}
         return self.launch(pattern, ended=ended, options=options, **found.parameters)
 

@@ -27,8 +27,8 @@ def model() -> FakeModel:
 @pytest.fixture
 async def local_conductor(model: FakeModel, tmp_path: Path) -> AsyncIterator[Conductor]:
     """The conductor that executes the runs."""
-    made = catalog(model, Lone)
-    async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path / 'files') as conductor:
+    own_catalog = catalog(model, Lone)
+    async with Conductor(MemoryJournal(), catalog=own_catalog, workspaces=tmp_path / 'files') as conductor:
         yield conductor
 
 

@@ -31,7 +31,7 @@ STAGES = list(_stages())
 
 
 def roles() -> dict[str, Role]:
-    found = {f'{made.__name__}.role': made.role for made in STAGES}
+    found = {f'{stage.__name__}.role': stage.role for stage in STAGES}
     for module in MODULES:
         found |= {
             f'{module.__name__}.{name}': value
@@ -58,7 +58,7 @@ def half_done_task() -> TaskState:
 
 def test_every_agent_is_found() -> None:
     assert len(STAGES) >= 3
-    homes = {made.__module__ for made in STAGES} | {
+    homes = {stage.__module__ for stage in STAGES} | {
         module.__name__
         for module in MODULES
         if any(isinstance(value, Role) for value in vars(module).values())

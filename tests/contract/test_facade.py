@@ -135,24 +135,24 @@ async def test_a_result_has_the_memory_of_the_class_that_was_started(url: str):
 async def test_missing_things_raise_the_same_errors(
     conductor: Conductor, local_conductor: Conductor, error: Any, ask: Any
 ):
-    with pytest.raises(error) as told:
+    with pytest.raises(error) as raised:
         await ask(conductor)
     with pytest.raises(error) as expected:
         await ask(local_conductor)
-    assert str(told.value) == str(expected.value)
-    assert {**vars(told.value)} == {
+    assert str(raised.value) == str(expected.value)
+    assert {**vars(raised.value)} == {
         name: list(value) if isinstance(value, tuple) and conductor is not local_conductor else value
         for name, value in vars(expected.value).items()
     }
 
 
 async def test_bad_input_names_the_field(conductor: Conductor):
-    with pytest.raises(InvalidInput) as told:
+    with pytest.raises(InvalidInput) as raised:
         await conductor.start('pipeline', {'task': 'x'})
-    assert set(told.value.problems) == {'task'}
-    with pytest.raises(InvalidInput) as told:
+    assert set(raised.value.problems) == {'task'}
+    with pytest.raises(InvalidInput) as raised:
         await conductor.start('lone', models={'': 'nobody'})
-    assert set(told.value.problems) == {'models'}
+    assert set(raised.value.problems) == {'models'}
     run = await run_to_end(conductor)
     with pytest.raises(UnknownStep) as step:
         await conductor.view(run, 99)
@@ -175,7 +175,7 @@ class TestSteering:
         gauge = (await local_conductor.view(run)).budget['tokens']
         assert gauge.limit == 600
         made = await conductor.set_breakpoints(run, [Breakpoint(enter='over')])
-        assert [(one.id, one.enter) for one in made] == [('1', 'over')]
+        assert [(item.id, item.enter) for item in made] == [('1', 'over')]
         assert await conductor.probe(run, 'loops > 0') == await local_conductor.probe(run, 'loops > 0')
         with pytest.raises(StepPassed):
             await conductor.cancel(run, seen=1)
@@ -253,12 +253,12 @@ async def test_runs_are_forked_compared_and_related(conductor: Conductor, local_
     assert (await conductor.info(fork)).parent == run
     changed = ForkOverrides(changes=(Change(op='add', path='/memory/task', value='x'),))
     both = await conductor.fork_all(run, 3, {'a': ForkOverrides(), 'b': changed})
-    again = await conductor.rerun(run)
-    for one in (*both, again):
-        await conductor.result(one)
+    rerun = await conductor.rerun(run)
+    for item in (*both, rerun):
+        await conductor.result(item)
     assert await conductor.lineage(fork) == await local_conductor.lineage(fork)
     assert await conductor.family(run) == await local_conductor.family(run)
-    assert set(await conductor.family(run)) == {run, fork, again, *both}
+    assert set(await conductor.family(run)) == {run, fork, rerun, *both}
     await conductor.mark_winner(both[0])
     assert 'winner' in (await local_conductor.info(both[0])).tags
     assert await conductor.forecast(run, 3) == await local_conductor.forecast(run, 3)
@@ -295,10 +295,10 @@ async def test_runs_are_annotated_cleaned_up_restored_and_purged(
     await conductor.annotate(run, starred=False)
     policy = Retention(runs=0)
     assert await conductor.preview_cleanup(policy) == await local_conductor.preview_cleanup(policy)
-    assert [one.info.id for one in (await conductor.clean_up(policy)).taken] == [run]
+    assert [item.info.id for item in (await conductor.clean_up(policy)).taken] == [run]
     assert (await conductor.restore(run)).deleted == 0.0
     await conductor.delete(run)
-    assert [one.id async for one in conductor.iter_runs('trash')] == [run]
+    assert [item.id async for item in conductor.iter_runs('trash')] == [run]
     await conductor.purge(run)
     with pytest.raises(UnknownRun):
         await conductor.info(run)
@@ -319,24 +319,24 @@ async def test_an_imported_trace_refuses_actions_that_need_a_pattern(
             await action
     with pytest.raises(EventRefused):
         await conductor.send(new.run, 'approve')
-    with pytest.raises(BundleError) as told:
+    with pytest.raises(BundleError) as raised:
         await conductor.import_bundle(io.BytesIO(b'{"resourceSpans": [{"scopeSpans": 7}]}'))
-    assert told.value.field == 'resourceSpans.0.scopeSpans'
+    assert raised.value.field == 'resourceSpans.0.scopeSpans'
 
 
 async def test_runs_are_exported_and_imported(conductor: Conductor, local_conductor: Conductor):
     run = await run_to_end(conductor)
     bundle = b''.join([piece async for piece in conductor.export_bundle([run])])
-    [known] = await conductor.import_bundle(io.BytesIO(bundle))
-    assert (known.outcome, known.run) == ('known', run)
+    [imported] = await conductor.import_bundle(io.BytesIO(bundle))
+    assert (imported.outcome, imported.run) == ('known', run)
     await conductor.delete(run)
     await conductor.purge(run)
     read: list[int] = []
     [new] = await conductor.import_bundle(io.BytesIO(bundle), progress=read.append)
     assert (new.outcome, new.run, read[-1] > 0) == ('new', run, True)
-    with pytest.raises(BundleError) as told:
+    with pytest.raises(BundleError) as raised:
         await conductor.import_bundle(io.BytesIO(b'nonsense'))
-    assert told.value.problem
+    assert raised.value.problem
 
 
 async def test_a_run_is_saved_as_a_test(conductor: Conductor, local_conductor: Conductor):

@@ -19,7 +19,7 @@ async def note(journal: Journal, text: str, seq: int = 1, **fields: object) -> N
 
 
 async def texts(journal: Journal, name: str = 'one') -> list[tuple[int, str]]:
-    return [(found.seq, found.text) for found in await journal.notes(RunId(name))]
+    return [(item.seq, item.text) for item in await journal.notes(RunId(name))]
 
 
 async def test_a_new_run_has_neither_star_nor_pin_and_is_in_the_list(journal: Journal) -> None:

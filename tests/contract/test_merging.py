@@ -29,8 +29,8 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def local_conductor(tmp_path: Path) -> AsyncIterator[Conductor]:
-    made = catalog(FakeModel(), Making)
-    async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path / 'files') as conductor:
+    own_catalog = catalog(FakeModel(), Making)
+    async with Conductor(MemoryJournal(), catalog=own_catalog, workspaces=tmp_path / 'files') as conductor:
         yield conductor
 
 
@@ -41,14 +41,14 @@ async def run(local_conductor: Conductor, project: Path) -> RunId:
 
 async def test_a_result_is_composed_tested_and_merged(conductor: Conductor, run: RunId, project: Path):
     merging = conductor.merging
-    found = await merging.mergeable(run)
-    assert (set(found.folders), found.best, found.branches) == ({'one', 'two'}, '', ('main',))
-    assert [change.path for change in await merging.changes(found, 'one')] == ['a.txt']
+    mergeable = await merging.mergeable(run)
+    assert (set(mergeable.folders), mergeable.best, mergeable.branches) == ({'one', 'two'}, '', ('main',))
+    assert [change.path for change in await merging.changes(mergeable, 'one')] == ['a.txt']
     with pytest.raises(InvalidInput, match='name whose work'):
-        await merging.preview(found)
+        await merging.preview(mergeable)
     with pytest.raises(InvalidInput, match='has 2 changes'):
-        await merging.compose(found, [Pick(path='a.txt', agent='one', hunks=(2,))])
-    made = await merging.compose(found, [Pick(path='a.txt', agent='one', hunks=(0,))])
+        await merging.compose(mergeable, [Pick(path='a.txt', agent='one', hunks=(2,))])
+    made = await merging.compose(mergeable, [Pick(path='a.txt', agent='one', hunks=(0,))])
     assert made.best == COMPOSED_AGENT
     look = await merging.preview(made)
     assert (look.branch, look.paths, look.conflicts) == ('main', ('a.txt',), ())
@@ -60,32 +60,32 @@ async def test_a_result_is_composed_tested_and_merged(conductor: Conductor, run:
 
 
 async def test_tests_are_run_on_an_agents_work(conductor: Conductor, run: RunId):
-    found = await conductor.merging.mergeable(run)
-    assert (await conductor.merging.test(found, 'one')).ran.code == 0
-    assert (await conductor.merging.test(found, 'two')).ran.code != 0
+    mergeable = await conductor.merging.mergeable(run)
+    assert (await conductor.merging.test(mergeable, 'one')).ran.code == 0
+    assert (await conductor.merging.test(mergeable, 'two')).ran.code != 0
 
 
 async def test_a_branch_that_moved_is_not_overwritten(conductor: Conductor, run: RunId, project: Path):
-    found = await conductor.merging.mergeable(run)
-    look = await conductor.merging.preview(found, 'one')
+    mergeable = await conductor.merging.mergeable(run)
+    look = await conductor.merging.preview(mergeable, 'one')
     git(project, 'commit', '-q', '--allow-empty', '-m', 'meanwhile')
     tip = git(project, 'rev-parse', 'main')
     with pytest.raises(WorkspaceError, match='main has moved'):
-        await conductor.merging.merge(found, look, 'one')
+        await conductor.merging.merge(mergeable, look, 'one')
     assert git(project, 'rev-parse', 'main') == tip
 
 
 async def test_a_conflict_is_reported_and_resolved(conductor: Conductor, run: RunId, project: Path):
     (project / 'a.txt').write_text(TEXT.replace('3\n', 'drei\n', 1))
     git(project, 'commit', '-q', '-a', '-m', 'meanwhile')
-    found = await conductor.merging.mergeable(run)
-    look = await conductor.merging.preview(found, 'one', 'main')
-    assert [one.path for one in look.conflicts] == ['a.txt']
+    mergeable = await conductor.merging.mergeable(run)
+    look = await conductor.merging.preview(mergeable, 'one', 'main')
+    assert [conflict.path for conflict in look.conflicts] == ['a.txt']
     with pytest.raises(WorkspaceError, match='resolve these first'):
-        await conductor.merging.merge(found, look, 'one')
+        await conductor.merging.merge(mergeable, look, 'one')
     chosen = {'a.txt': Resolution(side='theirs')}
-    look = await conductor.merging.preview(found, 'one', 'main', resolutions=chosen)
-    await conductor.merging.merge(found, look, 'one', resolutions=chosen)
+    look = await conductor.merging.preview(mergeable, 'one', 'main', resolutions=chosen)
+    await conductor.merging.merge(mergeable, look, 'one', resolutions=chosen)
     assert (project / 'a.txt').read_text() == ONE
 
 
@@ -117,6 +117,6 @@ async def test_bad_input_is_a_problem(url: str, run: RunId):
     async with httpx.AsyncClient(base_url=f'{url}/api/v1/runs/{run}/merging/') as http:
         for path, cases in bodies.items():
             for body, status in cases:
-                found = await http.post(path, json=body)
-                assert found.status_code == status, (path, body, found.text)
-                assert found.headers['content-type'] == 'application/problem+json'
+                response = await http.post(path, json=body)
+                assert response.status_code == status, (path, body, response.text)
+                assert response.headers['content-type'] == 'application/problem+json'

@@ -50,8 +50,8 @@ async def events(name: str, request: ModelRequest) -> list[ModelEvent]:
     return [event async for event in MODELS[name].stream(replace(request, model=name))]
 
 
-def text(found: list[ModelEvent]) -> str:
-    return ''.join(event.text for event in found if isinstance(event, TextPiece))
+def text(events: list[ModelEvent]) -> str:
+    return ''.join(event.text for event in events if isinstance(event, TextPiece))
 
 
 @pytest.fixture(autouse=True)

@@ -151,9 +151,9 @@ async def test_recovery_after_any_step_reaches_the_same_end(
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
     few = -(-len(ends) // 16)
     for count in [0, *ends[::few]]:
-        kept = await first_steps(journal, run, count)
+        partial_journal = await first_steps(journal, run, count)
         clock = IdleClock(steps[count - 1].time) if count else IdleClock()
-        async with Conductor(kept, clock=clock, **options) as successor:
+        async with Conductor(partial_journal, clock=clock, **options) as successor:
             assert await successor.recover() == [run], successor.stranded
             outcome = await to_the_end(successor, run)
             assert (outcome.status, outcome.memory) == (expected.status, expected.memory), count

@@ -12,7 +12,7 @@ from tests.tree import ROOT
 async def test_the_client_runs_as_the_readme_shows(url: str, capsys: pytest.CaptureFixture[str]):
     readme = (ROOT / 'README.md').read_text('utf-8')
     block = next(
-        one for one in re.findall(r'```python\n(.*?)```', readme, re.DOTALL) if 'HttpConductor' in one
+        item for item in re.findall(r'```python\n(.*?)```', readme, re.DOTALL) if 'HttpConductor' in item
     )
     names: dict[str, object] = {'__name__': 'readme'}
     exec(compile(block.replace('hemicycle.ui', 'ui'), 'README.md', 'exec'), names)

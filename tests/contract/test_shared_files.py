@@ -162,8 +162,8 @@ class Keeps(Pattern):
 
 
 async def test_an_activity_waits_for_unavailable_files(machines: Machines, s3: S3Server) -> None:
-    found = catalog(FakeModel('over'), Keeps)
-    async with machines.open('first', found) as first:
+    own_catalog = catalog(FakeModel('over'), Keeps)
+    async with machines.open('first', own_catalog) as first:
         run = (await first.start('keeps')).id
         async for item in first.watch(run):
             if isinstance(item, Transition) and 'asking' in item.active:
@@ -181,9 +181,9 @@ async def test_an_activity_waits_for_unavailable_files(machines: Machines, s3: S
 async def test_files_left_by_a_killed_process_are_uploaded(machines: Machines, tmp_path: Path) -> None:
     run = RunId('run')
     digest = Workspaces(tmp_path / 'first').objects(run).put(b'left')  # the process died before the upload
-    again = Workspaces(tmp_path / 'first', machines.files)
-    assert again.objects(run).put(b'left') == digest
-    await again.upload(run)
+    workspaces = Workspaces(tmp_path / 'first', machines.files)
+    assert workspaces.objects(run).put(b'left') == digest
+    await workspaces.upload(run)
     assert await Workspaces(tmp_path / 'second', machines.files).content(run, digest) == b'left'
 
 
@@ -254,7 +254,7 @@ async def test_a_bundle_is_exported_and_imported_on_another_machine(machines: Ma
     machines.journal = MemoryJournal()
     machines.files.remove(file.path for file in list(machines.files.list_files(f'{run}/')))
     async with machines.open('second') as second:
-        assert [one.run for one in await second.import_bundle(io.BytesIO(bundle))] == [run]
+        assert [info.run for info in await second.import_bundle(io.BytesIO(bundle))] == [run]
     async with machines.open('third') as third:
         assert len(await at_step(third, run, (await third.info(run)).seq)) == 2
 
@@ -263,19 +263,19 @@ async def test_a_recording_continues_elsewhere_and_replays_on_a_third_machine(ma
     provider = Provider()
     async with machines.open('first', make_catalog(provider), clock=HastyClock()) as first:
         run = (await first.start('lone', models={'': FAR}, record=True)).id
-        told = await first.result(run)
-        assert told.status is Status.DONE
+        expected_outcome = await first.result(run)
+        assert expected_outcome.status is Status.DONE
         recorded = read_exchanges(first.recordings.path(run))
     machines.files.send(f'{run}/recording/0000000000-{0:015}', b'{"late": "of a displaced worker"}\n')
     async with machines.open('web', make_catalog(None), clock=HastyClock()) as web:
-        again = (await web.start('lone', replay=run)).id
-        assert sources(await web.transitions(again)) <= {'replayed'}
-        outcome = await web.result(again)
+        second_run = (await web.start('lone', replay=run)).id
+        assert sources(await web.transitions(second_run)) <= {'replayed'}
+        outcome = await web.result(second_run)
         assert outcome.status is Status.DONE, outcome.error
         assert read_exchanges(web.recordings.path(run)) == recorded
     async with machines.open('third', make_catalog(None), clock=HastyClock()) as third:
-        await third.recordings.fetch(again)
-        assert read_exchanges(third.recordings.replayed_path(again)) == recorded
+        await third.recordings.fetch(second_run)
+        assert read_exchanges(third.recordings.replayed_path(second_run)) == recorded
 
 
 async def test_a_new_owner_keeps_the_recordings_of_finished_calls(machines: Machines) -> None:

@@ -140,15 +140,15 @@ async def test_without_runs_there_is_no_traffic(journal: Journal) -> None:
 async def test_edges_visits_and_seconds_are_added_up(journal: Journal) -> None:
     await run_loop(journal, 'one')
     await run_loop(journal, 'three', rounds=3)
-    found = await survey(journal)
-    assert (found.runs, found.statuses, found.shapes) == (2, {'done': 2}, ((SHAPE, 2),))
-    assert edges(found) == {'[*]>a': (2, 2), 'a>b.x': (4, 2), 'a>end': (2, 2), 'b.x>a': (4, 2)}
-    inner = next(one for one in found.states if one.path == 'b.x')
+    statistics = await survey(journal)
+    assert (statistics.runs, statistics.statuses, statistics.shapes) == (2, {'done': 2}, ((SHAPE, 2),))
+    assert edges(statistics) == {'[*]>a': (2, 2), 'a>b.x': (4, 2), 'a>end': (2, 2), 'b.x>a': (4, 2)}
+    inner = next(one for one in statistics.states if one.path == 'b.x')
     assert (inner.runs, inner.visits, inner.repeated, inner.most) == (2, 4, 1, 3)
     assert (inner.seconds, inner.median, inner.p90) == (12.0, 3.0, 9.0)
-    around = next(one for one in found.states if one.path == 'b')
+    around = next(one for one in statistics.states if one.path == 'b')
     assert (around.visits, around.seconds) == (4, 12.0)
-    assert [one.path for one in found.states] == ['a', 'b', 'b.x', 'end']
+    assert [one.path for one in statistics.states] == ['a', 'b', 'b.x', 'end']
 
 
 async def test_pauses_and_time_without_a_process_are_not_counted(journal: Journal) -> None:
@@ -190,11 +190,11 @@ async def test_a_fork_counts_from_where_it_left_its_parent(journal: Journal) -> 
     fork = History(journal, await journal.claim(child.id, 'me'), time=102.0, active=(StatePath('b.x'),))
     await fork.go('recover')
     await fork.go('done', 'b.x', 'end', after=5.0, status=Status.DONE)
-    found = await survey(journal)
-    assert edges(found) | {'[*]>a': (1, 1), 'b.x>end': (1, 1), 'a>b.x': (1, 1)} == edges(found)
-    inner = next(one for one in found.states if one.path == 'b.x')
+    statistics = await survey(journal)
+    assert edges(statistics) | {'[*]>a': (1, 1), 'b.x>end': (1, 1), 'a>b.x': (1, 1)} == edges(statistics)
+    inner = next(one for one in statistics.states if one.path == 'b.x')
     assert (inner.runs, inner.visits, inner.seconds) == (2, 1, 3.0 + 5.0)
-    assert (found.forks, found.inherited) == (1, 2)
+    assert (statistics.forks, statistics.inherited) == (1, 2)
     alone = await journal.traffic(RunQuery(state='a'))
     assert (alone.runs, alone.forks, alone.inherited) == (1, 0, 0)
 
@@ -214,17 +214,17 @@ async def test_path_statistics_are_extended_incrementally(journal: Journal) -> N
     await run.go('start', '', 'a')
     await run.go('failed', 'a', 'b.x')
     await survey(journal)
-    kept = await journal.path_stats(run.info.id)
-    assert kept is not None and kept.seq == 2 and kept.rest
+    path_stats = await journal.path_stats(run.info.id)
+    assert path_stats is not None and path_stats.seq == 2 and path_stats.rest
     await run.go('always', 'b.x', 'bad', raised=True, after=4.0, status=Status.FAILED)
     assert await journal.outdated_runs(RunQuery()) == ['one']
     piecewise = await survey(journal)
     (whole,) = [await journal.path_stats(run.info.id)]
-    again = MemoryJournal()
-    await again.create(replace(run.info, seq=0, epoch=0, status=Status.RUNNING), SHAPE)
-    await again.append(replace(run.info, epoch=0), run.steps)
-    assert replace(await survey(again), unread={}) == piecewise
-    assert whole == await again.path_stats(run.info.id)
+    second_journal = MemoryJournal()
+    await second_journal.create(replace(run.info, seq=0, epoch=0, status=Status.RUNNING), SHAPE)
+    await second_journal.append(replace(run.info, epoch=0), run.steps)
+    assert replace(await survey(second_journal), unread={}) == piecewise
+    assert whole == await second_journal.path_stats(run.info.id)
     assert whole is not None and not whole.rest  # no step follows the end
 
 
@@ -262,9 +262,9 @@ async def test_path_statistics_from_older_rules_are_recomputed(journal: Journal)
 async def test_path_statistics_are_never_shortened_or_stored_without_their_run(journal: Journal) -> None:
     run = await run_loop(journal, 'one')
     await survey(journal)
-    kept = await journal.path_stats(run.info.id)
+    path_stats = await journal.path_stats(run.info.id)
     await journal.store_path_stats({run.info.id: PathStats(seq=1), RunId('nobody'): PathStats(seq=1)})
-    assert await journal.path_stats(run.info.id) == kept
+    assert await journal.path_stats(run.info.id) == path_stats
     with pytest.raises(UnknownRun):
         await journal.path_stats(RunId('nobody'))
 
@@ -286,19 +286,19 @@ async def test_a_survey_reports_progress_and_keeps_its_results(journal: Journal)
     class Enough(Exception):
         """Stops the survey."""
 
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
 
     def tell(done: int, of: int) -> None:
-        told.append((done, of))
-        if len(told) == 3:
+        progress.append((done, of))
+        if len(progress) == 3:
             raise Enough
 
     with pytest.raises(Enough):
         await refresh_paths(journal, RunQuery(), tell)
-    assert told == [(0, 45), (20, 45), (40, 45)]
+    assert progress == [(0, 45), (20, 45), (40, 45)]
     assert len(await journal.outdated_runs(RunQuery())) == 5
-    await refresh_paths(journal, RunQuery(), lambda done, of: told.append((done, of)))
-    assert told[3:] == [(0, 5), (5, 5)]
+    await refresh_paths(journal, RunQuery(), lambda done, of: progress.append((done, of)))
+    assert progress[3:] == [(0, 5), (5, 5)]
 
 
 # Lists and filters
@@ -368,21 +368,21 @@ async def test_traffic_matches_a_manual_count(journal: Journal, runs: Any) -> No
             take_steps(history, parts[part])
             await history.store()
         await survey(journal)
-    found = await journal.traffic(RunQuery())
+    traffic = await journal.traffic(RunQuery())
     by_hand = [count_by_hand(history.steps) for history in histories]
-    assert edges(found) == {
-        name: (sum(one[0][name] for one in by_hand), sum(name in one[0] for one in by_hand))
-        for name in {name for one in by_hand for name in one[0]}
+    assert edges(traffic) == {
+        name: (sum(entry[0][name] for entry in by_hand), sum(name in entry[0] for entry in by_hand))
+        for name in {name for item in by_hand for name in item[0]}
     }
-    for place in found.states:
-        stays = [one[1][place.path] for one in by_hand if place.path in one[1]]
+    for place in traffic.states:
+        stays = [item[1][place.path] for item in by_hand if place.path in item[1]]
         times = sorted(stay.seconds for stay in stays)
         assert (place.runs, place.visits) == (len(stays), sum(stay.visits for stay in stays))
         assert (place.failed, place.expired) == (sum(s.failed for s in stays), sum(s.expired for s in stays))
         assert place.fell == sum(stay.fell for stay in stays)
         assert (place.median, place.p90) == tuple(times[math.ceil(len(times) * q) - 1] for q in (0.5, 0.9))
         assert place.seconds == pytest.approx(sum(times))
-    assert {place.path for place in found.states} == {path for one in by_hand for path in one[1]}
+    assert {place.path for place in traffic.states} == {path for item in by_hand for path in item[1]}
 
 
 def take_steps(history: History, steps: Sequence[tuple[str, str, float, bool]]) -> None:
@@ -416,8 +416,8 @@ def count_by_hand(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, 
         first = max(number for number, step in enumerate(steps) if not step.raised)
         for path in {path for step in steps[first:] for path in step.left}:
             found[path]['fell'] = 1
-    taken = Counter(f'{edge.source}>{edge.dest}' for step in steps for edge in step.edges)
-    return taken, {
+    counts = Counter(f'{edge.source}>{edge.dest}' for step in steps for edge in step.edges)
+    return counts, {
         path: Dwell(**found[path], seconds=seconds[path])
         for path in {*found} | {p for p in seconds if seconds[p]}
     }

@@ -33,10 +33,10 @@ def reply(request: ModelRequest) -> Any:
 
 
 async def test_recovery_after_every_step_reaches_the_same_end(tmp_path: Path) -> None:
-    made = Catalog.load()
-    made.models['scripted'] = FakeModel(reply)  # type: ignore[assignment]
+    catalog = Catalog.load()
+    catalog.models['scripted'] = FakeModel(reply)  # type: ignore[assignment]
     options: dict[str, Any] = {
-        'catalog': made,
+        'catalog': catalog,
         'workspaces': tmp_path,
         'sandbox': QuickSandbox(),
         'owner': 'me',
@@ -52,9 +52,9 @@ async def test_recovery_after_every_step_reaches_the_same_end(tmp_path: Path) ->
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
     assert len(ends) > 40
     for count in [0, *ends]:
-        kept = await first_steps(journal, run, count)
+        partial_journal = await first_steps(journal, run, count)
         clock = IdleClock(steps[count - 1].time) if count else IdleClock()
-        async with Conductor(kept, clock=clock, **options) as successor:
+        async with Conductor(partial_journal, clock=clock, **options) as successor:
             assert await successor.recover() == [run], successor.stranded
             outcome = await to_the_end(successor, run)
             assert (outcome.status, outcome.memory) == (expected.status, memory), count

@@ -28,7 +28,7 @@ def test_a_killed_fork_continues_its_replay(tmp_path: Path) -> None:
     assert hemicycle('run', 'counting', *sets, *pattern_options, '--quiet').exit_code == 0
     parent = hemicycle.newest()
     assert parent.seq > 400
-    original, made = hemicycle.steps(parent.id), calls.read_text()
+    original, text = hemicycle.steps(parent.id), calls.read_text()
     with hemicycle.process('fork', 'last', '--at', '3', '--play', 'recorded', *pattern_options) as process:
         until(lambda: 40 <= hemicycle.last_step() < parent.seq, 'the fork is on its way')
         process.send_signal(signal.SIGKILL)
@@ -46,7 +46,7 @@ def test_a_killed_fork_continues_its_replay(tmp_path: Path) -> None:
     assert after[: len(before)] == before
     assert [step.event.name for step in after].count('recover') == 3
     assert normalize(step for step in after if step.event.name != 'recover') == normalize(original)
-    assert calls.read_text() == made, 'nothing was repeated'
+    assert calls.read_text() == text, 'nothing was repeated'
     assert hemicycle.steps(parent.id) == original
     assert (
         hemicycle('audit', fork.id, *pattern_options).exit_code
@@ -72,7 +72,7 @@ async def test_on_disk_the_power_fails_at_any_step_of_a_fork(
     model, begin = FakeModel(working), 3
     async with make_conductor(await open_journal(tmp_path / 'runs.db'), model, tmp_path) as local:
         run = (await local.start('pair', budget=Budget(tokens=200, warn=0.2) if mode == PLAYED else None)).id
-        whole = await local.result(run)
+        expected_outcome = await local.result(run)
         original = await local.transitions(run)
     model.requests.clear()
     cutting = PowerCutJournal(await open_journal(tmp_path / 'runs.db'), at, written=written)
@@ -91,13 +91,13 @@ async def test_on_disk_the_power_fails_at_any_step_of_a_fork(
         assert await successor.transitions(run) == original and await successor.audit(fork)
         own = await successor.transitions(fork)
         names = Counter(step.event.name for step in own)
-        asked = Counter(request.hints.role for request in model.requests)
+        counts = Counter(request.hints.role for request in model.requests)
         if mode == PLAYED:
             assert not model.requests
             assert normalize(step for step in own if step.event.name != 'recover') == normalize(original)
-            assert outcome.memory == whole.memory
+            assert outcome.memory == expected_outcome.memory
         else:
             assert names['recover'] <= 3
             roles = {'right'} if mode == MIXED else {'left', 'right', 'closing'}
-            assert set(asked) <= roles
-        assert sorted(outcome.answer) == sorted(whole.answer)
+            assert set(counts) <= roles
+        assert sorted(outcome.answer) == sorted(expected_outcome.answer)

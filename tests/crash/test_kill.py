@@ -70,13 +70,13 @@ def test_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
             process.kill()
     result = hemicycle('resume', *pattern_options, '--quiet')
     assert (result.exit_code, result.stdout) == (0, '60\n')
-    found = hemicycle.newest()
-    made = Counter(calls.read_text().split())
-    in_flight = sum(step.event.name == 'recover' for step in hemicycle.steps(found.id))
+    info = hemicycle.newest()
+    counts = Counter(calls.read_text().split())
+    in_flight = sum(step.event.name == 'recover' for step in hemicycle.steps(info.id))
     assert in_flight == 3
-    assert len(made) == 60
-    assert sum(made.values()) <= 60 + in_flight
-    assert max(made.values()) <= 2
+    assert len(counts) == 60
+    assert sum(counts.values()) <= 60 + in_flight
+    assert max(counts.values()) <= 2
     assert hemicycle('audit', *pattern_options).exit_code == 0
 
 
@@ -152,8 +152,8 @@ def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
         recovered += [step.event.name for step in steps].count('recover')
         assert find_repeats(steps) == [] and len(steps) >= last[run]
         assert hemicycle('audit', run, *pattern_options).exit_code == 0
-    made = Counter(calls.read_text().split())
-    assert len(made) == 10 * LONG and sum(made.values()) <= 10 * LONG + recovered
+    counts = Counter(calls.read_text().split())
+    assert len(counts) == 10 * LONG and sum(counts.values()) <= 10 * LONG + recovered
 
 
 async def leave_ten_unfinished(hemicycle: Hemicycle, calls: Path) -> list[RunId]:
@@ -202,8 +202,8 @@ def test_breakpoints_and_held_regions_survive_a_kill(tmp_path: Path) -> None:
 
 
 def status(hemicycle: Hemicycle) -> Status | None:
-    found = hemicycle.find_newest()
-    return found.status if found else None
+    info = hemicycle.find_newest()
+    return info.status if info else None
 
 
 def find_repeats(steps: list[Transition]) -> list[tuple[str, int]]:

@@ -36,11 +36,11 @@ class Servers(Fleet):
 
 @pytest.fixture
 async def servers(tmp_path: Path, postgres_url: str) -> AsyncIterator[Servers]:
-    made = Servers(tmp_path, postgres_url)
+    servers = Servers(tmp_path, postgres_url)
     try:
-        yield made
+        yield servers
     finally:
-        made.close()
+        servers.close()
 
 
 @pytest.fixture

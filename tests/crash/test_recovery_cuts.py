@@ -75,9 +75,9 @@ async def test_the_power_fails_at_any_call_of_a_recovery(done: bool) -> None:
                 assert at == 1, 'it could not even list them'
             enough = failing.left > 0
         async with make_conductor(journal, 'heir') as successor:
-            found = await successor.recover()
+            recovered = await successor.recover()
             assert successor.stranded == {}
-            for run in found:
+            for run in recovered:
                 assert (await successor.result(run)).status is Status.DONE
             for run in left:
                 steps = await successor.transitions(run)

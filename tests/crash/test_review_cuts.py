@@ -28,8 +28,8 @@ async def test_a_review_ends_the_same_wherever_it_is_interrupted(tmp_path: Path)
     phases = {path.partition('.')[0] for step in steps if step.seq in cuts for path in step.active}
     assert phases >= {'implementing', 'reviewing', 'debating', 'revising', 'gathering', 'final_review'}
     for cut in cuts:
-        kept = await first_steps(journal, run, cut)
-        async with review_conductor(LOOPS, journal=kept, root=tmp_path) as successor:
+        partial_journal = await first_steps(journal, run, cut)
+        async with review_conductor(LOOPS, journal=partial_journal, root=tmp_path) as successor:
             assert await successor.recover() == [run], successor.stranded
             outcome = await to_the_end(successor, run)
             assert (outcome.status, outcome.memory) == (Status.DONE, expected.memory), cut

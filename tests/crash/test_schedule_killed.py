@@ -34,8 +34,8 @@ def test_each_second_has_exactly_one_run(tmp_path: Path) -> None:
     def ticks(http: httpx.Client) -> list[dict[str, Any]]:
         answer = http.get(f'/schedules/{schedule}/ticks', params={'limit': 1_000})
         assert answer.status_code == 200, answer.text
-        found: list[dict[str, Any]] = answer.json()
-        return sorted(found, key=lambda tick: str(tick['due']))
+        data: list[dict[str, Any]] = answer.json()
+        return sorted(data, key=lambda tick: str(tick['due']))
 
     for kill in range(KILLS + 1):
         with serving(hemicycle) as http:
@@ -46,9 +46,9 @@ def test_each_second_has_exactly_one_run(tmp_path: Path) -> None:
                     'spec': {'intervals': [{'every': 1}]},
                     'policy': {'overlap': 'allow_all'},
                 }
-                made = http.post('/schedules', json=body)
-                assert made.status_code == 201, made.text
-                schedule = made.json()['id']
+                response = http.post('/schedules', json=body)
+                assert response.status_code == 201, response.text
+                schedule = response.json()['id']
             goal = EACH * (kill + 1)
             until(lambda: sum(tick['state'] == 'started' for tick in ticks(http)) >= goal, f'{goal} runs')  # noqa: B023
             if kill == KILLS:

@@ -70,7 +70,7 @@ async def test_no_step_is_lost_or_repeated(server: Server):
         reading = [asyncio.create_task(reader.read(http)) for reader in readers]
         for kill in range(1, KILLS + 1):
             seen = kill * ROUNDS // 4
-            await until(lambda seen=seen: max(max(one.steps, default=0) for one in readers) >= seen)
+            await until(lambda seen=seen: max(max(item.steps, default=0) for item in readers) >= seen)
             await asyncio.to_thread(server.kill)
             await asyncio.to_thread(server.start)
         await asyncio.wait_for(asyncio.gather(*reading), 120)
@@ -83,16 +83,16 @@ async def test_no_step_is_lost_or_repeated(server: Server):
 
 
 async def test_watching_survives_a_restart_of_the_server(server: Server):
-    seen = []
+    seqs = []
     async with HttpConductor(server.url) as conductor:
         run = await conductor.start('ticking')
         async for item in run.watch():
             if isinstance(item, Transition):
-                seen.append(item.seq)
-                if len(seen) == ROUNDS // 4:
+                seqs.append(item.seq)
+                if len(seqs) == ROUNDS // 4:
                     await asyncio.to_thread(server.kill)
                     await asyncio.to_thread(server.start)
         outcome = await conductor.result(run.id)
         last = (await conductor.info(run.id)).seq
     assert outcome.status is Status.DONE
-    assert seen == list(range(1, last + 1)) and last > ROUNDS
+    assert seqs == list(range(1, last + 1)) and last > ROUNDS

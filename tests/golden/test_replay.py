@@ -34,8 +34,10 @@ def samples() -> list[Any]:
 
 async def record(pattern: str, sample: Any) -> dict[str, Any]:
     """Play a scenario and return its journal; times are simulated and ids removed."""
-    made = CATALOG.pattern(pattern)
-    parameters = made.parse({**sample_parameters(made), **sample.parameters}).model_dump(mode='json')
+    pattern_class = CATALOG.pattern(pattern)
+    parameters = pattern_class.parse({**sample_parameters(pattern_class), **sample.parameters}).model_dump(
+        mode='json'
+    )
     async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:
         run = (await conductor.start(pattern, parameters)).id
         outcome = await to_the_end(conductor, run)
@@ -72,8 +74,8 @@ async def test_a_recorded_journal_still_replays(
     )
     document = json.loads(path.read_text('utf-8'))
     steps = STEPS.validate_python(document['steps'])
-    made = CATALOG.pattern(document['pattern'])
-    workflow = made(made.parse(document['parameters']))
+    pattern_class = CATALOG.pattern(document['pattern'])
+    workflow = pattern_class(pattern_class.parse(document['parameters']))
     shape = Conductor(catalog=CATALOG).draw(document['pattern'], document['parameters'])
     view = fold(GOLDEN, shape, steps)
     assert (view.status, view.error, view.memory) == (
@@ -95,12 +97,12 @@ def test_there_is_one_journal_per_scenario() -> None:
 @pytest.mark.parametrize('path', sorted(FOLDER.glob('*.json')), ids=lambda path: path.stem)
 def test_tampering_with_a_journal_is_detected(path: Path) -> None:
     document = json.loads(path.read_text('utf-8'))
-    made = CATALOG.pattern(document['pattern'])
-    workflow = made(made.parse(document['parameters']))
+    pattern = CATALOG.pattern(document['pattern'])
+    workflow = pattern(pattern.parse(document['parameters']))
     steps = STEPS.validate_python(document['steps'])
     changed = max(index for index, step in enumerate(steps) if step.changes)
     other = replace(steps[changed].changes[0], value='another')
     steps[changed] = replace(steps[changed], changes=(other, *steps[changed].changes[1:]))
-    with pytest.raises(Diverged) as found:
+    with pytest.raises(Diverged) as raised:
         audit(GOLDEN, workflow, steps)
-    assert found.value.step == steps[changed].seq and 'changes' in str(found.value)
+    assert raised.value.step == steps[changed].seq and 'changes' in str(raised.value)

@@ -76,13 +76,13 @@ def endpoint(dialect: str = 'openai', url: str = 'http://provider.example/v1', *
 
 
 async def read(http: httpx.AsyncClient, to: Endpoint, request: ModelRequest | None = None) -> CallResult:
-    made = CallResult()
+    call_result = CallResult()
     try:
         async for event in call(http, to, 'm', request or make_request()):
-            made.events.append(event)
+            call_result.events.append(event)
     except ModelError as error:
-        made.error = error
-    return made
+        call_result.error = error
+    return call_result
 
 
 class ChunkedBody(httpx.AsyncByteStream):

@@ -98,8 +98,8 @@ async def test_a_cancelled_read_is_recorded(tmp_path: Path) -> None:
     while not isinstance(await anext(stream), TextPiece):
         pass
     await stream.aclose()
-    found = await collect(Line(path, 'replay'))
-    assert found[0][1] == 'truncated'
+    events = await collect(Line(path, 'replay'))
+    assert events[0][1] == 'truncated'
 
 
 async def test_a_miss_shows_the_difference(tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ async def test_a_miss_shows_the_difference(tmp_path: Path) -> None:
 def test_differences_are_shown_where_they_are() -> None:
     old = {'method': 'POST', 'url': 'u', 'body': {'text': 'x' * 500 + 'old', 'list': [1, 2], 'gone': 1}}
     new = {'method': 'POST', 'url': 'u', 'body': {'text': 'x' * 500 + 'new', 'list': [1], 'more': 2}}
-    shown = describe_nearest(new, [{**new, 'url': 'far', 'body': 'away', 'method': 'GET'}, old])
-    assert "old'" in shown and "new'" in shown and 'body.list: 2 recorded, 1 asked' in shown
+    description = describe_nearest(new, [{**new, 'url': 'far', 'body': 'away', 'method': 'GET'}, old])
+    assert "old'" in description and "new'" in description and 'body.list: 2 recorded, 1 asked' in description
     assert (
         len(describe_nearest({**new, 'body': list(range(50))}, [{**old, 'body': list(range(1, 51))}])) < 400
     )

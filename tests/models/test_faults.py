@@ -39,25 +39,25 @@ async def test_fragments_may_be_split_anywhere(speech: Speech, size: int, line: 
             await asyncio.sleep(0)
         await wire.end()
 
-    found = await serve_and_read(speech, script)
-    assert found.text == GREETING
-    assert found.end.reason == 'stop'
+    result = await serve_and_read(speech, script)
+    assert result.text == GREETING
+    assert result.end.reason == 'stop'
 
 
 async def test_empty_events_are_skipped(speech: Speech) -> None:
-    found = await serve_stream(
+    result = await serve_stream(
         speech, speech.start, *speech.nothing, speech.say('x'), *speech.nothing, speech.stop
     )
-    assert found.text == 'x'
-    assert found.end.reason == 'stop'
+    assert result.text == 'x'
+    assert result.end.reason == 'stop'
 
 
 async def test_the_last_report_of_usage_counts(speech: Speech) -> None:
     reports = [speech.report_usage(output) for output in (2, 5, 9)]
-    found = await serve_stream(
+    result = await serve_stream(
         speech, speech.start, *reports, speech.say('x'), speech.stop, speech.report_usage(12), speech.end
     )
-    assert (found.end.usage.input, found.end.usage.output) == (3, 12)
+    assert (result.end.usage.input, result.end.usage.output) == (3, 12)
 
 
 async def test_a_connection_lost_mid_stream_is_an_error(speech: Speech) -> None:
@@ -67,10 +67,10 @@ async def test_a_connection_lost_mid_stream_is_an_error(speech: Speech) -> None:
         await asyncio.sleep(0.02)
         wire.drop()
 
-    found = await serve_and_read(speech, script)
-    assert (found.failure.kind, found.failure.retryable) == ('truncated', True)
-    assert found.failure.usage is not None and found.failure.usage.output == 4
-    assert [event.text for event in found.events if isinstance(event, TextPiece)] == ['half']
+    result = await serve_and_read(speech, script)
+    assert (result.failure.kind, result.failure.retryable) == ('truncated', True)
+    assert result.failure.usage is not None and result.failure.usage.output == 4
+    assert [event.text for event in result.events if isinstance(event, TextPiece)] == ['half']
 
 
 async def test_a_connection_lost_after_the_finish_reason_is_an_end(speech: Speech) -> None:
@@ -98,8 +98,8 @@ async def test_a_stream_that_drips_after_the_finish_reason_ends_soon(
                 await asyncio.sleep(0.02)
 
     async with asyncio.timeout(20):
-        found = await serve_and_read(speech, script, Timeouts(first=60, idle=60, total=60))
-    assert (found.text, found.end.reason) == ('all', 'stop') and found.end.usage.output > 0
+        result = await serve_and_read(speech, script, Timeouts(first=60, idle=60, total=60))
+    assert (result.text, result.end.reason) == ('all', 'stop') and result.end.usage.output > 0
 
 
 async def test_text_after_a_finish_reason_is_read(speech: Speech, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,20 +118,20 @@ async def test_text_after_a_finish_reason_is_read(speech: Speech, monkeypatch: p
 
 @pytest.mark.parametrize('cut', [False, True])
 async def test_a_clean_close_without_an_end_mark_is_an_error(speech: Speech, cut: bool) -> None:
-    found = await serve_stream(
+    result = await serve_stream(
         speech, speech.start, speech.say('half'), speech.say('more')[: -12 if cut else None]
     )
-    assert (found.failure.kind, found.failure.retryable) == ('truncated', True)
+    assert (result.failure.kind, result.failure.retryable) == ('truncated', True)
 
 
 async def test_an_empty_stream_is_an_error(speech: Speech) -> None:
-    found = await serve_stream(speech)
-    assert found.failure.kind == 'truncated'
+    result = await serve_stream(speech)
+    assert result.failure.kind == 'truncated'
 
 
 async def test_an_end_mark_without_content_or_a_reason_is_an_error(speech: Speech) -> None:
-    found = await serve_stream(speech, speech.start, speech.end)
-    assert (found.failure.kind, found.failure.retryable) == ('truncated', True)
+    result = await serve_stream(speech, speech.start, speech.end)
+    assert (result.failure.kind, result.failure.retryable) == ('truncated', True)
     assert (await serve_stream(speech, speech.start, speech.stop, speech.end)).end.reason == 'stop'
 
 
@@ -142,9 +142,9 @@ async def test_a_stall_in_mid_stream(speech: Speech) -> None:
         await wire.gone()
 
     began = time.monotonic()
-    found = await serve_and_read(speech, script, QUICK)
-    assert (found.failure.kind, found.failure.retryable) == ('timeout', True)
-    assert 'sent nothing more for 0.15 s' in str(found.failure)
+    result = await serve_and_read(speech, script, QUICK)
+    assert (result.failure.kind, result.failure.retryable) == ('timeout', True)
+    assert 'sent nothing more for 0.15 s' in str(result.failure)
     assert time.monotonic() - began < 10
 
 
@@ -165,8 +165,8 @@ async def test_keep_alives_do_not_hide_a_stall(speech: Speech, keep_alive: bytes
             await wire.chunk(keep_alive)
             await asyncio.sleep(0.01)
 
-    found = await serve_and_read(speech, script, QUICK)
-    assert found.failure.kind == 'timeout'
+    result = await serve_and_read(speech, script, QUICK)
+    assert result.failure.kind == 'timeout'
 
 
 async def test_slow_headers_are_a_timeout(speech: Speech) -> None:
@@ -174,9 +174,9 @@ async def test_slow_headers_are_a_timeout(speech: Speech) -> None:
         await wire.raw(b'HTTP/1.1 200 OK\r\n')
         await wire.gone()
 
-    found = await serve_and_read(speech, script, QUICK)
-    assert (found.failure.kind, found.failure.retryable) == ('timeout', True)
-    assert 'sent nothing for 0.15 s' in str(found.failure)
+    result = await serve_and_read(speech, script, QUICK)
+    assert (result.failure.kind, result.failure.retryable) == ('timeout', True)
+    assert 'sent nothing for 0.15 s' in str(result.failure)
 
 
 async def test_the_whole_call_has_a_timeout(speech: Speech) -> None:
@@ -187,8 +187,8 @@ async def test_the_whole_call_has_a_timeout(speech: Speech) -> None:
             await wire.chunk(speech.say('and '))
             await asyncio.sleep(0.01)
 
-    found = await serve_and_read(speech, script, Timeouts(first=5, idle=5, total=0.2))
-    assert 'more than 0.2 s' in str(found.failure)
+    result = await serve_and_read(speech, script, Timeouts(first=5, idle=5, total=0.2))
+    assert 'more than 0.2 s' in str(result.failure)
 
 
 async def test_a_slow_reader_is_not_a_stall(speech: Speech) -> None:
@@ -208,9 +208,9 @@ async def test_a_slow_reader_is_not_a_stall(speech: Speech) -> None:
 
 async def test_an_unreachable_endpoint_is_a_connection_error(speech: Speech) -> None:
     async with client() as http:
-        found = await read(http, endpoint(speech.dialect, 'http://127.0.0.1:9/v1'))
-    assert (found.failure.kind, found.failure.retryable) == ('connection', True)
-    assert '127.0.0.1:9 cannot be reached' in str(found.failure)
+        result = await read(http, endpoint(speech.dialect, 'http://127.0.0.1:9/v1'))
+    assert (result.failure.kind, result.failure.retryable) == ('connection', True)
+    assert '127.0.0.1:9 cannot be reached' in str(result.failure)
 
 
 @pytest.mark.parametrize('leave', ['cancel', 'close'])

@@ -36,35 +36,35 @@ WORDS = [
 
 @pytest.mark.parametrize('word', WORDS)
 async def test_a_failed_finish_fails_the_call(word: str) -> None:
-    found = await read(say('half'), finish(word), b'data: [DONE]\n\n')
-    assert (found.failure.kind, found.failure.retryable, found.failure.code) == ('server', True, word)
+    result = await read(say('half'), finish(word), b'data: [DONE]\n\n')
+    assert (result.failure.kind, result.failure.retryable, result.failure.code) == ('server', True, word)
 
 
 @pytest.mark.parametrize('native', ['MALFORMED_FUNCTION_CALL', 'error', 'OTHER'])
 async def test_a_failed_finish_disguised_by_a_proxy_fails_the_call(native: str) -> None:
     choice = {'index': 0, 'delta': {}, 'finish_reason': 'stop', 'native_finish_reason': native}
-    found = await read(say('half'), openai(choices=[choice]), b'data: [DONE]\n\n')
-    assert found.failure.code == native
+    result = await read(say('half'), openai(choices=[choice]), b'data: [DONE]\n\n')
+    assert result.failure.code == native
     whole = {**choice, 'native_finish_reason': 'STOP'}
     assert (await read(say('all'), openai(choices=[whole]), b'data: [DONE]\n\n')).end.reason == 'stop'
 
 
 async def test_a_failed_finish_of_anthropic_fails_the_call() -> None:
     start = SPEECHES[1].start + SPEECHES[1].say('half')
-    found = await read(
+    result = await read(
         start,
         anthropic('message_delta', delta={'stop_reason': 'error'}),
         SPEECHES[1].end,
         dialect='anthropic',
     )
-    assert found.failure.code == 'error'
+    assert result.failure.code == 'error'
 
 
 async def test_an_error_after_a_failed_finish_explains_it() -> None:
     error = openai(error={'message': 'upstream is gone', 'code': 502}, choices=[], usage=USED)
-    found = await read(say('half'), finish('error'), error, b'data: [DONE]\n\n')
-    assert str(found.failure) == 'here: upstream is gone (HTTP 502)'
-    assert found.failure.usage is not None and found.failure.usage.total == 5
+    result = await read(say('half'), finish('error'), error, b'data: [DONE]\n\n')
+    assert str(result.failure) == 'here: upstream is gone (HTTP 502)'
+    assert result.failure.usage is not None and result.failure.usage.total == 5
 
 
 @pytest.mark.parametrize(
@@ -84,27 +84,27 @@ async def test_other_finish_reasons_are_understood(word: str, reason: str) -> No
 async def test_a_second_finish_does_not_hide_that_the_answer_was_cut() -> None:
     cut = (say('half'), finish('length'))
     assert (await read(*cut, finish('stop'), b'data: [DONE]\n\n')).end.reason == 'length'
-    found = await read(*cut, finish('error'), b'data: [DONE]\n\n')
-    assert found.failure.code == 'error'
+    result = await read(*cut, finish('error'), b'data: [DONE]\n\n')
+    assert result.failure.code == 'error'
 
 
 async def test_an_error_inside_a_choice_is_reported() -> None:
     choice = {'index': 0, 'delta': {}, 'finish_reason': 'error'}
     error = {'code': 502, 'message': 'upstream is gone'}
-    found = await read(say('half'), openai(choices=[choice | {'error': error}]), b'data: [DONE]\n\n')
-    assert str(found.failure) == 'here: upstream is gone (HTTP 502)'
+    result = await read(say('half'), openai(choices=[choice | {'error': error}]), b'data: [DONE]\n\n')
+    assert str(result.failure) == 'here: upstream is gone (HTTP 502)'
 
 
 @pytest.mark.parametrize('payload', [{'detail': 'It broke'}, {'message': 'It broke', 'type': 'server_error'}])
 async def test_an_unlabelled_error_is_reported(payload: dict[str, str]) -> None:
-    found = await read(openai(**payload), b'data: [DONE]\n\n')
-    assert str(found.failure) == 'here: It broke'
+    result = await read(openai(**payload), b'data: [DONE]\n\n')
+    assert str(result.failure) == 'here: It broke'
 
 
 async def test_an_error_in_a_list_is_reported() -> None:
     error = {'code': 429, 'message': 'You exceeded your current quota. Please retry in 34s'}
-    found = await read(b'data: ' + json.dumps([{'error': error}]).encode() + b'\n\n')
-    assert (found.failure.kind, found.failure.retry_after) == ('rate limit', 34)
+    result = await read(b'data: ' + json.dumps([{'error': error}]).encode() + b'\n\n')
+    assert (result.failure.kind, result.failure.retry_after) == ('rate limit', 34)
 
 
 @pytest.mark.parametrize('asked', ['openai', 'responses', 'anthropic', 'gemini'])
@@ -116,9 +116,9 @@ async def test_an_answer_in_another_dialect_is_named(asked: str, answered: str) 
         'anthropic': SPEECHES[1].start,
         'gemini': SPEECHES[2].start,
     }
-    found = await read(first[answered], dialect=asked)
-    assert ('is `dialect` right?' in str(found.failure)) == (asked != answered)
-    assert found.failure.retryable == (asked == answered)
+    result = await read(first[answered], dialect=asked)
+    assert ('is `dialect` right?' in str(result.failure)) == (asked != answered)
+    assert result.failure.retryable == (asked == answered)
 
 
 @pytest.mark.parametrize('status', ['failed', 'incomplete', 'cancelled'])
@@ -128,24 +128,24 @@ async def test_a_response_that_did_not_complete_fails_without_a_reason(status: s
 
     said = event('output_text.delta', output_index=0, delta='half')
     for response in ({}, {'status': status, 'error': None, 'incomplete_details': None}):
-        found = await read(
+        result = await read(
             event('created', response={'id': '1'}),
             said,
             event(status, response=response),
             dialect='responses',
         )
-        assert (found.failure.retryable, found.failure.code) == (True, status)
+        assert (result.failure.retryable, result.failure.code) == (True, status)
 
 
 async def test_usage_that_follows_an_error_counts() -> None:
     error = openai(error={'message': 'no', 'code': 500})
-    found = await read(say('half'), error, openai(choices=[], usage=USED), b'data: [DONE]\n\n')
-    assert found.failure.usage is not None and found.failure.usage.total == 5
+    result = await read(say('half'), error, openai(choices=[], usage=USED), b'data: [DONE]\n\n')
+    assert result.failure.usage is not None and result.failure.usage.total == 5
 
 
 async def test_a_stream_of_only_an_end_mark_is_an_error() -> None:
-    found = await read(b'data: [DONE]\n\n')
-    assert (found.failure.kind, found.failure.retryable) == ('truncated', True)
+    result = await read(b'data: [DONE]\n\n')
+    assert (result.failure.kind, result.failure.retryable) == ('truncated', True)
 
 
 WHOLE = {
@@ -206,12 +206,12 @@ WHOLE = {
 @pytest.mark.parametrize('size', [0, 7])
 async def test_an_answer_in_one_json_document_is_accepted(dialect: str, kind: str, size: int) -> None:
     body = b'\n ' + json.dumps(WHOLE[dialect]).encode()
-    found = await read(
+    result = await read(
         body, dialect=dialect, headers={'content-type': kind} if kind else {'x': 'y'}, size=size
     )
-    assert found.text == 'Look.'
-    assert found.calls == [('f', '{"x": 1}'), ('f', '{"x": 2}')]
-    assert (found.end.reason, found.end.usage.total) == ('tools', 5)
+    assert result.text == 'Look.'
+    assert result.calls == [('f', '{"x": 1}'), ('f', '{"x": 2}')]
+    assert (result.end.reason, result.end.usage.total) == ('tools', 5)
 
 
 @EACH
@@ -224,8 +224,8 @@ async def test_a_stream_with_the_content_type_of_json_is_read(speech: Speech) ->
 @pytest.mark.parametrize('kind', ['application/json', 'text/event-stream'])
 async def test_an_error_in_one_json_document_is_reported(speech: Speech, kind: str) -> None:
     body = speech.refusal('No, because of that.', 'overloaded_error')
-    found = await read(body, dialect=speech.dialect, headers={'content-type': kind})
-    assert (found.failure.kind, str(found.failure)) == ('overloaded', 'here: No, because of that.')
+    result = await read(body, dialect=speech.dialect, headers={'content-type': kind})
+    assert (result.failure.kind, str(result.failure)) == ('overloaded', 'here: No, because of that.')
 
 
 @pytest.mark.parametrize(
@@ -237,9 +237,9 @@ async def test_an_error_in_one_json_document_is_reported(speech: Speech, kind: s
     ],
 )
 async def test_a_body_that_is_not_a_stream_is_named(body: bytes, message: str) -> None:
-    found = await read(body)
-    assert found.failure.kind == 'bad response'
-    assert message in str(found.failure) and 'is the address right' in str(found.failure)
+    result = await read(body)
+    assert result.failure.kind == 'bad response'
+    assert message in str(result.failure) and 'is the address right' in str(result.failure)
 
 
 @pytest.mark.parametrize('size', [0, 1, 2])
@@ -251,42 +251,42 @@ async def test_a_byte_order_mark_is_skipped(speech: Speech, size: int) -> None:
 
 async def test_an_endless_event_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse_reader, 'MAX_EVENT', 10_000)
-    found = await read(say('x'), b'data: ' + b'x' * 50_000, size=1_000)
-    assert (found.failure.kind, found.failure.retryable) == ('bad response', False)
-    assert 'longer than 10,000 bytes' in str(found.failure)
+    result = await read(say('x'), b'data: ' + b'x' * 50_000, size=1_000)
+    assert (result.failure.kind, result.failure.retryable) == ('bad response', False)
+    assert 'longer than 10,000 bytes' in str(result.failure)
 
 
 async def test_an_endless_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse_reader, 'MAX_ANSWER', 10_000)
-    found = await read(*[say('x')] * 1_000, size=1_000)
-    assert (found.failure.kind, found.failure.retryable) == ('bad response', False)
-    assert 'more than 10,000 bytes' in str(found.failure)
+    result = await read(*[say('x')] * 1_000, size=1_000)
+    assert (result.failure.kind, result.failure.retryable) == ('bad response', False)
+    assert 'more than 10,000 bytes' in str(result.failure)
 
 
 async def test_choices_are_separated_by_index() -> None:
     def choice(index: int, text: str, finish: str | None = None) -> dict[str, Any]:
         return {'index': index, 'delta': {'content': text}, 'finish_reason': finish}
 
-    found = await read(
+    result = await read(
         openai(choices=[choice(1, 'Nein'), choice(0, 'Y')]),
         openai(choices=[choice(1, ' danke', 'length')]),
         openai(choices=[choice(0, 'es', 'stop')]),
         b'data: [DONE]\n\n',
     )
-    assert (found.text, found.end.reason) == ('Yes', 'stop')
+    assert (result.text, result.end.reason) == ('Yes', 'stop')
 
 
 async def test_a_legacy_function_call_is_a_call() -> None:
     def delta(**call: str) -> bytes:
         return openai(choices=[{'index': 0, 'delta': {'function_call': call}}])
 
-    found = await read(
+    result = await read(
         delta(name='f', arguments=''),
         delta(arguments='{"x"'),
         delta(arguments=': 1}'),
         finish('function_call'),
     )
-    assert found.calls == [('f', '{"x": 1}')] and found.end.reason == 'tools'
+    assert result.calls == [('f', '{"x": 1}')] and result.end.reason == 'tools'
 
 
 async def test_a_call_without_a_name_is_an_error() -> None:
@@ -294,25 +294,25 @@ async def test_a_call_without_a_name_is_an_error() -> None:
         call = {'index': 0, 'id': 'a', 'type': 'function', 'function': function}
         return openai(choices=[{'index': 0, 'delta': {'tool_calls': [call]}}])
 
-    found = await read(delta(name=None, arguments='{"x": 1}'), finish('tool_calls'))
-    assert (found.failure.kind, found.failure.retryable) == ('bad response', True)
-    assert 'it called a tool without its name' in str(found.failure)
-    found = await read(delta(arguments=''), say('all'), finish('stop'))
-    assert (found.text, found.calls, found.end.reason) == ('all', [], 'stop')
+    result = await read(delta(name=None, arguments='{"x": 1}'), finish('tool_calls'))
+    assert (result.failure.kind, result.failure.retryable) == ('bad response', True)
+    assert 'it called a tool without its name' in str(result.failure)
+    result = await read(delta(arguments=''), say('all'), finish('stop'))
+    assert (result.text, result.calls, result.end.reason) == ('all', [], 'stop')
 
 
 async def test_reasoning_found_only_in_details_is_shown() -> None:
     def delta(**detail: Any) -> bytes:
         return openai(choices=[{'index': 0, 'delta': {'reasoning_details': [{'index': 0, **detail}]}}])
 
-    found = await read(
+    result = await read(
         delta(type='reasoning.text', text='Let me '),
         delta(type='reasoning.text', text='think'),
         delta(type='reasoning.encrypted', data='abc'),
         say('Yes'),
         finish('stop'),
     )
-    shown = [event.text for event in found.events if isinstance(event, ReasoningPiece)]
+    shown = [event.text for event in result.events if isinstance(event, ReasoningPiece)]
     assert shown == ['Let me ', 'think']
 
 
@@ -324,8 +324,8 @@ async def test_many_fragments_of_one_call_are_joined_quickly(named: bool) -> Non
 
     pieces = [fragment('{"text": "', 'f'), *(fragment('{}x', 'f' if named else None) for _ in range(20_000))]
     began = time.process_time()
-    found = await read(*pieces, fragment('"}', None), finish('tool_calls'))
-    assert [(name, len(text)) for name, text in found.calls] == [('f', 60_012)]
+    result = await read(*pieces, fragment('"}', None), finish('tool_calls'))
+    assert [(name, len(text)) for name, text in result.calls] == [('f', 60_012)]
     assert time.process_time() - began < 5
 
 
@@ -340,8 +340,8 @@ async def test_many_fragments_of_one_call_are_joined_quickly(named: bool) -> Non
     ],
 )
 async def test_token_counts_of_any_type_are_read(usage: dict[str, Any], numbers: tuple[int, int]) -> None:
-    found = await read(say('x'), finish('stop', usage=usage))
-    assert (found.end.usage.input, found.end.usage.output) == numbers
+    result = await read(say('x'), finish('stop', usage=usage))
+    assert (result.end.usage.input, result.end.usage.output) == numbers
 
 
 COUNTED_APART = {
@@ -377,8 +377,8 @@ async def test_more_cached_tokens_than_tokens_do_not_lower_the_cost(dialect: str
 async def test_reasoning_that_is_only_in_the_total_counts(
     usage: dict[str, Any], numbers: tuple[int, int]
 ) -> None:
-    found = await read(say('x'), finish('stop', usage=USED | usage))
-    assert (found.end.usage.output, found.end.usage.reasoning) == numbers
+    result = await read(say('x'), finish('stop', usage=USED | usage))
+    assert (result.end.usage.output, result.end.usage.reasoning) == numbers
 
 
 @pytest.mark.parametrize(
@@ -394,8 +394,8 @@ async def test_reasoning_that_is_only_in_the_total_counts(
     ],
 )
 async def test_the_cost_reported_by_a_provider_is_used(reported: dict[str, Any], cost: float | None) -> None:
-    found = await read(say('x'), finish('stop', usage=USED | reported))
-    assert found.end.cost == (None if cost is None else pytest.approx(cost))
+    result = await read(say('x'), finish('stop', usage=USED | reported))
+    assert result.end.cost == (None if cost is None else pytest.approx(cost))
 
 
 async def test_all_iterations_of_a_message_count() -> None:
@@ -407,14 +407,14 @@ async def test_all_iterations_of_a_message_count() -> None:
             {'type': 'message', 'input_tokens': 10, 'output_tokens': 5},
         ],
     }
-    found = await read(
+    result = await read(
         SPEECHES[1].start,
         SPEECHES[1].say('x'),
         anthropic('message_delta', delta={'stop_reason': 'end_turn'}, usage=usage),
         SPEECHES[1].end,
         dialect='anthropic',
     )
-    assert (found.end.usage.input, found.end.usage.output, found.end.usage.cached) == (117, 25, 7)
+    assert (result.end.usage.input, result.end.usage.output, result.end.usage.cached) == (117, 25, 7)
 
 
 async def test_hourly_cache_writes_are_counted_separately() -> None:
@@ -425,8 +425,8 @@ async def test_hourly_cache_writes_are_counted_separately() -> None:
         'cache_creation': {'ephemeral_5m_input_tokens': 10, 'ephemeral_1h_input_tokens': 20},
     }
     start = anthropic('message_start', message={'id': '1', 'model': 'm', 'usage': usage})
-    found = await read(start, SPEECHES[1].say('x'), SPEECHES[1].stop, SPEECHES[1].end, dialect='anthropic')
-    assert (found.end.usage.written, found.end.written_hour) == (30, 20)
+    result = await read(start, SPEECHES[1].say('x'), SPEECHES[1].stop, SPEECHES[1].end, dialect='anthropic')
+    assert (result.end.usage.written, result.end.written_hour) == (30, 20)
 
 
 @pytest.mark.parametrize(
@@ -434,5 +434,5 @@ async def test_hourly_cache_writes_are_counted_separately() -> None:
     [(307, {'location': f'http://x/{"x" * 60_000}'}), (200, {'content-type': 'x' * 60_000})],
 )
 async def test_an_error_that_quotes_a_header_is_short(status: int, headers: dict[str, str]) -> None:
-    found = await replay(b'<html>', status=status, headers=headers)
-    assert len(str(found.failure)) < 2_100
+    result = await replay(b'<html>', status=status, headers=headers)
+    assert len(str(result.failure)) < 2_100

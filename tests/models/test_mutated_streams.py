@@ -65,9 +65,9 @@ STREAMS = [
 async def test_a_mutated_stream_is_read_or_refused(case: dict[str, Any]) -> None:
     body = (OWN / case['response']).read_bytes()
     for changed in mutations(body, random.Random(case['id'])):
-        found = await replay(changed, DIALECTS[case['dialect']])
-        if found.error is not None:
+        result = await replay(changed, DIALECTS[case['dialect']])
+        if result.error is not None:
             continue
-        assert all(isinstance(event.name, str) for event in found.events if isinstance(event, CallStarted))
-        assert to_jsonable({'message': found.message, 'usage': usage_to_dict(found.end.usage)})
-        assert max(found.end.usage.input, found.end.usage.output) < 2**63
+        assert all(isinstance(event.name, str) for event in result.events if isinstance(event, CallStarted))
+        assert to_jsonable({'message': result.message, 'usage': usage_to_dict(result.end.usage)})
+        assert max(result.end.usage.input, result.end.usage.output) < 2**63

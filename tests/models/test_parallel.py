@@ -51,9 +51,9 @@ async def test_parallel_calls_are_kept_apart(
 ) -> None:
     start = OpenAISpeech.start if dialect == 'openai' else anthropic('message_start', message={'id': '1'})
     body = chat(indexes, ids) if dialect == 'openai' else messages(indexes, ids)
-    found = await replay(start + body, dialect, size=size)
-    assert found.calls == [(name, text or '{}') for name, text in ASKED]
-    assert found.end.reason == 'tools'
-    begun = [event.index for event in found.events if isinstance(event, CallStarted)]
+    result = await replay(start + body, dialect, size=size)
+    assert result.calls == [(name, text or '{}') for name, text in ASKED]
+    assert result.end.reason == 'tools'
+    begun = [event.index for event in result.events if isinstance(event, CallStarted)]
     assert begun == [0, 1, 2], 'our own numbers'
-    assert len({call.id for call in found.message.calls}) == 3, 'our own ids'
+    assert len({call.id for call in result.message.calls}) == 3, 'our own ids'

@@ -42,19 +42,19 @@ async def play(folder: Path, case: dict[str, Any], size: int) -> CallResult:
 @pytest.mark.parametrize(('folder', 'case'), cases())
 async def test_a_recorded_stream_is_read_correctly(folder: Path, case: dict[str, Any], size: int) -> None:
     expected = case['expect']
-    found = await play(folder, case, size)
+    result = await play(folder, case, size)
     if 'text' in expected:
-        assert found.text == expected['text']
-        assert found.reasoning == expected['reasoning']
+        assert result.text == expected['text']
+        assert result.reasoning == expected['reasoning']
         calls = [(item['name'], item['arguments']) for item in expected['tool_calls']]
-        assert found.calls == calls
-        assert found.ids == [item['id'] for item in expected['tool_calls']]
+        assert result.calls == calls
+        assert result.ids == [item['id'] for item in expected['tool_calls']]
     if error := expected.get('error'):
-        assert found.failure.status == error['status']
-        assert error['message'] in str(found.failure)
-        assert found.failure.code == str(error['code'] or error['type'])
+        assert result.failure.status == error['status']
+        assert error['message'] in str(result.failure)
+        assert result.failure.code == str(error['code'] or error['type'])
         return
-    end = found.end
+    end = result.end
     assert isinstance(end, Completed)
     assert end.finish == (expected['finish'] or '')
     if expected['usage']:

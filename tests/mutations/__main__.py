@@ -130,7 +130,7 @@ def main(names: Iterable[str]) -> int:
     """Try the mutations of these names, or all. Returns the exit status."""
     selected = set(names) or {mutation.name for mutation in MUTATIONS}
     chosen = [mutation for mutation in MUTATIONS if mutation.name in selected]
-    problems = [f'{name}: there is no such mutation' for name in selected - {one.name for one in chosen}]
+    problems = [f'{name}: there is no such mutation' for name in selected - {item.name for item in chosen}]
     for mutation in chosen:
         try:
             check(mutation)

@@ -44,8 +44,8 @@ def role() -> Role:
 @pytest.fixture
 def backend(conductor: Conductor, role: Role) -> Iterator[Backend]:
     """The backend of pages behind the guard, for a caller who is an administrator by default."""
-    known = FixedIdentity(Caller('ada', role))
-    ada = ContextVar('identity', default=known)
+    fixed_identity = FixedIdentity(Caller('ada', role))
+    ada = ContextVar('identity', default=fixed_identity)
     backend = Backend()
     backend.open(conductor, Access(conductor.journal, conductor.clock))
     with pytest.MonkeyPatch.context() as patched:

@@ -140,9 +140,9 @@ async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User):
         click(user, 'Return seat')
         outcome = await conductor.result(run)
         assert outcome.status is Status.DONE, outcome.error
-        debate = [said for said in outcome.memory['transcript'] if said['phase'] == 'debate']
-        mine = [said for said in debate if said['speaker'] == 'reviewer2']
-        assert [said['human'] for said in mine] == [True, False]
+        debate = [entry for entry in outcome.memory['transcript'] if entry['phase'] == 'debate']
+        mine = [turn for turn in debate if turn['speaker'] == 'reviewer2']
+        assert [item['human'] for item in mine] == [True, False]
         assert mine[0]['position']['answers'] == [
             {'to': 'reviewer1/1.1/1', 'stance': 'rebuts', 'why': 'It is small.'}
         ]
@@ -188,16 +188,18 @@ async def test_a_person_judges_in_the_seat_of_a_supervisor(user: User):
 def pick(user: User, stage: str) -> None:
     """Press the button of a stage, whatever its status."""
     (button,) = [
-        one
-        for one in user.find(kind=ui.element).elements
-        if str(one.props.get('aria-label', '')).startswith(f'{stage}: ')
+        element
+        for element in user.find(kind=ui.element).elements
+        if str(element.props.get('aria-label', '')).startswith(f'{stage}: ')
     ]
     press(user, button)
 
 
 def shown_controls(user: User, label: str) -> list[ui.element]:
     """Return the visible controls with this accessible name that are in visible parts."""
-    return [one for one in labelled(user, label) if all(around.visible for around in one.ancestors())]
+    return [
+        element for element in labelled(user, label) if all(around.visible for around in element.ancestors())
+    ]
 
 
 async def wait_for_control(user: User, label: str) -> None:
@@ -246,7 +248,7 @@ async def test_a_comment_on_a_line_is_sent_to_the_coder(user: User):
         click(user, 'Candidates')
         await user.should_see('Read and comment', retries=60)
         (part,) = labelled(user, 'Comments on lines')
-        (text,) = [one for one in part.descendants() if isinstance(one, ui.textarea)]
+        (text,) = [element for element in part.descendants() if isinstance(element, ui.textarea)]
         text.set_value('Say why.')
         click(user, 'Comment')
         await see(user, 'Say why.', 'A person, version 1 · open', retries=60)
@@ -271,9 +273,9 @@ async def test_a_person_hands_in_files_in_a_coders_seat(user: User):
         click(user, 'Candidates')
         await see(user, 'Your turn as coder 1', 'No files changed yet.', retries=60)
         (seat,) = labelled(user, 'Your work')
-        fields = [one for one in seat.descendants() if isinstance(one, ui.input)]
-        (path,) = [one for one in fields if not isinstance(one, ui.textarea)]
-        text, words = (one for one in seat.descendants() if isinstance(one, ui.textarea))
+        fields = [element for element in seat.descendants() if isinstance(element, ui.input)]
+        (path,) = [field for field in fields if not isinstance(field, ui.textarea)]
+        text, words = (element for element in seat.descendants() if isinstance(element, ui.textarea))
         path.set_value('work.txt')
         text.set_value('good by hand')
         words.set_value('I wrote it myself.')

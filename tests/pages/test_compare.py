@@ -67,8 +67,8 @@ async def test_any_row_can_be_opened(pages, conductor, at):
 
 async def list_relatives(conductor: Conductor, run: RunId) -> dict[str, list[RunId]]:
     """List the runs offered for comparison with one, by their captions."""
-    found = await find_relatives(conductor, await conductor.info(run))
-    return {title: [info.id for info in infos] for title, infos in found.items()}
+    relatives = await find_relatives(conductor, await conductor.info(run))
+    return {title: [info.id for info in infos] for title, infos in relatives.items()}
 
 
 async def test_the_family_is_offered_first(conductor, monkeypatch):
@@ -108,17 +108,17 @@ async def test_any_run_is_found_by_text_or_id(conductor):
 
 
 async def test_the_diagram_shows_both_paths_even_with_folded_agents(conductor):
-    found = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
-    whole = path_layer(found, frozenset())
-    assert whole['edges']['reviewing>analyzing'] == {
+    comparison = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
+    layer = path_layer(comparison, frozenset())
+    assert layer['edges']['reviewing>analyzing'] == {
         'classes': 'path-a', 'badge': 'A', 'title': 'Taken 1 time in A, 0 times in B',
     }  # fmt: skip
-    assert whole['states']['reviewing']['badge'] == 'A2 B1'
-    assert whole['states']['reviewing']['classes'] == 'path-both'
-    folded = path_layer(found, frozenset({'reviewing', 'analyzing'}))
+    assert layer['states']['reviewing']['badge'] == 'A2 B1'
+    assert layer['states']['reviewing']['classes'] == 'path-both'
+    folded = path_layer(comparison, frozenset({'reviewing', 'analyzing'}))
     assert 'reviewing.thinking' not in folded['states']
-    assert folded['states']['reviewing'] == whole['states']['reviewing']
-    assert folded['edges']['reviewing>analyzing'] == whole['edges']['reviewing>analyzing']
+    assert folded['states']['reviewing'] == layer['states']['reviewing']
+    assert folded['edges']['reviewing>analyzing'] == layer['edges']['reviewing>analyzing']
 
 
 async def test_the_active_states_of_both_are_marked_on_visible_states(conductor):
@@ -133,12 +133,12 @@ async def test_the_active_states_of_both_are_marked_on_visible_states(conductor)
 
 
 async def test_the_next_difference_is_a_new_path_or_other_text(conductor):
-    found = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
-    assert found.divergence is not None
-    assert difference_starts(found.rows) == [found.divergence.row]
-    same = await conductor.compare(found.a.info.id, await ran(conductor, task='Another question'))
+    comparison = await conductor.compare(await ran(conductor), await ran(conductor, max_iterations=0))
+    assert comparison.divergence is not None
+    assert difference_starts(comparison.rows) == [comparison.divergence.row]
+    same = await conductor.compare(comparison.a.info.id, await ran(conductor, task='Another question'))
     assert difference_starts(same.rows) == [place for place, row in enumerate(same.rows) if row.facets] != []
-    assert stripe_gradient(found.rows).startswith('linear-gradient(')
+    assert stripe_gradient(comparison.rows).startswith('linear-gradient(')
     assert stripe_gradient(()) == 'none'
 
 

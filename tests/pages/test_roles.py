@@ -80,7 +80,7 @@ async def test_a_viewer_sees_why_a_button_is_disabled(pages, runs, role):
     await pages.open(f'/runs/{runs["waits"]}')
     assert {'cancel', 'fork', 'retry', 'annotate', 'write_note'} <= disabled_actions(pages)
     (cancel, *_) = [
-        one for one in pages.client.elements.values() if one.props.get('data-refused') == 'cancel'
+        element for element in pages.client.elements.values() if element.props.get('data-refused') == 'cancel'
     ]
     assert cancel.props['title'] == 'Requires the role operator; yours is viewer'
     assert 'disabled' in cancel.props
@@ -116,12 +116,12 @@ async def test_an_operator_may_steer_but_not_configure(pages, runs, role):
 )
 async def test_selected_runs_offer_the_permitted_actions(pages, runs, role, offered):
     await pages.open('/runs')
-    boxes = [one for one in pages.client.elements.values() if 'run-tick' in one.classes]
+    boxes = [element for element in pages.client.elements.values() if 'run-tick' in element.classes]
     for box in boxes[:2]:
         UserInteraction(pages, {box}, None).trigger('click', [True, False])
     await pages.should_see('2 runs selected')
-    (bar,) = [one for one in pages.client.elements.values() if 'bulk' in one.classes]
-    texts = [one.text for one in bar.descendants() if isinstance(one, ui.label)]
+    (bar,) = [element for element in pages.client.elements.values() if 'bulk' in element.classes]
+    texts = [element.text for element in bar.descendants() if isinstance(element, ui.label)]
     assert texts == [*offered, 'Select all', 'Clear']
 
 

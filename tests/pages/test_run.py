@@ -56,8 +56,8 @@ def call_a_tool_first(request):
 def press(user: User, text: str) -> None:
     """Click the button with this text, preferably one in a dialog."""
     found = user.find(text).elements
-    found = [one for one in found if getattr(one, 'text', '') == text] or list(found)
-    asked = [one for one in found if any(isinstance(outer, ui.dialog) for outer in one.ancestors())]
+    found = [item for item in found if getattr(item, 'text', '') == text] or list(found)
+    asked = [item for item in found if any(isinstance(outer, ui.dialog) for outer in item.ancestors())]
     # An approval is shown in its pane and over the page; the text is that of the button or of its label.
     button, listener = next(
         (button, listener)
@@ -247,7 +247,7 @@ async def test_a_stopped_agent_is_not_shown_as_done(user: User, monkeypatch):
     await user.should_see('≈', retries=60)  # the reviewer is replying
     await conductor.cancel(run)
     await user.should_see('Cancelled', retries=60)
-    labels = {str(one.props.get('aria-label')): one for one in user.client.elements.values()}
+    labels = {str(element.props.get('aria-label')): element for element in user.client.elements.values()}
     assert {'Analyzer: done', 'Reviewer: stopped'} <= labels.keys()
     press_labelled(user, 'Reviewer: stopped')
     await until(lambda: cut)
@@ -301,6 +301,6 @@ async def test_a_damaged_run_is_shown_up_to_the_damage(user: User):
 async def test_the_page_of_a_damaged_step_links_to_the_step_before(user: User):
     serve_assets()
     ui.page('/damaged')(lambda: errors.read_error(StepDamaged('a1', 9, 'is missing')))
-    shown = await user.http_client.get('/damaged')
-    assert shown.status_code == 500
-    assert 'Step 9 of run a1 is missing' in shown.text and 'Show the run up to step 8' in shown.text
+    response = await user.http_client.get('/damaged')
+    assert response.status_code == 500
+    assert 'Step 9 of run a1 is missing' in response.text and 'Show the run up to step 8' in response.text

@@ -83,8 +83,10 @@ async def test_the_home_page_lists_what_waits_for_a_person(pages, conductor):
     await conductor.cancel(run.id, 'not needed')
     await pages.open('/runs')
     await pages.should_see('not needed')
-    said = [one for one in pages.client.elements.values() if getattr(one, 'text', '') == 'not needed']
-    assert [sorted(one.classes) for one in said] == [['run-reason']]  # red is for failures
+    said = [
+        element for element in pages.client.elements.values() if getattr(element, 'text', '') == 'not needed'
+    ]
+    assert [sorted(item.classes) for item in said] == [['run-reason']]  # red is for failures
 
 
 async def test_the_address_filters_and_turns_pages(pages, conductor):

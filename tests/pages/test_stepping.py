@@ -47,8 +47,8 @@ async def test_breakpoints_are_listed_including_those_of_others(user: User):
     await user.open(f'/runs/{run}')
     press(user, 'Breakpoints')
     await see(user, 'Entering reviewing', 'not hit yet · pauses the whole run · once', retries=30)
-    known = (await conductor.view(run)).breakpoints
-    await conductor.set_breakpoints(run, [*known, Breakpoint(when='tokens > 5', enabled=False)])
+    breakpoints = (await conductor.view(run)).breakpoints
+    await conductor.set_breakpoints(run, [*breakpoints, Breakpoint(when='tokens > 5', enabled=False)])
     await see(user, 'tokens > 5', 'not hit yet · pauses the whole run · off', retries=30)
     await conductor.cancel(run)
 
@@ -77,8 +77,8 @@ async def test_a_run_at_a_breakpoint_shows_where_and_why_in_the_header_the_stage
     why = 'Stopped at breakpoint 1 at step 2: entering researching when step > 1'
     await user.should_see(f'{why} · {path_text("researching.thinking").capitalize()}', retries=30)
     shown = user.find(ui.element).elements
-    assert 'Researcher: paused' in [one.props.get('aria-label') for one in shown]
-    assert [getattr(one, 'text', '') for one in shown].count(why) == 2
+    assert 'Researcher: paused' in [item.props.get('aria-label') for item in shown]
+    assert [getattr(item, 'text', '') for item in shown].count(why) == 2
     await conductor.cancel(run)
 
 
@@ -97,7 +97,7 @@ async def test_a_condition_is_optional_only_with_a_place(user: User):
     press(user, 'Breakpoints')
     press(user, 'Add breakpoint')
     await user.should_see('always pauses', retries=30)
-    where = next(one for one in user.find(NativeSelect).elements if one.value == 'enter')
+    where = next(element for element in user.find(NativeSelect).elements if element.value == 'enter')
     where.set_value('')
     await user.should_see('required without a state or transition', retries=30)
     await user.should_not_see('always pauses')
@@ -129,14 +129,14 @@ async def test_a_click_in_an_edges_explanation_counts_even_after_a_newer_step(us
     send_event(user, Diagram, 'edge', ['analyzing>reviewing', 'focus'])
     await user.should_see('Break when it is taken', retries=30)
     [label] = user.find(content='Break when it is taken').elements
-    [clicked] = [one for one in label.ancestors() if one.tag == 'button']
+    [clicked] = [element for element in label.ancestors() if element.tag == 'button']
     send_event(user, Diagram, 'edge', ['analyzing>reviewing', 'press'])
     await conductor.set_breakpoints(run, [Breakpoint(enter='reviewing')])
     await user.should_see('At step 3', retries=30)
     with user.client:  # Events of an element that no longer exists are dropped.
         UserInteraction(user, {user.client.elements[clicked.id]}, None).click()
     await user.should_see('Breakpoint set: ', retries=30)
-    assert [one.edge or one.enter for one in (await conductor.view(run)).breakpoints] == [
+    assert [item.edge or item.enter for item in (await conductor.view(run)).breakpoints] == [
         'reviewing',
         'analyzing>reviewing',
     ]
@@ -147,7 +147,7 @@ async def test_an_edges_explanation_stays_when_the_diagram_is_laid_out_again(use
     conductor, run = await start_run(FakeModel(asyncio.Event()), paused=True)
     await user.open(f'/runs/{run}')
     await user.should_see('Continue', retries=30)
-    [drawing] = [one for one in user.client.elements.values() if isinstance(one, Diagram)]
+    [drawing] = [element for element in user.client.elements.values() if isinstance(element, Diagram)]
     send_event(user, Diagram, 'edge', ['analyzing>reviewing', 'press'])
     await user.should_see('Break when it is taken', retries=30)
     before = drawing.props['svg']

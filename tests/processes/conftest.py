@@ -8,7 +8,7 @@ from engine.workspace import Sandbox
 @pytest.fixture
 async def sandbox() -> Sandbox:
     """A sandbox that works; without bubblewrap the test is skipped."""
-    found = Sandbox()
-    if problem := await found.problem():
+    sandbox = Sandbox()
+    if problem := await sandbox.problem():
         pytest.skip(problem)
-    return found
+    return sandbox

@@ -32,13 +32,13 @@ def test_the_benchmark_prints_every_row(
     skipped = [part for name in left_out for part in ('--skip', name)]
     monkeypatch.setattr(sys, 'argv', ['bench', '--fast', '--json', str(written), *skipped])
     assert main() == 0
-    found = json.loads(written.read_text())
-    assert [row['name'] for row in found['rows']][: len(NAMES)] == NAMES
-    assert {'cores', 'python', 'sqlite'} <= found['machine'].keys() and found['fast'] is True
+    data = json.loads(written.read_text())
+    assert [row['name'] for row in data['rows']][: len(NAMES)] == NAMES
+    assert {'cores', 'python', 'sqlite'} <= data['machine'].keys() and data['fast'] is True
     printed = capsys.readouterr().out
-    for row in found['rows']:
+    for row in data['rows']:
         assert row['name'] in printed and row['value'] >= 0
-    targets = [row['name'] for row in found['rows'] if row['target'] is not None]
+    targets = [row['name'] for row in data['rows'] if row['target'] is not None]
     # Only `make bench` installs the peers.
     assert len([name for name in targets if 'peer' not in name]) == 23
 

@@ -19,7 +19,7 @@ from tests.support.harness import FakeModel, HastyClock, calls, to_the_end
 from tests.support.teams.parallel_review import actors, begin, everybody, position, review_catalog
 
 MAX_SECONDS = 300
-SHIPPED = [found for found in Library.load().scenarios if 'tests' in found.parameters]
+SHIPPED = [scenario for scenario in Library.load().scenarios if 'tests' in scenario.parameters]
 
 
 async def play(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) -> Outcome:

@@ -43,10 +43,12 @@ def on_disk(conductor: Conductor, run: RunId) -> dict[str, bytes]:
 
 
 async def test_a_fork_of_a_coding_run_has_the_files_of_its_step(sandbox: Sandbox, tmp_path: Path) -> None:
-    made = Catalog.load()
-    made.models['scripted'] = Scripted(pace=0)
+    own_catalog = Catalog.load()
+    own_catalog.models['scripted'] = Scripted(pace=0)
     sample = scenarios('debugger')[0]
-    async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock(), workspaces=tmp_path) as conductor:
+    async with Conductor(
+        MemoryJournal(), catalog=own_catalog, clock=IdleClock(), workspaces=tmp_path
+    ) as conductor:
         run = (await conductor.start('debugger', sample.parameters)).id
         assert (await conductor.result(run)).status is Status.DONE
         steps, end = await conductor.transitions(run), await files(conductor, run)
@@ -104,9 +106,9 @@ async def test_commands_of_a_fork_cannot_reach_the_original(sandbox: Sandbox, tm
         return calls(('run_command', {'command': command})) if request.hints.turn < 3 else 'done'
 
     origin: list[RunId] = []
-    made = catalog(FakeModel(reply), Shelled)
-    made.tools['run_command'] = Catalog.load().tools['run_command']
-    async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path) as conductor:
+    own_catalog = catalog(FakeModel(reply), Shelled)
+    own_catalog.tools['run_command'] = Catalog.load().tools['run_command']
+    async with Conductor(MemoryJournal(), catalog=own_catalog, workspaces=tmp_path) as conductor:
         run = (await conductor.start('shelled')).id
         await conductor.result(run)
         origin.append(run)
@@ -229,9 +231,9 @@ async def test_timeouts_are_replayed_and_can_occur_again() -> None:
             ({'working.using_tools': 'live'}, 0),
         ):
             model.requests.clear()
-            way = ForkOverrides(after='recorded', plays=plays)  # type: ignore[arg-type]
-            forecast = await conductor.forecast(run, 1, way)
-            fork = await conductor.fork(run, 1, variation=way)
+            overrides = ForkOverrides(after='recorded', plays=plays)  # type: ignore[arg-type]
+            forecast = await conductor.forecast(run, 1, overrides)
+            fork = await conductor.fork(run, 1, variation=overrides)
             outcome = await asyncio.wait_for(conductor.result(fork), 60)
             assert (outcome.status, len(model.requests)) == (Status.DONE, asked), (plays, forecast)
             assert [

@@ -44,7 +44,7 @@ async def work(
         ).id
         outcome = await conductor.result(run)
     for part in model.requests[-1].messages if seen is not None else ():
-        seen += [one.text for one in part.parts if one.kind == 'result']
+        seen += [item.text for item in part.parts if item.kind == 'result']
     return outcome
 
 
@@ -184,9 +184,9 @@ async def test_new_tests_are_welcome(sandbox: Sandbox) -> None:
 async def test_missing_dependencies_are_named_with_their_install_command(
     tmp_path: Path, files: dict[str, str], install: str
 ) -> None:
-    found = await detect_tests(str(write(tmp_path, **files)))
-    assert found.install.endswith(install) and bool(found.install) == bool(install)
-    assert ('Its dependencies are missing' in found.note) == bool(install)
+    detected = await detect_tests(str(write(tmp_path, **files)))
+    assert detected.install.endswith(install) and bool(detected.install) == bool(install)
+    assert ('Its dependencies are missing' in detected.note) == bool(install)
 
 
 def wheel(folder: Path, name: str) -> str:
@@ -242,8 +242,8 @@ async def test_links_that_a_copy_lacks_are_named(sandbox: Sandbox, tmp_path: Pat
     assert outcome.status is Status.DONE, outcome.error
     (message,) = outcome.memory['messages']
     assert message['kind'] == 'left_out' and message['content'].endswith(': link')
-    made = Catalog.load().pattern('builder')
-    notes = await made(made.parse({'request': 'mend it', 'project': str(project)})).field_notes()
+    pattern = Catalog.load().pattern('builder')
+    notes = await pattern(pattern.parse({'request': 'mend it', 'project': str(project)})).field_notes()
     assert notes['project'].endswith(': link') and notes['install_command'] == 'Found: nothing to install'
 
 

@@ -252,10 +252,10 @@ async def test_no_key_is_stored_or_printed(tmp_path: Path) -> None:
             ('audit', 'last', *given[2:4]),
         )
         others = [await hemicycle(tmp_path, server.url, *asked) for asked in shown]
-        run, asked = RunId(json.loads(output.splitlines()[0])['run']), len(standin.asked)
+        run, request_count = RunId(json.loads(output.splitlines()[0])['run']), len(standin.asked)
         again = await hemicycle(tmp_path, server.url, *given[:4], '--approvals', 'none', '--replay', run)
         assert again[0] == 0 and 'all done' in again[1], again[1]
-        assert len(standin.asked) == asked
+        assert len(standin.asked) == request_count
     everything = await read_everything(tmp_path)
     # The keys did reach the journal, where they are hidden.
     assert everything.count('[hidden]') > 5 and 'bad token [hidden]' in everything
@@ -283,8 +283,8 @@ async def fork_variants(home: Path, run: RunId) -> tuple[str, list[RunId]]:
         at = next(
             step.seq for step in await conductor.transitions(run) if 'working.using_tools' in step.entered
         )
-        told = ForkOverrides(instructions={'working': 'Say less.'}, after='recorded')
-        made = await conductor.fork_all(run, at, {'same': ForkOverrides(after='recorded'), 'told': told})
+        overrides = ForkOverrides(instructions={'working': 'Say less.'}, after='recorded')
+        made = await conductor.fork_all(run, at, {'same': ForkOverrides(after='recorded'), 'told': overrides})
         for fork in made:
             assert (await conductor.result(fork)).status == 'done'
         await conductor.mark_winner(made[1])
@@ -323,8 +323,8 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
                 answer = await http.get(f'{address}/runs/{one}/export/{form}', timeout=60)
                 assert answer.status_code == 200, answer.text
                 files[f'{form} of {one}'] = answer.content
-        whole = b''.join(files.values()).decode(errors='replace')
-        assert 'bad token [hidden]' in whole and 'Say less.' in whole
+        body = b''.join(files.values()).decode(errors='replace')
+        assert 'bad token [hidden]' in body and 'Say less.' in body
         assert f'{forks[0]}' in shown[f'variants/{group}']
         for name, text in shown.items():
             assert not HIDDEN.search(text), (name, HIDDEN.search(text))

@@ -14,10 +14,10 @@ from tests.support.clocks import IdleClock
 
 
 async def test_the_expired_sample_reaches_its_goal_with_more_time() -> None:
-    (sample,) = [found for found in scenarios('time-bounded') if found.name == 'word-statistics']
-    made = Catalog.load()
-    made.models['scripted'] = Scripted(pace=0)
-    async with Conductor(catalog=made, clock=IdleClock(longest=3600)) as conductor:
+    (sample,) = [scenario for scenario in scenarios('time-bounded') if scenario.name == 'word-statistics']
+    catalog = Catalog.load()
+    catalog.models['scripted'] = Scripted(pace=0)
+    async with Conductor(catalog=catalog, clock=IdleClock(longest=3600)) as conductor:
         run = (await conductor.start('time-bounded', sample.parameters)).id
         while (view := await conductor.view(run)).status is not Status.WAITING:
             assert not view.status.ended, view.error

@@ -147,9 +147,9 @@ class Hemicycle:
 
     def newest(self) -> RunInfo:
         """Return the newest run; fails if there is none."""
-        found = self.find_newest()
-        assert found, 'there is no run'
-        return found
+        info = self.find_newest()
+        assert info, 'there is no run'
+        return info
 
     def find_newest(self) -> RunInfo | None:
         """Return the newest run, read by a separate reader; None while there is no database."""

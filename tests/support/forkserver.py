@@ -62,7 +62,7 @@ class Command:
                 self.kill()
                 self._process.join()
                 raise subprocess.TimeoutExpired('hemicycle', timeout or 0)
-            out, errors = (found.result() for found in reading) if reading else ('', '')
+            out, errors = (item.result() for item in reading) if reading else ('', '')
         self.stdout.close()
         self.stderr.close()
         return out, errors

@@ -242,15 +242,17 @@ def sample_parameters(pattern: type[Pattern]) -> dict[str, Any]:
 
 async def first_steps(journal: Journal, run: RunId, count: int) -> MemoryJournal:
     """Return a journal with only the first `count` steps of a run."""
-    kept = MemoryJournal()
+    second_journal = MemoryJournal()
     info = await journal.info(run)
-    await kept.create(replace(info, seq=0, status=Status.RUNNING, epoch=1), await journal.shape(run))
+    await second_journal.create(
+        replace(info, seq=0, status=Status.RUNNING, epoch=1), await journal.shape(run)
+    )
     if count:
-        await kept.append(
+        await second_journal.append(
             replace(info, seq=count, status=Status.RUNNING, epoch=1),
             await journal.transitions(run, until=count),
         )
-    return kept
+    return second_journal
 
 
 def nest(folder: Path, depth: int, name: str = 'd') -> None:

@@ -15,7 +15,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Hemicycle:
     """A database with one finished run of the pipeline, for tests that only read or copy it."""
     from tests.support.cli import Hemicycle
 
-    found = Hemicycle(tmp_path_factory.mktemp('done'))
-    result = found('run', 'pipeline', '--task', 'Compare tea and coffee', '--tag', 'demo', '--quiet')
+    hemicycle = Hemicycle(tmp_path_factory.mktemp('done'))
+    result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--tag', 'demo', '--quiet')
     assert result.exit_code == 0, result.stderr
-    return found
+    return hemicycle

@@ -11,7 +11,7 @@ MODULE = re.compile(r"sys\.executable, '-m', '(\w+)'|^ +import (pytest)$", re.M)
 
 def test_programs_that_agents_use_are_dependencies():
     sources = [path.read_text() for path in (ROOT / 'engine').rglob('*.py')]
-    started = {name for source in sources for found in MODULE.findall(source) for name in found if name}
+    started = {name for source in sources for item in MODULE.findall(source) for name in item if name}
     assert 'pytest' in started
     project = tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']
     needed = {re.match(r'[\w.-]+', line)[0] for line in project['dependencies']}

@@ -41,7 +41,7 @@ def test_the_program_prints_every_step_and_the_outcome(capsys, monkeypatch):
 async def test_each_pattern_runs_to_its_end(name, monkeypatch):
     monkeypatch.setenv('HEMICYCLE_PACE', '0')
     pattern = next(
-        made for block in BLOCKS if 'class ' in block for made in [define_pattern(block)] if made.name == name
+        item for block in BLOCKS if 'class ' in block for item in [define_pattern(block)] if item.name == name
     )
     catalog = Catalog.load()
     catalog.add(pattern)
@@ -69,7 +69,7 @@ def test_every_pattern_guide_and_decision_is_named():
 
 async def test_a_person_answers_the_pattern_that_waits(monkeypatch):
     monkeypatch.setenv('HEMICYCLE_PACE', '0')
-    (panel,) = (made for block in BLOCKS if 'class Panel' in block for made in [define_pattern(block)])
+    (panel,) = (item for block in BLOCKS if 'class Panel' in block for item in [define_pattern(block)])
     async with Conductor() as conductor:
         run = await conductor.start(panel, experts=3)
         answers = [{'again': True}, {'again': True, 'verdict': 'Not on Sundays.'}]
@@ -79,7 +79,7 @@ async def test_a_person_answers_the_pattern_that_waits(monkeypatch):
                 await run.send('decide', data=answers.pop(0))
         outcome = await run.result()
     assert (outcome.status, outcome.answer) == (Status.DONE, 'Not on Sundays.')
-    assert sorted(said['by'] for said in outcome.memory.advice) == sorted(
+    assert sorted(entry['by'] for entry in outcome.memory.advice) == sorted(
         2 * ['expert1', 'expert2', 'expert3']
     )
 

@@ -128,5 +128,5 @@ async def _pace(http: httpx.AsyncClient, run: str) -> float:
     return mean(later - earlier for earlier, later in pairwise(moments))
 
 
-def _p95(found: list[float]) -> float:
-    return quantiles(found, n=20)[-1]
+def _p95(values: list[float]) -> float:
+    return quantiles(values, n=20)[-1]

@@ -39,7 +39,9 @@ class Probe:
     async def measure_cpu(self) -> float:
         """Seconds of processor time that the main thread has worked so far."""
         answer: dict[str, Any] = await self.cdp.send('Performance.getMetrics')
-        return float(next(one['value'] for one in answer['metrics'] if one['name'] == 'TaskDuration'))
+        return float(
+            next(metric['value'] for metric in answer['metrics'] if metric['name'] == 'TaskDuration')
+        )
 
 
 @asynccontextmanager

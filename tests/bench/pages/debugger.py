@@ -100,5 +100,5 @@ async def time_opening(probe: Probe, address: str, steps: int) -> float:
 
 def _fetch(url: str) -> dict[str, Any]:
     with urllib.request.urlopen(url, timeout=60) as answer:
-        found: dict[str, Any] = json.loads(answer.read())
-    return found
+        data: dict[str, Any] = json.loads(answer.read())
+    return data

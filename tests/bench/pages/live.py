@@ -119,5 +119,5 @@ async def _watch(url: str, seconds: float) -> tuple[dict[str, Any], dict[str, An
 def fetch_bench(url: str) -> dict[str, Any]:
     """Fetch what the server has recorded since the last request."""
     with urllib.request.urlopen(f'{url}/bench', timeout=10) as answer:
-        found: dict[str, Any] = json.loads(answer.read())
-    return found
+        data: dict[str, Any] = json.loads(answer.read())
+    return data

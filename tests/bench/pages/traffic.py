@@ -25,13 +25,15 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     runs, rounds = (20, 2) if fast else (1_000, 9)
     database = folder / 'runs.db'
     journal = await open_journal(database)
-    async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()) as made:
-        await _copies(made, runs)
+    async with Conductor(
+        journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()
+    ) as conductor:
+        await _copies(conductor, runs)
         begun = time.perf_counter()
-        found = await made.traffic()
+        traffic = await conductor.traffic()
         first = time.perf_counter() - begun
-        steps = (await made.info(RunId('copy0'))).seq * runs
-        assert found.runs == runs
+        steps = (await conductor.info(RunId('copy0'))).seq * runs
+        assert traffic.runs == runs
         yield Row(
             name=f'traffic of {runs:,} runs, cold read',
             value=first * 1e3,
@@ -42,7 +44,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         bare: list[Lap] = []
         looks: list[Lap] = []
         for _ in range(rounds):
-            for laps, look in ((sums, _sum(made)), (looks, _look(made))):
+            for laps, look in ((sums, _sum(conductor)), (looks, _look(conductor))):
                 with Stopwatch(1) as watch:
                     await look
                 laps.append(watch.lap)
@@ -67,12 +69,12 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         )
 
 
-async def _sum(made: Conductor) -> None:
-    await made.journal.traffic(RunQuery())
+async def _sum(conductor: Conductor) -> None:
+    await conductor.journal.traffic(RunQuery())
 
 
-async def _look(made: Conductor) -> None:
-    await made.traffic()
+async def _look(conductor: Conductor) -> None:
+    await conductor.traffic()
 
 
 def _bare(database: Path) -> Lap:
@@ -84,14 +86,14 @@ def _bare(database: Path) -> Lap:
     return watch.lap
 
 
-async def _copies(made: Conductor, count: int) -> None:
+async def _copies(conductor: Conductor, count: int) -> None:
     """Store this many copies of a run that is executed now."""
-    one = (await made.start('pipeline', {'task': 'Compare tea and coffee'})).id
-    await made.result(one)
-    info, shape = await made.info(one), await made.shape(one)
-    steps = await made.transitions(one)
-    await made.journal.delete(one)
+    one = (await conductor.start('pipeline', {'task': 'Compare tea and coffee'})).id
+    await conductor.result(one)
+    info, shape = await conductor.info(one), await conductor.shape(one)
+    steps = await conductor.transitions(one)
+    await conductor.journal.delete(one)
     for number in range(count):
         copy = replace(info, id=RunId(f'copy{number}'), created=info.created + number, epoch=0)
-        await made.journal.create(replace(copy, seq=0), shape)
-        await made.journal.append(copy, [replace(step, run=copy.id) for step in steps])
+        await conductor.journal.create(replace(copy, seq=0), shape)
+        await conductor.journal.append(copy, [replace(step, run=copy.id) for step in steps])

@@ -152,9 +152,9 @@ def main(folder: Path, port: int, rounds: int) -> None:
         """How long a fork takes, in milliseconds; its further work is stopped immediately."""
         conductor: Conductor = known['conductor']
         begun = time.perf_counter()
-        made = await conductor.fork(known['run'], at)
+        fork = await conductor.fork(known['run'], at)
         spent = (time.perf_counter() - begun) * 1e3
-        await conductor.cancel(made)
+        await conductor.cancel(fork)
         return {'ms': spent}
 
     with listen('127.0.0.1', port) as listening:

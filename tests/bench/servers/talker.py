@@ -42,10 +42,10 @@ def talk(pace: float, reply: int) -> None:
 def main(pace: float, reply: int) -> None:
     """Answer until the first prompt; then talk until killed."""
     for line in sys.stdin:
-        asked = json.loads(line)
-        if asked['method'] == 'session/prompt':
+        data = json.loads(line)
+        if data['method'] == 'session/prompt':
             talk(pace, reply)
-        put(id=asked['id'], result={'protocolVersion': 1, 'sessionId': 's'})
+        put(id=data['id'], result={'protocolVersion': 1, 'sessionId': 's'})
 
 
 if __name__ == '__main__':

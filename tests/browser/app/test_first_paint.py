@@ -123,9 +123,9 @@ def test_a_lost_connection_covers_nothing(open_page, server):
         page = open_page(width=width, height=844)
         page.goto(f'{server.url}/tools')
         page.evaluate('window.socket.disconnect()')
-        said = page.locator('#popup')
-        expect(said).to_be_visible()
-        shown = said.bounding_box()
+        element = page.locator('#popup')
+        expect(element).to_be_visible()
+        shown = element.bounding_box()
         for part in page.locator('.topbar a, .topbar button, h1').all():
             if not part.is_visible():
                 continue

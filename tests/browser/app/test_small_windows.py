@@ -40,7 +40,7 @@ def test_the_header_and_the_timeline_leave_room_for_agents(page, server):
     for (width, height), least in zip(SMALL, (228, 162), strict=True):
         page.set_viewport_size({'width': width, 'height': height})
         assert page.evaluate(OVERFLOW) <= 0
-        tabs, player = (page.locator(one).bounding_box() for one in ('.middle > .tabs', '.player'))
+        tabs, player = (page.locator(selector).bounding_box() for selector in ('.middle > .tabs', '.player'))
         assert player['y'] - tabs['y'] - tabs['height'] >= least
         step = page.locator('.run-switch').get_by_role('button', name='Step')
         assert step.bounding_box()['x'] + step.bounding_box()['width'] <= width
@@ -114,7 +114,7 @@ def test_the_step_number_takes_one_line_that_the_slider_does_not_cover(open_page
     assert page.evaluate(OVERFLOW) <= 0
     page.set_viewport_size({'width': 720, 'height': 450})
     expect(page.locator('.thumb')).to_be_visible()
-    thumb, said = (page.locator(one).bounding_box() for one in ('.thumb', '.player-count'))
+    thumb, said = (page.locator(selector).bounding_box() for selector in ('.thumb', '.player-count'))
     assert said['x'] - thumb['x'] - thumb['width'] >= 6
 
 

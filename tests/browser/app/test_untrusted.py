@@ -56,8 +56,13 @@ def test_scripts_in_names_texts_and_imports_never_run(open_page, new_server, tmp
     post('/schedules', {'name': EVIL, 'action': asked, 'spec': {'cron': ['0 6 * * *']}})
     post('/triggers', {'name': EVIL, 'action': asked})
     trace = (ROOT / 'tests' / 'golden' / 'traces' / 'pydantic_ai.json').read_text()
-    told = json.loads(trace)
-    spans = [span for one in told['resourceSpans'] for scope in one['scopeSpans'] for span in scope['spans']]
+    data = json.loads(trace)
+    spans = [
+        span
+        for resource in data['resourceSpans']
+        for scope in resource['scopeSpans']
+        for span in scope['spans']
+    ]
     for span in spans:
         span['name'] = EVIL
         for attribute in span['attributes']:
@@ -66,7 +71,7 @@ def test_scripts_in_names_texts_and_imports_never_run(open_page, new_server, tmp
     answer = page.request.post(
         f'{new_server.url}/api/v1/imports',
         headers=own | {'Content-Type': 'application/octet-stream'},
-        data=json.dumps(told).encode(),
+        data=json.dumps(data).encode(),
     )
     assert answer.ok, answer.text()
     (drawn,) = {run['id'] for run in page.request.get(f'{new_server.url}/api/v1/runs').json()['items']} - {
@@ -136,7 +141,7 @@ def inject_scripts(bundle: bytes, run: str) -> bytes:
         if isinstance(value, dict):
             return {name: change(one, name) for name, one in value.items()}
         if isinstance(value, list):
-            return [change(one, field) for one in value]
+            return [change(item, field) for item in value]
         if isinstance(value, str):
             return EVIL if value and field in SHOWN_FIELDS else value.replace(run, INJECTED)
         return value

@@ -45,13 +45,13 @@ def test_a_folded_state_shows_the_marks_of_its_contents(draw):
         'reviewing.thinking': {'classes': 'hot', 'badge': '2×', 'title': 'Twice', 'weight': 0.25},
         'reviewing.using_tools': {'classes': 'cold', 'badge': '1×', 'title': 'Once', 'weight': 0.5},
     }
-    found = draw({'heat': {'states': spots}})
-    assert list(found['spotted']) == ['s:reviewing']
-    reviewing = found['spotted']['s:reviewing']
+    drawing = draw({'heat': {'states': spots}})
+    assert list(drawing['spotted']) == ['s:reviewing']
+    reviewing = drawing['spotted']['s:reviewing']
     assert {'hot', 'cold', 'state'} <= set(reviewing['classes'].split())
     assert reviewing['title'] == 'Twice\nOnce'
     assert reviewing['weight'] == '0.5'
-    assert [text for text, *_ in found['badges']] == ['2× 1×']
+    assert [text for text, *_ in drawing['badges']] == ['2× 1×']
 
 
 def test_an_edge_inside_a_folded_state_is_not_marked(draw):
@@ -59,9 +59,9 @@ def test_an_edge_inside_a_folded_state_is_not_marked(draw):
         'reviewing.thinking>reviewing.using_tools': {'badge': '9'},
         'reviewing>analyzing': {'badge': '1'},
     }
-    found = draw({'heat': {'edges': edges}})
-    assert list(found['spotted']) == ['e:reviewing>analyzing']
-    assert [text for text, *_ in found['badges']] == ['1']
+    drawing = draw({'heat': {'edges': edges}})
+    assert list(drawing['spotted']) == ['e:reviewing>analyzing']
+    assert [text for text, *_ in drawing['badges']] == ['1']
 
 
 def test_removing_a_layer_restores_the_drawing(draw):
@@ -72,11 +72,11 @@ def test_removing_a_layer_restores_the_drawing(draw):
 
 def test_badges_of_two_layers_do_not_overlap(draw):
     one = {'states': {'analyzing': {'badge': '12', 'title': 'First'}}}
-    found = draw({'heat': one, 'breaks': {'states': {'analyzing': {'badge': '●', 'title': 'Second'}}}})
-    (_, first, height), (_, second, same) = found['badges']
+    drawing = draw({'heat': one, 'breaks': {'states': {'analyzing': {'badge': '●', 'title': 'Second'}}}})
+    (_, first, height), (_, second, same) = drawing['badges']
     assert height == same
     assert second < first
-    assert found['spotted']['s:analyzing']['title'] == 'First\nSecond'
+    assert drawing['spotted']['s:analyzing']['title'] == 'First\nSecond'
 
 
 def test_badges_have_room_for_their_text(draw):
@@ -86,11 +86,11 @@ def test_badges_have_room_for_their_text(draw):
         Breakpoint(id='3', enter='reviewing', when='step > 1'),
         Breakpoint(id='4', edge='reviewing>analyzing'),
     ]
-    found = draw(
+    drawing = draw(
         {
             'breakpoints': breakpoint_layer(breakpoints, {'1', '3'}),
             'heat': {'states': {'researching': {'badge': '1,234×'}}},
         }
     )
-    assert [text for text, *_ in found['badges']] == ['→◉?', '○→ →◉?', '●', '1,234×']
-    assert all(6 <= room <= 22 for room in found['room']), found['room']
+    assert [text for text, *_ in drawing['badges']] == ['→◉?', '○→ →◉?', '●', '1,234×']
+    assert all(6 <= room <= 22 for room in drawing['room']), drawing['room']

@@ -102,7 +102,7 @@ def test_a_draft_is_kept_until_its_run_starts_and_never_overwrites_newer_typing(
     form.get_by_label('Revision limit').fill('11')
     server.wait_until_kept('"The draft of yesterday"')
     server.wait_until_kept('"11"')
-    held, typed = [], []
+    messages, typed = [], []
 
     def socket(route):
         upstream = route.connect_to_server()
@@ -111,7 +111,7 @@ def test_a_draft_is_kept_until_its_run_starts_and_never_overwrites_newer_typing(
             if typed or not str(message).startswith('42'):  # 42: an event of socket.io
                 route.send(message)
             else:
-                held.append(lambda: route.send(message))
+                messages.append(lambda: route.send(message))
 
         upstream.on_message(hold_or_send)
 
@@ -121,7 +121,7 @@ def test_a_draft_is_kept_until_its_run_starts_and_never_overwrites_newer_typing(
     expect(form.get_by_label('Revision limit')).to_have_value('11')
     form.get_by_label('Task').fill('What I type today')
     typed.append(True)
-    for send in held:
+    for send in messages:
         send()
     expect(form.get_by_text('Must be 10 or less.')).to_be_visible()
     expect(form.get_by_text('Insert example')).to_be_visible()

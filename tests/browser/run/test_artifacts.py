@@ -51,18 +51,18 @@ def test_artifacts_follow_the_slider_and_are_copied_and_downloaded(page, episode
     expect(transcript.locator('.artifact-body .tree > *')).not_to_have_count(0)
     axe(page)
 
-    with page.expect_download() as given:
+    with page.expect_download() as download:
         page.get_by_role('button', name='Download chapters').click()
-    assert given.value.suggested_filename == 'chapters.json'
-    assert json.loads(given.value.path().read_text())[0]['startTime'] == 0
+    assert download.value.suggested_filename == 'chapters.json'
+    assert json.loads(download.value.path().read_text())[0]['startTime'] == 0
     page.get_by_role('button', name='Copy show_notes').click()
     expect(page.get_by_text('Copied.').first).to_be_visible()
     notes = page.evaluate('navigator.clipboard.readText()')
     assert notes.startswith('# Nine hundred nights')
     page.get_by_role('tab', name='Agents').click()
-    with page.expect_download() as given:
+    with page.expect_download() as download:
         page.get_by_role('button', name='Download result').click()
-    assert given.value.suggested_filename == 'result.md' and given.value.path().read_text() == notes
+    assert download.value.suggested_filename == 'result.md' and download.value.path().read_text() == notes
 
 
 def test_two_modes_are_shown_side_by_side_once_both_have_ended_and_fit_on_a_phone(page, compared, axe):

@@ -38,9 +38,9 @@ def test_a_version_is_downloaded_never_as_a_page_and_links_to_its_step(page, wai
     expect(content).to_have_text(SECOND)
     expect(page.locator('.files-summary')).to_contain_text('2 files')
     archive = page.get_by_role('link', name='ZIP')
-    with page.expect_download() as found:
+    with page.expect_download() as download:
         archive.click()
-    with zipfile.ZipFile(found.value.path()) as files:
+    with zipfile.ZipFile(download.value.path()) as files:
         assert files.namelist() == ['notes.txt', 'src/part_1.py']
     href = page.get_by_role('link', name='Download').get_attribute('href')
     answer = page.request.get(f'{origin}{href}')
@@ -72,11 +72,11 @@ def test_a_long_result_is_shortened_and_versions_of_files_are_compared(page, wai
     expect(report).not_to_contain_text('line 899')
     report.get_by_role('button', name='Show all').click()
     expect(report).to_contain_text('line 899')
-    with page.expect_download() as found:
+    with page.expect_download() as download:
         report.get_by_role('link', name='Download the full result').click()
-    with found.value.path().open() as whole:
+    with download.value.path().open() as whole:
         assert len(whole.read().splitlines()) == 900
-    assert found.value.suggested_filename == 'report.txt'
+    assert download.value.suggested_filename == 'report.txt'
 
     page.keyboard.press('End')
     page.get_by_role('tab', name='Files').click()
@@ -99,7 +99,7 @@ def test_a_changed_project_opens_on_its_diff(page, server):
     page.get_by_role('tab', name='Files').click()
     expect(page.locator('.files-summary')).to_have_text('1 file differs: +1 -1 lines')
     expect(page.locator('.code .added')).to_contain_text('max(merged[-1][1], end)')
-    with page.expect_download() as found:
+    with page.expect_download() as download:
         page.get_by_role('link', name='Patch').click()
-    patch = found.value.path().read_text()
+    patch = download.value.path().read_text()
     assert patch.startswith('--- a/spans.py') and '.git' not in patch

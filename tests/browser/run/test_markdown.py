@@ -27,31 +27,31 @@ def render(home):
     [r'Euler: $e^{i\pi} + 1 = 0$.', r'So \(a^2 + b^2\) it is.', '$$\n\\sum_{i=1}^n i\n$$', '\\[x_1\\]'],
 )
 def test_formulas_are_drawn(render, text):
-    found = render(text)
-    found.locator('math').wait_for()
-    assert '$' not in found.locator('math').evaluate('math => math.textContent.replace(/annotation/, "")')
+    element = render(text)
+    element.locator('math').wait_for()
+    assert '$' not in element.locator('math').evaluate('math => math.textContent.replace(/annotation/, "")')
 
 
 @pytest.mark.parametrize('text', ['It costs $5 or $6.', 'From $10 to $20 a month', r'Keep `$x$` as code'])
 def test_money_and_code_are_not_formulas(render, home, text):
-    found = render(text)
+    element = render(text)
     home.wait_for_function('document.fonts.ready.then(() => true)')
-    assert found.locator('.math').count() == 0
+    assert element.locator('.math').count() == 0
 
 
 def test_an_invalid_formula_is_shown_as_written_and_runs_nothing(render):
-    found = render(r'$\href{javascript:alert(1)}{x} \frac{$ and <img src=x onerror=alert(2)>')
-    assert found.locator('a[href^="javascript"], img').count() == 0
+    element = render(r'$\href{javascript:alert(1)}{x} \frac{$ and <img src=x onerror=alert(2)>')
+    assert element.locator('a[href^="javascript"], img').count() == 0
 
 
 def test_code_is_highlighted_and_copied(render, home):
     home.context.grant_permissions(['clipboard-read', 'clipboard-write'])
-    found = render('```python\ndef add(a, b):\n    return a + b\n```')
-    found.locator('.hljs-keyword').first.wait_for()
-    assert found.locator('.hljs-keyword').all_inner_texts() == ['def', 'return']
-    found.locator('pre').hover()
-    found.get_by_role('button', name='Copy').click()
-    found.get_by_role('button', name='Copied').wait_for()
+    element = render('```python\ndef add(a, b):\n    return a + b\n```')
+    element.locator('.hljs-keyword').first.wait_for()
+    assert element.locator('.hljs-keyword').all_inner_texts() == ['def', 'return']
+    element.locator('pre').hover()
+    element.get_by_role('button', name='Copy').click()
+    element.get_by_role('button', name='Copied').wait_for()
     assert home.evaluate('navigator.clipboard.readText()') == 'def add(a, b):\n    return a + b\n'
 
 
@@ -64,17 +64,17 @@ def test_code_is_highlighted_and_copied(render, home):
     ],
 )
 def test_lists_are_recognized_everywhere(render, text):
-    found = render(text).locator('ul')
-    found.first.wait_for()
-    assert found.count() == 1 and found.locator('li').count() == 3
-    assert '- ' not in found.inner_text()
+    element = render(text).locator('ul')
+    element.first.wait_for()
+    assert element.count() == 1 and element.locator('li').count() == 3
+    assert '- ' not in element.inner_text()
 
 
 def test_a_very_long_word_does_not_push_table_columns_away(render):
-    found = render(
+    element = render(
         f'| What | Why |\n|---|---|\n| {"sha" * 60} | It is the address of the file that the agent wrote. |'
     )
-    table = found.locator('table')
+    table = element.locator('table')
     assert table.evaluate('(table) => table.scrollWidth <= table.clientWidth')
     assert table.locator('td').first.inner_text() == 'sha' * 60
     assert table.locator('td').last.bounding_box()['height'] < 60
@@ -84,11 +84,11 @@ def test_a_very_long_word_does_not_push_table_columns_away(render):
 
 def test_right_to_left_text_begins_at_the_right(render):
     hello = '\u05e9\u05dc\u05d5\u05dd'
-    found = render(f'# {hello} (2)\n\n- {hello}\n\nSo {hello} it is.\n\n```\n{hello}\n```')
-    found.locator('pre').wait_for()
-    directions = found.evaluate('(box) => [...box.children].map((one) => getComputedStyle(one).direction)')
+    element = render(f'# {hello} (2)\n\n- {hello}\n\nSo {hello} it is.\n\n```\n{hello}\n```')
+    element.locator('pre').wait_for()
+    directions = element.evaluate('(box) => [...box.children].map((one) => getComputedStyle(one).direction)')
     assert directions == ['rtl', 'rtl', 'ltr', 'ltr']
-    entry, around = (found.locator(one).bounding_box() for one in ('li', 'ul'))
+    entry, around = (element.locator(selector).bounding_box() for selector in ('li', 'ul'))
     assert entry['x'] == around['x']
 
 

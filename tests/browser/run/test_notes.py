@@ -35,7 +35,7 @@ def test_a_note_is_written_marked_found_changed_and_removed(page, server, axe):
     expect(notes.locator('.note-text')).to_have_count(0)
     page.get_by_role('button', name='Undo').click()
     expect(notes.locator('.note-text')).to_have_text('a zebra')
-    assert [found['id'] for found in server.ask('/runs?text=zebra')['items']] == [run.rpartition('/')[2]]
+    assert [item['id'] for item in server.ask('/runs?text=zebra')['items']] == [run.rpartition('/')[2]]
 
 
 def test_a_run_is_renamed_starred_deleted_and_restored_on_its_page_and_in_the_list(page, new_server, axe):

@@ -148,10 +148,10 @@ def test_pause_step_resume_and_cancel(page, new_server):
     page.get_by_role('button', name='Pause', exact=True).press('Enter')
     status(page, 'Paused')
     expect(page.get_by_role('button', name='Continue')).to_be_focused()
-    held = page.locator('.diagram .state.active')
-    expect(held).to_have_attribute('id', 's:researching.using_tools')  # the call in progress has ended
+    element = page.locator('.diagram .state.active')
+    expect(element).to_have_attribute('id', 's:researching.using_tools')  # the call in progress has ended
     page.get_by_role('button', name='Step in', exact=True).click()
-    expect(held).to_have_attribute('id', 's:researching.thinking')
+    expect(element).to_have_attribute('id', 's:researching.thinking')
     status(page, 'Paused')
     page.get_by_role('button', name='Continue').click()
     status(page, 'Running')
@@ -199,8 +199,8 @@ def test_a_killed_server_loses_and_repeats_nothing(page, new_server, console):
     page.goto(f'{url}?at={number}')
     expect(page.locator('.step-number')).to_have_text(seen)
     page.get_by_role('tab', name='Transcript').click()
-    said = page.locator('.transcript .block.text header b', has_text='Researcher')
-    expect(said).to_have_count(1)
+    element = page.locator('.transcript .block.text header b', has_text='Researcher')
+    expect(element).to_have_count(1)
 
 
 def test_streamed_text_is_markdown_and_never_html(page, new_server, tmp_path):
@@ -281,6 +281,6 @@ def test_a_long_title_leaves_room_for_the_facts_and_is_cut_at_its_end(page, serv
     tokens = page.locator('.spent > .num')
     expect(tokens).to_contain_text('calls')
     assert page.locator('.run-facts').evaluate('(one) => one.scrollWidth <= one.clientWidth')
-    shown = page.locator('.run-name h1 > *')
-    assert shown.evaluate('(one) => getComputedStyle(one).direction') == 'rtl'
-    assert shown.evaluate('(one) => one.scrollWidth > one.clientWidth')
+    element = page.locator('.run-name h1 > *')
+    assert element.evaluate('(one) => getComputedStyle(one).direction') == 'rtl'
+    assert element.evaluate('(one) => one.scrollWidth > one.clientWidth')

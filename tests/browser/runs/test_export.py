@@ -47,11 +47,11 @@ def files(server, browser, tmp_path_factory):
 @pytest.fixture
 def offline(open_page, files):
     """The saved page, opened from disk without a network, and its requests."""
-    page, asked = open_page(offline=True), []
-    page.on('request', lambda request: asked.append(request.url))
+    page, urls = open_page(offline=True), []
+    page.on('request', lambda request: urls.append(request.url))
     page.goto(files['html'].as_uri())
     page.wait_for_selector('html[data-ready]')
-    return page, asked
+    return page, urls
 
 
 def place(page):

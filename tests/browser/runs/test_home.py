@@ -39,17 +39,17 @@ def test_a_sample_is_run_from_an_empty_home_page(page, new_server):
 def test_a_new_user_sees_an_animated_sample_and_runs_it(page, new_server):
     new_server.start()
     page.goto(new_server.url)
-    shown = page.get_by_role('region', name='See it work')
-    expect(shown.locator('.diagram .state.active')).to_have_count(1)
+    element = page.get_by_role('region', name='See it work')
+    expect(element.locator('.diagram .state.active')).to_have_count(1)
     for width, height in ((1440, 900), (1024, 768), (390, 844)):
         page.set_viewport_size({'width': width, 'height': height})
         page.wait_for_function(FITTED)
-        box = shown.locator('.diagram').bounding_box()
-        for state in shown.locator('.diagram .state').all():
+        box = element.locator('.diagram').bounding_box()
+        for state in element.locator('.diagram .state').all():
             drawn = state.bounding_box()
             assert box['x'] - 2 <= drawn['x'] and drawn['x'] + drawn['width'] <= box['x'] + box['width'] + 2
             assert box['y'] - 2 <= drawn['y'] and drawn['y'] + drawn['height'] <= box['y'] + box['height'] + 2
-    shown.get_by_role('button', name='Run this sample').click()
+    element.get_by_role('button', name='Run this sample').click()
     page.wait_for_url(re.compile(r'/runs/\w+'))
 
 

@@ -201,9 +201,9 @@ async def test_an_incomplete_history_leaves_nothing(journal: Journal) -> None:
         yield step(1)
         raise ValueError('cut off')
 
-    whole = WholeRun(info=run(), shape=SHAPE, history=break_off())
+    whole_run = WholeRun(info=run(), shape=SHAPE, history=break_off())
     with pytest.raises(ValueError, match='cut off'):
-        await journal.import_runs([whole])
+        await journal.import_runs([whole_run])
     assert await list_runs(journal) == []
 
 

@@ -121,17 +121,17 @@ async def test_unfinished_runs_are_listed_oldest_first(journal: Journal) -> None
 
 
 async def test_a_request_is_reserved_once_and_its_reply_stored(journal: Journal):
-    asked = Reservation(key='k', digest='d', run=RunId('one'), created=100.0)
-    assert await journal.reserve(asked) == asked
-    other = replace(asked, digest='e', run=RunId('two'), created=101.0)
-    assert await journal.reserve(other) == asked
+    reservation = Reservation(key='k', digest='d', run=RunId('one'), created=100.0)
+    assert await journal.reserve(reservation) == reservation
+    other = replace(reservation, digest='e', run=RunId('two'), created=101.0)
+    assert await journal.reserve(other) == reservation
     await journal.finish_reservation('k', '201 {}')
-    assert await journal.reserve(other) == replace(asked, reply='201 {}')
+    assert await journal.reserve(other) == replace(reservation, reply='201 {}')
     await journal.finish_reservation('k', None)
     assert await journal.reserve(other) == other
     late = replace(other, key='l', created=101.1 + RESERVATION_SECONDS)
     await journal.reserve(late)
-    again = replace(asked, created=late.created)
+    again = replace(reservation, created=late.created)
     assert await journal.reserve(again) == again  # The earlier one had expired.
 
 
@@ -173,14 +173,14 @@ async def test_entries_are_written_all_or_none(journal: Journal):
             await journal.write_entries([entry('new'), stale])
     with pytest.raises(EntryChanged):
         await journal.write_entries([entry('new')], [entry('b', version=7)])
-    assert [one.key for one in await journal.entries(EntryQuery(kind='message'))] == ['a', 'b']
+    assert [message.key for message in await journal.entries(EntryQuery(kind='message'))] == ['a', 'b']
 
 
 async def test_concurrent_writes_of_an_entry_conflict(journal: Journal):
     await journal.write_entries([entry('a')])
     both = [journal.write_entries([entry('a', version=1, state=who)]) for who in ('x', 'y')]
     ended = await asyncio.gather(*both, return_exceptions=True)
-    assert sorted(type(one).__name__ for one in ended) == ['EntryChanged', 'NoneType']
+    assert sorted(type(item).__name__ for item in ended) == ['EntryChanged', 'NoneType']
 
 
 async def test_entries_are_selected_and_sorted(journal: Journal):
@@ -195,7 +195,7 @@ async def test_entries_are_selected_and_sorted(journal: Journal):
     )
 
     async def keys(**fields: Any) -> str:
-        return ''.join(one.key for one in await journal.entries(EntryQuery(kind='message', **fields)))
+        return ''.join(message.key for message in await journal.entries(EntryQuery(kind='message', **fields)))
 
     assert await keys() == 'bdac'
     assert await keys(newest=True) == 'cadb'

@@ -90,8 +90,8 @@ class KeptOpen:
 
 
 def open_conductor(journal: Journal) -> Conductor:
-    kept: Any = KeptOpen(journal)
-    return Conductor(kept, catalog=CATALOG)
+    second_journal: Any = KeptOpen(journal)
+    return Conductor(second_journal, catalog=CATALOG)
 
 
 async def grow_lists(journal: Journal) -> RunId:
@@ -150,9 +150,9 @@ async def test_a_list_that_was_read_does_not_change(journal: Journal) -> None:
     unread, read = Fold.load(snapshot, shape), Fold.load(snapshot, shape)
     before = deepcopy(read.document)
     seen = read.document
-    for one in steps[snapshot.seq :]:
-        unread.apply(one)
-        assert read.apply(one).document == read.document
+    for step in steps[snapshot.seq :]:
+        unread.apply(step)
+        assert read.apply(step).document == read.document
     assert unread.document == read.document == fold_document(run, shape, steps)
     assert seen == before
     assert complete_snapshot(snapshot).state['document']['memory'] == before['memory']
@@ -165,17 +165,17 @@ def fold_document(run: RunId, shape: Any, steps: list[Transition]) -> Any:
 async def test_lists_are_loaded_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
     journal = MemoryJournal()
     run = await grow_lists(journal)
-    asked: list[str] = []
+    names: list[str] = []
 
     def noting(field: str, found: Any) -> list[Any]:
-        asked.append(field)
+        names.append(field)
         return join_tails(field, found)
 
     monkeypatch.setattr('engine.journal.memory_journal.join_tails', noting)
     async with open_conductor(journal) as reader:
         memory = (await reader.view(run)).memory
-        assert memory['count'] and 'words' in memory and len(memory) == 3 and not asked
-        assert memory['items'] and memory['items'] and asked == ['items']
+        assert memory['count'] and 'words' in memory and len(memory) == 3 and not names
+        assert memory['items'] and memory['items'] and names == ['items']
 
 
 def test_a_missing_part_is_reported_as_damage() -> None:

@@ -23,12 +23,12 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 async def fleet(tmp_path: Path, database: str) -> AsyncIterator[Fleet]:
-    made = Fleet(tmp_path, database)
+    fleet = Fleet(tmp_path, database)
     try:
-        await made.temporal()
-        yield made
+        await fleet.temporal()
+        yield fleet
     finally:
-        made.close()
+        fleet.close()
 
 
 @pytest.fixture

@@ -152,10 +152,10 @@ class Fleet:
     def count_repeats(self) -> dict[str, int]:
         """Count the repeated calls of each run."""
         begun = Counter((call.run, call.step) for call in self.lines() if call.what == 'begin')
-        again: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for (run, _), times in begun.items():
-            again[run] += times - 1
-        return {run: times for run, times in again.items() if times}
+            counts[run] += times - 1
+        return {run: times for run, times in counts.items() if times}
 
     def close(self) -> None:
         """Kill everything."""
@@ -232,9 +232,9 @@ async def check_calls(fleet: Fleet, journal: Journal, runs: list[str], steps: in
         assert not early, f'{run} began {early} before the calls before these had ended'
 
 
-def first_times(made: list[Call], what: str) -> dict[int, float]:
+def first_times(calls: list[Call], what: str) -> dict[int, float]:
     """Return when each call of a run first began or ended."""
-    return {call.step: call.at for call in reversed(made) if call.what == what}
+    return {call.step: call.at for call in reversed(calls) if call.what == what}
 
 
 def max_concurrency(calls: list[Call]) -> int:

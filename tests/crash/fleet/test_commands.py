@@ -22,8 +22,8 @@ STEPS, MOVES = 80, 4
 
 @pytest.fixture
 async def conductor(server: Process) -> AsyncIterator[HttpConductor]:
-    async with HttpConductor(server.url, patience=60) as made:
-        yield made
+    async with HttpConductor(server.url, patience=60) as conductor:
+        yield conductor
 
 
 @asynccontextmanager
@@ -61,13 +61,13 @@ async def test_commands_reach_runs_that_move(fleet: Fleet, conductor: HttpConduc
         for run in (held, asked, approved):
             await conductor.result(run)
     runs = [ended, held, asked, approved]
-    found = await check_journal(fleet.database, [str(run) for run in runs])
+    violations = await check_journal(fleet.database, [str(run) for run in runs])
     statuses = [(await conductor.info(run)).status for run in runs]
     assert statuses == [Status.CANCELLED, *3 * [Status.DONE]]
     await check_calls(fleet, reader, [str(held), str(asked)], STEPS)
-    names = [step.event.name for step in found[str(held)]]
+    names = [step.event.name for step in violations[str(held)]]
     assert (names.count('pause'), names.count('step'), names.count('resume')) == (1, 4, 1), names
-    assert [step.event.name for step in found[str(ended)]].count('cancel') == 1
+    assert [step.event.name for step in violations[str(ended)]].count('cancel') == 1
 
 
 async def cancel_once(conductor: HttpConductor, run: RunId) -> None:

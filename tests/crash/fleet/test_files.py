@@ -64,8 +64,8 @@ async def test_files_follow_a_run_to_another_machine(
     assert sorted(os.listdir(fleet.home / 'second' / 'workspaces' / run / 'agents' / 'desk')) == names
     assert not (fleet.home / 'web' / 'workspaces' / run / 'agents').exists()
     shown = (await web.get(f'runs/{run}/files')).json()
-    assert [file['path'] for one in shown for file in one['files']] == names
-    (snapshot,) = (one['snapshot'] for one in shown)
+    assert [file['path'] for item in shown for file in item['files']] == names
+    (snapshot,) = (item['snapshot'] for item in shown)
     archive = await web.get(f'runs/{run}/snapshots/{snapshot}/archive')
     with zipfile.ZipFile(io.BytesIO(archive.content)) as packed:
         assert packed.read(names[-1]) == b'file %d' % (STEPS - 1)

@@ -90,8 +90,8 @@ async def test_the_late_writes_of_a_frozen_worker_are_refused(
     )
     second.kill()
     await fleet.wait_for_end(runs, reader)
-    found = await check_journal(fleet.database, runs)
-    for steps in found.values():
+    violations = await check_journal(fleet.database, runs)
+    for steps in violations.values():
         assert sum(step.event.name == 'done' for step in steps) == 100
     await check_calls(fleet, reader, runs, 100)
 

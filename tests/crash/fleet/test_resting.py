@@ -17,7 +17,7 @@ async def list_driven(fleet: Fleet, worker: Process) -> set[str]:
     """The runs that a worker reports."""
     async with httpx.AsyncClient(base_url=worker.url, headers=fleet.token()) as client:
         report = (await client.get('/api/v1/worker')).json()
-    return {str(one['run']) for one in report['runs']}
+    return {str(run['run']) for run in report['runs']}
 
 
 async def wait_until_released(fleet: Fleet, worker: Process, reader: Journal, run: str) -> None:

@@ -26,7 +26,7 @@ async def temporal(fleet: Fleet) -> Client:
 
 async def list_schedules(temporal: Client) -> list[ScheduleListDescription]:
     """List our schedules as Temporal stores them."""
-    return [one async for one in await temporal.list_schedules() if one.id.startswith(PREFIX)]
+    return [schedule async for schedule in await temporal.list_schedules() if schedule.id.startswith(PREFIX)]
 
 
 def is_paused(one: ScheduleListDescription) -> bool:
@@ -90,7 +90,7 @@ async def test_temporal_follows_changes_of_schedules(
 
     async def has(number: int, paused: bool) -> bool:
         found[:] = await list_schedules(temporal)
-        return len(found) == number and all(is_paused(one) == paused for one in found)
+        return len(found) == number and all(is_paused(item) == paused for item in found)
 
     await until(lambda: has(1, False), 'Temporal has the schedule')
     ours = (await web.get(f'schedules/{schedule}')).json()['next_times']

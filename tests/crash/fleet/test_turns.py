@@ -50,7 +50,7 @@ async def observe_order(home: Path, asked: Sequence[tuple[str, str]]) -> list[in
                 await client.get_workflow_handle(workflow_id(str(number))).describe()
                 for number in range(len(asked))
             ]
-            return all(one.raw_description.pending_activities for one in found)
+            return all(item.raw_description.pending_activities for item in found)
 
         async with Worker(client, task_queue=CONTROL, workflows=[RunWorkflow], workflow_runner=plain):
             for placement in placed:

@@ -94,8 +94,8 @@ def test_a_header_without_a_usable_wait_is_ignored(headers: dict[str, str]) -> N
 
 
 async def test_a_page_of_unclosed_tags_is_read_quickly() -> None:
-    found = await replay(b'<a' * 1_000_000, status=500, headers={'content-type': 'text/html'})
-    assert_plain(found.error)
+    result = await replay(b'<a' * 1_000_000, status=500, headers={'content-type': 'text/html'})
+    assert_plain(result.error)
 
 
 def chunk(**delta: Any) -> bytes:
@@ -114,22 +114,22 @@ SLOW = 7.0
 
 async def replay_quickly(body: bytes, dialect: str = 'openai') -> CallResult:
     began = time.process_time()
-    found = await replay(body, dialect, size=65_536, request=make_request(timeouts=Timeouts()))
+    result = await replay(body, dialect, size=65_536, request=make_request(timeouts=Timeouts()))
     assert time.process_time() - began < SLOW
-    return found
+    return result
 
 
 async def test_reasoning_details_in_many_fragments_are_read_quickly() -> None:
     details = [{'index': 0, 'type': 'reasoning.text', 'text': 'x' * 80}] * MANY
-    found = await replay_quickly(chunk(reasoning_details=details) * 2 + END)
-    opaque = next(event for event in found.events if isinstance(event, OpaquePiece))
+    result = await replay_quickly(chunk(reasoning_details=details) * 2 + END)
+    opaque = next(event for event in result.events if isinstance(event, OpaquePiece))
     assert len(opaque.data['reasoning_details'][0]['text']) == 160 * MANY
 
 
 @pytest.mark.parametrize('begins', ['1', '{x}', '{"a"'])
 async def test_invalid_arguments_in_many_fragments_are_read_quickly(begins: str) -> None:
-    found = await replay_quickly(chunk(tool_calls=[fragment(begins), *[fragment('1')] * MANY]) + END)
-    assert found.calls == [('a', begins + '1' * MANY)]
+    result = await replay_quickly(chunk(tool_calls=[fragment(begins), *[fragment('1')] * MANY]) + END)
+    assert result.calls == [('a', begins + '1' * MANY)]
 
 
 async def test_a_signature_in_many_fragments_is_read_quickly() -> None:
@@ -137,10 +137,10 @@ async def test_a_signature_in_many_fragments_is_read_quickly() -> None:
     signed = event({**piece, 'delta': {'type': 'signature_delta', 'signature': 'x' * 400}})
     start = event({'type': 'content_block_start', 'index': 0, 'content_block': {'type': 'thinking'}})
     stop = event({'type': 'message_delta', 'delta': {'stop_reason': 'end_turn'}})
-    found = await replay_quickly(
+    result = await replay_quickly(
         start + signed * 40_000 + stop + event({'type': 'message_stop'}), 'anthropic'
     )
-    opaque = next(event for event in found.events if isinstance(event, OpaquePiece))
+    opaque = next(event for event in result.events if isinstance(event, OpaquePiece))
     assert len(opaque.data['signature']) == 400 * 40_000
 
 
@@ -162,8 +162,8 @@ def calls_of(dialect: str, number: int) -> bytes:
 
 @pytest.mark.parametrize('dialect', DIALECTS)
 async def test_the_number_of_calls_in_an_answer_is_limited(dialect: str) -> None:
-    found = await replay(calls_of(dialect, MAX_TOOL_CALLS), dialect, headers=JSON)
-    assert (found.end.reason, len(found.calls)) == ('tools', MAX_TOOL_CALLS)
+    result = await replay(calls_of(dialect, MAX_TOOL_CALLS), dialect, headers=JSON)
+    assert (result.end.reason, len(result.calls)) == ('tools', MAX_TOOL_CALLS)
     many = await replay(calls_of(dialect, MAX_TOOL_CALLS + 1), dialect, headers=JSON)
     assert many.failure.kind == 'bad response'
     assert 'more than 1,000 tools in one answer' in str(many.failure)
@@ -189,12 +189,12 @@ async def test_answers_that_could_fill_memory_are_not_decompressed(
     body = zstandard.compress(ANSWER) if coding == 'zstd' else gzip.compress(gzip.compress(ANSWER))
     carrier = RecordedCall(Cassette(tmp_path / 'tape', 'record'), 'state', 1) if record else None
     headers = {**STREAM, 'content-encoding': coding}
-    found = await replay(body, headers=headers, request=make_request(carrier=carrier))
-    assert_plain(found.error)
-    assert f'its answer is compressed with {coding[:100]}, which was not requested' in str(found.failure)
-    found = await replay(body, status=429, headers={**headers, 'retry-after': '7'})
-    assert_plain(found.error)
-    assert (found.failure.kind, found.failure.retry_after) == ('rate limit', 7)
+    result = await replay(body, headers=headers, request=make_request(carrier=carrier))
+    assert_plain(result.error)
+    assert f'its answer is compressed with {coding[:100]}, which was not requested' in str(result.failure)
+    result = await replay(body, status=429, headers={**headers, 'retry-after': '7'})
+    assert_plain(result.error)
+    assert (result.failure.kind, result.failure.retry_after) == ('rate limit', 7)
 
 
 @pytest.mark.parametrize('coding', ['gzip', 'GZIP', 'identity', ''])
@@ -213,6 +213,6 @@ async def test_answers_are_requested_uncompressed() -> None:
 async def test_a_recording_keeps_the_time_to_wait(tmp_path: Path) -> None:
     carrier = RecordedCall(Cassette(tmp_path / 'tape', 'record'), 'state', 1)
     headers = {**JSON, 'x-ratelimit-reset-requests': '7s', 'set-cookie': 'a=b'}
-    found = await replay(b'{}', status=429, headers=headers, request=make_request(carrier=carrier))
-    assert found.failure.retry_after == 7
+    result = await replay(b'{}', status=429, headers=headers, request=make_request(carrier=carrier))
+    assert result.failure.retry_after == 7
     assert 'x-ratelimit-reset-requests' in (tmp_path / 'tape').read_text('utf-8')

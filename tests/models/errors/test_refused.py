@@ -39,8 +39,8 @@ async def test_an_error_response_is_mapped(
         await wire.head(status, transfer_encoding='', content_length=str(len(body)), **given)
         await wire.raw(body)
 
-    found = await serve_and_read(speech, script)
-    error = found.failure
+    result = await serve_and_read(speech, script)
+    error = result.failure
     assert (error.kind, error.retryable, error.retry_after) == (kind, retryable, after)
     assert (error.status, error.request_id, error.code) == (int(status[:3]), 'req_7', type)
     assert str(error) == f'here: No, because of that. (HTTP {error.status})'
@@ -48,18 +48,24 @@ async def test_an_error_response_is_mapped(
 
 @pytest.mark.parametrize('body', [b'{"choices": [', b'nonsense', b'[1, 2]', b'"text"', b'null', b'{' * 5000])
 async def test_malformed_json_is_a_bad_response(speech: Speech, body: bytes) -> None:
-    found = await serve_stream(speech, speech.start, b'data: ' + body + b'\n\n', speech.say('x'), speech.stop)
-    assert (found.failure.kind, found.failure.retryable) == ('bad response', True)
-    assert len(str(found.failure)) < 500
+    result = await serve_stream(
+        speech, speech.start, b'data: ' + body + b'\n\n', speech.say('x'), speech.stop
+    )
+    assert (result.failure.kind, result.failure.retryable) == ('bad response', True)
+    assert len(str(result.failure)) < 500
 
 
 @pytest.mark.parametrize('kind', ['text/html; charset=utf-8', 'application/json'])
 async def test_an_html_page_instead_of_a_stream_is_reported(speech: Speech, kind: str) -> None:
     page = b'<html><style>body { color: red }</style><body>Please log in</body></html>'
-    found = await serve_and_read(speech, answering(page, content_type=kind))
-    assert (found.failure.kind, found.failure.retryable, found.failure.status) == ('bad response', False, 200)
-    assert 'is the address right' in str(found.failure) and 'Please log in' in str(found.failure)
-    assert 'color' not in str(found.failure)
+    result = await serve_and_read(speech, answering(page, content_type=kind))
+    assert (result.failure.kind, result.failure.retryable, result.failure.status) == (
+        'bad response',
+        False,
+        200,
+    )
+    assert 'is the address right' in str(result.failure) and 'Please log in' in str(result.failure)
+    assert 'color' not in str(result.failure)
 
 
 async def test_an_error_page_is_shortened_to_its_text(speech: Speech) -> None:
@@ -67,14 +73,14 @@ async def test_an_error_page_is_shortened_to_its_text(speech: Speech) -> None:
         b'<html><head><!-- a comment --><title>Bad gateway</title><style type="text/css">a > b {color: red}'
         b'</style><script>if (1 < 2) { say("no") }</script></head><h1>nginx &amp; co</h1></html>'
     )
-    found = await serve_and_read(speech, answering(page, status='502 Bad Gateway', content_type='text/html'))
-    assert str(found.failure) == 'here: Bad gateway nginx & co (HTTP 502)'
+    result = await serve_and_read(speech, answering(page, status='502 Bad Gateway', content_type='text/html'))
+    assert str(result.failure) == 'here: Bad gateway nginx & co (HTTP 502)'
 
 
 async def test_an_error_inside_a_successful_answer_is_found(speech: Speech) -> None:
-    found = await serve_stream(speech, speech.start, speech.say('half'), speech.error)
-    assert (found.failure.kind, found.failure.retryable) == ('overloaded', True)
-    assert str(found.failure) == 'here: Overloaded, sorry'
+    result = await serve_stream(speech, speech.start, speech.say('half'), speech.error)
+    assert (result.failure.kind, result.failure.retryable) == ('overloaded', True)
+    assert str(result.failure) == 'here: Overloaded, sorry'
 
 
 async def test_a_shortened_error_holds_no_part_of_a_key(speech: Speech) -> None:
@@ -82,8 +88,8 @@ async def test_a_shortened_error_holds_no_part_of_a_key(speech: Speech) -> None:
     body = speech.refusal(f'{"x" * 985}{key}', 'authentication_error')
     refusing = answering(body, status='401 No', content_type='application/json')
     async with serving(refusing) as server, client() as http:
-        found = await read(http, endpoint(speech.dialect, server.url, key=key))
-    assert 'xxx[hidden]' in str(found.failure) and key[:10] not in str(found.failure)
+        result = await read(http, endpoint(speech.dialect, server.url, key=key))
+    assert 'xxx[hidden]' in str(result.failure) and key[:10] not in str(result.failure)
 
 
 async def test_a_key_never_gets_into_an_error(speech: Speech) -> None:
@@ -92,7 +98,7 @@ async def test_a_key_never_gets_into_an_error(speech: Speech) -> None:
     refusing = answering(body, status='401 No', content_type='application/json')
     async with serving(refusing) as server, client() as http:
         to = endpoint(speech.dialect, server.url, key=key)
-        found = await read(http, to)
+        result = await read(http, to)
         assert key.encode() in server.requests[0].request
-    assert str(found.failure) == 'here: Incorrect API key provided: [hidden] (HTTP 401)'
-    assert key not in repr(to) + repr(found)
+    assert str(result.failure) == 'here: Incorrect API key provided: [hidden] (HTTP 401)'
+    assert key not in repr(to) + repr(result)

@@ -49,8 +49,8 @@ def test_a_request_is_translated_from_chat_completions() -> None:
         stop=('END',), schema=SCHEMA,
     )  # fmt: skip
     more = {'safetySettings': [], 'generationConfig': {'topK': 4}}
-    made = body(request, 'gemini-2.5-flash', bounds='numbers', body=more)
-    assert made == {
+    payload = body(request, 'gemini-2.5-flash', bounds='numbers', body=more)
+    assert payload == {
         'contents': [{'role': 'user', 'parts': [{'text': 'Go'}]}],
         'systemInstruction': {'parts': [{'text': 'Be brief.'}]},
         'tools': [
@@ -85,18 +85,18 @@ def test_a_request_is_translated_from_chat_completions() -> None:
 
 @pytest.mark.parametrize(('choice', 'mode'), [('auto', 'AUTO'), ('none', 'NONE'), ('required', 'ANY')])
 def test_tool_choice_is_translated(choice: str, mode: str) -> None:
-    made = body(make_request(tools=(NOTES,), choice=choice))
-    assert made['toolConfig'] == {'functionCallingConfig': {'mode': mode}}
-    assert 'generationConfig' not in made
+    payload = body(make_request(tools=(NOTES,), choice=choice))
+    assert payload['toolConfig'] == {'functionCallingConfig': {'mode': mode}}
+    assert 'generationConfig' not in payload
 
 
 def test_structured_answers_use_a_tool_when_there_are_tools() -> None:
     google = KNOWN_PROVIDERS['gemini'].endpoint
-    made = DIALECTS['gemini'].body('gemini-2.5-flash', make_request(tools=(NOTES,), schema=SCHEMA), google)
-    assert [tool['name'] for tool in made['tools'][0]['functionDeclarations']] == ['notes', ANSWER]
-    assert made['toolConfig'] == {'functionCallingConfig': {'mode': 'ANY'}}
-    made = DIALECTS['gemini'].body('gemini-2.5-flash', make_request(schema=SCHEMA), google)
-    assert made['generationConfig']['responseJsonSchema']['properties']['x']['minimum'] == 1
+    payload = DIALECTS['gemini'].body('gemini-2.5-flash', make_request(tools=(NOTES,), schema=SCHEMA), google)
+    assert [tool['name'] for tool in payload['tools'][0]['functionDeclarations']] == ['notes', ANSWER]
+    assert payload['toolConfig'] == {'functionCallingConfig': {'mode': 'ANY'}}
+    payload = DIALECTS['gemini'].body('gemini-2.5-flash', make_request(schema=SCHEMA), google)
+    assert payload['generationConfig']['responseJsonSchema']['properties']['x']['minimum'] == 1
 
 
 async def test_signatures_and_ids_go_back_with_their_calls() -> None:
@@ -128,7 +128,7 @@ async def test_a_signature_in_an_empty_part_goes_back_in_one() -> None:
 
 
 async def test_signatures_of_text_and_of_thoughts_go_back_with_them() -> None:
-    found = await read(
+    result = await read(
         part(text='Hm.', thought=True, thoughtSignature='a'),
         part(text='Yes'),
         part(text='!', thoughtSignature='b'),
@@ -136,14 +136,14 @@ async def test_signatures_of_text_and_of_thoughts_go_back_with_them() -> None:
         part(executableCode={'language': 'PYTHON', 'code': '1'}),
         finish('STOP'),
     )
-    said = body(ModelRequest(model='m', messages=(*OPENING, found.message)))['contents'][-1]
+    said = body(ModelRequest(model='m', messages=(*OPENING, result.message)))['contents'][-1]
     assert said['parts'] == [
         {'text': 'Hm.', 'thought': True, 'thoughtSignature': 'a'},
         {'text': 'Yes!', 'thoughtSignature': 'b'},
         {'text': ' More.'},
         {'executableCode': {'language': 'PYTHON', 'code': '1'}},
     ]
-    elsewhere = body(ModelRequest(model='m', messages=(*OPENING, found.message)), 'gemini-3-pro-preview')
+    elsewhere = body(ModelRequest(model='m', messages=(*OPENING, result.message)), 'gemini-3-pro-preview')
     assert elsewhere['contents'][-1] == said
 
 
@@ -210,20 +210,20 @@ async def test_how_an_answer_ends(word: str, reason: str) -> None:
 
 @pytest.mark.parametrize('word', ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'OTHER', 'NO_IMAGE'])
 async def test_a_failed_finish_is_reported_with_its_message(word: str) -> None:
-    found = await read(part(text='half'), finish(word, finishMessage='Malformed: print()'))
-    assert (found.failure.kind, found.failure.retryable, found.failure.code) == ('server', True, word)
-    assert str(found.failure) == f'here: it broke off: {word}: Malformed: print()'
+    result = await read(part(text='half'), finish(word, finishMessage='Malformed: print()'))
+    assert (result.failure.kind, result.failure.retryable, result.failure.code) == ('server', True, word)
+    assert str(result.failure) == f'here: it broke off: {word}: Malformed: print()'
 
 
 async def test_a_blocked_prompt_is_reported_and_not_retried() -> None:
     blocked = {'blockReason': 'OTHER', 'blockReasonMessage': 'Not in this country.'}
-    found = await read(openai(promptFeedback=blocked, usageMetadata={'promptTokenCount': 3}))
-    assert (found.end.reason, found.end.usage.input, found.text) == ('filter', 3, 'Not in this country.')
+    result = await read(openai(promptFeedback=blocked, usageMetadata={'promptTokenCount': 3}))
+    assert (result.end.reason, result.end.usage.input, result.text) == ('filter', 3, 'Not in this country.')
 
 
 async def test_an_unspecified_finish_is_ignored() -> None:
-    found = await read(part(text='half'), finish('FINISH_REASON_UNSPECIFIED'))
-    assert found.failure.kind == 'truncated'
+    result = await read(part(text='half'), finish('FINISH_REASON_UNSPECIFIED'))
+    assert result.failure.kind == 'truncated'
 
 
 async def test_a_finish_in_every_event_ends_nothing() -> None:
@@ -254,35 +254,35 @@ async def test_usage_is_read(used: dict[str, Any], usage: Usage) -> None:
 
 @pytest.mark.parametrize('arguments', [None, {}, [1], 'text', {'a': '\ud800'}, 5])
 async def test_arguments_are_converted_to_text(arguments: Any) -> None:
-    found = await read(part(functionCall={'name': 'f', 'args': arguments}), finish('STOP'))
-    assert found.end.reason == 'tools'
-    assert [name for name, text in found.calls if text.encode()] == ['f']
+    result = await read(part(functionCall={'name': 'f', 'args': arguments}), finish('STOP'))
+    assert result.end.reason == 'tools'
+    assert [name for name, text in result.calls if text.encode()] == ['f']
 
 
 async def test_a_list_of_events_is_read_like_a_stream() -> None:
     events = [
         json.loads(line[6:]) for line in (GeminiSpeech.start, GeminiSpeech.say('half'), GeminiSpeech.error)
     ]
-    found = await replay(json.dumps(events).encode(), 'gemini', headers={'content-type': 'application/json'})
-    assert (found.failure.kind, str(found.failure)) == ('overloaded', 'here: Overloaded, sorry')
+    result = await replay(json.dumps(events).encode(), 'gemini', headers={'content-type': 'application/json'})
+    assert (result.failure.kind, str(result.failure)) == ('overloaded', 'here: Overloaded, sorry')
 
 
 async def test_a_call_goes_to_the_model_with_the_key_in_a_header() -> None:
-    seen: list[httpx.Request] = []
+    requests: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        requests.append(request)
         return httpx.Response(200, content=GeminiSpeech.say('x') + GeminiSpeech.stop)
 
     to = endpoint('gemini', 'http://a.example/v1beta/', key='k-1', query={'project': 'p'})
     async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
         for name in ('gemini-2.5-flash', 'tunedModels/my one'):
             assert [event async for event in call(http, to, name, make_request())]
-    assert [str(request.url) for request in seen] == [
+    assert [str(request.url) for request in requests] == [
         'http://a.example/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse&project=p',
         'http://a.example/v1beta/tunedModels/my%20one:streamGenerateContent?alt=sse&project=p',
     ]
-    assert seen[0].headers['x-goog-api-key'] == 'k-1' and 'authorization' not in seen[0].headers
+    assert requests[0].headers['x-goog-api-key'] == 'k-1' and 'authorization' not in requests[0].headers
 
 
 async def test_models_that_generate_text_are_listed() -> None:
@@ -317,8 +317,8 @@ def test_googles_openai_compatible_address_uses_that_dialect(tmp_path: Path) -> 
 
 def test_recordings_match_requests_regardless_of_ids() -> None:
     def one(ident: str, argument: str) -> Any:
-        kept = Opaque(provider='here', data={'of': 'call', 'id': ident})
-        said = (ToolCall(id=ident, name='notes', arguments=json.dumps({'id': argument})), kept)
+        opaque = Opaque(provider='here', data={'of': 'call', 'id': ident})
+        said = (ToolCall(id=ident, name='notes', arguments=json.dumps({'id': argument})), opaque)
         result = ToolResult(id=ident, name='notes', text='ok')
         talk = (Message(role='assistant', parts=said), Message(role='tool', parts=(result,)))
         return number_ids(body(ModelRequest(model='m', messages=(*OPENING, *talk))))

@@ -219,8 +219,8 @@ async def test_the_claimed_media_type_is_not_trusted(context: ToolContext) -> No
         ImageContent(type='image', data=base64.b64encode(svg).decode(), mime_type='image/png'),
         ImageContent(type='image', data='no base64!', mime_type='image/png'),
     ]
-    made = await output_of(CallToolResult(content=list(blocks)), context)
-    assert [image.media_type for image in made.images] == ['image/png']
+    output = await output_of(CallToolResult(content=list(blocks)), context)
+    assert [image.media_type for image in output.images] == ['image/png']
     await context.files.write('a.svg', svg)
     assert (await read_file.invoke('{"path": "a.svg"}', context)).images == ()
 
@@ -248,12 +248,12 @@ async def test_an_image_of_50_megabytes_is_refused_before_it_is_read(context: To
 
 async def test_a_file_that_is_an_image_is_shown(context: ToolContext) -> None:
     await context.files.write('plan.png', PNG)
-    made = await read_file.invoke('{"path": "plan.png"}', context)
+    result = await read_file.invoke('{"path": "plan.png"}', context)
     assert (
-        made.text
+        result.text
         == f'plan.png is an image: image/png, {len(PNG)} bytes. Models that accept images are shown it.'
     )
-    assert await context.files.load(made.images[0].digest) == PNG
+    assert await context.files.load(result.images[0].digest) == PNG
     await context.files.write('huge.png', PNG + bytes(MAX_IMAGE_BYTES))
     with pytest.raises(ToolError, match=r'huge\.png: .*it is too large for a model: at most 3,750,000 bytes'):
         await read_file.invoke('{"path": "huge.png"}', context)
@@ -265,9 +265,9 @@ async def test_an_image_of_an_mcp_tool_is_shown_and_its_text_says_so(context: To
         ImageContent(type='image', data=DATA, mime_type='image/png'),
         ImageContent(type='image', data=base64.b64encode(b'no image').decode(), mime_type='image/png'),
     ]
-    made = await output_of(CallToolResult(content=list(blocks)), context)
-    assert made.text.startswith(f'Here:\n[image/png, {len(PNG)} bytes, kept as artifact ')
-    assert [image.media_type for image in made.images] == ['image/png']
+    output = await output_of(CallToolResult(content=list(blocks)), context)
+    assert output.text.startswith(f'Here:\n[image/png, {len(PNG)} bytes, kept as artifact ')
+    assert [image.media_type for image in output.images] == ['image/png']
 
 
 async def test_only_the_newest_existing_images_are_loaded(context: ToolContext) -> None:
@@ -289,9 +289,9 @@ async def test_a_run_keeps_digests_in_its_journal_and_shows_the_bytes(tmp_path: 
         return 'drawn'
 
     model = FakeModel(in_turn(calls(('draw', {})), calls(('read_file', {'path': 'a.png'})), 'A bird.'))
-    made = catalog(model, Looking)
-    made.tools |= {'draw': draw, 'read_file': read_file}
-    async with Conductor(MemoryJournal(), catalog=made, workspaces=tmp_path) as conductor:
+    own_catalog = catalog(model, Looking)
+    own_catalog.tools |= {'draw': draw, 'read_file': read_file}
+    async with Conductor(MemoryJournal(), catalog=own_catalog, workspaces=tmp_path) as conductor:
         run = await complete_run(conductor, 'looking')
         steps = await conductor.transitions(run)
         assert DATA not in str(steps) and 'PNG' not in str(steps)

@@ -40,9 +40,9 @@ def marks(value: Any, at: str = '') -> list[str]:
     """Return where a request is marked."""
     if isinstance(value, dict):
         own = [at] if 'cache_control' in value else []
-        return own + [found for name, item in value.items() for found in marks(item, f'{at}/{name}')]
+        return own + [entry for name, item in value.items() for entry in marks(item, f'{at}/{name}')]
     if isinstance(value, list):
-        return [found for place, item in enumerate(value) for found in marks(item, f'{at}/{place}')]
+        return [entry for place, item in enumerate(value) for entry in marks(item, f'{at}/{place}')]
     return []
 
 
@@ -76,8 +76,8 @@ def test_an_hour_of_caching_can_be_asked_for() -> None:
 @pytest.mark.parametrize(('model', 'marked'), [('anthropic/claude-opus-5', True), ('openai/gpt-5.2', False)])
 def test_a_proxy_is_asked_for_models_that_need_it(model: str, marked: bool) -> None:
     request = ModelRequest(model='m', messages=turns(0))
-    made = DIALECTS['openai'].body(model, request, KNOWN_PROVIDERS['openrouter'].endpoint)
-    assert made.get('cache_control') == (MARK | {'ttl': '5m'} if marked else None)
+    payload = DIALECTS['openai'].body(model, request, KNOWN_PROVIDERS['openrouter'].endpoint)
+    assert payload.get('cache_control') == (MARK | {'ttl': '5m'} if marked else None)
     assert 'cache_control' not in DIALECTS['openai'].body(model, request, endpoint())
 
 

@@ -100,11 +100,13 @@ def test_anthropic_is_asked_to_think(model: str, effort: str, sent: dict[str, An
 
 def test_thinking_goes_with_a_schema_and_without_a_temperature_or_a_forced_tool() -> None:
     request = make_request(effort='high', schema=SCHEMA, temperature=0.2)
-    made = DIALECTS['anthropic'].body('claude-opus-4-6', request, endpoint('anthropic', structure='schema'))
-    assert made['output_config']['effort'] == 'high' and 'format' in made['output_config']
-    assert 'temperature' not in made
-    made = DIALECTS['anthropic'].body('claude-haiku-4-5', request, endpoint('anthropic', structure='tool'))
-    assert made['tools'][-1]['name'] == ANSWER and made['tool_choice'] == {'type': 'auto'}
+    payload = DIALECTS['anthropic'].body(
+        'claude-opus-4-6', request, endpoint('anthropic', structure='schema')
+    )
+    assert payload['output_config']['effort'] == 'high' and 'format' in payload['output_config']
+    assert 'temperature' not in payload
+    payload = DIALECTS['anthropic'].body('claude-haiku-4-5', request, endpoint('anthropic', structure='tool'))
+    assert payload['tools'][-1]['name'] == ANSWER and payload['tool_choice'] == {'type': 'auto'}
 
 
 @pytest.mark.parametrize(
@@ -174,8 +176,8 @@ def test_an_endpoint_can_be_configured_without_efforts() -> None:
     ],
 )
 def test_gemini_is_asked_to_think(model: str, effort: str, config: dict[str, Any]) -> None:
-    made = DIALECTS['gemini'].body(model, make_request(effort=effort, most_tokens=50), endpoint('gemini'))
-    assert made['generationConfig'] == {'maxOutputTokens': 50} | config
+    payload = DIALECTS['gemini'].body(model, make_request(effort=effort, most_tokens=50), endpoint('gemini'))
+    assert payload['generationConfig'] == {'maxOutputTokens': 50} | config
 
 
 def test_gemini_takes_numbers_and_not_every_level() -> None:

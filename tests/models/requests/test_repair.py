@@ -88,9 +88,9 @@ async def test_anthropic_gets_thinking_back_and_forces_no_tool(first: list[Any],
     one, two = await collect_requests(
         'claude-3-7-sonnet-latest', message(*first), second, dialect='anthropic', structure='by model'
     )
-    for made in (one, two):
-        assert made['thinking'] == {'type': 'enabled', 'budget_tokens': 4000}
-        assert made['tools'][-1]['name'] == ANSWER and made['tool_choice'] == {'type': 'auto'}
+    for item in (one, two):
+        assert item['thinking'] == {'type': 'enabled', 'budget_tokens': 4000}
+        assert item['tools'][-1]['name'] == ANSWER and item['tool_choice'] == {'type': 'auto'}
     repeated = [turn['content'] for turn in two['messages'] if turn['role'] == 'assistant']
     assert repeated == ([back] if back else [])
     assert two['messages'][-1]['content'][-1]['text'].startswith(AGAIN)
@@ -115,9 +115,9 @@ async def test_openrouter_gets_reasoning_back_and_forces_no_tool(
     one, two = await collect_requests(
         'anthropic/claude-haiku-4.5', *answers, structure='tool', reasoning='object'
     )
-    for made in (one, two):
-        assert made['reasoning'] == {'max_tokens': 4000}
-        assert made['tools'][-1]['function']['name'] == ANSWER and made['tool_choice'] == 'auto'
+    for item in (one, two):
+        assert item['reasoning'] == {'max_tokens': 4000}
+        assert item['tools'][-1]['function']['name'] == ANSWER and item['tool_choice'] == 'auto'
     assert two['messages'][-2] == {'role': 'assistant', **back}
     assert two['messages'][-1]['content'].startswith(AGAIN)
 

@@ -61,12 +61,12 @@ def request(*messages: Message, **more: Any) -> ModelRequest:
     return ModelRequest(model='m', messages=messages or (Message.of('user', 'Go'),), **more)
 
 
-def to_openai(made: ModelRequest, **more: Any) -> dict[str, Any]:
-    return DIALECTS['openai'].body('m', made, endpoint(**more))
+def to_openai(request: ModelRequest, **more: Any) -> dict[str, Any]:
+    return DIALECTS['openai'].body('m', request, endpoint(**more))
 
 
-def to_anthropic(made: ModelRequest, **more: Any) -> dict[str, Any]:
-    return DIALECTS['anthropic'].body('m', made, endpoint('anthropic', **more))
+def to_anthropic(request: ModelRequest, **more: Any) -> dict[str, Any]:
+    return DIALECTS['anthropic'].body('m', request, endpoint('anthropic', **more))
 
 
 def test_a_conversation_is_written_as_chat_completions() -> None:
@@ -96,9 +96,9 @@ def test_a_conversation_is_written_as_chat_completions() -> None:
 
 
 def test_a_conversation_is_written_as_anthropic_messages() -> None:
-    made = to_anthropic(request(*TALK))
-    assert made['system'] == 'Be brief.'
-    assert made['messages'] == [
+    payload = to_anthropic(request(*TALK))
+    assert payload['system'] == 'Be brief.'
+    assert payload['messages'] == [
         {'role': 'user', 'content': [{'type': 'text', 'text': 'Go'}]},
         {
             'role': 'assistant',
@@ -124,15 +124,15 @@ def test_options_are_sent_where_they_are_set() -> None:
     plain = to_openai(request())
     assert set(plain) == {'model', 'messages', 'stream', 'stream_options'}
     full = request(tools=(NOTES,), choice='required', most_tokens=9, temperature=0.0, seed=7, stop=('END',))
-    made = to_openai(
+    payload = to_openai(
         full, limit_field='max_completion_tokens', usage_option=False, body={'top_k': 3, 'seed': 8}
     )
-    assert 'stream_options' not in made
-    assert (made['max_completion_tokens'], made['temperature'], made['stop']) == (9, 0.0, ['END'])
-    assert (made['tool_choice'], made['top_k'], made['seed']) == ('required', 3, 8)
-    made = to_anthropic(full)
-    assert (made['max_tokens'], made['temperature'], made['stop_sequences']) == (9, 0.0, ['END'])
-    assert made['tool_choice'] == {'type': 'any'}
+    assert 'stream_options' not in payload
+    assert (payload['max_completion_tokens'], payload['temperature'], payload['stop']) == (9, 0.0, ['END'])
+    assert (payload['tool_choice'], payload['top_k'], payload['seed']) == ('required', 3, 8)
+    payload = to_anthropic(full)
+    assert (payload['max_tokens'], payload['temperature'], payload['stop_sequences']) == (9, 0.0, ['END'])
+    assert payload['tool_choice'] == {'type': 'any'}
     assert to_anthropic(request())['max_tokens'] == MAX_TOKENS
     assert to_anthropic(request(), most_tokens=77)['max_tokens'] == 77
 
@@ -146,9 +146,9 @@ def test_options_are_sent_where_they_are_set() -> None:
     ],
 )
 def test_tool_choice_is_translated(choice: str, openai: Any, anthropic: Any) -> None:
-    made = request(tools=(NOTES,), choice=choice)
-    assert to_openai(made)['tool_choice'] == openai
-    assert to_anthropic(made)['tool_choice'] == anthropic
+    model_request = request(tools=(NOTES,), choice=choice)
+    assert to_openai(model_request)['tool_choice'] == openai
+    assert to_anthropic(model_request)['tool_choice'] == anthropic
 
 
 def test_short_ids_are_nine_letters_and_digits_and_the_same_each_time() -> None:
@@ -195,8 +195,8 @@ def test_tools_are_strict_where_the_endpoint_supports_that() -> None:
 
 
 def test_a_schema_is_made_strict() -> None:
-    made = strict_schema(Verdict.model_json_schema())
-    assert made == {
+    schema = strict_schema(Verdict.model_json_schema())
+    assert schema == {
         'type': 'object',
         'properties': {
             'score': {'type': 'integer'},
@@ -208,12 +208,12 @@ def test_a_schema_is_made_strict() -> None:
     }
     assert strict_schema(Loose.model_json_schema()) is None
     sent = to_openai(request(schema=Verdict.model_json_schema()))['response_format']['json_schema']
-    assert (sent['schema'], sent['strict'], sent['name']) == (made, True, ANSWER)
+    assert (sent['schema'], sent['strict'], sent['name']) == (schema, True, ANSWER)
     assert not to_openai(request(schema=Loose.model_json_schema()))['response_format']['json_schema'][
         'strict'
     ]
     sent = to_anthropic(request(schema=Verdict.model_json_schema()))['output_config']['format']
-    assert sent == {'type': 'json_schema', 'schema': made}
+    assert sent == {'type': 'json_schema', 'schema': schema}
 
 
 class Bounded(BaseModel):
@@ -231,8 +231,8 @@ class Bounded(BaseModel):
     ],
 )
 def test_bounds_are_sent_where_the_endpoint_enforces_them(bounds: str, kept: set[str]) -> None:
-    made = to_openai(request(schema=Bounded.model_json_schema()), bounds=bounds)
-    fields = made['response_format']['json_schema']['schema']['properties'].values()
+    payload = to_openai(request(schema=Bounded.model_json_schema()), bounds=bounds)
+    fields = payload['response_format']['json_schema']['schema']['properties'].values()
     assert {name for field in fields for name in field} - {'type', 'items'} == kept
 
 
@@ -250,28 +250,30 @@ def test_bounds_are_sent_where_the_endpoint_enforces_them(bounds: str, kept: set
 )
 def test_anthropic_uses_its_own_structured_answers_where_the_model_has_them(model: str, way: str) -> None:
     to = KNOWN_PROVIDERS['anthropic'].endpoint
-    made = DIALECTS['anthropic'].body(model, request(schema=Verdict.model_json_schema()), to)
-    assert ('output_config' in made) == (way == 'schema')
-    assert (made.get('tool_choice') == {'type': 'tool', 'name': ANSWER}) == (way == 'tool')
+    payload = DIALECTS['anthropic'].body(model, request(schema=Verdict.model_json_schema()), to)
+    assert ('output_config' in payload) == (way == 'schema')
+    assert (payload.get('tool_choice') == {'type': 'tool', 'name': ANSWER}) == (way == 'tool')
 
 
 @pytest.mark.parametrize('tools', [(), (NOTES,)])
 @pytest.mark.parametrize('kind', ['enabled', 'adaptive', 'disabled'])
 def test_no_tool_is_forced_while_thinking(tools: Any, kind: str) -> None:
-    made = to_anthropic(
+    payload = to_anthropic(
         request(schema=Verdict.model_json_schema(), tools=tools),
         structure='tool',
         body={'thinking': {'type': kind, 'budget_tokens': 2_000}},
     )
-    assert ANSWER in [tool['name'] for tool in made['tools']]
-    assert (made['tool_choice'] == {'type': 'auto'}) == (kind != 'disabled')
+    assert ANSWER in [tool['name'] for tool in payload['tools']]
+    assert (payload['tool_choice'] == {'type': 'auto'}) == (kind != 'disabled')
 
 
 @pytest.mark.parametrize('choice', ['required', 'notes'])
 def test_a_requested_tool_is_not_forced_while_thinking(choice: str) -> None:
-    made = request(tools=(NOTES,), choice=choice)
-    assert to_anthropic(made)['tool_choice']['type'] in ('any', 'tool')
-    assert to_anthropic(made, body={'thinking': {'type': 'enabled'}})['tool_choice'] == {'type': 'auto'}
+    model_request = request(tools=(NOTES,), choice=choice)
+    assert to_anthropic(model_request)['tool_choice']['type'] in ('any', 'tool')
+    assert to_anthropic(model_request, body={'thinking': {'type': 'enabled'}})['tool_choice'] == {
+        'type': 'auto'
+    }
 
 
 @pytest.mark.parametrize(
@@ -288,12 +290,12 @@ def test_a_requested_tool_is_not_forced_while_thinking(choice: str) -> None:
 def test_structured_answers_are_requested_in_each_mode(
     structure: str, tools: Any, way: str, choice: Any
 ) -> None:
-    made = to_openai(request(tools=tools, schema=Verdict.model_json_schema()), structure=structure)
-    names = [item['function']['name'] for item in made.get('tools', ())]
-    assert ('response_format' in made) == (way == 'schema')
+    payload = to_openai(request(tools=tools, schema=Verdict.model_json_schema()), structure=structure)
+    names = [item['function']['name'] for item in payload.get('tools', ())]
+    assert ('response_format' in payload) == (way == 'schema')
     assert (ANSWER in names) == (way == 'tool')
-    assert ('JSON schema' in str(made['messages'][0]['content'])) == (way == 'text')
-    assert made.get('tool_choice') == choice
+    assert ('JSON schema' in str(payload['messages'][0]['content'])) == (way == 'text')
+    assert payload.get('tool_choice') == choice
 
 
 def test_an_answer_given_by_a_tool_is_plain_text() -> None:
@@ -351,19 +353,19 @@ CALL = {'index': 0, 'id': 'a', 'function': {'name': 'notes', 'arguments': '{}'}}
 )
 async def test_opaque_data_is_sent_back_to_chat_completions(deltas: list[Any], back: dict[str, Any]) -> None:
     body = b''.join(openai(choices=[{'index': 0, 'delta': delta}]) for delta in deltas)
-    found = await replay(body + openai(choices=[{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]))
-    sent = to_openai(request(found.message))['messages'][0]
+    result = await replay(body + openai(choices=[{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]))
+    sent = to_openai(request(result.message))['messages'][0]
     assert {name: value for name, value in sent.items() if name.startswith('reasoning')} == back
-    other = DIALECTS['openai'].body('m', request(found.message), endpoint(url='http://x.example'))
+    other = DIALECTS['openai'].body('m', request(result.message), endpoint(url='http://x.example'))
     assert other['messages'][0] == sent
 
 
 async def test_a_signature_of_a_call_goes_back_with_it() -> None:
     signed = {**CALL, 'extra_content': {'google': {'thought_signature': 's'}}}
     body = openai(choices=[{'index': 0, 'delta': {'tool_calls': [signed]}, 'finish_reason': 'tool_calls'}])
-    found = await replay(body)
-    assert any(isinstance(event, OpaquePiece) for event in found.events)
-    call = to_openai(request(found.message))['messages'][0]['tool_calls'][0]
+    result = await replay(body)
+    assert any(isinstance(event, OpaquePiece) for event in result.events)
+    call = to_openai(request(result.message))['messages'][0]['tool_calls'][0]
     assert call['extra_content'] == {'google': {'thought_signature': 's'}}
 
 
@@ -380,8 +382,8 @@ async def test_blocks_are_sent_back_unchanged() -> None:
         body += anthropic('content_block_start', index=index, content_block=block)
         body += anthropic('content_block_stop', index=index)
     body += anthropic('message_delta', delta={'stop_reason': 'tool_use'}) + anthropic('message_stop')
-    found = await replay(body, 'anthropic')
-    assert to_anthropic(request(found.message))['messages'][0]['content'] == blocks
+    result = await replay(body, 'anthropic')
+    assert to_anthropic(request(result.message))['messages'][0]['content'] == blocks
 
 
 @pytest.mark.parametrize(
@@ -390,7 +392,7 @@ async def test_blocks_are_sent_back_unchanged() -> None:
 async def test_arguments_that_orjson_refuses_are_sent(arguments: str) -> None:
     call = Message(role='assistant', parts=(ToolCall(id='call-1-1', name='notes', arguments=arguments),))
     result = Message(role='tool', parts=(ToolResult(id='call-1-1', name='notes', text='no'),))
-    found = await replay(
+    call_result = await replay(
         b'{"content": [{"type": "text", "text": "x"}]}', 'anthropic', request=request(call, result)
     )
-    assert found.text == 'x'
+    assert call_result.text == 'x'

@@ -25,10 +25,10 @@ def test_a_request_is_translated_from_chat_completions() -> None:
         model='m', messages=OPENING, tools=(NOTES,), choice='notes', most_tokens=50, effort='low',
         schema={'type': 'object', 'properties': {'x': {'type': 'string'}}},
     )  # fmt: skip
-    made = body(request, body={'reasoning': {'summary': 'auto'}})
-    schema = made['text']['format'].pop('schema')
+    payload = body(request, body={'reasoning': {'summary': 'auto'}})
+    schema = payload['text']['format'].pop('schema')
     assert schema['required'] == ['x']
-    assert made == {
+    assert payload == {
         'model': 'gpt-5.2',
         'input': [{'role': 'user', 'content': [{'type': 'input_text', 'text': 'Go'}]}],
         'instructions': 'Be brief.',
@@ -88,17 +88,17 @@ async def test_the_phase_of_a_message_goes_back() -> None:
 
 async def test_a_stored_response_is_continued_by_its_id() -> None:
     messages = await load_conversation('responses-calls.sse', store=True)
-    made = body(ModelRequest(model='m', messages=messages), store=True)
-    assert (made['store'], made['previous_response_id'], made['instructions']) == (
+    payload = body(ModelRequest(model='m', messages=messages), store=True)
+    assert (payload['store'], payload['previous_response_id'], payload['instructions']) == (
         True,
         'resp_1',
         'Be brief.',
     )
-    assert [item['type'] for item in made['input']] == ['function_call_output'] * 2
-    assert 'include' not in made
+    assert [item['type'] for item in payload['input']] == ['function_call_output'] * 2
+    assert 'include' not in payload
     other = (*messages, Message.of('assistant', 'By another model.'), Message.of('user', 'And?'))
-    whole = body(ModelRequest(model='m', messages=other), store=True)
-    assert 'previous_response_id' not in whole and len(whole['input']) == 7
+    payload_body = body(ModelRequest(model='m', messages=other), store=True)
+    assert 'previous_response_id' not in payload_body and len(payload_body['input']) == 7
 
 
 async def test_a_conversation_is_resent_when_the_stored_response_is_gone() -> None:
@@ -118,14 +118,14 @@ async def test_a_conversation_is_resent_when_the_stored_response_is_gone() -> No
     request = ModelRequest(model='m', messages=await load_conversation('responses-calls.sse', store=True))
     async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
         events = [event async for event in call(http, endpoint('responses', store=True), 'm', request)]
-    assert events and [len(made['input']) for made in asked_for] == [2, 5]
+    assert events and [len(item['input']) for item in asked_for] == [2, 5]
 
 
 async def test_a_refusal_is_not_an_answer() -> None:
     item = {'type': 'message', 'content': [{'type': 'refusal', 'refusal': 'I cannot.'}]}
     whole = json.dumps({'id': 'r', 'status': 'completed', 'output': [item]}).encode()
-    found = await replay(whole, 'responses', headers={'content-type': 'application/json'})
-    assert (found.end.reason, found.text) == ('filter', 'I cannot.')
+    result = await replay(whole, 'responses', headers={'content-type': 'application/json'})
+    assert (result.end.reason, result.text) == ('filter', 'I cannot.')
 
 
 def event(name: str, **more: Any) -> bytes:
@@ -174,15 +174,15 @@ ODD: dict[str, tuple[bytes, str, list[tuple[str, str]]]] = {
 async def test_an_unusual_stream_is_understood(odd: str) -> None:
     stream, text, calls = ODD[odd]
     for first in (event('created', response={'id': 'r'}), b''):
-        found = await replay(first + stream, 'responses')
-        assert (found.text, found.calls) == (text, calls)
-        assert found.end.reason == 'tools'
+        result = await replay(first + stream, 'responses')
+        assert (result.text, result.calls) == (text, calls)
+        assert result.end.reason == 'tools'
 
 
 async def test_a_stream_that_ends_early_is_incomplete() -> None:
     text = (CASSETTES / 'responses-text.sse').read_bytes()
-    found = await replay(text[: text.index(b'event: response.completed')], 'responses')
-    assert found.failure.kind == 'truncated' and found.failure.retryable
+    result = await replay(text[: text.index(b'event: response.completed')], 'responses')
+    assert result.failure.kind == 'truncated' and result.failure.retryable
 
 
 def test_recordings_match_requests_regardless_of_call_ids() -> None:

@@ -155,10 +155,10 @@ async def test_an_agents_permissions_are_shown_before_the_start(models, registry
     assert live and words.startswith(
         'Live: analyzer by agent:mine. Calls to agent:mine cost money. agent:mine: '
     )
-    for said in (
+    for item in (
         'It runs in the sandbox and can change only files in its own folder.',
         'It sees the variables HOME.',
         'It has network access.',
         'It costs what its provider charges.',
     ):
-        assert said in words
+        assert item in words

@@ -44,7 +44,11 @@ async def test_a_failed_run_shows_the_reason_and_what_to_do(user: User):
     await user.open(f'/runs/{run}')
     await user.should_see('The run failed: researcher: no luck', retries=30)
     await user.should_see('Retry starts a new run from the last good step')
-    chips = [one.props.get('aria-label') for one in user.client.elements.values() if one.tag == 'button']
+    chips = [
+        element.props.get('aria-label')
+        for element in user.client.elements.values()
+        if element.tag == 'button'
+    ]
     assert 'Result: failed' in chips
 
 

@@ -16,8 +16,8 @@ def with_run_page() -> bool:
 
 async def import_run(conductor: Conductor) -> RunId:
     with (FOLDER / 'openai_agents.json').open('rb') as file:
-        [found] = await conductor.import_bundle(file)
-    return found.run
+        [imported] = await conductor.import_bundle(file)
+    return imported.run
 
 
 async def test_an_imported_trace_is_shown_at_each_step_without_forks(pages, conductor):

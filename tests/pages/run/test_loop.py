@@ -52,8 +52,8 @@ async def test_time_before_the_clock_starts(user: User):
     run = (await conductor.start('time-bounded', QUICK)).id
     await user.open(f'/runs/{run}/time?at=0')
     await user.should_see('The clock has not started.', retries=30)
-    (panel,) = [one for one in user.client.elements.values() if 'time-tab' in one.classes]
-    assert [one.text for one in panel.descendants() if isinstance(one, ui.label)] == [
+    (panel,) = [element for element in user.client.elements.values() if 'time-tab' in element.classes]
+    assert [element.text for element in panel.descendants() if isinstance(element, ui.label)] == [
         'The clock has not started.'
     ]
     await conductor.cancel(run)

@@ -29,8 +29,8 @@ async def test_changes_of_one_agent_are_picked_one_by_one(pages, conductor):
     await pages.should_see('Cannot be merged: the run was given no project')
     tick(pages, 'one')
     await pages.should_see('1 file of 1 selected', retries=MAX_LOOKS)
-    found = await conductor.merging.mergeable(run)
-    assert set(found.folders) == {'one', 'two'} and found.best == ''
+    mergeable = await conductor.merging.mergeable(run)
+    assert set(mergeable.folders) == {'one', 'two'} and mergeable.best == ''
     tick(pages, 'two')
     await pages.should_see('1 file of 1 selected', retries=MAX_LOOKS)
     taken = {box.text for box in pages.find(ui.checkbox).elements if box.value}

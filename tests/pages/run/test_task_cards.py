@@ -47,6 +47,8 @@ async def test_an_empty_plan_says_so_and_a_finished_run_has_no_live_button(user:
         await user.open(f'/runs/{run}')
         await user.should_see('Empty: no steps were planned.', retries=60)
         drawn = user.find(kind=ui.element).elements
-        (live,) = (one for one in drawn if 'live' in one.classes and 'btn' in one.classes)
+        (live,) = (item for item in drawn if 'live' in item.classes and 'btn' in item.classes)
         assert 'off' in live.classes
-        assert not [one for one in drawn if 'run-strip' in one.classes], 'nothing can be asked for any more'
+        assert not [item for item in drawn if 'run-strip' in item.classes], (
+            'nothing can be asked for any more'
+        )

@@ -18,8 +18,10 @@ async def start_runs(conductor, *titles):
 
 def titles(pages):
     """Return the titles of the runs that have panes, in order."""
-    panes = [found for found in pages.client.elements.values() if 'wall-run' in found.classes]
-    return [next(one.text for one in pane.descendants() if isinstance(one, Text)) for pane in panes]
+    panes = [element for element in pages.client.elements.values() if 'wall-run' in element.classes]
+    return [
+        next(element.text for element in pane.descendants() if isinstance(element, Text)) for pane in panes
+    ]
 
 
 async def test_agents_of_several_runs_are_shown_and_answered_side_by_side(pages, conductor):
@@ -70,8 +72,8 @@ async def test_closing_a_maximized_pane_shows_the_others(pages, conductor):
     await start_runs(conductor, 'First', 'Second')
     await pages.open('/wall')
     await pages.should_see('2 agents', retries=MAX_LOOKS)
-    grid = next(found for found in pages.client.elements.values() if 'wall' in found.classes)
-    buttons = [found for found in grid.descendants() if found.props.get('aria-label') == 'Enlarge pane']
+    grid = next(element for element in pages.client.elements.values() if 'wall' in element.classes)
+    buttons = [element for element in grid.descendants() if element.props.get('aria-label') == 'Enlarge pane']
     enlarge = buttons[titles(pages).index('Second')]
     press(pages, enlarge)
     async for _ in turns():

@@ -40,8 +40,8 @@ class FakeFleet:
 
 @pytest.fixture
 def fleet(backend: Backend) -> FakeFleet:
-    backend.fleet = made = FakeFleet()
-    return made
+    backend.fleet = fake_fleet = FakeFleet()
+    return fake_fleet
 
 
 @pytest.fixture
@@ -86,7 +86,9 @@ async def test_workers_and_waiting_runs_are_shown(
 async def test_the_settings_lead_to_the_workers(pages: User, fleet: FakeFleet) -> None:
     await pages.open('/settings')
     assert pages.client is not None
-    links = [str(one.props.get('href')) for one in pages.client.elements.values() if one.tag == 'a']
+    links = [
+        str(element.props.get('href')) for element in pages.client.elements.values() if element.tag == 'a'
+    ]
     assert '/workers' in links
 
 
@@ -110,7 +112,7 @@ async def test_a_worker_is_drained_by_an_administrator(
 async def test_only_administrators_can_drain(pages: User, fleet: FakeFleet) -> None:
     fleet.there = [worker()]
     await pages.open('/workers')
-    (made,) = {one.parent_slot.parent for one in pages.find('Drain…').elements if one.parent_slot}
+    (made,) = {element.parent_slot.parent for element in pages.find('Drain…').elements if element.parent_slot}
     assert made.props['data-refused'] == 'fleet.drain'
 
 

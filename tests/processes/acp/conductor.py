@@ -66,13 +66,16 @@ def lone(**options: Any) -> type[Pattern]:
 
 @asynccontextmanager
 async def conductor_with(
-    found: ExternalAgent, pattern: type[Pattern] | None = None, journal: Journal | None = None, **options: Any
+    external_agent: ExternalAgent,
+    pattern: type[Pattern] | None = None,
+    journal: Journal | None = None,
+    **options: Any,
 ) -> AsyncIterator[Conductor]:
     """A conductor that knows one agent, `agent:<its name>`."""
-    made = catalog(FakeModel('from the model'), pattern or lone())
-    made.agents = ExternalAgents({found.name: found})
-    made.registry.agents = made.agents
-    async with Conductor(journal, catalog=made, **options) as conductor:
+    own_catalog = catalog(FakeModel('from the model'), pattern or lone())
+    own_catalog.agents = ExternalAgents({external_agent.name: external_agent})
+    own_catalog.registry.agents = own_catalog.agents
+    async with Conductor(journal, catalog=own_catalog, **options) as conductor:
         yield conductor
 
 

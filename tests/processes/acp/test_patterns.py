@@ -69,7 +69,9 @@ async def test_agents_answer_with_the_requested_record(pattern: str, sandbox: Sa
 
 @pytest.mark.parametrize('pattern', ['vote', 'supervisor'])
 async def test_agents_work_wherever_models_do(pattern: str, sandbox: Sandbox) -> None:
-    expected = next(found for found in Library.load().scenarios if found.name == scenarios(pattern)[0].name)
+    expected = next(
+        scenario for scenario in Library.load().scenarios if scenario.name == scenarios(pattern)[0].name
+    )
     outcome, view = await play(pattern, ALL)
     assert outcome.status == Status(expected.expect.status), outcome.error
     assert set(view.models) == {'agent:scripted'}

@@ -25,9 +25,9 @@ async def test_a_permission_open_at_a_crash_is_requested_again(tmp_path: Path) -
     async with conductor_with(odd('asks', 'loads'), journal=journal, workspaces=tmp_path) as first:
         run = (await first.start('lone', models=BY_ODD)).id
         view = await wait_for_state(first, run, APPROVING)
-        left = await first_steps(journal, run, view.seq)
+        partial_journal = await first_steps(journal, run, view.seq)
     await until(lambda: not find_processes(f'{run}/{WORK}'))
-    async with conductor_with(odd('asks', 'loads'), journal=left, workspaces=tmp_path) as second:
+    async with conductor_with(odd('asks', 'loads'), journal=partial_journal, workspaces=tmp_path) as second:
         assert await second.recover() == [run]
         await second.send(run, 'approve', at=APPROVING)
         await until(lambda: find_processes(f'{run}/{WORK}'))
@@ -80,8 +80,8 @@ async def test_a_fork_gives_a_role_to_an_agent_and_takes_it_back(tmp_path: Path)
         fork = await conductor.fork(run, 1, variation=ForkOverrides(models=BY_ODD))
         assert (await asyncio.wait_for(conductor.result(fork), 60)).answer == 'one two'
         assert (await conductor.view(fork)).agents[WORK]['model'] == 'agent:odd'
-        back = await conductor.fork(fork, 1, variation=ForkOverrides(models={'': 'scripted'}))
-        assert (await conductor.result(back)).answer == 'from the model '
+        child = await conductor.fork(fork, 1, variation=ForkOverrides(models={'': 'scripted'}))
+        assert (await conductor.result(child)).answer == 'from the model '
 
 
 async def test_no_agent_reaches_the_folder_of_another_in_the_sandbox(

@@ -171,10 +171,10 @@ async def test_a_short_usage_limit_is_waited_for() -> None:
     ) as conductor:
         run = (await conductor.start('lone', models=BY_ODD)).id
         async for _ in turns():
-            found = [step for step in await conductor.transitions(run) if step.event.name == 'retry']
-            if found:
+            matching = [step for step in await conductor.transitions(run) if step.event.name == 'retry']
+            if matching:
                 break
-        (step,) = found
+        (step,) = matching
         assert 3_500 < step.event.data['delay'] <= 3_600
         assert 'usage limit reached' in step.event.data['error'] and UNTIL.search(step.event.data['error'])
         await conductor.cancel(run, 'enough')

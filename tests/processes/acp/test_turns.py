@@ -31,8 +31,8 @@ class Pair(Pattern):
         return 'Do the work.'
 
 
-async def play(found: ExternalAgent, **options: Any) -> tuple[Any, Any, Conductor, RunId]:
-    async with conductor_with(found) as conductor:
+async def play(external_agent: ExternalAgent, **options: Any) -> tuple[Any, Any, Conductor, RunId]:
+    async with conductor_with(external_agent) as conductor:
         run = (await conductor.start('lone', models=BY_ODD, **options)).id
         outcome = await conductor.result(run)
         view = await conductor.view(run)
@@ -158,15 +158,15 @@ async def test_without_approvals_nobody_is_asked(run_says: Any, agent_says: Any)
 async def test_with_all_approvals_files_and_commands_wait_too(
     sandbox: Sandbox, run_says: Any, agent_says: Any
 ) -> None:
-    asked = []
+    messages = []
     async with conductor_with(odd('writes', approvals=agent_says)) as conductor:
         run = (await conductor.start('lone', models=BY_ODD, approvals=run_says)).id
         for _ in range(2):
             view = await wait_for_state(conductor, run, f'{WORK}.approving')
-            asked.append(view.agents[WORK]['messages'][-1]['parts'][-1]['name'])
+            messages.append(view.agents[WORK]['messages'][-1]['parts'][-1]['name'])
             await conductor.send(run, 'approve', at=f'{WORK}.approving')
         outcome = await conductor.result(run)
-    assert asked == ['edit', 'execute'] and outcome.answer == 'two 0'
+    assert messages == ['edit', 'execute'] and outcome.answer == 'two 0'
 
 
 async def test_an_agent_may_not_leave_its_folder(sandbox: Sandbox) -> None:

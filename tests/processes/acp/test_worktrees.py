@@ -107,17 +107,21 @@ async def test_four_agents_race_and_the_best_is_merged_by_a_command(
         outcome = await asyncio.wait_for(conductor.result(run), 200)
         assert outcome.status is Status.DONE and outcome.memory['winner'] == 'racer2', outcome.error
         assert await conductor.audit(run)
-        found = await conductor.merging.mergeable(run)
-        assert found.best == 'racer2' and found.base['branch'] == 'main' and not found.problem
+        mergeable = await conductor.merging.mergeable(run)
+        assert mergeable.best == 'racer2' and mergeable.base['branch'] == 'main' and not mergeable.problem
         paths = [file['path'] for file in outcome.memory['candidates']['racer2']['versions'][0]['files']]
         assert 'spans.py' in paths and not any(path.startswith('.git/') for path in paths)
-        assert [change.path for change in await conductor.merging.changes(found, 'racer2')] == ['spans.py']
+        assert [change.path for change in await conductor.merging.changes(mergeable, 'racer2')] == [
+            'spans.py'
+        ]
         for agent, passes in (('racer2', True), ('racer1', False)):
-            made = await conductor.merging.compose(found, [Pick(path='spans.py', agent=agent, hunks=(0,))])
+            made = await conductor.merging.compose(
+                mergeable, [Pick(path='spans.py', agent=agent, hunks=(0,))]
+            )
             assert (await conductor.merging.test(made, made.best)).passed is passes
             assert (await conductor.merging.preview(made)).paths == ('spans.py',)
         with pytest.raises(InvalidInput, match='has 1 changes'):
-            await conductor.merging.compose(found, [Pick(path='spans.py', agent='racer2', hunks=(1,))])
+            await conductor.merging.compose(mergeable, [Pick(path='spans.py', agent='racer2', hunks=(1,))])
     assert (git(project, 'rev-parse', 'main'), git(project, 'for-each-ref')) == before
     dry = await asyncio.to_thread(hemicycle, 'merge', run, '--dry-run')
     assert dry.exit_code == 0 and '  spans.py' in dry.output, dry.output

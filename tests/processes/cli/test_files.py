@@ -19,11 +19,11 @@ def test_a_patch_of_a_run_applies_to_the_project(tmp_path: Path) -> None:
         pytest.skip(problem)
     hemicycle = Hemicycle(tmp_path)
     assert hemicycle('run', 'debugger', '--task', TASK, '-q').exit_code == 0
-    shown = hemicycle('diff', 'last')
-    assert shown.exit_code == 0 and '+++ b/spans.py' in shown.stdout and '.git/' not in shown.stdout
+    result = hemicycle('diff', 'last')
+    assert result.exit_code == 0 and '+++ b/spans.py' in result.stdout and '.git/' not in result.stdout
     copy = tmp_path / 'copy'
     shutil.copytree(SAMPLES / 'spans', copy)
-    subprocess.run(['git', 'apply', '-'], input=shown.stdout.encode(), cwd=copy, check=True)
+    subprocess.run(['git', 'apply', '-'], input=result.stdout.encode(), cwd=copy, check=True)
     assert 'max(merged[-1][1], end)' in (copy / 'spans.py').read_text()
     listed = hemicycle('files', 'last').stdout
     assert 'spans.py  ' in listed and '.git' not in listed
@@ -34,8 +34,8 @@ def test_a_patch_of_a_run_applies_to_the_project(tmp_path: Path) -> None:
 def test_a_run_without_files_says_so(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q')
-    shown = hemicycle('diff', 'last')
-    assert shown.exit_code != 0 and 'has no files' in shown.stderr
+    result = hemicycle('diff', 'last')
+    assert result.exit_code != 0 and 'has no files' in result.stderr
 
 
 TASK = 'The spans tests fail: find the bug and fix it'

@@ -46,9 +46,9 @@ def test_doctor_counts_runs_and_missing_steps(hemicycle: Hemicycle, postgres_url
         result = hemicycle('doctor', '--json', '--database', postgres_url)
         return {item['about']: item for item in map(json.loads, result.stdout.splitlines())}
 
-    found = examine()
-    assert found['Database']['level'] == 'ok' and 'Runs' not in found
-    assert ': 1 run, ' in found['Database']['text']
+    checks = examine()
+    assert checks['Database']['level'] == 'ok' and 'Runs' not in checks
+    assert ': 1 run, ' in checks['Database']['text']
     with psycopg.connect(postgres_url) as connection:
         connection.execute('DELETE FROM "transition" WHERE seq = 5')
     assert examine()['Runs']['text'] == f'steps are missing in {run} (1 step)'
@@ -102,8 +102,8 @@ def test_a_run_is_searched_noted_starred_and_deleted(on: Callable[..., Result]) 
     def list_titles(*options: str) -> list[str]:
         return [json.loads(one)['title'] for one in on('runs', '--json', *options).stdout.splitlines()]
 
-    said = on('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', 'Kettle', '--quiet')
-    assert '# Kettle' in said.stdout or 'Compare' in said.stdout
+    result = on('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', 'Kettle', '--quiet')
+    assert '# Kettle' in result.stdout or 'Compare' in result.stdout
     on('run', 'pipeline', '--task', 'Compare ink and lead', '--title', 'Pencil', '--tag', 'desk', '--quiet')
     assert list_titles('--search', 'kettle') == ['Kettle']
     assert list_titles('--tag', 'desk') == ['Pencil']
@@ -177,18 +177,18 @@ def test_a_database_is_copied_to_postgresql_and_back(
     hemicycle: Hemicycle, postgres_url: str, on: Callable[..., Result]
 ) -> None:
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', 'Kettle', '-q')
-    shown = hemicycle('show', 'last', '--json').stdout
+    output = hemicycle('show', 'last', '--json').stdout
     copied = hemicycle('copy-database', str(hemicycle.database), postgres_url)
     assert copied.exit_code == 0, copied.output
     assert ': 1 run, ' in copied.stdout
     assert 'audit: 1 run as recorded' in copied.stdout
-    assert on('show', 'last', '--json').stdout == shown
-    again = hemicycle('copy-database', str(hemicycle.database), postgres_url)
-    assert again.exit_code != 0
-    assert 'is not empty (1 runs, 0 entries)' in again.stderr
+    assert on('show', 'last', '--json').stdout == output
+    result = hemicycle('copy-database', str(hemicycle.database), postgres_url)
+    assert result.exit_code != 0
+    assert 'is not empty (1 runs, 0 entries)' in result.stderr
     back = hemicycle.home / 'back.db'
     assert hemicycle('copy-database', postgres_url, str(back), '--no-audit').exit_code == 0
-    assert hemicycle('show', 'last', '--json', '--database', str(back)).stdout == shown
+    assert hemicycle('show', 'last', '--json', '--database', str(back)).stdout == output
 
 
 def test_a_database_in_use_is_not_copied(hemicycle: Hemicycle, postgres_url: str) -> None:

@@ -46,10 +46,10 @@ def read_lines(result: subprocess.CompletedProcess[str]) -> list[dict[str, objec
 def test_a_waiting_run_is_left_to_the_server_quietly(tmp_path: Path):
     server = Server(tmp_path)
     server.start()
-    made = hemicycle('run', 'pipeline', *TASK, '--approvals', 'all', '--server', server.url, home=tmp_path)
+    result = hemicycle('run', 'pipeline', *TASK, '--approvals', 'all', '--server', server.url, home=tmp_path)
     server.stop()
-    assert 'waits for a person: approval' in made.stdout + made.stderr
-    assert 'Traceback' not in made.stderr and 'asyncgen' not in made.stderr
+    assert 'waits for a person: approval' in result.stdout + result.stderr
+    assert 'Traceback' not in result.stderr and 'asyncgen' not in result.stderr
 
 
 def test_every_command_works_in_a_named_server(server: Server, tmp_path: Path):
@@ -87,7 +87,7 @@ def test_a_pattern_that_only_the_server_has_is_listed_drawn_run_and_forked(serve
 
     assert hemicycle('diagram', 'ticking', home=tmp_path).returncode == 2
     assert 'ticking' in run('patterns').stdout
-    assert 'ticking' in [one['name'] for one in read_lines(run('patterns', '--json'))]
+    assert 'ticking' in [pattern['name'] for pattern in read_lines(run('patterns', '--json'))]
     assert 'working' in run('diagram', 'ticking').stdout
     assert 'there is no such parameter' in run('diagram', 'ticking', '--set', 'x=1').stderr
     made = run('run', 'ticking', '--quiet')
@@ -104,8 +104,8 @@ def test_commands_delegate_to_the_server_of_their_database(server: Server, tmp_p
 
     assert run('run', 'pipeline', *TASK, '--title', 'handed over', '--quiet').returncode == 0
     [info] = read_lines(run('runs', '--search', 'handed', '--json'))
-    asked = hemicycle('runs', '--search', 'handed', '--json', '--server', server.url, home=tmp_path)
-    assert read_lines(asked) == [info]
+    result = hemicycle('runs', '--search', 'handed', '--json', '--server', server.url, home=tmp_path)
+    assert read_lines(result) == [info]
     owner = httpx.get(f'{server.url}/api/v1/server').json()
     assert info['owner'] == owner['owner']
     held = run('run', 'pipeline', *TASK, '--paused', '--title', 'held')
@@ -133,8 +133,8 @@ async def test_the_api_its_documentation_and_mcp_are_served_along_with_the_pages
         assert 'swagger-ui' in (await http.get('/api/v1/docs')).text
         bundle = await http.get('/api/v1/static-offline-docs/swagger-ui-bundle.js')
         assert bundle.status_code == 200
-        found = (await http.get('/api/v1/openapi.json')).json()
-        assert found['openapi'].startswith('3.1')
+        data = (await http.get('/api/v1/openapi.json')).json()
+        assert data['openapi'].startswith('3.1')
         assert (await http.get('/api/v1/nowhere')).json()['type'] == 'urn:hemicycle:not-found'
         foreign = await http.get('/api/v1/runs', headers={'Host': 'evil.example'})
         assert (foreign.status_code, foreign.json()['type']) == (400, 'urn:hemicycle:bad-request')

@@ -30,8 +30,8 @@ def test_ctrl_c_cancels_the_run(tmp_path: Path) -> None:
     assert (code, out) == (ExitCode.CANCELLED, '')
     assert 'is cancelled: Ctrl+C in the terminal' in err
     assert 'Traceback' not in err
-    found = hemicycle.newest()
-    assert found.status is Status.CANCELLED
+    info = hemicycle.newest()
+    assert info.status is Status.CANCELLED
     assert not list(hemicycle.home.glob('*.locks/owner-*'))
 
 
@@ -172,8 +172,8 @@ def test_a_paid_call_may_finish_before_the_run_is_released(
         if calls == 2:
             resumed = hemicycle('resume', '--patterns', str(hemicycle.patterns))
             assert resumed.exit_code == ExitCode.DONE, resumed.stderr
-        found = hemicycle.newest()
-        assert found.status is Status.DONE
+        info = hemicycle.newest()
+        assert info.status is Status.DONE
         assert 1 + begun._value == calls
 
 

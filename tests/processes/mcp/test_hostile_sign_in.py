@@ -40,16 +40,16 @@ async def test_a_guessed_redirect_changes_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_redirect_is_accepted_once(tmp_path: Path) -> None:
-    seen: list[int] = []
+    statuses: list[int] = []
 
     async def twice(url: str) -> None:
         async with httpx.AsyncClient() as http:
-            back = (await http.get(url)).headers['location']
-            seen.extend([(await http.get(back)).status_code, (await http.get(back)).status_code])
+            location = (await http.get(url)).headers['location']
+            statuses.extend([(await http.get(location)).status_code, (await http.get(location)).status_code])
 
     async with serve_guarded() as server, using(server, tmp_path / 'far.json') as (servers, _):
         assert (await servers.sign_in('far', twice)).problem == ''
-        assert (seen, len(server.grants)) == ([200, 400], 1)
+        assert (statuses, len(server.grants)) == ([200, 400], 1)
 
 
 async def test_the_metadata_of_another_issuer_is_refused(tmp_path: Path) -> None:

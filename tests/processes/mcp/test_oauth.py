@@ -52,7 +52,9 @@ async def test_a_person_signs_in_once_and_tokens_are_kept(tmp_path: Path) -> Non
             assert (health.problem, health.tools) == ('', ('far_whoami',))
             result = await tools['far_whoami'].run('', ToolContext(key='k'))
             assert result == 'you came with [hidden]'
-            assert any(found.redact_text(REFRESH) == '[hidden]' for found in servers.secret_filters)
+            assert any(
+                secret_filter.redact_text(REFRESH) == '[hidden]' for secret_filter in servers.secret_filters
+            )
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         async with using(server, file) as (servers, tools):
             assert not (await servers.test('far')).problem, 'also after a restart'
@@ -65,8 +67,8 @@ async def test_a_token_is_renewed_after_a_restart(tmp_path: Path) -> None:
     async with serve_guarded() as server:
         async with using(server, file) as (servers, _):
             await servers.sign_in('far', browse)
-        kept = json.loads(file.read_text('utf-8'))
-        file.write_text(json.dumps({**kept, 'expires': 1.0}), 'utf-8')
+        data = json.loads(file.read_text('utf-8'))
+        file.write_text(json.dumps({**data, 'expires': 1.0}), 'utf-8')
         server.valid = {RENEWED}
         async with using(server, file) as (servers, _):
             assert not (await servers.test('far')).problem

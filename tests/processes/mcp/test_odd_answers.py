@@ -80,7 +80,7 @@ async def test_an_endless_line_fails_only_the_calls_of_its_connection() -> None:
     ):
         process = await call_tool(tools, 'plain')
         assert await call_tool(tools, 'endless') == f'error: {TOO_LONG}'
-        assert (again := await call_tool(tools, 'plain')).startswith('plain ') and again != process
+        assert (result := await call_tool(tools, 'plain')).startswith('plain ') and result != process
 
 
 @pytest.mark.parametrize('method', ['initialize', 'tools/list'])

@@ -45,7 +45,7 @@ async def waiting(conductor: Conductor, run: RunId, count: int = 1) -> list[Any]
     """Wait until the run waits for `count` answers, and return the events it accepts."""
     async with asyncio.timeout(60):
         while True:
-            found = [one for one in await conductor.accepts(run) if one.event == 'answer']
+            found = [event for event in await conductor.accepts(run) if event.event == 'answer']
             if len(found) == count:
                 return found
             await asyncio.sleep(0.02)
@@ -151,8 +151,8 @@ async def test_a_url_request_shows_its_address(tmp_path: Path) -> None:
 
 async def test_other_calls_of_the_batch_are_made_once(tmp_path: Path) -> None:
     hotel = Hotel(tmp_path)
-    asked = calls(('small_peek', {}), ('small_book', {}), ('small_book', {'ask': 'And who else?'}))
-    async with hotel.conductor(asked, 'both') as conductor:
+    reply = calls(('small_peek', {}), ('small_book', {}), ('small_book', {'ask': 'And who else?'}))
+    async with hotel.conductor(reply, 'both') as conductor:
         run = await start_run(conductor, 'remote', approvals='none')
         await waiting(conductor, run)
         await conductor.send(run, 'answer', data={'content': GUEST})
@@ -168,8 +168,8 @@ async def test_other_calls_of_the_batch_are_made_once(tmp_path: Path) -> None:
 
 async def test_after_a_restart_the_call_is_repeated_with_the_answer(tmp_path: Path) -> None:
     hotel, journal = Hotel(tmp_path), MemoryJournal()
-    asked = calls(('small_peek', {}), ('small_book', {}))
-    async with hotel.conductor(asked, journal=journal) as conductor:
+    reply = calls(('small_peek', {}), ('small_book', {}))
+    async with hotel.conductor(reply, journal=journal) as conductor:
         run = await start_run(conductor, 'remote', approvals='none')
         await waiting(conductor, run)
     async with hotel.conductor('booked', journal=journal) as conductor:
@@ -217,7 +217,7 @@ async def collect_questions(conductor: Conductor, *seeds: int) -> list[str]:
             await asyncio.sleep(0.02)
     asked = []
     for run, seed in zip(runs, seeds, strict=True):
-        found = [one.question.message for one in await conductor.accepts(run) if one.question]
+        found = [event.question.message for event in await conductor.accepts(run) if event.question]
         assert found in ([], [f'Guest {seed}?'])
         asked += found or ['']
         if found:
@@ -251,8 +251,8 @@ async def test_a_cancelled_run_abandons_its_call(tmp_path: Path) -> None:
 
 async def test_a_task_of_the_older_protocol_is_followed_to_its_end(tmp_path: Path) -> None:
     hotel = Hotel(tmp_path, seconds=2)
-    asked = calls(('small_export', {'how': 'done'}), ('small_export', {'how': 'asks'}))
-    async with hotel.conductor(asked, 'done') as conductor:
+    reply = calls(('small_export', {'how': 'done'}), ('small_export', {'how': 'asks'}))
+    async with hotel.conductor(reply, 'done') as conductor:
         run = await start_run(conductor, 'remote', approvals='none')
         (found,) = await waiting(conductor, run)
         assert found.question.message == 'Which format?'

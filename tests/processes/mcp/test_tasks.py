@@ -34,8 +34,8 @@ async def test_a_task_that_asks_gets_the_answer() -> None:
             await tools['small_export'].invoke('{"how": "asks"}', context)
         assert needed.value.question.message == 'Which format?'
         context.questions = [needed.value.question.with_answer({'content': {'format': 'csv'}})]
-        made = await tools['small_export'].invoke('{"how": "asks"}', context)
-        assert made.text == '{"format": "csv"}'
+        result = await tools['small_export'].invoke('{"how": "asks"}', context)
+        assert result.text == '{"format": "csv"}'
         assert await call_tool(tools, 'small_polls') == 'get get get accepted get'
 
 
@@ -58,11 +58,11 @@ async def test_stopping_an_agent_cancels_its_task() -> None:
     async with connect(over_stdio('tasks')) as (servers, tools):
         await servers.refresh('small')
         call = asyncio.create_task(call_tool(tools, 'small_export', '{"how": "forever"}'))
-        seen: list[str] = []
+        results: list[str] = []
 
         async def poll() -> bool:
-            seen.append(await call_tool(tools, 'small_polls'))
-            return 'get' in seen[-1]
+            results.append(await call_tool(tools, 'small_polls'))
+            return 'get' in results[-1]
 
         while not await poll():
             pass

@@ -182,10 +182,10 @@ async def test_missing_servers_and_tools_are_reported(server: McpServer, message
     ids=str,
 )
 def test_an_invalid_schema_does_not_disable_its_server(schema: dict[str, Any]) -> None:
-    made = remote_tool.make_remote_tool(
+    tool = remote_tool.make_remote_tool(
         over_stdio(), 'odd', types.Tool(name='odd', input_schema=schema), None
     )
-    assert made.spec.schema['type'] == 'object'
+    assert tool.spec.schema['type'] == 'object'
 
 
 async def test_hundreds_of_tools_are_listed_but_not_given_to_an_agent_at_once() -> None:

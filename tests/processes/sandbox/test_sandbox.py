@@ -26,10 +26,10 @@ def workspace(tmp_path: Path) -> Workspace:
 
 @pytest.fixture(params=['sandboxed', 'unsafe'])
 async def either(request: pytest.FixtureRequest) -> Sandbox:
-    made = Sandbox(unsafe=True, _problem='none is wanted' if request.param == 'unsafe' else None)
-    if request.param == 'sandboxed' and await made.problem():
-        pytest.skip(await made.problem())
-    return made
+    sandbox = Sandbox(unsafe=True, _problem='none is wanted' if request.param == 'unsafe' else None)
+    if request.param == 'sandboxed' and await sandbox.problem():
+        pytest.skip(await sandbox.problem())
+    return sandbox
 
 
 async def test_a_result_says_how_it_ended(either: Sandbox, workspace: Workspace) -> None:

@@ -83,8 +83,8 @@ def authorize(browser: httpx.Client, name: str, next: str = '/') -> str:
 def test_a_person_logs_in_with_the_role_from_the_provider(site: Site) -> None:
     with site.browser() as browser:
         assert 'The office' in browser.get('/login').text
-        back = browser.get(authorize(browser, 'ada', '/runs?status=done'))
-        assert (back.status_code, back.headers['location']) == (303, '/runs?status=done')
+        response = browser.get(authorize(browser, 'ada', '/runs?status=done'))
+        assert (response.status_code, response.headers['location']) == (303, '/runs?status=done')
         assert browser.get('/accounts').status_code == 200
         assert browser.get('/api/v1/runs').status_code == 200
     lines = site.hemicycle('log', '--json').stdout

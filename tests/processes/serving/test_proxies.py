@@ -32,12 +32,12 @@ def start_nginx(folder: Path, certificates: Path, port: int, plain: int, upstrea
 
 
 def start_caddy(folder: Path, certificates: Path, port: int, plain: int, upstream: str) -> list[str]:
-    given = (DEPLOY / 'Caddyfile').read_text()
-    assert 'hemicycle.example {' in given and '127.0.0.1:8080' in given
+    text = (DEPLOY / 'Caddyfile').read_text()
+    assert 'hemicycle.example {' in text and '127.0.0.1:8080' in text
     own = f'{{\n\tadmin off\n\thttp_port {plain}\n\thttps_port {port}\n}}\n\n'
     tls = f'https://127.0.0.1:{port} {{\n\ttls {certificates}/server.pem {certificates}/server.pem'
-    given = given.replace('hemicycle.example {', tls)
-    (folder / 'Caddyfile').write_text(own + given.replace('127.0.0.1:8080', upstream.removeprefix('http://')))
+    text = text.replace('hemicycle.example {', tls)
+    (folder / 'Caddyfile').write_text(own + text.replace('127.0.0.1:8080', upstream.removeprefix('http://')))
     return ['caddy', 'run', '--config', str(folder / 'Caddyfile'), '--adapter', 'caddyfile']
 
 

@@ -201,23 +201,27 @@ def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:
         for path in ('/', '/runs'):
             with urllib.request.urlopen(url + path, timeout=DEADLINE) as page:
                 assert page.status == 200
-        shown = httpx.get(f'{url}/runs/{runs[2]}', timeout=DEADLINE)
+        response = httpx.get(f'{url}/runs/{runs[2]}', timeout=DEADLINE)
         answered = httpx.get(f'{url}/api/v1/runs/{runs[2]}/view', timeout=DEADLINE)
         aside = httpx.get(f'{url}/api/v1/server', timeout=DEADLINE).json()['stranded']
         server.terminate()
         code, _, _ = wait_for_exit(server)
     missing = f'tep 1 of run {runs[2]} is missing; put a backup of the database in its place'
-    assert shown.status_code == 500 and 'The database is damaged' in shown.text and missing in shown.text
+    assert (
+        response.status_code == 500
+        and 'The database is damaged' in response.text
+        and missing in response.text
+    )
     assert answered.status_code == 500 and missing in answered.json()['detail']
     assert (
         answered.json()['type'] == 'urn:hemicycle:journal-damaged' and 'Retry-After' not in answered.headers
     )
     assert runs[0] in aside and missing in aside[runs[2]]
-    said = log.read_text()
-    assert f'run {runs[2]} cannot continue: s{missing}' in said
+    text = log.read_text()
+    assert f'run {runs[2]} cannot continue: s{missing}' in text
     assert code == 0
-    assert f'run {runs[0]} cannot continue: the row of run {runs[0]} in the database is damaged' in said
-    assert f'run {runs[1]} continues' in said
+    assert f'run {runs[0]} cannot continue: the row of run {runs[0]} in the database is damaged' in text
+    assert f'run {runs[1]} continues' in text
 
 
 def test_a_server_that_fails_to_start_exits(tmp_path: Path) -> None:
@@ -257,15 +261,15 @@ def test_a_server_continues_the_run_of_a_killed_process(tmp_path: Path) -> None:
         hemicycle.reaches(1, stopped)
         stopped.send_signal(signal.SIGINT)
         wait_for_exit(stopped)
-    left = hemicycle.newest()
+    info = hemicycle.newest()
     with hemicycle.process('run', 'endless', *pattern_options) as killed:
-        until(lambda: (new := hemicycle.newest()) != left and new.seq > 0, 'it has begun')
+        until(lambda: (new := hemicycle.newest()) != info and new.seq > 0, 'it has begun')
         with hemicycle.process('serve', '--port', '0', *pattern_options) as server:
             address = line(server.stdout).split()[-1]
             assert httpx.get(f'{address}/api/v1/server', timeout=DEADLINE).is_success  # It has started.
             killed.kill()
             run = hemicycle.newest()
             until(lambda: f'run {run.id} continues here' in log.read_text(), 'it is adopted')
-            assert f'run {left.id} continues' not in log.read_text()
+            assert f'run {info.id} continues' not in log.read_text()
             server.terminate()
             assert wait_for_exit(server)[0] == 0

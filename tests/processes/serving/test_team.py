@@ -101,9 +101,9 @@ async def test_nothing_is_served_to_anonymous_callers_at_any_address(team: Team,
             for method in METHODS:
                 if (method, path) == ('POST', f'{PREFIX}/triggers/x/webhook'):
                     continue  # it is signed
-                found = await http.request(method, httpx.URL(f'{team.url}{path}'))
-                if found.status_code != 401:
-                    got.append(f'{method} {path}: {found.status_code}')
+                response = await http.request(method, httpx.URL(f'{team.url}{path}'))
+                if response.status_code != 401:
+                    got.append(f'{method} {path}: {response.status_code}')
     assert got == []
 
 

@@ -38,11 +38,11 @@ def database(postgres_url: str) -> str:
 
 @contextmanager
 def locks_of(database: str) -> Iterator[PostgresLocks]:
-    made = PostgresLocks(Settings(database=database))
+    postgres_locks = PostgresLocks(Settings(database=database))
     try:
-        yield made
+        yield postgres_locks
     finally:
-        made.release()
+        postgres_locks.release()
 
 
 def process(database: str, owner: str) -> AbstractContextManager[subprocess.Popen[str]]:
@@ -64,44 +64,44 @@ def cut(database: str) -> None:
 
 
 def test_without_tables_no_owner_is_alive(postgres: PostgresServer) -> None:
-    with locks_of(postgres.create()) as found:
-        assert found.servers() == found.live_owners() == found.dead_owners() == []
+    with locks_of(postgres.create()) as observer:
+        assert observer.servers() == observer.live_owners() == observer.dead_owners() == []
 
 
 def test_an_owner_is_alive_until_its_process_is_killed(database: str) -> None:
-    with locks_of(database) as asked, locks_of(database) as other:
-        asked.acquire('asker')
-        assert asked.is_alive('asker')
+    with locks_of(database) as observer, locks_of(database) as other:
+        observer.acquire('asker')
+        assert observer.is_alive('asker')
         with process(database, 'worker ☂') as child:
-            until(lambda: asked.is_alive('worker ☂'), 'it is seen')
+            until(lambda: observer.is_alive('worker ☂'), 'it is seen')
             assert sorted(other.live_owners()) == ['asker', 'worker ☂']
             assert other.servers() == ['http://here']
             with pytest.raises(JournalUnavailable, match='worker'):
                 other.acquire('worker ☂')
-            assert asked.dead_owners() == []
+            assert observer.dead_owners() == []
             child.send_signal(signal.SIGKILL)
             child.wait()
-            until(lambda: asked.dead_owners() == ['worker ☂'], 'its death is seen')
-        assert not asked.is_alive('worker ☂')
-        assert not asked.is_alive('nobody')
+            until(lambda: observer.dead_owners() == ['worker ☂'], 'its death is seen')
+        assert not observer.is_alive('worker ☂')
+        assert not observer.is_alive('nobody')
         assert other.servers() == []
 
 
 def test_an_owner_that_releases_its_lock_is_not_dead(database: str) -> None:
-    with locks_of(database) as asked:
-        asked.acquire('asker')
+    with locks_of(database) as observer:
+        observer.acquire('asker')
         with locks_of(database) as other:
             other.acquire('leaver')
-            until(lambda: asked.is_alive('leaver'), 'it is seen')
-        until(lambda: not asked.is_alive('leaver'), 'it has left')
-        assert asked.dead_owners() == []
+            until(lambda: observer.is_alive('leaver'), 'it is seen')
+        until(lambda: not observer.is_alive('leaver'), 'it has left')
+        assert observer.dead_owners() == []
 
 
 def test_a_server_elsewhere_is_not_offered(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with locks_of(database) as own_locks, locks_of(database) as asked:
+    with locks_of(database) as own_locks, locks_of(database) as observer:
         own_locks.acquire('here')
         own_locks.serve('http://127.0.0.1:8080')
-        assert asked.servers() == ['http://127.0.0.1:8080']
+        assert observer.servers() == ['http://127.0.0.1:8080']
         monkeypatch.setattr(socket, 'gethostname', lambda: 'another')
         with locks_of(database) as elsewhere:
             assert elsewhere.servers() == []
@@ -125,21 +125,21 @@ def test_no_owner_is_dead_during_an_outage_and_shortly_after(
     database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(locks, 'DEAD_AFTER', 2.0)
-    with locks_of(database) as asked, process(database, 'other') as other:
-        asked.acquire('asker')
-        until(lambda: asked.is_alive('other'), 'it is seen')
+    with locks_of(database) as observer, process(database, 'other') as other:
+        observer.acquire('asker')
+        until(lambda: observer.is_alive('other'), 'it is seen')
         postgres.stop()
         try:
             other.kill()
-            until(lambda: asked._seen is None, 'the server is missed')
-            assert asked.dead_owners() == []
-            assert asked.is_alive('other') and asked.is_alive('whoever')
-            assert asked.live_owners() == asked.servers() == []
+            until(lambda: observer._seen is None, 'the server is missed')
+            assert observer.dead_owners() == []
+            assert observer.is_alive('other') and observer.is_alive('whoever')
+            assert observer.live_owners() == observer.servers() == []
         finally:
             postgres.start()
         with locks_of(database) as fresh:
             assert fresh.is_alive('other')  # It may need another moment.
-        until(lambda: asked.dead_owners() == ['other'], 'its death is seen')
+        until(lambda: observer.dead_owners() == ['other'], 'its death is seen')
 
 
 def test_one_server_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,14 +161,14 @@ def test_one_server_adopts_at_a_time(database: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_dead_owners_are_forgotten_after_a_while(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with locks_of(database) as asked, process(database, 'worker') as child:
-        asked.acquire('asker')
+    with locks_of(database) as observer, process(database, 'worker') as child:
+        observer.acquire('asker')
         child.kill()
-        until(lambda: asked.dead_owners() == ['worker'], 'its death is seen')
-        asked.forget('worker')
+        until(lambda: observer.dead_owners() == ['worker'], 'its death is seen')
+        observer.forget('worker')
         with locks_of(database) as other:
             assert other.dead_owners() == ['worker']
             monkeypatch.setattr(locks, 'FORGET_AFTER', 0.0)
-            asked.forget('worker')
+            observer.forget('worker')
         with locks_of(database) as other:
             assert other.dead_owners() == []

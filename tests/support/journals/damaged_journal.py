@@ -21,7 +21,7 @@ class DamagedJournal(MemoryJournal):
         self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[Transition]:
         """The steps in the given range. Raises `StepDamaged`."""
-        found = await super().transitions(run, after=after, until=until, limit=limit)
-        if any(step.seq == self.damaged for step in found):
+        steps = await super().transitions(run, after=after, until=until, limit=limit)
+        if any(step.seq == self.damaged for step in steps):
             raise StepDamaged(run, self.damaged, 'is missing')
-        return found
+        return steps

@@ -34,9 +34,9 @@ START = 30.0
 
 def binaries() -> Path | None:
     """The folder of the newest installed server."""
-    found = sorted(Path('/usr/lib/postgresql').glob('*/bin/initdb'), key=lambda path: float(path.parts[-3]))
+    names = sorted(Path('/usr/lib/postgresql').glob('*/bin/initdb'), key=lambda path: float(path.parts[-3]))
     on_path = shutil.which('initdb')
-    return found[-1].parent if found else Path(on_path).resolve().parent if on_path else None
+    return names[-1].parent if names else Path(on_path).resolve().parent if on_path else None
 
 
 @dataclass

@@ -44,9 +44,11 @@ class Remote(Pattern):
 
 def remote(model: FakeModel, file: Path, **environment: str) -> Catalog:
     """Return a catalog with that agent and this model; `file` configures the servers."""
-    found = catalog(model, Remote)
+    own_catalog = catalog(model, Remote)
     return Catalog(
-        patterns=found.patterns, models=found.models, configuration=load_configuration(file, environment)
+        patterns=own_catalog.patterns,
+        models=own_catalog.models,
+        configuration=load_configuration(file, environment),
     )
 
 

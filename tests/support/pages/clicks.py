@@ -31,14 +31,14 @@ def press(user: User, *elements: ui.element) -> None:
 
 def labelled(user: User, label: str) -> list[ui.element]:
     """Return the visible elements with this accessible name."""
-    found = user.client.elements.values()
-    return [one for one in found if one.visible and one.props.get('aria-label') == label]
+    elements = user.client.elements.values()
+    return [element for element in elements if element.visible and element.props.get('aria-label') == label]
 
 
 def press_labelled(user: User, label: str) -> None:
     """Click the only visible element with this accessible name."""
-    (found,) = labelled(user, label)
-    press(user, found)
+    (elements,) = labelled(user, label)
+    press(user, elements)
 
 
 def answer(user: User, text: str) -> None:
@@ -46,7 +46,7 @@ def answer(user: User, text: str) -> None:
     for label in user.find(content=text).elements:
         above = [label, *label.ancestors()]
         for element in above:
-            if element.tag == 'button' and any(isinstance(one, ui.dialog) and one.value for one in above):
+            if element.tag == 'button' and any(isinstance(item, ui.dialog) and item.value for item in above):
                 press(user, element)
                 return
     raise AssertionError(f'no open dialog has a button that says {text!r}')

@@ -33,7 +33,7 @@ def write_configuration(
         plain: for plain HTTP, which redirects to TLS.
         servers: addresses in the file, and their replacements.
     """
-    given = (DEPLOY / name).read_text()
+    text = (DEPLOY / name).read_text()
     for old, new in {
         'listen 443 ssl': f'listen 127.0.0.1:{port} ssl',
         'listen 80;': f'listen 127.0.0.1:{plain};',
@@ -42,12 +42,12 @@ def write_configuration(
         '/etc/ssl/hemicycle/key.pem': str(certificates / 'server.pem'),
         **servers,
     }.items():
-        assert old in given
-        given = given.replace(old, new)
+        assert old in text
+        text = text.replace(old, new)
     kinds = ('client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi')
     places = ''.join(f'{kind}_temp_path {folder}/{kind};' for kind in kinds)
     log = f"log_format where '$upstream_addr $request_uri'; access_log {folder}/access.log where;"
     (folder / 'nginx.conf').write_text(
-        f'daemon off; pid {folder}/pid; error_log stderr; events {{}}\nhttp {{ {log} {places}\n{given}\n}}\n'
+        f'daemon off; pid {folder}/pid; error_log stderr; events {{}}\nhttp {{ {log} {places}\n{text}\n}}\n'
     )
     return [nginx() or 'nginx', '-e', 'stderr', '-c', str(folder / 'nginx.conf')]

@@ -60,8 +60,8 @@ def team(
     model: FakeModel, *, journal: Journal | None = None, tools: tuple[Tool, ...] = (), **options: Any
 ) -> Conductor:
     """A conductor that has the supervisor and this model."""
-    found = catalog(model, Supervisor, tools=(get_previous, *tools))
-    return Conductor(journal or MemoryJournal(), catalog=found, clock=HastyClock(), **options)
+    own_catalog = catalog(model, Supervisor, tools=(get_previous, *tools))
+    return Conductor(journal or MemoryJournal(), catalog=own_catalog, clock=HastyClock(), **options)
 
 
 async def begin(conductor: Conductor, pattern: str = 'supervisor', **parameters: Any) -> RunId:

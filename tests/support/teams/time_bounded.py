@@ -104,11 +104,11 @@ def make_conductor(
     reply: Answer, *, journal: Journal | None = None, clock: Any = None, model: FakeModel | None = None
 ) -> Conductor:
     """A conductor with such a team."""
-    made = Catalog.load()
-    made.models['scripted'] = model or FakeModel(reply)  # type: ignore[assignment]
+    catalog = Catalog.load()
+    catalog.models['scripted'] = model or FakeModel(reply)  # type: ignore[assignment]
     return Conductor(
         journal or MemoryJournal(),
-        catalog=made,
+        catalog=catalog,
         clock=clock or IdleClock(),
         owner='me',
         sandbox=QuickSandbox(),

@@ -28,13 +28,13 @@ def test_agents_are_configured_next_to_endpoints(tmp_path: Path) -> None:
         '[agents.mine]\ncommand = "my-agent"\nargs = ["acp"]\nenv = {TOKEN = "env:MINE"}\nsandboxed = false\n'
         '[agents.lost]\ncommand = "x"\nenv = {TOKEN = "env:NOBODY"}\n[agents.goose]\noff = true\n',
     )
-    made = load_configuration(file, {'MINE': KEY}, lambda service, user: None)
-    claude, mine = made.agents['claude'], made.agents['mine']
+    settings = load_configuration(file, {'MINE': KEY}, lambda service, user: None)
+    claude, mine = settings.agents['claude'], settings.agents['mine']
     assert (claude.command, claude.variables, claude.approvals) == ('claude-agent-acp', ('WORK_KEY',), 'all')
     assert claude.env == {'ANTHROPIC_MODEL': 'big'} and claude.install.startswith('npm install')
     assert mine.env == {'TOKEN': KEY} and mine.secrets == (KEY,) and KEY not in repr(mine)
-    assert made.missing_agents == {'lost': 'the environment variable NOBODY is not set'}
-    agents = ExternalAgents(made.agents, made.missing_agents, made.agents_off)
+    assert settings.missing_agents == {'lost': 'the environment variable NOBODY is not set'}
+    agents = ExternalAgents(settings.agents, settings.missing_agents, settings.agents_off)
     assert 'agent:goose' not in agents and 'agent:gemini' in agents and 'agent:mine' in agents
     assert agents.secret_filters[0].redact_text(f'it is {KEY}') == 'it is [hidden]'
 

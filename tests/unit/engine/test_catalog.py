@@ -40,10 +40,10 @@ def load(folder: Path, **files: str) -> Catalog:
 
 
 def test_everything_included_loads_without_a_fault() -> None:
-    found = Catalog.load()
-    assert found.faults == []
-    assert {'pipeline'} <= set(found.patterns) and {'notes', 'calculator'} <= set(found.tools)
-    assert 'scripted' in found.models
+    catalog = Catalog.load()
+    assert catalog.faults == []
+    assert {'pipeline'} <= set(catalog.patterns) and {'notes', 'calculator'} <= set(catalog.tools)
+    assert 'scripted' in catalog.models
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_files_of_the_same_name_in_two_folders_both_load(tmp_path: Path) -> None
     for name in ('one', 'two'):
         (tmp_path / name).mkdir()
         (tmp_path / name / 'same.py').write_text(GOOD.format(name=name.title()), 'utf-8')
-    found = Catalog.load([tmp_path / 'one', tmp_path / 'two'])
-    assert found.faults == [] and {'one', 'two'} <= set(found.patterns)
+    catalog = Catalog.load([tmp_path / 'one', tmp_path / 'two'])
+    assert catalog.faults == [] and {'one', 'two'} <= set(catalog.patterns)
 
 
 def test_a_missing_folder_is_a_fault(tmp_path: Path) -> None:
@@ -91,13 +91,13 @@ def test_a_missing_folder_is_a_fault(tmp_path: Path) -> None:
 
 
 def test_names_are_unique_and_unknown_ones_list_the_known() -> None:
-    found = Catalog()
-    found.add(Lone)
-    found.add(Lone)
+    catalog = Catalog()
+    catalog.add(Lone)
+    catalog.add(Lone)
     with pytest.raises(PatternError, match='already has a pattern of this name'):
-        found.add(type('Lone', (Lone,), {}))
+        catalog.add(type('Lone', (Lone,), {}))
     with pytest.raises(UnknownPattern, match="no pattern 'x'; available: lone"):
-        found.pattern('x')
+        catalog.pattern('x')
 
 
 def test_asking_for_a_broken_pattern_names_its_fault(tmp_path: Path) -> None:

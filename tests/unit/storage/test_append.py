@@ -26,10 +26,10 @@ def step(seq: int, text: str = '') -> Transition:
 
 @pytest.fixture
 async def journal(tmp_path: Path) -> AsyncIterator[SqlJournal]:
-    made = await open_journal(tmp_path / 'runs.db')
-    await made.create(RunInfo(id=RUN, pattern='p', title='T', created=1.0), CHART)
-    yield made
-    await made.close()
+    journal = await open_journal(tmp_path / 'runs.db')
+    await journal.create(RunInfo(id=RUN, pattern='p', title='T', created=1.0), CHART)
+    yield journal
+    await journal.close()
 
 
 async def test_a_rolled_back_append_is_not_considered_stored(journal: SqlJournal) -> None:

@@ -61,9 +61,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
     Tests share it, and do not change it.
     """
-    found = Home(tmp_path_factory.mktemp('home'))
-    asyncio.run(fill(found))
-    return found
+    home = Home(tmp_path_factory.mktemp('home'))
+    asyncio.run(fill(home))
+    return home
 
 
 @pytest.fixture(scope='module')
@@ -86,16 +86,16 @@ async def fill(home: Home) -> None:
         await run.result()
         fork = await conductor.fork(run.id, at=5)
         await conductor.result(fork)
-        kept = Workspaces(home.workspaces)
-        kept.objects(run.id).put(b'an artifact')
-        (kept.home(run.id) / 'recording.jsonl').write_text('{}\n')
-        working = kept.home(run.id) / 'agents' / 'coder'
+        workspaces = Workspaces(home.workspaces)
+        workspaces.objects(run.id).put(b'an artifact')
+        (workspaces.home(run.id) / 'recording.jsonl').write_text('{}\n')
+        working = workspaces.home(run.id) / 'agents' / 'coder'
         working.mkdir(parents=True)
         (working / 'half-written.py').write_text('x =')
-        (kept.root / 'another').mkdir()
-        (kept.root / 'another' / 'secret').write_text('of another database')
-        (artifact,) = (path for path in (kept.home(run.id) / 'objects').rglob('*') if path.is_file())
-        shared = kept.home(fork) / 'objects' / 'shared'
+        (workspaces.root / 'another').mkdir()
+        (workspaces.root / 'another' / 'secret').write_text('of another database')
+        (artifact,) = (path for path in (workspaces.home(run.id) / 'objects').rglob('*') if path.is_file())
+        shared = workspaces.home(fork) / 'objects' / 'shared'
         shared.parent.mkdir(parents=True)
         shared.hardlink_to(artifact)
 

@@ -92,15 +92,15 @@ def test_everything_survives_a_copy_to_postgresql_and_back(
     with closing(sqlite3.connect(source)) as connection:
         connection.execute('INSERT INTO snapshot SELECT run, seq, body FROM "transition" WHERE seq = 3')
         connection.commit()
-    said: list[tuple[int, int]] = []
-    copy(source, postgres_url, lambda done, total: said.append((done, total)))
+    progress: list[tuple[int, int]] = []
+    copy(source, postgres_url, lambda done, total: progress.append((done, total)))
     copy(postgres_url, back := tmp_path / 'back.db')
     before = content(source)
     assert all(before.values()), 'a table is empty, so the test does not cover it'
     assert content(postgres_url) == before
     assert content(back) == before
-    assert said[-1][0] == said[-1][1] > 0
-    assert said == sorted(said)
+    assert progress[-1][0] == progress[-1][1] > 0
+    assert progress == sorted(progress)
 
 
 @pytest.mark.parametrize('kind', ['sqlite', 'postgres'])

@@ -21,10 +21,10 @@ RUN = RunId('one')
 
 @pytest.fixture
 async def journal(postgres_url: str) -> AsyncIterator[SqlJournal]:
-    made = await open_journal(postgres_url)
-    await made.create(RunInfo(id=RUN, pattern='p', title='P', created=100.0), SHAPE)
-    yield made
-    await made.close()
+    journal = await open_journal(postgres_url)
+    await journal.create(RunInfo(id=RUN, pattern='p', title='P', created=100.0), SHAPE)
+    yield journal
+    await journal.close()
 
 
 def steps(*numbers: int, name: str = 'done') -> list[Transition]:
@@ -50,8 +50,8 @@ def lose(
     monkeypatch.setattr(database, '_fetch', cut)
 
 
-async def append(journal: SqlJournal, info: RunInfo, given: list[Transition]) -> int:
-    return await journal.append(replace(info, seq=given[-1].seq), given)
+async def append(journal: SqlJournal, info: RunInfo, steps: list[Transition]) -> int:
+    return await journal.append(replace(info, seq=steps[-1].seq), steps)
 
 
 @pytest.mark.parametrize('when', ['before', 'after'])

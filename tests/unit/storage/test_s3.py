@@ -26,7 +26,7 @@ def test_a_file_is_returned_unchanged(files: S3Files, tmp_path: Path) -> None:
     files.copy('run/objects/ab/one', 'other/objects/ab/one')
     assert b''.join(files.read('run/objects/ab/long')) == long.read_bytes()
     assert (files.size('run/objects/ab/long'), files.size('run/two')) == (12_800_000, None)
-    assert sorted((one.path, one.size) for one in files.list_files('run/')) == [
+    assert sorted((name.path, name.size) for name in files.list_files('run/')) == [
         ('run/objects/ab/long', 12_800_000),
         ('run/objects/ab/one', 3),
     ]

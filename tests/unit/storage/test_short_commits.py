@@ -45,9 +45,9 @@ async def writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
 def open_writer(folder: Path, **settings: Any) -> Writer:
     chosen = Settings(database=folder / 'w.db', **settings)
     prepare(chosen)
-    made = Writer(chosen, GilYielder())
-    made._connection.execute('PRAGMA foreign_keys = OFF')
-    return made
+    writer = Writer(chosen, GilYielder())
+    writer._connection.execute('PRAGMA foreign_keys = OFF')
+    return writer
 
 
 async def test_a_short_single_append_is_committed_on_the_loop(writer: Writer) -> None:

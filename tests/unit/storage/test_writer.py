@@ -27,9 +27,9 @@ CHART = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=(
 
 @pytest.fixture
 async def journal(tmp_path: Path) -> AsyncIterator[SqlJournal]:
-    made = await open_journal(tmp_path / 'runs.db')
-    yield made
-    await made.close()
+    journal = await open_journal(tmp_path / 'runs.db')
+    yield journal
+    await journal.close()
 
 
 @dataclass
@@ -48,10 +48,10 @@ class Gate:
 async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
     settings = Settings(database=tmp_path / 'writer.db')
     prepare(settings)
-    made = Writer(settings, GilYielder())
-    await made.do(table)
-    yield made
-    await made.close()
+    writer = Writer(settings, GilYielder())
+    await writer.do(table)
+    yield writer
+    await writer.close()
 
 
 def table(connection: sqlite3.Connection) -> None:
@@ -80,7 +80,7 @@ async def run_together(writer: Writer, *waiting: Coroutine[Any, Any, Any]) -> li
     gate = Gate()
     held = asyncio.create_task(writer.do(gate.work))
     await asyncio.to_thread(gate.entered.wait, 10)
-    tasks = [asyncio.create_task(one) for one in waiting]
+    tasks = [asyncio.create_task(item) for item in waiting]
     await asyncio.sleep(0)  # each task runs up to its wait
     gate.opened.set()
     await held

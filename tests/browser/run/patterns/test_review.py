@@ -122,8 +122,8 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(final.locator('.turn.human')).to_contain_text('I ran them myself. Approved.')
     expect(final.locator('.turn.human')).to_contain_text('A person')
     expect(final.locator('.verdict')).to_contain_text('Approve: coder1')
-    said = board.get_by_label('Debate transcript').locator('.human')
-    expect(said.locator('header')).to_have_text(
+    element = board.get_by_label('Debate transcript').locator('.human')
+    expect(element.locator('header')).to_have_text(
         re.compile(r'Reviewer 2.*a person.*round 1.*\d\d:\d\d:\d\d.*step')
     )
 

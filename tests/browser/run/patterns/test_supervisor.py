@@ -37,8 +37,8 @@ def test_a_plan_entry_links_to_its_work(page, finished):
     food = plan.get_by_role('listitem').filter(has_text='food and drinks')
     food.get_by_role('button', name=re.compile('Show the work on')).click()
     expect(page).to_have_url(re.compile(r'[?&]at=\d+'))
-    shown = page.locator('.agent:visible')
-    expect(shown.filter(has_text='noodle salad')).to_be_visible()
+    element = page.locator('.agent:visible')
+    expect(element.filter(has_text='noodle salad')).to_be_visible()
     expect(food).to_contain_text('completed')
 
 

@@ -249,9 +249,9 @@ class Waiting:
 
 @pytest.fixture
 async def waiting() -> Waiting:
-    made = Waiting(('danger', {'text': 'one'}), ('good', {'text': 'two'}))
-    await made.begin()
-    return made
+    waiting = Waiting(('danger', {'text': 'one'}), ('good', {'text': 'two'}))
+    await waiting.begin()
+    return waiting
 
 
 async def test_a_call_that_needs_approval_waits(waiting: Waiting) -> None:

@@ -66,7 +66,7 @@ TOOLS = (part, long, look, drop, smuggle, think_up)
 class Maker(Lone):
     """One agent with tools that make artifacts."""
 
-    states = [agent('working', 'maker', prompt='ask', tools=tuple(found.name for found in TOOLS)), *ENDS]
+    states = [agent('working', 'maker', prompt='ask', tools=tuple(item.name for item in TOOLS)), *ENDS]
 
 
 async def run(reply: Any) -> tuple[Any, list[str], FakeModel, Conductor]:
@@ -129,8 +129,8 @@ async def test_a_tools_model_calls_use_the_agents_model_and_are_counted() -> Non
 
     view, texts, model, _ = await run(reply)
     assert texts == ['thought 0', 'number 7']
-    asked = [request for request in model.requests if request.hints.role == 'maker.think_up']
-    assert [request.hints.turn for request in asked] == [0, 1]
+    requests = [request for request in model.requests if request.hints.role == 'maker.think_up']
+    assert [request.hints.turn for request in requests] == [0, 1]
     assert view.usage.calls == 4 and view.agents['working']['input_tokens'] == 40
     assert view.spending['working'].total.calls == 4
 
@@ -146,8 +146,8 @@ async def test_an_invalid_answer_is_repaired_once() -> None:
     _, texts, model, _ = await run(reply)
     assert texts[0] == 'number 3'
     assert texts[1].startswith('the model gave think_up no valid answer: it is not JSON')
-    again = [request for request in model.requests if len(request.messages) == 4]
-    assert 'Your answer does not fit: it is not JSON' in again[0].messages[-1].text
+    requests = [request for request in model.requests if len(request.messages) == 4]
+    assert 'Your answer does not fit: it is not JSON' in requests[0].messages[-1].text
 
 
 async def test_a_failing_model_is_retried_and_then_reported_to_the_agent() -> None:

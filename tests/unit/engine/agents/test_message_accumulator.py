@@ -21,14 +21,14 @@ from engine.records.message import Opaque, Reasoning, Text, ToolCall
 
 
 def accumulate(*events: ModelEvent) -> MessageAccumulator:
-    made = MessageAccumulator()
+    accumulator = MessageAccumulator()
     for event in events:
-        made.add(event)
-    return made
+        accumulator.add(event)
+    return accumulator
 
 
 def test_parts_are_ordered_by_their_start() -> None:
-    made = accumulate(
+    accumulated = accumulate(
         Started(model='m', id='r'),
         ReasoningPiece(text='hm'),
         ReasoningPiece(text='m'),
@@ -41,8 +41,8 @@ def test_parts_are_ordered_by_their_start() -> None:
         TextPiece(text='so'),
         Completed(reason='tools'),
     )
-    assert made.started.id == 'r'
-    assert made.message('c').parts == (
+    assert accumulated.started.id == 'r'
+    assert accumulated.message('c').parts == (
         Reasoning(text='hmm'),
         Opaque(provider='p', data={'signature': 's'}),
         ToolCall(id='c-1', name='one', arguments='{}'),
@@ -52,17 +52,17 @@ def test_parts_are_ordered_by_their_start() -> None:
 
 
 def test_an_unfinished_stream_is_an_error_with_its_usage() -> None:
-    made = accumulate(TextPiece(text='half'), UsageReport(usage=Usage(input=3)))
+    accumulated = accumulate(TextPiece(text='half'), UsageReport(usage=Usage(input=3)))
     with pytest.raises(ModelError) as caught:
-        made.message('c')
+        accumulated.message('c')
     assert (caught.value.kind, caught.value.retryable) == ('truncated', True)
     assert caught.value.usage == Usage(input=3)
 
 
 def test_a_filtered_answer_is_an_error() -> None:
-    made = accumulate(TextPiece(text='I cannot'), Completed(reason='filter', finish='refusal'))
+    accumulated = accumulate(TextPiece(text='I cannot'), Completed(reason='filter', finish='refusal'))
     with pytest.raises(ModelError, match=r'withheld the answer \(refusal\): I cannot') as caught:
-        made.message('c')
+        accumulated.message('c')
     assert (caught.value.kind, caught.value.retryable) == ('content filter', False)
 
 
@@ -73,9 +73,9 @@ def test_a_sum_with_an_estimate_is_an_estimate() -> None:
 
 
 def test_a_cost_with_an_unknown_part_keeps_the_known_part() -> None:
-    known, unknown = Usage(calls=2, dollars=0.5), Usage(calls=1, unpriced=1)
-    assert (known.cost, Usage().cost) == (0.5, 0.0)
-    assert ((known + unknown).cost, (known + unknown).dollars) == (None, 0.5)
+    usage, unknown = Usage(calls=2, dollars=0.5), Usage(calls=1, unpriced=1)
+    assert (usage.cost, Usage().cost) == (0.5, 0.0)
+    assert ((usage + unknown).cost, (usage + unknown).dollars) == (None, 0.5)
 
 
 def test_journaled_usage_omits_defaults() -> None:

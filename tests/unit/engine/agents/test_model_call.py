@@ -43,9 +43,9 @@ class Live(FakeModel):
 
 
 async def play(models: dict[str, FakeModel], chosen: str) -> tuple[Outcome, list[Transition]]:
-    made = catalog(FakeModel(), Lone)
-    made.models.update(models)  # type: ignore[arg-type]
-    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+    own_catalog = catalog(FakeModel(), Lone)
+    own_catalog.models.update(models)  # type: ignore[arg-type]
+    async with Conductor(catalog=own_catalog, clock=HastyClock()) as conductor:
         run = (await conductor.start('lone', models={'': chosen})).id
         outcome = await conductor.result(run)
         return outcome, list(await conductor.transitions(run))
@@ -121,17 +121,17 @@ async def test_a_roles_effort_is_limited_by_its_model() -> None:
         def effort_problem(self, effort: str) -> str:
             return 'it accepts low only' if effort != 'low' else ''
 
-    made = catalog(FakeModel(), Lone)
-    made.models |= {'one': (one := Choosy()), 'two': Live()}
-    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+    own_catalog = catalog(FakeModel(), Lone)
+    own_catalog.models |= {'one': (one := Choosy()), 'two': Live()}
+    async with Conductor(catalog=own_catalog, clock=HastyClock()) as conductor:
         for effort in ({'': 'high'}, {'working': 'high'}, {'': 'low', 'working': 'high'}):
             with pytest.raises(InvalidInput, match=r'effort(.working)?: one: it accepts low only'):
                 await conductor.start('lone', models={'': 'one'}, effort=effort)
         run = (await conductor.start('lone', models={'': 'two,one'}, effort={'': 'low'})).id
         await conductor.result(run)
         assert (await conductor.info(run)).options['effort'] == {'': 'low'}
-        again = (await conductor.start('lone', models={'': 'one'}, effort={'working': 'low'})).id
-        await conductor.result(again)
+        second_run = (await conductor.start('lone', models={'': 'one'}, effort={'working': 'low'})).id
+        await conductor.result(second_run)
         assert [request.effort for request in one.requests] == ['low']
 
 
@@ -143,9 +143,9 @@ async def test_a_call_waiting_for_its_endpoint_reports_why() -> None:
             async for event in super().stream(request):
                 yield event
 
-    made = catalog(FakeModel(), Lone)
-    made.models['busy'] = Busy()
-    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+    own_catalog = catalog(FakeModel(), Lone)
+    own_catalog.models['busy'] = Busy()
+    async with Conductor(catalog=own_catalog, clock=HastyClock()) as conductor:
         run = (await conductor.start('lone', models={'': 'busy'}, paused=True)).id
         watching = asyncio.ensure_future(_deltas(conductor, run))
         await asyncio.sleep(0)
@@ -226,9 +226,9 @@ class Dead(Live):
 
 async def test_an_endpoint_that_is_down_is_remembered() -> None:
     dead = Dead(lambda request: ModelError('nobody there', kind='connection', retryable=True))
-    made = catalog(FakeModel(), Lone)
-    made.models.update({'one': dead, 'two': Live()})  # type: ignore[arg-type]
-    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+    own_catalog = catalog(FakeModel(), Lone)
+    own_catalog.models.update({'one': dead, 'two': Live()})  # type: ignore[arg-type]
+    async with Conductor(catalog=own_catalog, clock=HastyClock()) as conductor:
         runs = [(await conductor.start('lone', models={'': 'one,two'})).id]
         await conductor.result(runs[0])
         assert len(dead.requests) == 4

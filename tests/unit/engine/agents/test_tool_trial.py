@@ -29,8 +29,8 @@ async def playground(conductor: Conductor):
 
 
 async def test_calls_share_one_folder_until_it_is_emptied(playground: ToolPlayground) -> None:
-    made = await playground.call('write_file', {'path': 'a/b.txt', 'text': 'one\ntwo\n'})
-    assert made.ok and made.seconds >= 0 and '2 lines' in made.text
+    trial = await playground.call('write_file', {'path': 'a/b.txt', 'text': 'one\ntwo\n'})
+    assert trial.ok and trial.seconds >= 0 and '2 lines' in trial.text
     assert (await playground.call('read_file', {'path': 'a/b.txt'})).text == 'one\ntwo\n'
     assert [entry.path for entry in await playground.files()] == ['a', 'a/b.txt']
     await playground.reset()
@@ -109,7 +109,7 @@ def test_the_agents_of_a_pattern_are_listed_with_their_tools() -> None:
     assert asker.answer == {}
     assert (judge.path, judge.role, judge.tools) == ('outer.judging', 'judging', ())
     assert list(judge.answer['properties']) == ['verdict']
-    assert [found.role for found in agents_of(Lone)] == ['working']
+    assert [item.role for item in agents_of(Lone)] == ['working']
 
 
 async def test_a_tool_uses_the_named_model() -> None:
@@ -117,10 +117,10 @@ async def test_a_tool_uses_the_named_model() -> None:
     model = FakeModel({'title': 'Bees', 'sections': [section]})
     async with Conductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
         playground = ToolPlayground(conductor.services)
-        made = await playground.call('generate_outline', {'topic': 'bees'}, model='scripted')
+        trial = await playground.call('generate_outline', {'topic': 'bees'}, model='scripted')
         without = await playground.call('generate_outline', {'topic': 'bees'})
         await playground.reset()
-    assert made.ok and '"title": "Bees"' in made.text and made.usage.total == 15
+    assert trial.ok and '"title": "Bees"' in trial.text and trial.usage.total == 15
     assert not without.ok and 'no model to ask' in without.text
 
 
@@ -128,6 +128,6 @@ async def test_unusable_model_answers_are_reported() -> None:
     model = FakeModel('no outline')
     async with Conductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
         playground = ToolPlayground(conductor.services)
-        made = await playground.call('generate_outline', {'topic': 'bees'}, model='scripted')
+        trial = await playground.call('generate_outline', {'topic': 'bees'}, model='scripted')
         await playground.reset()
-    assert not made.ok and 'no valid answer' in made.text and made.usage.total == 30
+    assert not trial.ok and 'no valid answer' in trial.text and trial.usage.total == 30

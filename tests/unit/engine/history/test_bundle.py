@@ -59,21 +59,21 @@ def make_conductor(home: Path, journal: Journal | None = None) -> Conductor:
 
 @pytest.fixture
 async def source(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with make_conductor(tmp_path / 'here') as made:
-        yield made
+    async with make_conductor(tmp_path / 'here') as conductor:
+        yield conductor
 
 
 @pytest.fixture(params=['memory', 'sql'])
 async def destination(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Conductor]:
     journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
-    async with make_conductor(tmp_path / 'there', journal) as made:
-        yield made
+    async with make_conductor(tmp_path / 'there', journal) as conductor:
+        yield conductor
 
 
 @pytest.fixture
 async def target(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with make_conductor(tmp_path / 'target') as made:
-        yield made
+    async with make_conductor(tmp_path / 'target') as conductor:
+        yield conductor
 
 
 async def whole(conductor: Conductor, *runs: RunId, compressed: bool = False, **given: Any) -> bytes:
@@ -101,8 +101,8 @@ def seal(lines: list[dict[str, Any]]) -> bytes:
     return text + json.dumps(end).encode() + b'\n'
 
 
-def lines_of(made: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in made.splitlines()]
+def lines_of(data: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in data.splitlines()]
 
 
 async def nothing_in(conductor: Conductor) -> None:
@@ -144,8 +144,10 @@ async def test_nothing_is_lost(source: Conductor, destination: Conductor) -> Non
     source.recordings.path(run).write_text(json.dumps(TAKE) + '\n')
     pair = await run_pair(source)
     for one, compressed in ((run, True), (pair, False)):
-        [found] = await destination.import_bundle(io.BytesIO(await whole(source, one, compressed=compressed)))
-        assert (found.run, found.origin, found.outcome, found.closed) == (one, one, 'new', False)
+        [imported] = await destination.import_bundle(
+            io.BytesIO(await whole(source, one, compressed=compressed))
+        )
+        assert (imported.run, imported.origin, imported.outcome, imported.closed) == (one, one, 'new', False)
         await same(source, destination, one)
         assert await destination.audit(one) == (await source.info(one)).seq
 
@@ -162,13 +164,13 @@ async def test_long_histories_get_snapshots(
 
 async def test_existing_runs_are_not_changed(source: Conductor, destination: Conductor) -> None:
     run = await pipeline(source)
-    made = await whole(source, run)
-    await destination.import_bundle(io.BytesIO(made))
+    bundle = await whole(source, run)
+    await destination.import_bundle(io.BytesIO(bundle))
     await destination.annotate(run, title='Mine')
-    [again] = await destination.import_bundle(io.BytesIO(made))
-    assert (again.outcome, again.run) == ('known', run)
+    [imported] = await destination.import_bundle(io.BytesIO(bundle))
+    assert (imported.outcome, imported.run) == ('known', run)
     assert (await destination.info(run)).title == 'Mine'
-    lines = lines_of(made)
+    lines = lines_of(bundle)
     altered = seal(
         [line if line.get('kind') != 'step' else line | {'time': line['time'] + 1} for line in lines]
     )
@@ -187,12 +189,12 @@ async def test_a_family_keeps_its_links(source: Conductor, destination: Conducto
     await run_pair(source)
     runs = await source.family(fork)
     assert runs == [parent, fork, grandchild]
-    made = await whole(source, *runs)
-    assert any(line.get('kind') == 'same' for line in lines_of(made))
-    found = await destination.import_bundle(io.BytesIO(made))
-    assert [one.run for one in found] == runs
-    for one in runs:
-        await same(source, destination, one)
+    bundle = await whole(source, *runs)
+    assert any(line.get('kind') == 'same' for line in lines_of(bundle))
+    imported = await destination.import_bundle(io.BytesIO(bundle))
+    assert [item.run for item in imported] == runs
+    for run in runs:
+        await same(source, destination, run)
     assert (await destination.info(grandchild)).parent == fork
     # Imported alone, it names a parent that need not exist.
     async with make_conductor(destination.workspaces.root.parent / 'third') as third:
@@ -206,9 +208,9 @@ async def test_forks_follow_a_renamed_parent(source: Conductor, destination: Con
     await to_the_end(source, fork)
     taken = await pipeline(destination)
     made = (await whole(source, parent, fork)).replace(parent.encode(), taken.encode())
-    found = await destination.import_bundle(io.BytesIO(seal(lines_of(made))))
-    assert [one.outcome for one in found] == ['renamed', 'new']
-    assert (await destination.info(fork)).parent == found[0].run != taken
+    imported = await destination.import_bundle(io.BytesIO(seal(lines_of(made))))
+    assert [item.outcome for item in imported] == ['renamed', 'new']
+    assert (await destination.info(fork)).parent == imported[0].run != taken
 
 
 async def test_an_imported_unfinished_run_is_closed_and_can_be_forked(
@@ -217,17 +219,17 @@ async def test_an_imported_unfinished_run_is_closed_and_can_be_forked(
     run = (await source.start('pipeline', {'task': 'Which database?'})).id
     await wait_for_state(source, run, 'reviewing.thinking')
     await source.pause(run)
-    made = await whole(source, run)
-    seq = next(line['info']['seq'] for line in lines_of(made) if line.get('kind') == 'run')
-    [found] = await destination.import_bundle(io.BytesIO(made))
-    assert found.closed
+    bundle = await whole(source, run)
+    seq = next(line['info']['seq'] for line in lines_of(bundle) if line.get('kind') == 'run')
+    [imported_again] = await destination.import_bundle(io.BytesIO(bundle))
+    assert imported_again.closed
     info = await destination.info(run)
     assert (info.status, info.seq, info.error) == (Status.CANCELLED, seq + 1, reader.CLOSED_REASON)
     assert (await destination.transitions(run))[:-1] == (await source.transitions(run, until=seq))
     assert await destination.recover() == [] and await destination.journal.unfinished() == []
     assert not destination.can_control(run)
-    [again] = await destination.import_bundle(io.BytesIO(made))
-    assert again.outcome == 'known'
+    [imported] = await destination.import_bundle(io.BytesIO(bundle))
+    assert imported.outcome == 'known'
     fork = await destination.fork(run, seq)
     assert (await to_the_end(destination, fork)).status is Status.DONE
 
@@ -265,12 +267,14 @@ async def test_secrets_are_redacted(source: Conductor, destination: Conductor, t
     forged[1]['info']['note'] = f'with {SECRET} in it'
     async with make_conductor(tmp_path / 'middle') as middle:
         await middle.import_bundle(io.BytesIO(seal(forged)))
-        made = await whole(middle, run, redaction=Redaction([lambda text: text.replace(SECRET, '[hidden]')]))
-    assert SECRET.encode() not in made and b'ghp_' not in made
-    assert lines_of(made)[-1]['hidden'] >= 3
-    assert all(SECRET.encode() not in base64.b64decode(line.get('data', '')) for line in lines_of(made))
-    [found] = await destination.import_bundle(io.BytesIO(made))
-    assert found.hidden >= 3
+        bundle = await whole(
+            middle, run, redaction=Redaction([lambda text: text.replace(SECRET, '[hidden]')])
+        )
+    assert SECRET.encode() not in bundle and b'ghp_' not in bundle
+    assert lines_of(bundle)[-1]['hidden'] >= 3
+    assert all(SECRET.encode() not in base64.b64decode(line.get('data', '')) for line in lines_of(bundle))
+    [imported] = await destination.import_bundle(io.BytesIO(bundle))
+    assert imported.hidden >= 3
     views = await destination.view(run, at)
     files = [file for tree in views.files.values() for file in await destination.workspaces.files(run, tree)]
     hidden = next(file for file in files if file.path == 'deep/key.txt')
@@ -303,7 +307,7 @@ def test_text_that_only_resembles_a_key_is_not_redacted(text: str) -> None:
 async def test_an_import_refused_by_the_journal_leaves_nothing(
     source: Conductor, target: Conductor, monkeypatch: Any
 ) -> None:
-    made = await whole(source, await run_pair(source))
+    bundle = await whole(source, await run_pair(source))
 
     async def fail(runs: Any) -> None:
         raise OSError(28, 'No space left on device')
@@ -311,9 +315,9 @@ async def test_an_import_refused_by_the_journal_leaves_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(target.journal, 'import_runs', fail)
         with pytest.raises(BundleError, match='No space left'):
-            await target.import_bundle(io.BytesIO(made))
+            await target.import_bundle(io.BytesIO(bundle))
     await nothing_in(target)
-    await target.import_bundle(io.BytesIO(made))
+    await target.import_bundle(io.BytesIO(bundle))
 
 
 async def test_leftovers_of_a_dead_process_are_removed(source: Conductor, target: Conductor) -> None:
@@ -373,7 +377,7 @@ async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without
     source: Conductor, target: Conductor, kept: bool, monkeypatch: Any
 ) -> None:
     run, root, put = await run_pair(source), target.workspaces.root, target.journal.import_runs
-    made = await whole(source, run)
+    bundle = await whole(source, run)
 
     async def die(runs: Any) -> None:
         if kept:
@@ -385,7 +389,7 @@ async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without
         patch.setattr(Staging, 'roll_back', lambda staging: None)
         patch.setattr(Staging, 'close', lambda staging: os.close(staging._lock))
         with pytest.raises(BundleError):
-            await target.import_bundle(io.BytesIO(made))
+            await target.import_bundle(io.BytesIO(bundle))
     assert len(os.listdir(root)) == 2, 'the files, and the folder they came from'
     await target.clean_up()
     if kept:
@@ -393,13 +397,13 @@ async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without
     else:
         await nothing_in(target)
     assert os.listdir(root) == [run] * kept
-    await target.import_bundle(io.BytesIO(made))
+    await target.import_bundle(io.BytesIO(bundle))
     await same(source, target, run)
 
 
 async def test_a_cancelled_import_leaves_nothing(source: Conductor, target: Conductor) -> None:
-    made = await whole(source, await run_pair(source))
-    importing = asyncio.ensure_future(target.import_bundle(io.BytesIO(made)))
+    bundle = await whole(source, await run_pair(source))
+    importing = asyncio.ensure_future(target.import_bundle(io.BytesIO(bundle)))
     await asyncio.sleep(0)
     importing.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -409,9 +413,9 @@ async def test_a_cancelled_import_leaves_nothing(source: Conductor, target: Cond
 
 async def test_progress_is_reported(source: Conductor, target: Conductor) -> None:
     told: list[int] = []
-    made = await whole(source, *[await pipeline(source) for _ in range(6)])
-    await target.import_bundle(io.BytesIO(made), progress=told.append)
-    assert told == sorted(told) and 0 < told[-1] <= len(made)
+    bundle = await whole(source, *[await pipeline(source) for _ in range(6)])
+    await target.import_bundle(io.BytesIO(bundle), progress=told.append)
+    assert told == sorted(told) and 0 < told[-1] <= len(bundle)
 
 
 async def test_an_unknown_run_is_named(source: Conductor) -> None:

@@ -96,8 +96,10 @@ async def test_a_debugged_family_is_imported_completely(
 ) -> None:
     runs = await source.family(debugged.won)
     assert set(runs) == set(debugged.all) and runs[0] == debugged.root
-    found = await destination.import_bundle(io.BytesIO(await whole(source, *runs, compressed=True)))
-    assert {(one.run, one.outcome, one.closed) for one in found} == {(run, 'new', False) for run in runs}
+    imported = await destination.import_bundle(io.BytesIO(await whole(source, *runs, compressed=True)))
+    assert {(item.run, item.outcome, item.closed) for item in imported} == {
+        (run, 'new', False) for run in runs
+    }
     for run in runs:
         await same(source, destination, run)
         assert await destination.audit(run) == (await source.info(run)).seq
@@ -113,10 +115,10 @@ async def test_a_debugged_family_is_imported_completely(
     # The imported family can be used like the original.
     await destination.mark_winner(debugged.kept)
     assert WINNER not in (await destination.info(debugged.won)).tags
-    again = await destination.fork(debugged.won, 4, variation=ForkOverrides(after='recorded'))
-    assert (await to_the_end(destination, again)).status is Status.DONE
+    fork = await destination.fork(debugged.won, 4, variation=ForkOverrides(after='recorded'))
+    assert (await to_the_end(destination, fork)).status is Status.DONE
     tail = [step.entered for step in await destination.transitions(debugged.won, after=4)]
-    assert [step.entered for step in await destination.transitions(again, after=5)] == tail
+    assert [step.entered for step in await destination.transitions(fork, after=5)] == tail
 
 
 async def test_a_held_region_is_imported_as_held(source: Conductor, destination: Conductor) -> None:
@@ -141,10 +143,10 @@ async def test_stars_and_pins_are_not_exported(
     run = debugged.root
     await source.traffic(RunQuery())
     await source.delete(run)
-    made = await whole(source, run)
-    info = lines_of(made)[1]['info']
+    bundle = await whole(source, run)
+    info = lines_of(bundle)[1]['info']
     assert not {'owner', 'epoch', 'bytes', 'deleted'} & set(info)
-    await destination.import_bundle(io.BytesIO(made))
+    await destination.import_bundle(io.BytesIO(bundle))
     await source.restore(run)
     await same(source, destination, run)
     came = await destination.info(run)
@@ -173,12 +175,12 @@ async def test_a_fork_is_imported_before_its_parent(
 async def test_importing_twice_changes_nothing(
     source: Conductor, destination: Conductor, debugged: Debugged
 ) -> None:
-    made = await whole(source, *debugged.all)
-    await destination.import_bundle(io.BytesIO(made))
+    bundle = await whole(source, *debugged.all)
+    await destination.import_bundle(io.BytesIO(bundle))
     await destination.annotate(debugged.won, tags=['mine'], starred=False)
     await destination.write_note(debugged.won, 'My own', at=1)
-    found = await destination.import_bundle(io.BytesIO(made))
-    assert [(one.run, one.outcome) for one in found] == [(run, 'known') for run in debugged.all]
+    imported = await destination.import_bundle(io.BytesIO(bundle))
+    assert [(item.run, item.outcome) for item in imported] == [(run, 'known') for run in debugged.all]
     assert (await destination.runs(RunQuery())).total == 4
     mine = await destination.info(debugged.won)
     assert (mine.tags, mine.starred) == (('mine',), False)
@@ -199,8 +201,8 @@ async def test_a_parent_in_the_trash_does_not_hide_its_fork(source: Conductor, d
 async def test_a_truncated_file_names_the_line(
     source: Conductor, target: Conductor, compressed: bool
 ) -> None:
-    made = await whole(source, await pipeline(source))
-    lines = made.splitlines(keepends=True)
+    bundle = await whole(source, await pipeline(source))
+    lines = bundle.splitlines(keepends=True)
     for cut in (3, len(lines) // 2, len(lines) - 1):
         for part in (b'', lines[cut][: len(lines[cut]) // 2]):
             broken = b''.join(lines[:cut]) + part

@@ -38,9 +38,9 @@ async def good(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         return await whole(conductor, await run_pair(conductor))
 
 
-async def expect_refusal(target: Conductor, made: bytes, match: str) -> BundleError:
+async def expect_refusal(target: Conductor, data: bytes, match: str) -> BundleError:
     with pytest.raises(BundleError, match=match) as caught:
-        await target.import_bundle(io.BytesIO(made))
+        await target.import_bundle(io.BytesIO(data))
     await nothing_in(target)
     return caught.value
 
@@ -56,8 +56,8 @@ async def test_a_truncated_file_is_refused(target: Conductor, good: bytes) -> No
     await expect_refusal(target, b'\x00\x01\x02', 'not a bundle')
 
 
-def change_line(made: bytes, which: str, **fields: Any) -> bytes:
-    lines = lines_of(made)
+def change_line(data: bytes, which: str, **fields: Any) -> bytes:
+    lines = lines_of(data)
     target_line = next(line for line in lines if line.get('kind', 'head') == which)
     for name, value in fields.items():
         place: Any = target_line
@@ -163,17 +163,17 @@ async def test_mutated_bundles_are_imported_completely_or_not_at_all(
 ) -> None:
     async with make_conductor(tmp_path / f'there{seed}') as target:
 
-        async def take(made: bytes) -> None:
+        async def take(data: bytes) -> None:
             try:
-                [found] = await target.import_bundle(io.BytesIO(made))
+                [imported] = await target.import_bundle(io.BytesIO(data))
             except EngineError:
                 await nothing_in(target)
                 return
-            info = await target.info(found.run)
-            assert info.status.ended and len(await target.transitions(found.run)) == info.seq
-            await target.view(found.run)
-            await target.journal.delete(found.run)
-            await target.workspaces.delete(found.run)
+            info = await target.info(imported.run)
+            assert info.status.ended and len(await target.transitions(imported.run)) == info.seq
+            await target.view(imported.run)
+            await target.journal.delete(imported.run)
+            await target.workspaces.delete(imported.run)
 
         lines = good.splitlines(keepends=True)
         mutations = st.one_of(

@@ -23,8 +23,8 @@ SHAPE = Shape(
     states=(
         state('first'),
         state('beside', 'parallel'),
-        *(state(f'beside.{one}', 'compound') for one in 'lr'),
-        *(state(f'beside.{one}.{name}') for one in 'lr' for name in 'uvw'),
+        *(state(f'beside.{side}', 'compound') for side in 'lr'),
+        *(state(f'beside.{side}.{name}') for side in 'lr' for name in 'uvw'),
         state('last', 'final'),
     ),
     edges=(),
@@ -58,7 +58,7 @@ def leaves(dest: str) -> tuple[StatePath, ...]:
     if not dest.startswith('beside'):
         return (StatePath(dest),)
     region = dest.split('.')[1:2]
-    return tuple(StatePath(dest if [one] == region else f'beside.{one}.u') for one in 'lr')
+    return tuple(StatePath(dest if [side] == region else f'beside.{side}.u') for side in 'lr')
 
 
 def make_stats(history: Sequence[Transition], *, run: str = 'a', **facts: object) -> RunStats:
@@ -105,21 +105,23 @@ def draw_runs(draw: st.DrawFn, count: int = 1) -> list[list[Word]]:
     return runs
 
 
-def list_swapped(found: Comparison) -> list[tuple[int | None, int | None, str]]:
-    return sorted(((row.b, row.a, row.region) for row in found.rows), key=str)
+def list_swapped(comparison: Comparison) -> list[tuple[int | None, int | None, str]]:
+    return sorted(((row.b, row.a, row.region) for row in comparison.rows), key=str)
 
 
-def list_pairs(found: Comparison) -> list[tuple[int | None, int | None, str]]:
-    return sorted(((row.a, row.b, row.region) for row in found.rows), key=str)
+def list_pairs(comparison: Comparison) -> list[tuple[int | None, int | None, str]]:
+    return sorted(((row.a, row.b, row.region) for row in comparison.rows), key=str)
 
 
 @settings(max_examples=30)
 @given(draw_runs())
 def test_a_run_took_the_same_path_as_itself(way):
-    found = compare_steps(steps(*way[0]), steps(*way[0]))
-    assert found.same_path
-    assert sorted((row.a, row.b) for row in found.rows) == [(seq, seq) for seq in range(1, len(way[0]) + 1)]
-    assert all(row.facets == () for row in found.rows)
+    comparison = compare_steps(steps(*way[0]), steps(*way[0]))
+    assert comparison.same_path
+    assert sorted((row.a, row.b) for row in comparison.rows) == [
+        (seq, seq) for seq in range(1, len(way[0]) + 1)
+    ]
+    assert all(row.facets == () for row in comparison.rows)
 
 
 @settings(max_examples=30)
@@ -132,18 +134,18 @@ def test_the_order_of_regions_makes_no_difference(pair):
 @given(draw_runs(), draw_runs())
 def test_comparing_is_symmetric(one, other):
     forth = compare_steps(steps(*one[0]), steps(*other[0]))
-    back = compare_steps(steps(*other[0]), steps(*one[0]))
-    assert list_pairs(forth) == list_swapped(back)
-    assert {name: counts[::-1] for name, counts in forth.edges.items()} == back.edges
-    assert (forth.divergence is None) == (back.divergence is None)
+    comparison = compare_steps(steps(*other[0]), steps(*one[0]))
+    assert list_pairs(forth) == list_swapped(comparison)
+    assert {name: counts[::-1] for name, counts in forth.edges.items()} == comparison.edges
+    assert (forth.divergence is None) == (comparison.divergence is None)
 
 
 @settings(max_examples=30)
 @given(draw_runs(), draw_runs())
 def test_every_step_of_both_is_in_one_row(one, other):
-    found = compare_steps(steps(*one[0]), steps(*other[0]))
-    assert sorted(row.a for row in found.rows if row.a) == list(range(1, len(one[0]) + 1))
-    assert sorted(row.b for row in found.rows if row.b) == list(range(1, len(other[0]) + 1))
+    comparison = compare_steps(steps(*one[0]), steps(*other[0]))
+    assert sorted(row.a for row in comparison.rows if row.a) == list(range(1, len(one[0]) + 1))
+    assert sorted(row.b for row in comparison.rows if row.b) == list(range(1, len(other[0]) + 1))
 
 
 @given(st.lists(st.sampled_from('abc'), max_size=20), st.lists(st.sampled_from('abc'), max_size=20))
@@ -160,13 +162,13 @@ def test_alignment_finds_the_longest_common_sequence(a, b):
 
 
 def test_an_extra_loop_is_in_one_run_only():
-    found = compare_steps(steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE))
-    assert [(row.kind, row.a, row.b) for row in found.rows] == [
+    comparison = compare_steps(steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE))
+    assert [(row.kind, row.a, row.b) for row in comparison.rows] == [
         ('same', 1, 1),
         ('only-b', None, 2),
         ('same', 2, 3),
     ]
-    assert found.edges['beside>beside'] == (0, 1)
+    assert comparison.edges['beside>beside'] == (0, 1)
 
 
 def test_a_divergence_names_both_next_steps_and_the_guard():
@@ -177,7 +179,7 @@ def test_a_divergence_names_both_next_steps_and_the_guard():
     assert parted is not None
     assert (parted.row, parted.cause) == (1, 'guard')
     assert (parted.a, parted.b) == (a[1], b[1])
-    assert [(one.name, one.a, one.b) for one in parted.guards] == [('is_good', True, False)]
+    assert [(item.name, item.a, item.b) for item in parted.guards] == [('is_good', True, False)]
 
 
 def test_the_reason_names_a_guard_once_without_its_consequences():
@@ -185,7 +187,7 @@ def test_the_reason_names_a_guard_once_without_its_consequences():
     twice, after = replace(guard, dest='first'), replace(guard, name='is_late')
     a, b = steps(ENTER, LEAVE), steps(ENTER, BACK, LEAVE)
     a[1] = replace(a[1], guards=(guard, twice))
-    no = [replace(one, value=False) for one in (guard, twice)]
+    no = [replace(item, value=False) for item in (guard, twice)]
     b[1] = replace(b[1], guards=(*no, after))
     told = verdict_sentence(compare_steps(a, b))
     assert 'Is good? Yes in A, no in B: A went' in told
@@ -203,10 +205,12 @@ def test_one_region_diverges_and_the_other_does_not():
     shared = inside('l', [('done', 'u>v')])
     a = steps(ENTER, *shared, *inside('r', [('done', 'u>v')]), LEAVE)
     b = steps(ENTER, *inside('r', [('done', 'u>w')]), *shared, LEAVE)
-    found = compare_steps(a, b)
-    assert [(row.kind, row.region) for row in found.rows if row.kind != 'same'] == [('apart', 'beside.r')]
-    assert found.divergence is not None and found.divergence.region == 'beside.r'
-    assert [(row.a, row.b) for row in found.rows if row.region == 'beside.l'] == [(2, 3)]
+    comparison = compare_steps(a, b)
+    assert [(row.kind, row.region) for row in comparison.rows if row.kind != 'same'] == [
+        ('apart', 'beside.r')
+    ]
+    assert comparison.divergence is not None and comparison.divergence.region == 'beside.r'
+    assert [(row.a, row.b) for row in comparison.rows if row.region == 'beside.l'] == [(2, 3)]
 
 
 def test_an_unfinished_run_may_yet_do_the_same():
@@ -217,14 +221,14 @@ def test_an_unfinished_run_may_yet_do_the_same():
 
 
 def test_an_unfinished_run_can_already_differ():
-    found = compare_steps(steps(ENTER, LEAVE), steps(ENTER, BACK))
-    assert found.divergence is not None
-    assert [row.kind for row in found.rows] == ['same', 'apart']
+    comparison = compare_steps(steps(ENTER, LEAVE), steps(ENTER, BACK))
+    assert comparison.divergence is not None
+    assert [row.kind for row in comparison.rows] == ['same', 'apart']
 
 
 def test_after_a_divergence_nothing_is_pending():
-    found = compare_steps(steps(ENTER, LEAVE), steps(ENTER, BACK, BACK))
-    assert [(row.kind, row.pending) for row in found.rows] == [
+    comparison = compare_steps(steps(ENTER, LEAVE), steps(ENTER, BACK, BACK))
+    assert [(row.kind, row.pending) for row in comparison.rows] == [
         ('same', False),
         ('apart', False),
         ('only-b', False),
@@ -248,8 +252,8 @@ def test_steps_that_only_record_something_are_not_part_of_the_path():
     )
     a, b = steps(ENTER, LEAVE), steps(ENTER, LEAVE)
     paused = [a[0], pause, replace(a[1], seq=3)]
-    found = compare_steps(paused, b)
-    assert found.same_path and verdict_sentence(found) == 'The runs took the same path.'
+    comparison = compare_steps(paused, b)
+    assert comparison.same_path and verdict_sentence(comparison) == 'The runs took the same path.'
     twice = compare(make_stats(paused), make_stats(paused), paused, paused)
     assert verdict_sentence(twice) == 'The same run twice: 3 steps, all identical.'
 
@@ -273,9 +277,9 @@ def test_call_ids_make_no_difference():
         data = {'results': [{'id': number, 'name': 'search', 'ok': True, 'text': 'found'}]}
         return [replace(step, event=replace(step.event, data=data)) for step in steps(ENTER)]
 
-    found = compare_steps(batch('1'), batch('2'))
-    assert found.rows[0].facets == ()
-    assert found.tools == {'search': (1, 1)}
+    comparison = compare_steps(batch('1'), batch('2'))
+    assert comparison.rows[0].facets == ()
+    assert comparison.tools == {'search': (1, 1)}
 
 
 def test_forks_and_siblings_share_the_steps_before_the_fork():
@@ -299,7 +303,10 @@ def test_ten_thousand_steps_are_aligned_exactly():
 def test_differences_of_documents_are_located():
     a = {'same': 1, 'text': 'x', 'list': [1, 2], 'gone': None, 'flag': True}
     b = {'same': 1, 'text': 'y', 'list': [1, 3, 4], 'new': {}, 'flag': 1}
-    assert [(one.path, one.a, one.b, one.only) for one in json_differences(a, b)] == [
+    assert [
+        (difference.path, difference.a, difference.b, difference.only)
+        for difference in json_differences(a, b)
+    ] == [
         ('/text', 'x', 'y', ''),
         ('/list/1', 2, 3, ''),
         ('/list/2', None, 4, 'b'),

@@ -62,17 +62,20 @@ async def test_a_forecast_counts_model_calls(two: Two, before: Any, after: Any, 
         expected, original = await conductor.view(run), await conductor.transitions(run)
         for at in (0, 4, 9):
             two.take_counts()
-            way = ForkOverrides(before=before, after=after, plays=plays)
-            said = await conductor.forecast(run, at, way)
-            fork = await conductor.fork(run, at, variation=way)
+            overrides = ForkOverrides(before=before, after=after, plays=plays)
+            forecast = await conductor.forecast(run, at, overrides)
+            fork = await conductor.fork(run, at, variation=overrides)
             outcome = await conductor.result(fork)
             real, playing = two.take_counts()
             assert (outcome.status, sorted(outcome.answer)) == (
                 Status.DONE,
                 sorted(expected.memory['said']),
             ), at
-            assert said.calls == real and not (said.free and real), (at, said)
-            assert sum(usage.calls for usage in said.roles.values()) == real + playing, (at, said.roles)
+            assert forecast.calls == real and not (forecast.free and real), (at, forecast)
+            assert sum(usage.calls for usage in forecast.roles.values()) == real + playing, (
+                at,
+                forecast.roles,
+            )
             assert await conductor.audit(fork)
         assert await conductor.transitions(run) == original
 
@@ -86,10 +89,10 @@ async def test_a_fork_continues_as_configured_beyond_the_recording(two: Two, cou
         left = sum('usage' in step.event.data for step in steps)
         for begin, beyond in itertools.product((0, 1, 2), ('live', 'simulated', 'stop')):
             two.take_counts()
-            way = ForkOverrides(after='recorded', beyond=beyond)  # type: ignore[arg-type]
-            said = await conductor.forecast(part, begin, way)
-            assert said.free is (beyond != 'live')
-            fork = await conductor.fork(part, begin, variation=way)
+            overrides = ForkOverrides(after='recorded', beyond=beyond)  # type: ignore[arg-type]
+            forecast = await conductor.forecast(part, begin, overrides)
+            assert forecast.free is (beyond != 'live')
+            fork = await conductor.fork(part, begin, variation=overrides)
             if beyond == 'stop':
                 live = conductor._live.runs[fork]
                 await until(lambda: live.projection.status is Status.PAUSED)  # noqa: B023
@@ -158,8 +161,8 @@ async def test_a_failed_attempt_is_replayed_once(two: Two, plays: Any) -> None:
         steps = await conductor.transitions(run)
         assert [step.event.name for step in steps].count('retry') == 2
         for at in (1, 3, 5):
-            way = ForkOverrides(after='recorded', beyond='simulated', plays=plays)
-            fork = await conductor.fork(run, at, variation=way)
+            overrides = ForkOverrides(after='recorded', beyond='simulated', plays=plays)
+            fork = await conductor.fork(run, at, variation=overrides)
             outcome = await asyncio.wait_for(conductor.result(fork), 20)
             assert outcome.status is Status.DONE
             assert outcome.answer.count(' heard') >= 3
@@ -193,8 +196,8 @@ async def test_a_persons_edit_is_replayed_on_the_same_path(two: Two) -> None:
         await conductor.resume(run)
         assert (await conductor.result(run)).answer.startswith('begin;')
         for plays in ({}, {'right': 'live'}, {'closing': 'simulated'}):
-            way = ForkOverrides(after='recorded', plays=plays)  # type: ignore[arg-type]
-            fork = await conductor.fork(run, 1, variation=way)
+            overrides = ForkOverrides(after='recorded', plays=plays)  # type: ignore[arg-type]
+            fork = await conductor.fork(run, 1, variation=overrides)
             if (await conductor.info(fork)).status is Status.PAUSED:
                 await conductor.resume(fork)
             assert (await conductor.result(fork)).answer.startswith('begin;'), plays

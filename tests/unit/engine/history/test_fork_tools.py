@@ -64,8 +64,8 @@ ALL = 'writing 0\nwriting 1\nwriting 2\nadding 0\n'
 
 
 def make_conductor(model: FakeModel, root: Path, journal: MemoryJournal | None = None) -> Conductor:
-    made = catalog(model, Post, tools=(send,))
-    return Conductor(journal or MemoryJournal(), catalog=made, clock=IdleClock(), workspaces=root)
+    own_catalog = catalog(model, Post, tools=(send,))
+    return Conductor(journal or MemoryJournal(), catalog=own_catalog, clock=IdleClock(), workspaces=root)
 
 
 async def run_post(conductor: Conductor) -> RunId:
@@ -77,8 +77,8 @@ async def run_post(conductor: Conductor) -> RunId:
 
 @pytest.fixture
 async def conductor(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with make_conductor(FakeModel(letters), tmp_path) as made:
-        yield made
+    async with make_conductor(FakeModel(letters), tmp_path) as conductor:
+        yield conductor
 
 
 @pytest.fixture
@@ -138,8 +138,8 @@ async def test_live_tools_of_a_fork_work_on_a_copy_of_its_steps_files(
 
 
 async def test_a_live_agent_finds_replayed_files(conductor: Conductor, run: RunId) -> None:
-    way = ForkOverrides(after='recorded', plays={'adding': 'live'})
-    fork = await conductor.fork(run, 2, variation=way)
+    overrides = ForkOverrides(after='recorded', plays={'adding': 'live'})
+    fork = await conductor.fork(run, 2, variation=overrides)
     assert (await conductor.result(fork)).status is Status.DONE
     assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
     assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
@@ -148,8 +148,8 @@ async def test_a_live_agent_finds_replayed_files(conductor: Conductor, run: RunI
 
 async def test_a_live_batch_among_replayed_ones_uses_their_files(conductor: Conductor, run: RunId) -> None:
     second = (await batches(conductor, run))[1]
-    way = ForkOverrides(after='recorded', plays={f'@{second}': 'live'})
-    fork = await conductor.fork(run, 1, variation=way)
+    overrides = ForkOverrides(after='recorded', plays={f'@{second}': 'live'})
+    fork = await conductor.fork(run, 1, variation=overrides)
     await conductor.result(fork)
     assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
     assert await read_snapshot(conductor, fork) == ALL == await read_snapshot(conductor, run)
@@ -157,11 +157,11 @@ async def test_a_live_batch_among_replayed_ones_uses_their_files(conductor: Cond
 
 async def test_live_work_of_a_mixed_fork_survives_an_interruption(tmp_path: Path) -> None:
     journal, model = MemoryJournal(), FakeModel(letters)
-    way = ForkOverrides(after='recorded', plays={'adding': 'live'})
+    overrides = ForkOverrides(after='recorded', plays={'adding': 'live'})
     async with make_conductor(model, tmp_path, journal) as conductor:
         run = await run_post(conductor)
         model._reply = lambda request: asyncio.Event() if request.hints.turn else letters(request)
-        fork = await conductor.fork(run, 2, variation=way)
+        fork = await conductor.fork(run, 2, variation=overrides)
         await until(lambda: model.running)
         assert on_disk(conductor, fork) == ALL
     async with make_conductor(FakeModel(letters), tmp_path, journal) as successor:
@@ -274,24 +274,24 @@ async def test_only_live_forks_call_the_web_and_notion(monkeypatch: pytest.Monke
         for name, value in (('TOKEN', 'secret'), ('DATABASE_ID', 'd1')):
             monkeypatch.setenv(f'NOTION_{name}', value)
         monkeypatch.setenv('HEMICYCLE_NOTION_URL', server.url)
-        made = catalog(FakeModel(publishing(server.url)), Web, tools=(fetch_page, blog_notion))
-        async with Conductor(MemoryJournal(), catalog=made, private_addresses=True) as conductor:
+        own_catalog = catalog(FakeModel(publishing(server.url)), Web, tools=(fetch_page, blog_notion))
+        async with Conductor(MemoryJournal(), catalog=own_catalog, private_addresses=True) as conductor:
             run = (await conductor.start('web')).id
             assert (await to_the_end(conductor, run)).status is Status.DONE
-            asked = len(server.asked)
-            assert len(stand.pages) == 1 and asked > 2
+            request_count = len(server.asked)
+            assert len(stand.pages) == 1 and request_count > 2
             assert await forks_alike(conductor, run) > 4
-            assert len(server.asked) == asked, 'a replay calls nothing'
+            assert len(server.asked) == request_count, 'a replay calls nothing'
             reading, published = await batches(conductor, run)
             for at in (reading - 1, reading):
                 fork = await conductor.fork(run, at)
                 await wait_for_state(conductor, fork, 'working.approving')
-                fetched = len(server.asked) - asked
+                fetched = len(server.asked) - request_count
                 assert (fetched, len(stand.pages)) == (int(at < reading), 1), 'it waits for its own approval'
                 await conductor.cancel(fork)
-                asked = len(server.asked)
-            way = ForkOverrides(after='recorded', plays={f'@{published}': 'live'})
-            fork = await conductor.fork(run, 1, variation=way)
+                request_count = len(server.asked)
+            overrides = ForkOverrides(after='recorded', plays={f'@{published}': 'live'})
+            fork = await conductor.fork(run, 1, variation=overrides)
             assert (await conductor.result(fork)).status is Status.DONE
             assert len(stand.pages) == 2, 'a draft of its own, for the call that was allowed'
-            assert not any(path == '/page' for _, path, _, _ in server.asked[asked:])
+            assert not any(path == '/page' for _, path, _, _ in server.asked[request_count:])

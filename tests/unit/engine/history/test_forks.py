@@ -61,16 +61,16 @@ async def test_new_instructions_reach_started_and_unstarted_agents() -> None:
     model = FakeModel(pipeline_reply)
     async with make_conductor(model) as conductor:
         run, at = await run_pipeline(conductor)
-        asked = len(model.requests)
+        request_count = len(model.requests)
         told = {'reviewer': 'Be kind.', 'analyzer': 'Be brief.'}
         fork = await conductor.fork(run, at, variation=ForkOverrides(instructions=told))
         await conductor.result(fork)
-        heard = {request.hints.role: request.messages[0].text for request in model.requests[asked:]}
+        heard = {request.hints.role: request.messages[0].text for request in model.requests[request_count:]}
         assert heard == told
         early = await conductor.fork(run, 1, variation=ForkOverrides(instructions=told))
-        asked = len(model.requests)
+        request_count = len(model.requests)
         await conductor.result(early)
-        heard = {request.hints.role: request.messages[0].text for request in model.requests[asked:]}
+        heard = {request.hints.role: request.messages[0].text for request in model.requests[request_count:]}
         assert {role: heard[role] for role in told} == told and heard['researcher'] != 'Be kind.'
         assert await conductor.audit(early) and await conductor.audit(fork)
 
@@ -79,11 +79,11 @@ async def test_a_prompt_replaces_the_agents_last_one() -> None:
     model = FakeModel(pipeline_reply)
     async with make_conductor(model) as conductor:
         run, at = await run_pipeline(conductor)
-        asked = len(model.requests)
+        request_count = len(model.requests)
         await conductor.result(
             await conductor.fork(run, at, variation=ForkOverrides(prompts={'reviewing': 'Look again.'}))
         )
-        assert model.requests[asked].messages[-1].text == 'Look again.'
+        assert model.requests[request_count].messages[-1].text == 'Look again.'
 
 
 async def test_models_and_tools_are_changed_by_role() -> None:
@@ -98,8 +98,8 @@ async def test_models_and_tools_are_changed_by_role() -> None:
         assert {request.hints.role for request in other.requests} == {'reviewer'}
         tools = {request.hints.role: [tool.name for tool in request.tools] for request in model.requests}
         assert tools['researcher'] == ['calculator'] and not (await conductor.info(fork)).simulated
-        again = await conductor.fork(fork, at)
-        assert (await conductor.info(again)).options['tools'] == {'researcher': ['calculator']}
+        child = await conductor.fork(fork, at)
+        assert (await conductor.info(child)).options['tools'] == {'researcher': ['calculator']}
 
 
 async def test_a_fork_can_change_efforts() -> None:
@@ -130,17 +130,17 @@ async def test_parameters_can_change_midway_if_the_chart_stays() -> None:
 async def test_a_rerun_repeats_its_original_and_joins_the_family() -> None:
     async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, _ = await run_pipeline(conductor)
-        again = await conductor.rerun(run, paused=True)
-        assert (await conductor.info(again)).status is Status.PAUSED
-        await conductor.resume(again)
-        await conductor.result(again)
-        one, other = await conductor.info(run), await conductor.info(again)
+        rerun = await conductor.rerun(run, paused=True)
+        assert (await conductor.info(rerun)).status is Status.PAUSED
+        await conductor.resume(rerun)
+        await conductor.result(rerun)
+        one, other = await conductor.info(run), await conductor.info(rerun)
         assert (other.parameters, other.models, other.seed, other.tags) == (
             one.parameters, one.models, one.seed, one.tags,
         )  # fmt: skip
-        family = await conductor.lineage(again)
+        family = await conductor.lineage(rerun)
         assert (family.run, family.kind) == (run, 'root')
-        assert [(kin.run, kin.kind, kin.at) for kin in family.children] == [(again, 'rerun', 0)]
+        assert [(kin.run, kin.kind, kin.at) for kin in family.children] == [(rerun, 'rerun', 0)]
 
 
 async def test_a_retry_repeats_the_failed_call_with_all_attempts() -> None:
@@ -152,12 +152,12 @@ async def test_a_retry_repeats_the_failed_call_with_all_attempts() -> None:
         run = (await conductor.start('lone')).id
         assert (await conductor.result(run)).status is Status.FAILED
         with pytest.raises(EventRefused):
-            await conductor.retry(again := await conductor.retry(run))
-        outcome = await conductor.result(again)
+            await conductor.retry(retried := await conductor.retry(run))
+        outcome = await conductor.result(retried)
         assert (outcome.status, replies) == (Status.DONE, [])
         assert (await conductor.lineage(run)).children[0].kind == 'retry'
         with pytest.raises(EventRefused, match='it has not failed'):
-            await conductor.retry(again)
+            await conductor.retry(retried)
 
 
 async def test_a_cancelled_run_is_retried_from_the_step_before() -> None:
@@ -165,10 +165,10 @@ async def test_a_cancelled_run_is_retried_from_the_step_before() -> None:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
         await conductor.pause(run)
         await conductor.cancel(run)
-        again = await conductor.retry(run)
-        if (await conductor.info(again)).status is Status.PAUSED:
-            await conductor.resume(again)
-        assert (await to_the_end(conductor, again)).status is Status.DONE
+        retried = await conductor.retry(run)
+        if (await conductor.info(retried)).status is Status.PAUSED:
+            await conductor.resume(retried)
+        assert (await to_the_end(conductor, retried)).status is Status.DONE
 
 
 async def test_variants_share_a_group_and_have_one_winner() -> None:
@@ -197,10 +197,10 @@ async def test_variants_share_a_group_and_have_one_winner() -> None:
 async def test_a_forecast_counts_new_calls() -> None:
     async with make_conductor(FakeModel(pipeline_reply, simulated=False)) as conductor:
         run, at = await run_pipeline(conductor)
-        whole = await conductor.forecast(run, at, ForkOverrides(before='live'))
+        forecast = await conductor.forecast(run, at, ForkOverrides(before='live'))
         part = await conductor.forecast(run, at)
         used = (await conductor.info(run)).usage
-        assert (whole.calls, whole.tokens, whole.basis) == (used.calls, used.total, 'parent')
+        assert (forecast.calls, forecast.tokens, forecast.basis) == (used.calls, used.total, 'parent')
         assert part.calls is not None and 0 < part.calls < used.calls and not part.free
         assert part.dollars is None  # the price of that model is unknown
         some = await conductor.forecast(run, at, ForkOverrides(plays={'reviewer': 'simulated'}))
@@ -215,5 +215,5 @@ async def test_a_forecast_for_an_unfinished_run_uses_other_runs() -> None:
         await conductor.pause(going)
         assert (await conductor.forecast(going, 1)).basis == 'none'
         run, _ = await run_pipeline(conductor)
-        found = await conductor.forecast(going, 1)
-        assert (found.basis, found.calls) == ('runs', (await conductor.info(run)).usage.calls)
+        forecast = await conductor.forecast(going, 1)
+        assert (forecast.basis, forecast.calls) == ('runs', (await conductor.info(run)).usage.calls)

@@ -19,48 +19,50 @@ def make_conductor(journal: object = None) -> Conductor:
     return Conductor(journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock())  # type: ignore[arg-type]
 
 
-async def run_pipeline(made: Conductor, tags: tuple[str, ...] = ()) -> RunId:
-    run = await complete_run(made, 'pipeline', {'task': 'a question'}, tags=tags)
+async def run_pipeline(conductor: Conductor, tags: tuple[str, ...] = ()) -> RunId:
+    run = await complete_run(conductor, 'pipeline', {'task': 'a question'}, tags=tags)
     return run
 
 
 async def test_the_loop_of_the_pipeline_is_counted_over_many_runs() -> None:
-    async with make_conductor() as made:
+    async with make_conductor() as conductor:
         for _ in range(3):
-            await run_pipeline(made)
-        found = await made.traffic(RunQuery(pattern='pipeline'))
-        edges = {f'{edge.source}>{edge.dest}': (edge.times, edge.runs) for edge in found.edges}
+            await run_pipeline(conductor)
+        traffic = await conductor.traffic(RunQuery(pattern='pipeline'))
+        edges = {f'{edge.source}>{edge.dest}': (edge.times, edge.runs) for edge in traffic.edges}
         assert edges['reviewing>analyzing'] == edges['researching>analyzing'] == (3, 3)
-        analyzing = next(state for state in found.states if state.path == 'analyzing')
+        analyzing = next(state for state in traffic.states if state.path == 'analyzing')
         assert (analyzing.runs, analyzing.visits, analyzing.repeated, analyzing.most) == (3, 6, 3, 2)
-        assert found.statuses == {Status.DONE: 3} and not found.unread
-        assert found.shapes == ((made.draw('pipeline', {'task': 'a question'}), 3),)
+        assert traffic.statuses == {Status.DONE: 3} and not traffic.unread
+        assert traffic.shapes == ((conductor.draw('pipeline', {'task': 'a question'}), 3),)
 
 
 async def test_a_list_by_edge_needs_no_prior_survey() -> None:
-    async with make_conductor() as made:
-        run = await run_pipeline(made)
-        assert [info.id for info in (await made.runs(RunQuery(edges=('reviewing>analyzing',)))).runs] == [run]
-        assert (await made.runs(RunQuery(state='reviewing', trouble=True))).total == 0
+    async with make_conductor() as conductor:
+        run = await run_pipeline(conductor)
+        assert [
+            info.id for info in (await conductor.runs(RunQuery(edges=('reviewing>analyzing',)))).runs
+        ] == [run]
+        assert (await conductor.runs(RunQuery(state='reviewing', trouble=True))).total == 0
 
 
 async def test_a_damaged_history_is_left_out_and_named(tmp_path: Path) -> None:
-    async with make_conductor(await open_journal(tmp_path / 'runs.db')) as made:
-        broken, _ = await run_pipeline(made), await run_pipeline(made)
+    async with make_conductor(await open_journal(tmp_path / 'runs.db')) as conductor:
+        broken, _ = await run_pipeline(conductor), await run_pipeline(conductor)
         connection = sqlite3.connect(tmp_path / 'runs.db')
         connection.execute('UPDATE "transition" SET body = x\'00\' WHERE run = 1 AND seq = 3')
         connection.commit()
         connection.close()
-        found = await made.traffic()
-        assert list(found.unread) == [broken] and 'step 3' in found.unread[broken]
-        assert {edge.runs for edge in found.edges} == {1}
+        traffic = await conductor.traffic()
+        assert list(traffic.unread) == [broken] and 'step 3' in traffic.unread[broken]
+        assert {edge.runs for edge in traffic.edges} == {1}
 
 
 async def test_a_cancelled_survey_resumes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(path_statistics, 'RUNS_PER_WRITE', 2)
-    async with make_conductor() as made:
+    async with make_conductor() as conductor:
         for _ in range(3):
-            await run_pipeline(made)
+            await run_pipeline(conductor)
         progress: list[tuple[int, int]] = []
 
         def tell(done: int, of: int) -> None:
@@ -68,8 +70,8 @@ async def test_a_cancelled_survey_resumes(monkeypatch: pytest.MonkeyPatch) -> No
             if done == 2:
                 looking.cancel()
 
-        looking = asyncio.ensure_future(made.traffic(progress=tell))
+        looking = asyncio.ensure_future(conductor.traffic(progress=tell))
         with pytest.raises(asyncio.CancelledError):
             await looking
-        assert (await made.traffic(progress=lambda done, of: progress.append((done, of)))).runs == 3
+        assert (await conductor.traffic(progress=lambda done, of: progress.append((done, of)))).runs == 3
         assert progress == [(0, 3), (2, 3), (0, 1), (1, 1)]

@@ -27,9 +27,9 @@ async def test_a_fork_without_edits_reaches_the_same_journal_at_every_step() -> 
     async with make_conductor(model) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Count the bees'})).id
         await to_the_end(conductor, run)
-        asked = len(model.requests)
+        request_count = len(model.requests)
         assert await forks_alike(conductor, run) > 5
-        assert len(model.requests) == asked
+        assert len(model.requests) == request_count
 
 
 def roles(model: FakeModel) -> list[str]:
@@ -61,8 +61,10 @@ async def test_one_step_is_live_and_later_ones_are_replayed() -> None:
             step.seq for step in await conductor.transitions(run, after=at) if step.event.name == 'done'
         )
         model.requests.clear()
-        way = ForkOverrides(after='recorded', plays={f'@{ended}': 'live'})
-        assert (await conductor.result(await conductor.fork(run, at, variation=way))).status is Status.DONE
+        overrides = ForkOverrides(after='recorded', plays={f'@{ended}': 'live'})
+        assert (
+            await conductor.result(await conductor.fork(run, at, variation=overrides))
+        ).status is Status.DONE
         assert roles(model) == ['reviewer']
 
 
@@ -88,16 +90,16 @@ async def test_beyond_its_parent_a_fork_stops_or_continues() -> None:
         last = (await conductor.info(run)).seq - 1
         assert last
         part = await cut_run(conductor, run, last)
-        asked = len(model.requests)
+        request_count = len(model.requests)
         fork = await conductor.fork(
             part, 1, variation=ForkOverrides(after='recorded', beyond='stop'), title='stops'
         )
         await until(lambda: conductor._live.runs[fork].projection.status is Status.PAUSED)
         view = await conductor.view(fork)
-        assert (view.status, len(model.requests)) == (Status.PAUSED, asked)
+        assert (view.status, len(model.requests)) == (Status.PAUSED, request_count)
         assert 'nothing is recorded' in view.stopped
         await conductor.resume(fork)
-        assert (await conductor.result(fork)).status is Status.DONE and len(model.requests) > asked
+        assert (await conductor.result(fork)).status is Status.DONE and len(model.requests) > request_count
         steps = await conductor.transitions(fork)
         assert [step.event.name for step in steps if 'left' in step.event.data] == ['recover']
         assert await conductor.audit(fork)
@@ -110,7 +112,7 @@ async def test_an_interrupted_replay_continues() -> None:
     async with make_conductor(model, journal) as conductor:
         run, _ = await run_pipeline(conductor)
         expected = normalize(await conductor.transitions(run))
-        asked = len(model.requests)
+        request_count = len(model.requests)
         fork = await conductor.fork(run, 1, variation=PLAYED)
         async for item in conductor.watch(fork):
             if isinstance(item, Transition) and item.seq == 6:
@@ -119,7 +121,7 @@ async def test_an_interrupted_replay_continues() -> None:
         assert await successor.recover() == [fork]
         assert (await successor.result(fork)).status is Status.DONE
         steps = [step for step in await successor.transitions(fork) if step.event.name != 'recover']
-        assert normalize(steps) == expected and len(model.requests) == asked
+        assert normalize(steps) == expected and len(model.requests) == request_count
 
 
 async def steps_when_stopped(conductor: Conductor, fork: RunId) -> list[Transition]:
@@ -143,7 +145,7 @@ async def test_a_replaying_fork_can_be_stepped() -> None:
     model = FakeModel(pipeline_reply)
     async with make_conductor(model) as conductor:
         run, _ = await run_pipeline(conductor)
-        asked, expected = len(model.requests), await conductor.transitions(run)
+        request_count, expected = len(model.requests), await conductor.transitions(run)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
         known = len(await steps_when_stopped(conductor, fork))
         while not (await conductor.info(fork)).status.ended:
@@ -154,7 +156,7 @@ async def test_a_replaying_fork_can_be_stepped() -> None:
             assert stepped.name == 'step' and len(played) == 1
             known = len(steps)
         played = [step for step in steps if step.event.name not in ('recover', 'step')]
-        assert normalize(played) == normalize(expected) and len(model.requests) == asked
+        assert normalize(played) == normalize(expected) and len(model.requests) == request_count
 
 
 async def test_a_step_over_replays_until_the_workflow_moves() -> None:

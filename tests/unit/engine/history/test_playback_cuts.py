@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 async def copy_first_steps(journal: MemoryJournal, parent: RunId, run: RunId, count: int) -> MemoryJournal:
     """Return a journal with a whole run, and the first `count` steps of a fork of it."""
-    kept = MemoryJournal()
+    second_journal = MemoryJournal()
     for known, steps in ((parent, None), (run, count)):
         info, history = await journal.info(known), await journal.transitions(known, until=steps)
         cut = (
@@ -39,10 +39,10 @@ async def copy_first_steps(journal: MemoryJournal, parent: RunId, run: RunId, co
             if steps is None
             else replace(info, epoch=1, status=Status.RUNNING, seq=count)
         )
-        await kept.create(replace(cut, seq=0), await journal.shape(known))
+        await second_journal.create(replace(cut, seq=0), await journal.shape(known))
         if history:
-            await kept.append(cut, history)
-    return kept
+            await second_journal.append(cut, history)
+    return second_journal
 
 
 async def warn_of_budget(model: FakeModel, journal: MemoryJournal) -> RunId:
@@ -109,18 +109,20 @@ async def test_a_fork_interrupted_at_any_step_reaches_the_same_end(begun: Any, a
     run = await begun(model, journal)
     async with make_conductor(model, journal, Counting, Pair) as conductor:
         fork = await conductor.fork(run, at, variation=PLAYED)
-        whole = await conductor.result(fork)
+        expected_outcome = await conductor.result(fork)
         expected, original = normalize(await conductor.transitions(run)), await conductor.transitions(run)
-    begin, asked = (await journal.info(fork)).parent_at, len(model.requests)
+    begin, request_count = (await journal.info(fork)).parent_at, len(model.requests)
     steps = await journal.transitions(fork, after=begin)
     for count in (
         step.seq - 1 for step in steps if not step.raised
     ):  # the steps of a turn are written together
-        kept = await copy_first_steps(journal, run, fork, count)
-        async with make_conductor(model, kept, Counting, Pair) as successor:
+        partial_journal = await copy_first_steps(journal, run, fork, count)
+        async with make_conductor(model, partial_journal, Counting, Pair) as successor:
             assert await successor.recover() == [fork]
             outcome = await successor.result(fork)
-            assert (outcome.status, outcome.memory) == (whole.status, whole.memory), count
+            assert (outcome.status, outcome.memory) == (expected_outcome.status, expected_outcome.memory), (
+                count
+            )
             steps = [step for step in await successor.transitions(fork) if step.event.name != 'recover']
             assert normalize(steps) == expected, count
             assert await successor.transitions(run) == original
@@ -128,7 +130,7 @@ async def test_a_fork_interrupted_at_any_step_reaches_the_same_end(begun: Any, a
             view, as_was = await successor.view(fork), await successor.view(run)
             assert view.agents == as_was.agents and view.usage == as_was.usage, count
             assert view.inherited.total == view.usage.total, count
-    assert len(model.requests) == asked
+    assert len(model.requests) == request_count
 
 
 async def test_a_raised_budget_is_replayed_as_it_was() -> None:
@@ -226,12 +228,12 @@ async def test_a_fork_interrupted_before_its_first_step_starts_as_requested(afte
     async with make_conductor(model, journal, Pair) as conductor:
         run = await complete_run(conductor, 'pair')
         change = Change(op='replace', path='/memory/said', value='mine')
-        way = ForkOverrides(after=after, changes=[change])
-        fork = await conductor.fork(run, 4, variation=way, paused=True, budget=Budget(tokens=500))
+        overrides = ForkOverrides(after=after, changes=[change])
+        fork = await conductor.fork(run, 4, variation=overrides, paused=True, budget=Budget(tokens=500))
         first = (await conductor.transitions(fork))[4]
         assert first.changes == (change,)
-        kept = await copy_first_steps(journal, run, fork, 4)
-    async with make_conductor(model, kept, Pair) as successor:
+        partial_journal = await copy_first_steps(journal, run, fork, 4)
+    async with make_conductor(model, partial_journal, Pair) as successor:
         assert await successor.recover() == [fork]
         found = (await successor.transitions(fork))[4]
         assert (found.event.data, found.changes) == (first.event.data, first.changes)
@@ -239,7 +241,7 @@ async def test_a_fork_interrupted_before_its_first_step_starts_as_requested(afte
         assert (view.status, view.memory['said']) == (Status.PAUSED, 'mine')
         await successor.resume(fork)
         assert (await successor.result(fork)).answer.startswith('mine')
-    async with make_conductor(model, kept, Pair) as again:
-        below = await again.fork(fork, 6)
-        assert 'changes' not in (await again.transitions(below))[6].event.data
-        await again.result(below)
+    async with make_conductor(model, partial_journal, Pair) as second_conductor:
+        below = await second_conductor.fork(fork, 6)
+        assert 'changes' not in (await second_conductor.transitions(below))[6].event.data
+        await second_conductor.result(below)

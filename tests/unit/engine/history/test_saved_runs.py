@@ -30,7 +30,7 @@ async def test_a_saved_run_passes_without_calls_and_detects_changes() -> None:
     async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
         run = await complete_run(conductor, 'pipeline', {'task': 'Count the bees'})
         test = await conductor.save_test(run)
-    asked = len(model.requests)
+    request_count = len(model.requests)
     async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
         result = await conductor.check(test)
         assert result.passed and not result.parted and result.steps == len(test.recorded)
@@ -43,7 +43,7 @@ async def test_a_saved_run_passes_without_calls_and_detects_changes() -> None:
         conductor.catalog.patterns['pipeline'] = Hasty
         other = await conductor.check(test)
         assert other.parted and other.steps < len(test.recorded)
-    assert len(model.requests) == asked
+    assert len(model.requests) == request_count
 
 
 def test_the_command_line_saves_checks_and_reports(tmp_path: Path, done: Hemicycle) -> None:
@@ -63,14 +63,14 @@ def test_the_command_line_saves_checks_and_reports(tmp_path: Path, done: Hemicyc
 
 
 async def test_a_waiting_run_with_files_can_be_saved_as_a_test() -> None:
-    made = catalog(FakeModel(letters), Post, tools=(send,))
-    async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock()) as conductor:
+    own_catalog = catalog(FakeModel(letters), Post, tools=(send,))
+    async with Conductor(MemoryJournal(), catalog=own_catalog, clock=IdleClock()) as conductor:
         run = (await conductor.start('post', approvals='all')).id
         await wait_for_state(conductor, run, 'writing.approving')
         await conductor.send(run, 'approve')
         await wait_for_state(conductor, run, 'writing.approving')
         test = RegressionTest.model_validate((await conductor.save_test(run)).model_dump(mode='json'))
         assert test.expect.status is Status.WAITING
-    async with Conductor(MemoryJournal(), catalog=made, clock=IdleClock()) as conductor:
+    async with Conductor(MemoryJournal(), catalog=own_catalog, clock=IdleClock()) as conductor:
         result = await asyncio.wait_for(conductor.check(test), 30)
         assert result.passed and not result.misses

@@ -29,14 +29,14 @@ CHAT = {names.OPERATION: 'chat', names.MODEL: 'm', names.INPUT_TOKENS: 3, names.
 @pytest.fixture(params=['memory', 'sql'])
 async def conductor(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Conductor]:
     journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
-    async with Conductor(journal, workspaces=tmp_path / 'files') as made:
-        yield made
+    async with Conductor(journal, workspaces=tmp_path / 'files') as conductor:
+        yield conductor
 
 
 @pytest.fixture
 async def memory_conductor(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with Conductor(workspaces=tmp_path / 'files') as made:
-        yield made
+    async with Conductor(workspaces=tmp_path / 'files') as conductor:
+        yield conductor
 
 
 def span(id: str, parent: str, during: tuple[float, float], error: str = '', **about: Any) -> dict[str, Any]:
@@ -83,15 +83,15 @@ def request_of(*spans: Any) -> dict[str, Any]:
 
 
 async def import_spans(conductor: Conductor, *spans: Any) -> RunId:
-    [found] = await conductor.import_bundle(io.BytesIO(json.dumps(request_of(*spans)).encode()))
-    return found.run
+    [imported] = await conductor.import_bundle(io.BytesIO(json.dumps(request_of(*spans)).encode()))
+    return imported.run
 
 
 async def import_recording(conductor: Conductor, name: str) -> RunInfo:
     with (FOLDER / f'{name}.json').open('rb') as file:
-        [found] = await conductor.import_bundle(file)
-    assert found.outcome == 'new' and not found.closed
-    return await conductor.info(found.run)
+        [imported] = await conductor.import_bundle(file)
+    assert imported.outcome == 'new' and not imported.closed
+    return await conductor.info(imported.run)
 
 
 async def actives(conductor: Conductor, run: RunId) -> list[str]:
@@ -199,8 +199,8 @@ async def test_an_imported_trace_is_audited_compared_exported_and_recognized(
     assert [step.time for step in steps] == sorted(step.time for step in steps)
     assert info.created <= steps[0].time and steps[-1].time == info.updated
     with (FOLDER / f'{name}.json').open('rb') as file:
-        [again] = await conductor.import_bundle(file)
-    assert (again.run, again.outcome) == (info.id, 'known')
+        [imported] = await conductor.import_bundle(file)
+    assert (imported.run, imported.outcome) == (info.id, 'known')
     bundle = b''.join([piece async for piece in conductor.export_bundle([info.id])])
     async with Conductor(workspaces=tmp_path / 'there') as other:
         [copied] = await other.import_bundle(io.BytesIO(bundle))
@@ -366,12 +366,17 @@ async def test_files_written_by_collectors_are_read(memory_conductor: Conductor)
     plain = request_of({**span('s', '', (1, 2)), 'traceId': 'ef' * 16})
     written: list[Any] = [{'resourceLogs': []}, first, second, other, plain]
     lines = b'\n'.join(json.dumps(line).encode() for line in written)
-    found = await memory_conductor.import_bundle(io.BytesIO(gzip.compress(lines)))
-    assert [one.outcome for one in found] == ['new', 'new']  # nothing of generative AI is in the last
-    assert (await memory_conductor.view(found[0].run)).memory['answer'] == 'Hello'
+    imported_again = await memory_conductor.import_bundle(io.BytesIO(gzip.compress(lines)))
+    assert [item.outcome for item in imported_again] == [
+        'new',
+        'new',
+    ]  # nothing of generative AI is in the last
+    assert (await memory_conductor.view(imported_again[0].run)).memory['answer'] == 'Hello'
     snake = json.dumps(first).replace('resourceSpans', 'resource_spans').replace('scopeSpans', 'scope_spans')
-    [again] = await memory_conductor.import_bundle(io.BytesIO(snake.replace('traceId', 'trace_id').encode()))
-    assert again.outcome == 'renamed'
+    [imported] = await memory_conductor.import_bundle(
+        io.BytesIO(snake.replace('traceId', 'trace_id').encode())
+    )
+    assert imported.outcome == 'renamed'
 
 
 async def test_messages_of_the_agent_development_kit_are_read(memory_conductor: Conductor) -> None:

@@ -22,7 +22,7 @@ def run(name: str, days: float = 0, **given: Any) -> RunInfo:
 
 
 def takes(policy: Retention, *runs: RunInfo, size: int = 100) -> str:
-    return ''.join(found.info.id for found in expired_runs(policy, [(info, size) for info in runs], NOW))
+    return ''.join(item.info.id for item in expired_runs(policy, [(info, size) for info in runs], NOW))
 
 
 def test_without_limits_nothing_is_deleted() -> None:
@@ -34,16 +34,16 @@ def test_age_counts_from_the_end() -> None:
     old = run('a', 30.1)
     long = run('b', 1, created=NOW - 99 * DAY)
     assert takes(Retention(days=30), old, long, run('c', 29.9)) == 'a'
-    (found,) = expired_runs(Retention(days=30), [(old, 7)], NOW)
-    assert (found.reason, found.bytes) == ('ended more than 30 days ago', 7)
+    (expired,) = expired_runs(Retention(days=30), [(old, 7)], NOW)
+    assert (expired.reason, expired.bytes) == ('ended more than 30 days ago', 7)
 
 
 def test_the_newest_of_each_pattern_are_kept() -> None:
     runs = [run('a', 5), run('b', 4), run('c', 3), run('x', 9, pattern='q'), run('y', 8, pattern='q')]
     assert takes(Retention(runs=2), *runs) == 'a'
     assert takes(Retention(runs=1), *runs) == 'xab'  # the oldest first
-    (found,) = expired_runs(Retention(runs=2), [(info, 1) for info in runs], NOW)
-    assert found.reason == 'not among the 2 newest of p'
+    (expired,) = expired_runs(Retention(runs=2), [(info, 1) for info in runs], NOW)
+    assert expired.reason == 'not among the 2 newest of p'
 
 
 def test_the_oldest_runs_make_room() -> None:

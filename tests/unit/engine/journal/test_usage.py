@@ -42,9 +42,9 @@ class Silent(FakeModel):
 
 
 async def play(models: dict[str, Any], chosen: str) -> Fold:
-    made = catalog(FakeModel(), Lone)
-    made.models.update(models)  # type: ignore[arg-type]
-    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+    own_catalog = catalog(FakeModel(), Lone)
+    own_catalog.models.update(models)  # type: ignore[arg-type]
+    async with Conductor(catalog=own_catalog, clock=HastyClock()) as conductor:
         run = await complete_run(conductor, 'lone', models={'': chosen})
         fold = await conductor.fold(run)
         assert (await conductor.info(run)).usage == fold.view.usage

@@ -67,36 +67,36 @@ def test_without_a_file_or_key_there_is_no_endpoint(tmp_path: Path) -> None:
 
 
 def test_a_key_in_the_environment_is_enough() -> None:
-    made = load_configuration(
+    settings = load_configuration(
         None, {'ANTHROPIC_API_KEY': f' {KEY}\n', 'HEMICYCLE_ANTHROPIC_URL': 'http://proxy/v1'}
     )
-    endpoint = made.endpoints['anthropic']
+    endpoint = settings.endpoints['anthropic']
     assert (endpoint.dialect, endpoint.key, endpoint.url) == ('anthropic', KEY, 'http://proxy/v1')
-    assert list(made.endpoints) == ['anthropic']
+    assert list(settings.endpoints) == ['anthropic']
 
 
 def test_the_file_configures_endpoints_in_full(tmp_path: Path) -> None:
     environment = {'WORK_KEY': KEY, 'TEAM': 'secret-team', 'GROQ_API_KEY': KEY}
-    made = read(tmp_path, FILE, environment, keyring=lambda service, user: f'{service}-{user}-key')
-    assert set(made.endpoints) == {'openai', 'work', 'azure'}
-    assert made.endpoints['openai'].key == 'hemicycle-openai-key'
-    assert made.endpoints['openai'].models == ('gpt-5', 'gpt-5-mini')
-    assert made.endpoints['openai'].limit_field == 'max_completion_tokens'
-    work = made.endpoints['work']
+    settings = read(tmp_path, FILE, environment, keyring=lambda service, user: f'{service}-{user}-key')
+    assert set(settings.endpoints) == {'openai', 'work', 'azure'}
+    assert settings.endpoints['openai'].key == 'hemicycle-openai-key'
+    assert settings.endpoints['openai'].models == ('gpt-5', 'gpt-5-mini')
+    assert settings.endpoints['openai'].limit_field == 'max_completion_tokens'
+    work = settings.endpoints['work']
     assert (work.name, work.url, work.at_once, work.structure) == (
         'work', 'http://gpu.example:11434/v1', 3, 'schema alone',
     )  # fmt: skip
     assert (work.requests_per_minute, work.tokens_per_minute) == (60, 90_000)
-    azure = made.endpoints['azure']
+    azure = settings.endpoints['azure']
     assert (azure.key, azure.key_header, azure.headers) == (KEY, 'api-key', {'x-team': 'secret-team'})
     assert (azure.query, azure.body) == ({'api-version': 'preview'}, {'reasoning_effort': 'low'})
-    assert made.prices.own['work/qwen3'].output == 1.5
+    assert settings.prices.own['work/qwen3'].output == 1.5
 
 
 def test_an_endpoint_without_its_key_is_missing(tmp_path: Path) -> None:
-    made = read(tmp_path, FILE)
-    assert set(made.endpoints) == {'work'}
-    assert made.missing == {
+    settings = read(tmp_path, FILE)
+    assert set(settings.endpoints) == {'work'}
+    assert settings.missing == {
         'openai': "the keyring has no password of 'openai' for 'hemicycle'",
         'azure': 'the environment variable TEAM is not set',
     }
@@ -124,9 +124,9 @@ def test_problems_are_reported(tmp_path: Path, text: str, says: str) -> None:
 
 def test_a_faulty_file_is_a_fault_of_the_catalog(tmp_path: Path) -> None:
     (tmp_path / 'endpoints.toml').write_text('[x', 'utf-8')
-    found = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
-    assert [fault.path for fault in found.faults] == [str(tmp_path / 'endpoints.toml')]
-    assert 'scripted' in found.registry
+    own_catalog = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
+    assert [fault.path for fault in own_catalog.faults] == [str(tmp_path / 'endpoints.toml')]
+    assert 'scripted' in own_catalog.registry
 
 
 speech = OpenAISpeech()
@@ -145,15 +145,15 @@ def list_models(request: httpx.Request) -> httpx.Response:
 
 
 async def test_models_are_found_by_endpoint_and_name() -> None:
-    made = make_registry(list_models, ENDPOINT)
-    assert list(made) == ['scripted']
-    assert (await made.test('here')).models == ('a', 'b')
-    assert list(made) == ['scripted', 'here/a', 'here/b'] and len(made) == 3
-    assert made['here/org/unlisted'].name == 'here/org/unlisted'  # type: ignore[attr-defined]
-    assert not made['here/a'].simulated
-    assert 'here/x' in made and 'ollama/qwen3' in made
-    assert 'there/x' not in made and 'here/' not in made and 'other' not in made
-    await made.close()
+    registry = make_registry(list_models, ENDPOINT)
+    assert list(registry) == ['scripted']
+    assert (await registry.test('here')).models == ('a', 'b')
+    assert list(registry) == ['scripted', 'here/a', 'here/b'] and len(registry) == 3
+    assert registry['here/org/unlisted'].name == 'here/org/unlisted'  # type: ignore[attr-defined]
+    assert not registry['here/a'].simulated
+    assert 'here/x' in registry and 'ollama/qwen3' in registry
+    assert 'there/x' not in registry and 'here/' not in registry and 'other' not in registry
+    await registry.close()
 
 
 @pytest.mark.parametrize(
@@ -175,13 +175,13 @@ async def test_a_test_says_what_is_wrong(response: Any, says: str) -> None:
             raise response
         return httpx.Response(response.status_code, content=response.content)
 
-    made = make_registry(answer, ENDPOINT, missing={'there': 'the environment variable X is not set'})
-    first, second = await made.health()
+    registry = make_registry(answer, ENDPOINT, missing={'there': 'the environment variable X is not set'})
+    first, second = await registry.health()
     assert re.search(says, first.problem)
     assert KEY not in first.problem and first.models == ()
     assert (second.endpoint, second.problem) == ('there', 'the environment variable X is not set')
-    assert (await made.test('nowhere')).problem == 'there is no such endpoint'
-    await made.close()
+    assert (await registry.test('nowhere')).problem == 'there is no such endpoint'
+    await registry.close()
 
 
 async def test_servers_on_this_machine_are_found() -> None:
@@ -190,11 +190,11 @@ async def test_servers_on_this_machine_are_found() -> None:
             raise httpx.ConnectError('refused')
         return list_models(request)
 
-    made = make_registry(answer)
-    await made.discover()
-    assert [endpoint.name for endpoint in made.endpoints] == ['ollama']
-    assert list(made) == ['scripted', 'ollama/a', 'ollama/b']
-    await made.close()
+    registry = make_registry(answer)
+    await registry.discover()
+    assert [endpoint.name for endpoint in registry.endpoints] == ['ollama']
+    assert list(registry) == ['scripted', 'ollama/a', 'ollama/b']
+    await registry.close()
 
 
 async def test_loading_ca_certificates_does_not_block_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,17 +206,17 @@ async def test_loading_ca_certificates_does_not_block_the_loop(monkeypatch: pyte
         return httpx.create_ssl_context()
 
     monkeypatch.setattr('engine.models.http.tls._shared_context', read_certificates)
-    made = make_registry(list_models)
-    await made.discover()
-    await made.close()
+    registry = make_registry(list_models)
+    await registry.discover()
+    await registry.close()
     assert len(readers) == 1 and readers[0] is not threading.main_thread()
 
 
 def test_endpoint_infos_hold_no_secret(tmp_path: Path) -> None:
     text = FILE + '[endpoints.proxy]\nurl = "http://me:hidden-word@localhost:99/v1"\n'
     environment = {'TEAM': 'secret-team', 'MISTRAL_API_KEY': KEY, 'HEMICYCLE_MISTRAL_URL': 'http://eu/v1'}
-    made = ModelRegistry({}, read(tmp_path, text, environment, keyring=lambda service, user: KEY))
-    found = {offered.endpoint: offered for offered in made.endpoint_infos()}
+    registry = ModelRegistry({}, read(tmp_path, text, environment, keyring=lambda service, user: KEY))
+    found = {offered.endpoint: offered for offered in registry.endpoint_infos()}
     assert {name: (offered.found, offered.key) for name, offered in found.items()} == {
         'openai': ('file', 'keyring:hemicycle/openai'),
         'work': ('file', ''),
@@ -233,38 +233,41 @@ def test_endpoint_infos_hold_no_secret(tmp_path: Path) -> None:
     )
     assert found['openai'].models == ('gpt-5', 'gpt-5-mini')
     assert not any(secret in repr(found) for secret in (KEY, 'secret-team', 'hidden-word'))
-    assert made.unconfigured()['anthropic'] == 'ANTHROPIC_API_KEY' and 'mistral' not in made.unconfigured()
+    assert (
+        registry.unconfigured()['anthropic'] == 'ANTHROPIC_API_KEY'
+        and 'mistral' not in registry.unconfigured()
+    )
 
 
 async def test_a_server_used_before_discovery_is_still_found() -> None:
-    made = make_registry(list_models)
-    assert made['ollama/a'].name == 'ollama/a' and made.endpoint_infos() == []
-    await made.discover()
-    assert 'ollama' in [offered.endpoint for offered in made.endpoint_infos()]
-    assert {offered.found for offered in made.endpoint_infos()} == {'this machine'}
-    await made.close()
+    registry = make_registry(list_models)
+    assert registry['ollama/a'].name == 'ollama/a' and registry.endpoint_infos() == []
+    await registry.discover()
+    assert 'ollama' in [offered.endpoint for offered in registry.endpoint_infos()]
+    assert {offered.found for offered in registry.endpoint_infos()} == {'this machine'}
+    await registry.close()
 
 
 async def test_endpoints_are_queried_only_once_in_a_while() -> None:
-    asked: list[str] = []
+    urls: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(str(request.url))
+        urls.append(str(request.url))
         if request.url.host != 'here.example':
             raise httpx.ConnectError('refused')
         return list_models(request)
 
     named = Endpoint(name='named', url='http://named.example/v1', models=('one',))
-    made = make_registry(answer, ENDPOINT, named)
-    await made.refresh()
-    assert {item.endpoint: item.models for item in made.endpoint_infos()} == {
+    registry = make_registry(answer, ENDPOINT, named)
+    await registry.refresh()
+    assert {item.endpoint: item.models for item in registry.endpoint_infos()} == {
         'here': ('a', 'b'),
         'named': ('one',),
     }
-    assert len(asked) == 5 and not any('named' in url for url in asked)  # ours and four local servers
-    await made.refresh()
-    assert len(asked) == 5
-    await made.close()
+    assert len(urls) == 5 and not any('named' in url for url in urls)  # ours and four local servers
+    await registry.refresh()
+    assert len(urls) == 5
+    await registry.close()
 
 
 async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
@@ -273,9 +276,9 @@ async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
         body = speech.start + speech.say('from afar') + speech.stop + speech.report_usage(5) + speech.end
         return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=body)
 
-    made = catalog(FakeModel(), Lone)
-    made.registry = make_registry(answer, ENDPOINT)
-    async with Conductor(catalog=made) as conductor:
+    own_catalog = catalog(FakeModel(), Lone)
+    own_catalog.registry = make_registry(answer, ENDPOINT)
+    async with Conductor(catalog=own_catalog) as conductor:
         run = (await conductor.start('lone', models={'': 'here/m'})).id
         outcome = await conductor.result(run)
         info, steps = await conductor.info(run), await conductor.transitions(run)
@@ -288,29 +291,29 @@ async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
 def test_the_example_of_the_guide_is_valid(tmp_path: Path) -> None:
     text = (tree.ROOT / 'assets' / 'guide' / 'models.md').read_text('utf-8')
     example = text.partition('```toml\n')[2].partition('```')[0]
-    made = read(tmp_path, example, {'WORK_KEY': KEY})
-    assert made.endpoints['work'].at_once == 4
-    assert made.prices.own['work/large'].output == 10
+    settings = read(tmp_path, example, {'WORK_KEY': KEY})
+    assert settings.endpoints['work'].at_once == 4
+    assert settings.prices.own['work/large'].output == 10
 
 
 @pytest.mark.parametrize('status', [404, 405, 200, 401, 403, 500])
 async def test_an_endpoint_without_a_list_of_models_is_tested_with_a_call(status: int) -> None:
-    asked: list[str] = []
+    urls: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.path)
+        urls.append(request.url.path)
         if request.url.path.endswith('/models'):
             return httpx.Response(status, content=b'<html>nothing here</html>')
         assert json.loads(request.content)['model'] == 'one'
         body = OpenAISpeech.say('OK') + OpenAISpeech.stop + OpenAISpeech.end
         return httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=body)
 
-    made = make_registry(answer, replace(ENDPOINT, models=('one', 'two')))
-    health = await made.test(ENDPOINT.name)
+    registry = make_registry(answer, replace(ENDPOINT, models=('one', 'two')))
+    health = await registry.test(ENDPOINT.name)
     assert (health.problem, health.called, health.models) == ('', 'one', ('one', 'two'))
-    asked.clear()
-    await made.refresh()
-    assert not any(path.endswith('completions') for path in asked), 'only a test calls'
+    urls.clear()
+    await registry.refresh()
+    assert not any(path.endswith('completions') for path in urls), 'only a test calls'
     unnamed = await make_registry(answer, ENDPOINT).test(ENDPOINT.name)
     assert unnamed.problem and not unnamed.called
     assert ('name some in `models`' in unnamed.problem) == (status not in (401, 403, 500))

@@ -201,8 +201,8 @@ def test_a_researcher_notes_calculates_and_then_reports() -> None:
     first = improvise(request('researcher', output=Findings, tools=True))
     assert [call.tool for call in first.calls] == ['notes', 'calculator']
     assert first.calls[1].arguments == {'expression': '12 * 12'}
-    told = append_result(request('researcher', output=Findings, tools=True), 'calculator', '144')
-    found = Findings.model_validate(improvise(told).answer)
+    next_request = append_result(request('researcher', output=Findings, tools=True), 'calculator', '144')
+    found = Findings.model_validate(improvise(next_request).answer)
     assert any('144' in finding for finding in found.findings)
     assert any('library' in finding for finding in found.findings)
     assert 'My own calculation' in found.sources
@@ -277,11 +277,11 @@ def test_a_reviewer_runs_every_candidates_tests_and_uses_the_results() -> None:
     assert improvise(asked).answer['rests_on'] == ['coder1 version 1: 3 passed']
 
 
-def append_result(asked: ModelRequest, tool: str, text: str) -> ModelRequest:
+def append_result(request: ModelRequest, tool: str, text: str) -> ModelRequest:
     """Return the next request, after a tool's result."""
     result = Message(role='tool', parts=(ToolResult(id='1', name=tool, text=text, ok=True),))
-    hints = replace(asked.hints, turn=asked.hints.turn + 1)
-    return replace(asked, messages=(*asked.messages, result), hints=hints)
+    hints = replace(request.hints, turn=request.hints.turn + 1)
+    return replace(request, messages=(*request.messages, result), hints=hints)
 
 
 def headings(text: str) -> list[str]:

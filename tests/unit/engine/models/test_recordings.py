@@ -86,13 +86,13 @@ class Provider:
 
 
 def make_catalog(provider: Any) -> Catalog:
-    found = catalog(FakeModel(), Lone, Pair, tools=(good,))
+    own_catalog = catalog(FakeModel(), Lone, Pair, tools=(good,))
     endpoint = Endpoint(name='far', url='http://far.example/v1', key=KEY, query={'team': KEY})
     settings = Configuration(endpoints={'far': endpoint} if provider else {})
-    found.registry = ModelRegistry(
-        found.models, settings, transport=lambda endpoint: httpx.MockTransport(provider)
+    own_catalog.registry = ModelRegistry(
+        own_catalog.models, settings, transport=lambda endpoint: httpx.MockTransport(provider)
     )
-    return found
+    return own_catalog
 
 
 class Place:
@@ -128,37 +128,39 @@ async def test_a_recorded_run_replays_without_network_or_key(place: Place) -> No
     place.provider.fails = 1
     async with place.open() as online:
         first = (await online.start('pair', models={'': FAR}, record=True)).id
-        told = await online.result(first)
-        assert told.status is Status.DONE and place.provider.asked == 5
+        expected_outcome = await online.result(first)
+        assert expected_outcome.status is Status.DONE and place.provider.asked == 5
         assert sources(await online.transitions(first)) == {'live'}
     assert KEY not in place.recording(first).read_text('utf-8')
     async with place.open(offline=True) as offline:
-        again = (await offline.start('pair', replay=first)).id
-        found = await offline.result(again)
-        assert (found.status, sorted(found.answer)) == (Status.DONE, sorted(told.answer)), found.error
-        steps = await offline.transitions(again)
+        run = (await offline.start('pair', replay=first)).id
+        outcome = await offline.result(run)
+        assert (outcome.status, sorted(outcome.answer)) == (Status.DONE, sorted(expected_outcome.answer)), (
+            outcome.error
+        )
+        steps = await offline.transitions(run)
         assert sources(steps) == {'replayed'}
         assert any(step.event.name == 'retry' for step in steps)
-        info = await offline.info(again)
+        info = await offline.info(run)
         assert (info.models, info.simulated, info.options) == ({'': FAR}, False, {'replay': first})
         assert not any('cost' in step.event.data for step in steps)
-        assert await offline.audit(again)
+        assert await offline.audit(run)
     assert place.provider.asked == 5
 
 
 async def test_a_scripted_run_is_recorded_and_replayed_in_the_same_way(place: Place) -> None:
-    found = Catalog.load()
-    for model in found.models.values():
+    own_catalog = Catalog.load()
+    for model in own_catalog.models.values():
         model.pace = 0  # type: ignore[attr-defined]
     task = {'task': 'Should a small team adopt event sourcing for its order system?'}
-    async with place.open(found=found) as conductor:
+    async with place.open(found=own_catalog) as conductor:
         first = (await conductor.start('pipeline', task, record=True)).id
-        told = await to_the_end(conductor, first)
-        found.models.clear()  # Without models, only the recording can answer.
-        again = (await conductor.start('pipeline', replay=first)).id
-        assert (await to_the_end(conductor, again)).memory == told.memory
-        assert (await conductor.info(again)).simulated
-        assert sources(await conductor.transitions(again)) == {'replayed'}
+        outcome = await to_the_end(conductor, first)
+        own_catalog.models.clear()  # Without models, only the recording can answer.
+        run = (await conductor.start('pipeline', replay=first)).id
+        assert (await to_the_end(conductor, run)).memory == outcome.memory
+        assert (await conductor.info(run)).simulated
+        assert sources(await conductor.transitions(run)) == {'replayed'}
 
 
 async def test_a_miss_names_the_difference_and_is_not_retried(place: Place) -> None:
@@ -167,7 +169,7 @@ async def test_a_miss_names_the_difference_and_is_not_retried(place: Place) -> N
         place.recording(first).write_text(
             place.recording(first).read_text('utf-8').replace('do it', 'do that')
         )
-        await conductor.result(again := (await conductor.start('lone', replay=first)).id)
+        await conductor.result(run := (await conductor.start('lone', replay=first)).id)
         # That replay succeeded: the edit changed only the readable body, not the request's key.
         place.recording(first).write_bytes(
             b''.join(
@@ -176,7 +178,7 @@ async def test_a_miss_names_the_difference_and_is_not_retried(place: Place) -> N
             )
         )
         missed = await conductor.result((await conductor.start('lone', replay=first)).id)
-        assert (await conductor.info(again)).status is Status.DONE
+        assert (await conductor.info(run)).status is Status.DONE
         assert missed.status is Status.FAILED
         assert f'the recording of run {first} has no answer (left) to this request' in missed.error
         assert "recorded 'do that', asked 'do it'" in missed.error
@@ -201,8 +203,8 @@ async def test_a_call_interrupted_by_a_crash_is_repeated_and_recorded_once(place
         assert (await later.result(first)).status is Status.DONE
         assert place.provider.asked == 2
         assert len(read_exchanges(place.recording(first))) == 1
-        again = await complete_run(later, 'lone', replay=first)
-        steps = await later.transitions(again)
+        run = await complete_run(later, 'lone', replay=first)
+        steps = await later.transitions(run)
         assert [step.event.data['text'] for step in steps if 'text' in step.event.data] == ['answer 2']
     await conductor.workspaces.close()
 
@@ -211,21 +213,21 @@ async def test_a_fork_inherits_earlier_recordings(place: Place) -> None:
     async with place.open() as conductor:
         first = await complete_run(conductor, 'pair', models={'': FAR}, record=True)
         steps = await conductor.transitions(first)
-        asked = [step.seq for step in steps if step.event.data.get('text') == '']
-        fork = await conductor.fork(first, asked[0])
-        told = await conductor.result(fork)
+        seqs = [step.seq for step in steps if step.event.data.get('text') == '']
+        fork = await conductor.fork(first, seqs[0])
+        expected_outcome = await conductor.result(fork)
         assert place.provider.asked == 4 + 3
         assert len(read_exchanges(place.recording(fork))) == 4
-        again = await conductor.result((await conductor.start('pair', replay=fork)).id)
-        assert sorted(again.answer) == sorted(told.answer) != []
+        outcome = await conductor.result((await conductor.start('pair', replay=fork)).id)
+        assert sorted(outcome.answer) == sorted(expected_outcome.answer) != []
         assert place.provider.asked == 7
 
 
 async def test_a_fork_of_a_replay_goes_live(place: Place) -> None:
     async with place.open() as conductor:
         first = await complete_run(conductor, 'lone', models={'': FAR}, record=True)
-        again = await complete_run(conductor, 'lone', replay=first)
-        fork = await conductor.fork(again, 1)
+        run = await complete_run(conductor, 'lone', replay=first)
+        fork = await conductor.fork(run, 1)
         await conductor.result(fork)
         assert 'replay' not in (await conductor.info(fork)).options
         assert sources((await conductor.transitions(fork))[1:]) == {'live'}
@@ -234,13 +236,13 @@ async def test_a_fork_of_a_replay_goes_live(place: Place) -> None:
 async def test_a_recording_is_deleted_with_its_run_and_a_replay_keeps_its_own(place: Place) -> None:
     async with place.open() as conductor:
         first = await complete_run(conductor, 'lone', models={'': FAR}, record=True)
-        again = (await conductor.start('lone', replay=first)).id
+        run = (await conductor.start('lone', replay=first)).id
         await conductor.delete(first)
         await conductor.purge(first)
         assert not place.recording(first).exists()
-        assert (await conductor.result(again)).status is Status.DONE
-        await conductor.delete(again)
-        await conductor.purge(again)
+        assert (await conductor.result(run)).status is Status.DONE
+        await conductor.delete(run)
+        await conductor.purge(run)
         assert list(place.folder.iterdir()) == []
 
 

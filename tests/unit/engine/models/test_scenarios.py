@@ -50,16 +50,18 @@ def runs_tests(scenario: Scenario) -> bool:
 
 def test_every_shipped_scenario_loads() -> None:
     assert SHIPPED.faults == ()
-    assert {found.name for found in SHIPPED.scenarios} == {path.stem for path in FOLDER.glob('*.yaml')}
+    assert {scenario.name for scenario in SHIPPED.scenarios} == {path.stem for path in FOLDER.glob('*.yaml')}
     assert len(SHIPPED.scenarios) >= 4
 
 
 @pytest.mark.parametrize(
     'scenario',
     [
-        pytest.param(found, id=found.name, marks=pytest.mark.slow if 'project' in found.parameters else ())
-        for found in SHIPPED.scenarios
-        if not runs_tests(found)
+        pytest.param(
+            scenario, id=scenario.name, marks=pytest.mark.slow if 'project' in scenario.parameters else ()
+        )
+        for scenario in SHIPPED.scenarios
+        if not runs_tests(scenario)
     ],
 )
 async def test_every_shipped_scenario_plays_to_its_stated_end(scenario: Scenario) -> None:
@@ -105,7 +107,7 @@ def test_the_longest_match_wins(tmp_path: Path) -> None:
     write_scenario(tmp_path, 'plain')
     write_scenario(tmp_path, 'special', '[weigh, apples]')
     library = Library.load(tmp_path)
-    assert [found.name for found in library.scenarios] == ['plain', 'special']
+    assert [scenario.name for scenario in library.scenarios] == ['plain', 'special']
     assert find_name(library, 'WEIGH some Apples') == 'special'
     assert find_name(library, 'Eat apples') == 'plain'
     assert find_name(library, 'Eat pears') == ''
@@ -142,7 +144,7 @@ def test_a_bad_file_is_reported_and_the_others_load(
     assert old in text
     (tmp_path / 'bad.yaml').write_text(text.replace(old, new), 'utf-8')
     library = Library.load(tmp_path)
-    assert [found.name for found in library.scenarios] == ['good']
+    assert [scenario.name for scenario in library.scenarios] == ['good']
     (fault,) = library.faults
     assert Path(fault.path) == tmp_path / 'bad.yaml'
     assert problem in fault.problem

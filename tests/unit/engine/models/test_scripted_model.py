@@ -255,9 +255,9 @@ async def test_a_turn_can_take_simulated_time(tmp_path: Path) -> None:
     )
     (tmp_path / 'slow.yaml').write_text(text, 'utf-8')
     clock = SimulatedClock()
-    made = Catalog.load()
-    made.models['scripted'] = Scripted(pace=0, folder=tmp_path)
-    async with Conductor(catalog=made, clock=clock) as conductor:
+    catalog = Catalog.load()
+    catalog.models['scripted'] = Scripted(pace=0, folder=tmp_path)
+    async with Conductor(catalog=catalog, clock=clock) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Weigh it'})).id
         await clock.advance(29)
         seq = (await conductor.info(run)).seq

@@ -60,8 +60,8 @@ def test_other_texts_are_unchanged(text: str) -> None:
 
 
 def test_only_whole_values_are_hidden() -> None:
-    found = SecretFilter((), ['application/json', 'abc'])
-    assert found.redact_value({'application/json': ['abc', 'application/js', 1]}) == {
+    secret_filter = SecretFilter((), ['application/json', 'abc'])
+    assert secret_filter.redact_value({'application/json': ['abc', 'application/js', 1]}) == {
         '[hidden]': ['abc', 'application/js', 1]
     }
 
@@ -69,8 +69,10 @@ def test_only_whole_values_are_hidden() -> None:
 @pytest.mark.parametrize('word', ['Basic', 'basic'])
 def test_the_password_of_a_basic_header_is_hidden_too(word: str) -> None:
     sent = base64.b64encode(b'ada:pass:word-of-ada').decode()
-    found = SecretFilter((), [f'{word} {sent}', sent, 'Basic nonsense', 'Basic '])
-    assert found.redact_text(f'{sent}, and pass:word-of-ada of ada') == '[hidden], and [hidden] of ada'
+    secret_filter = SecretFilter((), [f'{word} {sent}', sent, 'Basic nonsense', 'Basic '])
+    assert (
+        secret_filter.redact_text(f'{sent}, and pass:word-of-ada of ada') == '[hidden], and [hidden] of ada'
+    )
 
 
 def chunk(**delta: Any) -> bytes:
@@ -92,14 +94,14 @@ async def test_echoed_keys_are_not_journaled(fails: bool) -> None:
         parts.append(openai(choices=[{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]))
         return httpx.Response(200, headers=headers, content=b''.join([*parts, b'data: [DONE]\n\n']))
 
-    made = Catalog()
-    made.add(Lone)
-    made.registry = ModelRegistry(
+    catalog = Catalog()
+    catalog.add(Lone)
+    catalog.registry = ModelRegistry(
         {},
         EndpointSettings(endpoints={'here': Endpoint(name='here', url='http://x.example', key=KEY)}),
         transport=lambda endpoint: httpx.MockTransport(answer),
     )
-    async with Conductor(catalog=made, clock=HastyClock()) as conductor:
+    async with Conductor(catalog=catalog, clock=HastyClock()) as conductor:
         run = await complete_run(conductor, 'lone', models={'': 'here/m'})
         journal = repr([*await conductor.transitions(run)])
     assert '[hidden]' in journal

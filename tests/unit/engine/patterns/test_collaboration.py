@@ -20,9 +20,9 @@ from tests.support.teams.supervisor import delegate, plan_task, succeed, task_in
 
 
 def offline() -> Catalog:
-    found = Catalog.load()
-    found.models['scripted'] = Scripted(pace=0)
-    return found
+    own_catalog = Catalog.load()
+    own_catalog.models['scripted'] = Scripted(pace=0)
+    return own_catalog
 
 
 def playing(reply: Any) -> Catalog:
@@ -72,7 +72,10 @@ async def test_an_empty_plan_has_an_empty_result() -> None:
 async def test_success_means_that_every_task_succeeded() -> None:
     tasks = [plan_task('a'), plan_task('b', 'plumber')]
     result = await run_collaborative_task('A bath', catalog=playing(team_reply(tasks)))
-    assert not result.success and [found.success for found in result.task_results] == [True, False]
+    assert not result.success and [task_result.success for task_result in result.task_results] == [
+        True,
+        False,
+    ]
     assert result.final_output.strip() == 'all in all'
 
 
@@ -87,12 +90,12 @@ async def test_problems_are_reported() -> None:
 @pytest.mark.parametrize('execution', ['one after another', 'side by side'])
 async def test_a_given_plan_is_carried_out_task_by_task(execution: str) -> None:
     model = FakeModel(team_reply([]))
-    found = catalog(model, Supervisor, tools=(get_previous,))
+    own_catalog = catalog(model, Supervisor, tools=(get_previous,))
     state = CollaborationState(
         objective='Test',
         pending_tasks=[delegate('a'), delegate('b', 'writer', 'a'), delegate('c', 'reviewer')],
     )
-    after = await execute_plan(state, catalog=found, execution=execution)
+    after = await execute_plan(state, catalog=own_catalog, execution=execution)
     assert sorted(result.task_id for result in after.completed_results) == ['a', 'b', 'c']
     assert after.pending_tasks == [] and after.result.success and after.final_output
     assert sorted(map(task_in, model.requests[:3])) == ['a', 'b', 'c'] and len(model.requests) == 4

@@ -274,8 +274,8 @@ async def test_a_job_can_be_listed_watched_cancelled_and_read() -> None:
         assert blog.name == 'blog' and blog.description.startswith('Create blog content')
         job = await blog.execute({'request': 'a post'})
         assert not (await job.info()).status.ended
-        assert [known.id for known in await blog.jobs()] == [job.id]
-        assert [known.id for known in await Agent(running, 'podcast').jobs()] == []
+        assert [item.id for item in await blog.jobs()] == [job.id]
+        assert [item.id for item in await Agent(running, 'podcast').jobs()] == []
         await wait_for_state(running, job.id, 'working.thinking')
         await job.cancel('enough')
         assert (await job.result()).status is Status.CANCELLED

@@ -42,13 +42,13 @@ def list_edges(steps: list[Transition]) -> list[str]:
 
 def results(outcome: Outcome) -> list[tuple[str, str, bool]]:
     return [
-        (found['task_id'], found['agent_role'], found['success'])
-        for found in outcome.memory['completed_results']
+        (result['task_id'], result['agent_role'], result['success'])
+        for result in outcome.memory['completed_results']
     ]
 
 
 def notes(outcome: Outcome, kind: str) -> list[str]:
-    return [said['content'] for said in outcome.memory['messages'] if said['kind'] == kind]
+    return [message['content'] for message in outcome.memory['messages'] if message['kind'] == kind]
 
 
 async def test_each_task_is_one_visit_of_executing() -> None:
@@ -310,20 +310,20 @@ async def test_a_role_whose_tool_is_missing_is_an_error_at_the_start() -> None:
 
 
 async def test_workers_read_earlier_results_by_role() -> None:
-    seen: list[str] = []
+    kinds: list[str] = []
 
     def work(request: ModelRequest) -> Any:
         if task_in(request) == 'b' and request.hints.turn == 0:
             roles = ('Researcher', 'reviewer', 'plumber')
             return calls(*(('get_previous', {'role': role}) for role in roles))
-        seen.extend(part.text for part in request.messages[-1].parts if part.kind == 'result')
+        kinds.extend(part.text for part in request.messages[-1].parts if part.kind == 'result')
         return succeed(request)
 
     outcome, _, _ = await run(
         team_reply([plan_task('p', 'plumber'), plan_task('a'), plan_task('b', 'writer')], work)
     )
     assert outcome.status is Status.DONE
-    assert seen == [
+    assert kinds == [
         'Task a of the researcher:\na by researcher',
         "There is no result from 'reviewer' yet. There are results from: plumber, researcher.",
         "Task p of the plumber (it failed):\nNo worker has the role 'plumber'",

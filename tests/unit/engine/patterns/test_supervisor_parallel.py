@@ -89,7 +89,7 @@ async def test_a_worker_that_fails_takes_the_next_task() -> None:
     async with team(model) as conductor:
         outcome = await conductor.result(await begin(conductor, **MANY, workers=1))
     assert outcome.status is Status.DONE
-    ended = {found['task_id']: found['success'] for found in outcome.memory['completed_results']}
+    ended = {result['task_id']: result['success'] for result in outcome.memory['completed_results']}
     assert ended == {'a': False, 'b': True, 'c': False, 'd': True}
 
 
@@ -127,8 +127,8 @@ async def test_recovery_after_any_step_carries_out_every_task_once() -> None:
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
     assert len(ends) == 5, 'planning, three answers and the synthesis each end a turn'
     for count in ends:
-        kept = await first_steps(journal, started, count)
-        async with team(FakeModel(team_reply(plan)), journal=kept) as successor:
+        partial_journal = await first_steps(journal, started, count)
+        async with team(FakeModel(team_reply(plan)), journal=partial_journal) as successor:
             assert await successor.recover() == [started], successor.stranded
             outcome = await successor.result(started)
             assert (outcome.status, outcome.answer) == (Status.DONE, expected.answer)

@@ -55,7 +55,7 @@ async def test_a_good_team_reaches_the_goal_and_every_output_is_verified() -> No
     assert (outcome.status, memory['status'], memory['verified']) == (Status.DONE, 'completed', True)
     assert kinds(memory)[-1] == 'GOAL_COMPLETE'
     # The plan once, code and tests for each of two steps, and the goal.
-    assert Counter(found['gate'] for found in memory['verifications']) == {
+    assert Counter(verification['gate'] for verification in memory['verifications']) == {
         'plan': 1,
         'code': 2,
         'step': 2,
@@ -74,13 +74,17 @@ async def test_failing_tests_are_fixed_by_the_testers_plan() -> None:
     outcome, _ = await play(fixed_once(fix_plan=[{'file': 'double.py', 'instruction': 'Use 2.'}]))
     memory = outcome.memory
     assert memory['status'] == 'completed' and memory['metrics']['fix_cycles'] == 1
-    said = kinds(memory)
-    assert said.index('FIX_PLAN') < said.index('CODE_FIX_REQUEST') < said.index('STEP_COMPLETE')
+    message_kinds = kinds(memory)
+    assert (
+        message_kinds.index('FIX_PLAN')
+        < message_kinds.index('CODE_FIX_REQUEST')
+        < message_kinds.index('STEP_COMPLETE')
+    )
     assert 'double.py: Use 2.' in next(
         m['content'] for m in memory['messages'] if m['type'] == 'CODE_FIX_REQUEST'
     )
     assert memory['steps']['1']['fix_cycles'] == 1 and memory['steps']['1']['attempts'] == 1
-    assert {'tests'} < {found['gate'] for found in memory['verifications']}
+    assert {'tests'} < {verification['gate'] for verification in memory['verifications']}
 
 
 async def test_a_step_whose_tests_never_pass_fails_alone() -> None:
@@ -104,9 +108,9 @@ async def test_a_plan_is_sent_back_until_it_is_approved() -> None:
     outcome, steps = await play(reply)
     memory = outcome.memory
     assert memory['status'] == 'completed' and memory['metrics']['replan_count'] == 2
-    assert [found['level'] for found in memory['escalations']] == ['CORRECT', 'CORRECT']
-    asked = [guard for step in steps for guard in step.guards if guard.name == 'plan_is_actionable']
-    assert [guard.value for guard in asked] == [False, False, True]
+    assert [escalation['level'] for escalation in memory['escalations']] == ['CORRECT', 'CORRECT']
+    guards = [guard for step in steps for guard in step.guards if guard.name == 'plan_is_actionable']
+    assert [guard.value for guard in guards] == [False, False, True]
 
 
 async def test_a_plan_that_is_never_approved_ends_the_run() -> None:
@@ -144,8 +148,12 @@ async def test_a_blocked_step_gets_its_own_plan() -> None:
     first = memory['steps']['1']
     assert (first['status'], first['attempts'], first['sub_steps']) == ('completed', 3, ['1.1', '1.2'])
     assert memory['plans']['plan-2'] | {'depth': 1, 'parent_step_id': '1'} == memory['plans']['plan-2']
-    said = kinds(memory)
-    assert said.index('STEP_BLOCKED') < said.index('REPLAN_REQUEST') < said.index('SUBPLAN_RESPONSE')
+    message_kinds = kinds(memory)
+    assert (
+        message_kinds.index('STEP_BLOCKED')
+        < message_kinds.index('REPLAN_REQUEST')
+        < message_kinds.index('SUBPLAN_RESPONSE')
+    )
     assert memory['metrics']['completed_steps'] == 4 and memory['metrics']['total_steps'] == 4
 
 
@@ -174,22 +182,22 @@ async def test_issues_in_a_row_escalate_to_the_end_of_the_session() -> None:
 
     outcome, _ = await play(team(reviewing_code=code, reviewing=plan))
     memory = outcome.memory
-    assert [found['level'] for found in memory['escalations']] == [
+    assert [escalation['level'] for escalation in memory['escalations']] == [
         'REMIND', 'CORRECT', 'REFOCUS', 'CRITICAL', 'ABORT',
     ]  # fmt: skip
     assert (memory['status'], outcome.status) == ('aborted', Status.FAILED)
-    assert [found['issues'] for found in memory['escalations']] == [1, 2, 3, 4, 5]
+    assert [escalation['issues'] for escalation in memory['escalations']] == [1, 2, 3, 4, 5]
     assert 'FINAL WARNING' in memory['escalations'][3]['message']
     assert kinds(memory)[-2:] == ['ESCALATION', 'ABORT']
     assert memory['agents']['coder']['guidance'] and memory['agents']['planner']['guidance']
 
 
 async def test_guidance_reaches_only_its_recipient() -> None:
-    seen: list[str] = []
+    prompts: list[str] = []
 
     def coding(request: ModelRequest) -> Any:
         if request.hints.turn == 0:
-            seen.append(request.messages[-1].text)
+            prompts.append(request.messages[-1].text)
         return write(request)
 
     code = team(
@@ -199,8 +207,8 @@ async def test_guidance_reaches_only_its_recipient() -> None:
         ),
     )
     await play(code)
-    assert 'Name it well' not in seen[0] and 'Name it well' in seen[1] and 'CORRECT' in seen[1]
-    assert 'Name it well' not in seen[2]
+    assert 'Name it well' not in prompts[0] and 'Name it well' in prompts[1] and 'CORRECT' in prompts[1]
+    assert 'Name it well' not in prompts[2]
 
 
 async def test_a_goal_that_is_not_met_is_planned_again() -> None:
@@ -271,17 +279,17 @@ async def test_a_critical_finding_is_fixed_though_the_tests_pass() -> None:
 
 @pytest.mark.parametrize('skip_at', ['coding', 'judging'])
 async def test_verification_of_the_goal_can_be_skipped(skip_at: str) -> None:
-    asked = asyncio.Event()
+    signal = asyncio.Event()
 
     def reply(request: ModelRequest) -> Any:
-        if leaf(request) == skip_at and request.hints.turn == 0 and not asked.is_set():
-            asked.set()
+        if leaf(request) == skip_at and request.hints.turn == 0 and not signal.is_set():
+            signal.set()
             return asyncio.Event() if skip_at == 'judging' else good(request)
         return good(request)
 
     async with make_conductor(reply) as local:
         run = await begin(local)
-        await asked.wait()
+        await signal.wait()
         await local.send(run, 'skip_verification')
         outcome = await local.result(run)
     assert outcome.memory['status'] == 'completed' and not outcome.memory['verified']
@@ -297,7 +305,7 @@ async def test_a_step_finished_by_a_plan_that_its_coder_asked_for_must_pass_the_
     assert first['attempts'] == 1 and first['sub_steps']
     assert first['test_results']['passed'] and first['verification_result']['gate'] == 'step'
     # Its two own steps, the step itself, and the other step.
-    assert sum(found['gate'] == 'step' for found in outcome.memory['verifications']) == 4
+    assert sum(verification['gate'] == 'step' for verification in outcome.memory['verifications']) == 4
 
 
 async def test_a_step_is_not_planned_again_after_a_failed_plan() -> None:
@@ -322,11 +330,11 @@ async def test_steps_independent_of_failures_continue_by_default() -> None:
         ],
     }
 
-    told: list[str] = []
+    prompts: list[str] = []
 
     def writing(request: ModelRequest) -> Any:
-        told.append(request.messages[-1].text)
-        return plan if len(told) == 1 else PLAN
+        prompts.append(request.messages[-1].text)
+        return plan if len(prompts) == 1 else PLAN
 
     outcome, _ = await play(
         team(writing=writing, coding=bad_at_first), max_fix_cycles=0, max_rounds=2, max_replans=0
@@ -334,9 +342,9 @@ async def test_steps_independent_of_failures_continue_by_default() -> None:
     memory = outcome.memory
     statuses = [step['status'] for name, step in memory['steps'].items() if not name.startswith('r2')]
     assert statuses == ['failed', 'completed', 'pending', 'completed']
-    (warning,) = [found for found in memory['escalations'] if found['level'] == 'CRITICAL']
+    (warning,) = [escalation for escalation in memory['escalations'] if escalation['level'] == 'CRITICAL']
     assert warning['message'].startswith('1 of 4 steps failed (1), and at most 0 may.')
-    assert warning['message'] in told[1]
+    assert warning['message'] in prompts[1]
     assert 'STEP_BLOCKED' not in kinds(memory)
 
 
@@ -344,9 +352,9 @@ async def test_refusals_are_counted_per_step_and_gate_even_if_other_gates_pass_i
     reply = team(reviewing_step=verdict(20, evidence='', issues=['show it']))
     outcome, _ = await play(reply, max_attempts=3)
     memory = outcome.memory
-    counted = [found['issues'] for found in memory['escalations']]
+    counted = [escalation['issues'] for escalation in memory['escalations']]
     assert counted[:5] == [1, 2, 3, 4, 5]
-    assert [found['level'] for found in memory['escalations']][:5] == [
+    assert [escalation['level'] for escalation in memory['escalations']][:5] == [
         'REFOCUS', 'REFOCUS', 'REFOCUS', 'CRITICAL', 'ABORT',
     ]  # fmt: skip
     assert (memory['status'], outcome.status) == ('aborted', Status.FAILED)
@@ -384,7 +392,7 @@ async def test_every_issue_of_a_refusal_counts_and_the_first_refusal_sends_a_cor
         return verdict(75, addresses_step=True, issues=listed) | {'approved': not refused}
 
     outcome, _ = await play(team(reviewing_code=code))
-    assert [found['level'] for found in outcome.memory['escalations']] == [level]
+    assert [escalation['level'] for escalation in outcome.memory['escalations']] == [level]
     assert '(score 75, refused once)' in outcome.memory['escalations'][0]['message']
     assert kinds(outcome.memory).count('CORRECTION') == 1
 
@@ -425,9 +433,9 @@ async def test_messages_carry_their_payload_as_an_object() -> None:
         MessageType.CORRECTION: Escalation,
         MessageType.FIX_PLAN: tuple,
     }
-    assert {one.type for one in said if one.payload is not None} >= set(types)
-    for one in said:
-        assert isinstance(one.payload, types.get(one.type, type(None))), one
-    verified = [one.payload for one in said if isinstance(one.payload, VerificationResult)]
+    assert {item.type for item in said if item.payload is not None} >= set(types)
+    for entry in said:
+        assert isinstance(entry.payload, types.get(entry.type, type(None))), entry
+    verified = [item.payload for item in said if isinstance(item.payload, VerificationResult)]
     assert verified == OrchestrationState.from_dict(outcome.memory).verifications
-    assert {(one.score, one.approved) for one in verified} == {(40, False), (90, True)}
+    assert {(item.score, item.approved) for item in verified} == {(40, False), (90, True)}

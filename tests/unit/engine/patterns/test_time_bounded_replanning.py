@@ -37,11 +37,11 @@ STUCK = plan(('part 1', ()), ('part 2', ()), ('rests on 1', [1]), ('part 4', ())
 
 
 async def test_blocked_steps_are_replanned_within_the_round() -> None:
-    told: list[str] = []
+    prompts: list[str] = []
 
     def writing(request: ModelRequest) -> Any:
-        told.append(request.messages[-1].text)
-        return STUCK if len(told) == 1 else plan(('part 1, another way', ()), ('rests on that', [1]))
+        prompts.append(request.messages[-1].text)
+        return STUCK if len(prompts) == 1 else plan(('part 1, another way', ()), ('rests on that', [1]))
 
     outcome, _ = await play(team(writing=writing, coding=bad_at_first), max_fix_cycles=0)
     memory = outcome.memory
@@ -51,10 +51,10 @@ async def test_blocked_steps_are_replanned_within_the_round() -> None:
     assert memory['steps']['6']['depends_on'] == [5]
     assert (memory['status'], memory['iteration'], memory['caveat']) == ('completed', 1, '')
     assert memory['superseded'] == ['1'] and memory['metrics']['replan_count'] == 1
-    assert 'rests on 1' in told[1] and '3 cannot begin, since 1 failed' in told[1]
+    assert 'rests on 1' in prompts[1] and '3 cannot begin, since 1 failed' in prompts[1]
     assert [item['id'] for item in memory['checklist']] == ['1', '2', '4', '5', '6']
     assert memory['metrics']['total_steps'] == 5
-    asked = next(one for one in memory['messages'] if one['type'] == 'REPLAN_REQUEST')
+    asked = next(message for message in memory['messages'] if message['type'] == 'REPLAN_REQUEST')
     assert asked['recipient'] == 'planner' and len(memory['plans']) == 1
 
 
@@ -76,28 +76,28 @@ async def test_the_supervisor_may_replan_the_remaining_steps() -> None:
 
 
 async def test_a_person_may_replan_the_remaining_steps() -> None:
-    told: list[str] = []
-    held = asyncio.Event()
+    prompts: list[str] = []
+    signal = asyncio.Event()
 
     def writing(request: ModelRequest) -> Any:
-        told.append(request.messages[-1].text)
-        return plan(('what was asked for', ())) if len(told) > 1 else PLAN
+        prompts.append(request.messages[-1].text)
+        return plan(('what was asked for', ())) if len(prompts) > 1 else PLAN
 
     def exploring(request: ModelRequest) -> Any:
         found = {'passed': True, 'summary': 'Nothing is wrong.'}
-        return held if request.hints.visit == 1 and not held.is_set() else found
+        return signal if request.hints.visit == 1 and not signal.is_set() else found
 
     async with make_conductor(team(writing=writing, exploring=exploring), clock=SimulatedClock()) as local:
         run = await begin(local)
         await reaches(local, run, 'exploring.thinking')
         await local.send(run, 'replan', data={'why': 'Use a table instead.'})
-        held.set()
+        signal.set()
         outcome = await local.result(run)
         assert await local.audit(run)
         with pytest.raises(EngineError):
             await local.send(run, 'replan')
     assert outcome.memory['steps']['2']['description'] == 'what was asked for'
-    assert 'Use a table instead.' in told[1]
+    assert 'Use a table instead.' in prompts[1]
 
 
 async def test_the_plan_is_kept_if_no_other_is_approved() -> None:

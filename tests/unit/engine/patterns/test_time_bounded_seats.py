@@ -47,12 +47,17 @@ async def test_a_person_plans_and_judges_in_place_of_agents_and_hands_back() -> 
     assert memory['status'] == 'completed' and memory['seats'] == ['planner']
     assert [step['description'] for step in memory['steps'].values()] == PLAN['steps']
     assert memory['steps']['2']['depends_on'] == [1]
-    assert [(one['gate'], one['score']) for one in memory['verifications'][:2]] == [
+    assert [
+        (verification['gate'], verification['score']) for verification in memory['verifications'][:2]
+    ] == [
         ('plan', 40),
         ('plan', 90),
     ]
     assert memory['agents']['supervisor']['metrics']['degraded'] == 0
-    assert any(one['type'] == 'CORRECTION' and 'more tests' in one['content'] for one in memory['messages'])
+    assert any(
+        message['type'] == 'CORRECTION' and 'more tests' in message['content']
+        for message in memory['messages']
+    )
 
 
 async def test_a_seat_that_is_taken_during_a_call_stops_the_call() -> None:

@@ -117,8 +117,8 @@ def draft(*needs: tuple[int, ...]) -> PlanDraft:
     ],
 )
 def test_invalid_plans_are_explained(needs: Any, problem: str) -> None:
-    found = validate_plan(draft(*needs))
-    assert (problem in '; '.join(found)) if problem else found == []
+    problems = validate_plan(draft(*needs))
+    assert (problem in '; '.join(problems)) if problem else problems == []
 
 
 @given(st.integers(2, 15).flatmap(lambda n: st.lists(st.sets(st.integers(1, n)), min_size=n, max_size=n)))
@@ -172,8 +172,8 @@ def test_each_condition_of_each_gate_blocks_on_its_own(gate: str, change: dict[s
     assert all(holds for _, holds in evaluate_gate(gate, facts(threshold), verdict))
     said = {name: value for name, value in change.items() if name in type(verdict).model_fields}
     known = {name: value for name, value in change.items() if name not in said}
-    found = evaluate_gate(gate, facts(threshold, **known), verdict.model_copy(update=said))
-    assert [name for name, holds in found if not holds] == [held]
+    decision = evaluate_gate(gate, facts(threshold, **known), verdict.model_copy(update=said))
+    assert [name for name, holds in decision if not holds] == [held]
 
 
 def test_acceptable_failures_do_not_block_the_goal() -> None:

@@ -163,16 +163,16 @@ async def test_a_run_whose_agents_all_lie_does_not_pass() -> None:
     assert any('says otherwise' in entry['text'] for entry in memory['event_log'])
     goal = memory['verifications'][-1]
     assert goal['score'] == 90 and ['integration_tests_pass', False] in goal['conditions']
-    held = [guard for step in steps for guard in step.guards if guard.name == 'integration_tests_pass']
-    assert [guard.value for guard in held] == [False]
+    guards = [guard for step in steps for guard in step.guards if guard.name == 'integration_tests_pass']
+    assert [guard.value for guard in guards] == [False]
 
 
 async def test_a_coder_without_the_claimed_tests_is_blocked() -> None:
     claim = {'summary': 'Done, with tests.', 'files': ['double.py'], 'tests': ['test_double.py']}
     outcome, steps = await play(team(coding=claim), max_rounds=1, max_attempts=2)
     assert outcome.memory['status'] in ('failed', 'aborted')
-    held = [guard for step in steps for guard in step.guards if guard.name == 'tests_are_included']
-    assert held and not any(guard.value for guard in held)
+    guards = [guard for step in steps for guard in step.guards if guard.name == 'tests_are_included']
+    assert guards and not any(guard.value for guard in guards)
 
 
 async def test_time_can_be_added_while_it_runs() -> None:
@@ -198,9 +198,9 @@ async def test_finish_now_lets_the_current_call_finish() -> None:
         outcome = await conductor.result(run)
         steps = await conductor.transitions(run)
         assert await conductor.audit(run) == len(steps)
-    asked = next(step for step in steps if step.event.name == 'finish_now')
-    assert asked.left == ()
-    assert steps[asked.seq].event.name == 'done' and 'coding' in steps[asked.seq].event.at
+    matching_step = next(step for step in steps if step.event.name == 'finish_now')
+    assert matching_step.left == ()
+    assert steps[matching_step.seq].event.name == 'done' and 'coding' in steps[matching_step.seq].event.at
     assert (outcome.status, outcome.done_with_issues) == (Status.DONE, True)
     assert outcome.error.startswith('A person finished it early: 0 of 2 steps are complete')
     assert outcome.memory['steps']['1']['status'] == 'failed'
@@ -475,10 +475,10 @@ async def test_a_test_suite_may_take_as_long_as_its_limit_allows(
     takes: float, allowed: float, status: str
 ) -> None:
     clock = IdleClock()
-    made = Catalog.load()
-    made.models['scripted'] = FakeModel(good)  # type: ignore[assignment]
+    catalog = Catalog.load()
+    catalog.models['scripted'] = FakeModel(good)  # type: ignore[assignment]
     limits = {'minutes': 600, 'test_seconds': allowed, 'agent_seconds': 60, 'max_rounds': 1}
-    async with Conductor(catalog=made, clock=clock, sandbox=LongSuite(clock, takes)) as conductor:
+    async with Conductor(catalog=catalog, clock=clock, sandbox=LongSuite(clock, takes)) as conductor:
         run = await begin(conductor, **limits)
         outcome = await conductor.result(run)
     assert outcome.memory['status'] == status, outcome.error

@@ -217,8 +217,8 @@ async def test_a_pattern_can_handle_its_own_shutdown() -> None:
             'exhaust',
             'exhausted',
         ]
-        told = next(step for step in await local.transitions(run) if step.event.name == 'exhausted')
-        assert told.event.data == {
+        matching_step = next(step for step in await local.transitions(run) if step.event.name == 'exhausted')
+        assert matching_step.event.data == {
             'budget': 'tokens', 'error': 'its budget of 40 tokens is spent (45 used)',
         }  # fmt: skip
         assert await local.audit(run) == (await local.info(run)).seq
@@ -284,8 +284,8 @@ async def test_used_time_survives_recovery_and_excludes_downtime(away: int) -> N
 
 async def test_known_costs_are_counted() -> None:
     model = Live(0.25)
-    made = make_conductor(model)
-    async with made as local:
+    conductor = make_conductor(model)
+    async with conductor as local:
         run = (await local.start('rounds', budget=Budget(cost=1.0))).id
         outcome = await local.result(run)
         assert outcome.error == 'its budget of $1.00 is spent ($1.00 used)' and len(model.requests) == 4
@@ -312,7 +312,7 @@ async def test_a_crash_at_any_step_does_not_change_the_outcome(pattern: str) -> 
     budget = Budget(tokens=40, warn=0.5)
     async with make_conductor(FakeModel()) as local:
         run = (await local.start(pattern, budget=budget)).id
-        whole = await local.result(run)
+        expected_outcome = await local.result(run)
         count, journal = (await local.info(run)).seq, local.journal
         raised = {step.seq for step in await local.transitions(run) if step.raised}
         for steps in set(range(1, count)) - {seq - 1 for seq in raised}:
@@ -323,7 +323,10 @@ async def test_a_crash_at_any_step_does_not_change_the_outcome(pattern: str) -> 
                     continue
                 assert await successor.recover() == [run], steps
                 outcome = await successor.result(run)
-                assert (outcome.status, outcome.answer) == (whole.status, whole.answer), steps
+                assert (outcome.status, outcome.answer) == (
+                    expected_outcome.status,
+                    expected_outcome.answer,
+                ), steps
                 spent = (await successor.view(run)).budget['tokens'].used
                 assert spent <= 45 + (TOKENS_PER_CALL if pattern == 'reporting' else 0), steps
                 texts = notices(await successor.view(run))

@@ -86,8 +86,8 @@ def held() -> HeldJournal:
 @pytest.fixture
 async def conductor(held: HeldJournal, clock: SimulatedClock) -> AsyncIterator[Conductor]:
     Visits.begun, Visits.seen, Visits.ends = [], [], {}
-    async with Conductor(held, catalog=catalog(FakeModel(), Visits), clock=clock) as made:
-        yield made
+    async with Conductor(held, catalog=catalog(FakeModel(), Visits), clock=clock) as conductor:
+        yield conductor
         held.holds = False
         while held.waiting:
             held.release()
@@ -121,28 +121,28 @@ def names(steps: Any) -> list[str]:
 async def test_a_model_is_called_only_in_a_journaled_state(
     pattern: type[Pattern], parameters: dict[str, Any], reply: Callable[[ModelRequest], Any]
 ) -> None:
-    kept = MemoryJournal()
-    held = HeldJournal(kept)
+    journal = MemoryJournal()
+    held_journal = HeldJournal(journal)
     ahead: list[str] = []
 
     def answer(request: ModelRequest) -> Any:
-        (history,) = kept._transitions.values()
+        (history,) = journal._transitions.values()
         if not history or f'{request.hints.state}.thinking' not in history[-1].active:
             ahead.append(f'{request.hints.state} after {len(history)} steps')
         return reply(request)
 
     model = FakeModel(answer)
-    async with Conductor(held, catalog=catalog(model, Pair)) as conductor:
+    async with Conductor(held_journal, catalog=catalog(model, Pair)) as conductor:
         starting = asyncio.ensure_future(conductor.start(pattern.name, parameters))
-        await held.next()
+        await held_journal.next()
         assert model.requests == []
-        held.release()
+        held_journal.release()
         run = (await starting).id
 
         async def over() -> bool:
             return (await conductor.info(run)).status.ended
 
-        await held.let_through(over)
+        await held_journal.let_through(over)
         assert (await conductor.info(run)).status is Status.DONE
     assert len(model.requests) >= 4 and ahead == []
 
@@ -190,22 +190,22 @@ async def test_no_retry_starts_before_the_failure_is_journaled(
 async def test_no_watcher_sees_a_step_before_it_is_journaled(
     conductor: Conductor, held: HeldJournal, run: RunId
 ) -> None:
-    seen: list[int] = []
+    seqs: list[int] = []
 
     async def look() -> None:
         async for item in conductor.watch(run):
             if isinstance(item, Transition):
-                seen.append(item.seq)
+                seqs.append(item.seq)
 
     looking = asyncio.ensure_future(look())
     waiting = asyncio.ensure_future(conductor.result(run))
     Visits.ends[1].set_result('over')
     assert names(await held.next()) == ['done']
-    assert seen == [1] and not waiting.done() and (await conductor.info(run)).seq == 1
+    assert seqs == [1] and not waiting.done() and (await conductor.info(run)).seq == 1
     held.release()
     assert (await waiting).memory['results'] == ['over']
     await looking
-    assert seen == [1, 2]
+    assert seqs == [1, 2]
 
 
 async def test_a_queued_event_is_refused_when_the_run_ends(

@@ -95,10 +95,10 @@ async def test_snapshots_equal_the_folded_steps(monkeypatch: pytest.MonkeyPatch)
     journal = MemoryJournal()
     async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply))) as conductor:
         run = await complete_run(conductor, 'pipeline', {'task': 'six?'})
-        taken = [item.seq for item in journal._snapshots[run]]
-        assert len(taken) >= 2
+        seqs = [item.seq for item in journal._snapshots[run]]
+        assert len(seqs) >= 2
         steps, shape = await conductor.transitions(run), await conductor.shape(run)
-        for at in [*range(len(steps) + 1), *taken]:  # Twice, since reading a snapshot must not change it.
+        for at in [*range(len(steps) + 1), *seqs]:  # Twice, since reading a snapshot must not change it.
             assert await conductor.view(run, at) == fold(run, shape, steps[:at]), at
 
 

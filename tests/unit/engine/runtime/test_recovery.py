@@ -95,12 +95,12 @@ async def test_closing_waits_for_a_paid_call() -> None:
     assert not closing.done() and model.running
     answer.set()
     await closing
-    async with make_conductor(journal, again := FakeModel()) as successor:
+    async with make_conductor(journal, fake_model := FakeModel()) as successor:
         names = [f'{step.event.name}@{step.event.at}' for step in await successor.transitions(run)]
         assert 'done@first.thinking' in names, 'its answer is journaled'
         assert await successor.recover() == [run]
         assert (await successor.result(run)).status is Status.DONE
-    assert len(model.requests) == len(again.requests) == 1, 'nothing new was started or repeated'
+    assert len(model.requests) == len(fake_model.requests) == 1, 'nothing new was started or repeated'
 
 
 @pytest.mark.parametrize('simulated', [False, True])
@@ -160,8 +160,8 @@ async def test_a_run_is_not_recovered_twice() -> None:
     journal, model = MemoryJournal(), FakeModel()
     run = await leave_behind(journal)
     async with make_conductor(journal, model) as successor:
-        found = await asyncio.gather(successor.recover(), successor.recover(), successor.recover())
-        assert sorted(map(len, found)) == [0, 0, 1]
+        recovered = await asyncio.gather(successor.recover(), successor.recover(), successor.recover())
+        assert sorted(map(len, recovered)) == [0, 0, 1]
         await successor.result(run)
     assert len(model.requests) == 2
     assert [step.event.name for step in await journal.transitions(run)].count('recover') == 1
@@ -298,9 +298,9 @@ async def test_a_run_stopped_by_a_journal_bug_continues_from_its_last_step(
 
 
 def _plain(journal: MemoryJournal) -> MemoryJournal:
-    made = MemoryJournal()
-    made.__dict__.update(journal.__dict__)
-    return made
+    second_journal = MemoryJournal()
+    second_journal.__dict__.update(journal.__dict__)
+    return second_journal
 
 
 async def test_releasing_answers_waiters_and_ends_watchers() -> None:
@@ -352,11 +352,11 @@ async def test_a_fork_of_a_fork_continues() -> None:
         await local.result(run)
         fork = await local.fork(run, 3, title='mine')
         await local.result(fork)
-        again = await local.fork(fork, 5, paused=True)
-        assert (await local.info(again)).status is Status.PAUSED and (await local.info(again)).title == 'mine'
-        await local.resume(again)
-        assert (await local.result(again)).status is Status.DONE
-        assert await local.audit(again)
+        child = await local.fork(fork, 5, paused=True)
+        assert (await local.info(child)).status is Status.PAUSED and (await local.info(child)).title == 'mine'
+        await local.resume(child)
+        assert (await local.result(child)).status is Status.DONE
+        assert await local.audit(child)
 
 
 async def test_a_fork_of_a_paused_run_continues_unless_paused() -> None:

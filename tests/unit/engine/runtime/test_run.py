@@ -70,8 +70,8 @@ def clock() -> SimulatedClock:
 
 @pytest.fixture
 async def conductor(clock: SimulatedClock) -> AsyncIterator[Conductor]:
-    async with Conductor(catalog=catalog(FakeModel(), Chain, Lone), clock=clock) as made:
-        yield made
+    async with Conductor(catalog=catalog(FakeModel(), Chain, Lone), clock=clock) as conductor:
+        yield conductor
 
 
 class Gates:

@@ -59,8 +59,8 @@ def change(op: str, path: str, value: Any = None) -> dict[str, Any]:
 
 @pytest.fixture
 async def conductor() -> Any:
-    async with Conductor(catalog=catalog(FakeModel(), Counting, Lone)) as made:
-        yield made
+    async with Conductor(catalog=catalog(FakeModel(), Counting, Lone)) as conductor:
+        yield conductor
 
 
 async def test_an_edit_is_journaled_and_used_by_later_steps(conductor: Conductor) -> None:

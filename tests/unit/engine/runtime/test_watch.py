@@ -67,13 +67,13 @@ async def test_a_slow_reader_catches_up_from_the_journal(monkeypatch: pytest.Mon
     monkeypatch.setattr(feed_module, 'MAX_WAITING', 3)
     async with make_conductor() as conductor:
         run = (await conductor.start('pipeline', {'task': 'six?'})).id
-        seen: list[int] = []
+        seqs: list[int] = []
         async for item in conductor.watch(run):
             if isinstance(item, Transition):
-                seen.append(item.seq)
+                seqs.append(item.seq)
                 if item.seq == 2:
                     await until(lambda: run not in conductor._live.runs)
-        assert seen == list(range(1, (await conductor.info(run)).seq + 1))
+        assert seqs == list(range(1, (await conductor.info(run)).seq + 1))
 
 
 async def test_an_overrun_reader_gets_current_texts_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,25 +199,25 @@ async def test_a_step_written_while_the_summary_is_read_arrives() -> None:
         run = (await conductor.start('lone')).id
         gated = GatedReads(conductor.journal, 'info')  # type: ignore[arg-type]
         gated.gate.set()
-        seen: list[int] = []
+        seqs: list[int] = []
 
         async def look() -> None:
             items = feed_module.watch(gated, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
             async for item in items:
                 if not isinstance(item, Transition):
                     continue
-                seen.append(item.seq)
+                seqs.append(item.seq)
                 if item.seq == 1:
                     gated.asked.clear()
                     gated.gate.clear()
 
         looking = asyncio.ensure_future(look())
-        await until(lambda: seen)
+        await until(lambda: seqs)
         await gated.asked.wait()
         await conductor.cancel(run)
         gated.gate.set()
         await looking
-        assert seen == [1, 2]
+        assert seqs == [1, 2]
 
 
 async def test_steps_of_another_process_arrive_before_the_first_of_this_one(
@@ -328,16 +328,16 @@ async def test_a_reader_waits_for_an_unavailable_journal(monkeypatch: pytest.Mon
         await run.result()
         if not read:
             journal.failures = 2
-        seen: list[int] = []
+        seqs: list[int] = []
         troubles: list[str] = []
         async for item in conductor.watch(run.id):
             if isinstance(item, JournalOutage):
                 troubles.append(item.problem)
             elif isinstance(item, Transition):
-                seen.append(item.seq)
+                seqs.append(item.seq)
                 if item.seq == read:
                     journal.failures = 2
-        assert seen == list(range(1, (await conductor.info(run.id)).seq + 1))
+        assert seqs == list(range(1, (await conductor.info(run.id)).seq + 1))
         assert troubles == ['the server is starting', 'the server is starting', '']
 
 

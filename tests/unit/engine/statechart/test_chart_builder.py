@@ -48,12 +48,12 @@ class Branching(Base):
         crew = [{'name': name, 'invoke': 'work'} for name in self.parameters.crew]
         inside = [
             {
-                'name': one['name'],
+                'name': member['name'],
                 'initial': 'at_it',
                 'children': [{'name': 'at_it', 'invoke': 'work'}, {'name': 'gone', 'final': True}],
                 'transitions': [['done', 'at_it', 'gone']],
             }
-            for one in crew
+            for member in crew
         ]
         return [{'name': 'working', 'parallel': inside}, *self.ends()]
 
@@ -138,9 +138,9 @@ async def test_a_chart_is_shared_by_runs_with_equal_parameters() -> None:
 
 async def test_a_chart_that_keeps_its_parameters_is_not_shared() -> None:
     async with Conductor() as conductor:
-        for made in (Keeping, KeepingParameters):
+        for item in (Keeping, KeepingParameters):
             for task in TASKS:
-                invoke = conductor._live.charts.of(made(Wanted(task=task)))._invokes['working']  # type: ignore[index]
+                invoke = conductor._live.charts.of(item(Wanted(task=task)))._invokes['working']  # type: ignore[index]
                 assert (await invoke(None, None))['text'] == task  # type: ignore[operator]
 
 

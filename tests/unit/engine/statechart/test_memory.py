@@ -263,8 +263,8 @@ def test_copies_of_collections_are_plain() -> None:
     memory, log = attach_memory()
     memory.texts, memory.table = ['a'], {'b': [1]}
     log.drain()
-    for made in (copy.deepcopy(memory.texts), copy.copy(memory.table), memory.detached_copy().texts):
-        made.clear()
+    for item in (copy.deepcopy(memory.texts), copy.copy(memory.table), memory.detached_copy().texts):
+        item.clear()
     assert log.drain() == () and memory.texts == ['a'] and memory.table == {'b': [1]}
 
 

@@ -47,22 +47,22 @@ class Run(Memory):
 
 @pytest.fixture
 def log() -> ChangeLog:
-    made = ChangeLog()
-    made.open = True
-    return made
+    change_log = ChangeLog()
+    change_log.open = True
+    return change_log
 
 
 @pytest.fixture
 def live(log: ChangeLog) -> Run:
-    made = Run(
+    run = Run(
         count=1,
         said=[Said(text='a'), Said(text='b')],
         notes={'x': '1'},
         lists={'l': [1, 2]},
         inner=Inner(words=['w']),
     )
-    made.attach(log, '/memory')
-    return made
+    run.attach(log, '/memory')
+    return run
 
 
 def write(live: Run) -> None:
@@ -124,30 +124,30 @@ def test_a_returned_dict_does_not_change(live: Run, change: Any) -> None:
 
 def test_a_returned_memory_does_not_change(live: Run) -> None:
     before = to_jsonable_python(live)
-    made = lazy_copy(live)
+    memory_copy = lazy_copy(live)
     write(live)
-    assert to_jsonable_python(made) == before != to_jsonable_python(live)
-    assert list(made.model_dump()) == list(Run.model_fields) and type(made) is Run
+    assert to_jsonable_python(memory_copy) == before != to_jsonable_python(live)
+    assert list(memory_copy.model_dump()) == list(Run.model_fields) and type(memory_copy) is Run
 
 
 def test_writes_to_a_copy_stay_in_it(live: Run, log: ChangeLog) -> None:
     before = to_jsonable_python(live)
-    made, other = lazy_copy(live), lazy_copy(live)
+    memory_copy, other = lazy_copy(live), lazy_copy(live)
     log.open = False
-    write(made)
-    made.notes.clear()
-    made.said[0] = Said(text='z')
+    write(memory_copy)
+    memory_copy.notes.clear()
+    memory_copy.said[0] = Said(text='z')
     assert to_jsonable_python(live) == to_jsonable_python(other) == before
-    assert made.count == 9 and made.last == 'c' and log.drain() == ()
+    assert memory_copy.count == 9 and memory_copy.last == 'c' and log.drain() == ()
 
 
 def test_a_copy_has_the_patterns_class(live: Run) -> None:
-    made = lazy_copy(live)
-    assert isinstance(made, Run) and isinstance(made.inner, Inner) and made.last == 'b'
-    assert not isinstance(made, Inner) and not isinstance(Inner(), Run)
-    assert type(made.said) is list and type(lazy_copy(live).notes) is dict
+    memory_copy = lazy_copy(live)
+    assert isinstance(memory_copy, Run) and isinstance(memory_copy.inner, Inner) and memory_copy.last == 'b'
+    assert not isinstance(memory_copy, Inner) and not isinstance(Inner(), Run)
+    assert type(memory_copy.said) is list and type(lazy_copy(live).notes) is dict
     with pytest.raises(AttributeError, match='nothing'):
-        made.nothing  # noqa: B018
+        memory_copy.nothing  # noqa: B018
 
 
 @pytest.mark.parametrize(
@@ -162,18 +162,18 @@ def test_a_copy_equals_its_original(live: Run, look: Any) -> None:
 
 
 def test_copies_are_made_lazily(live: Run) -> None:
-    made = lazy_copy(live)
+    memory_copy = lazy_copy(live)
     assert live.said._shared is not None and live.said._shared() is not None  # type: ignore[attr-defined]
-    assert made.count == 1
+    assert memory_copy.count == 1
     assert live.said._shared().items is live.said  # type: ignore[attr-defined]
-    del made
+    del memory_copy
     assert live.said._shared() is None  # type: ignore[attr-defined]
 
 
 def test_invalid_writes_are_refused(live: Run) -> None:
-    made = lazy_copy(live)
+    memory_copy = lazy_copy(live)
     with pytest.raises(ValueError, match='count'):
-        made.count = 'many'  # type: ignore[assignment]
+        memory_copy.count = 'many'  # type: ignore[assignment]
     with pytest.raises(ValueError, match='said'):
         lazy_copy(live).said = 3  # type: ignore[assignment]
 
@@ -182,14 +182,14 @@ def test_list_elements_are_copied_before_they_change(live: Run, log: ChangeLog) 
     live.plain.append(Plain(name='a', words=['w']))
     live.rows.append({'n': 1, 'deep': [{'m': 1}]})
     log.drain()
-    made = lazy_copy(live)
+    memory_copy = lazy_copy(live)
     live.plain[0].name = 'later'
     live.plain[0].words.append('later')
     live.rows[0]['deep'][0]['m'] = 2
     live.plain.append(Plain(name='b'))
-    assert [(one.name, one.words) for one in made.plain] == [('a', ['w'])]
-    assert made.rows == [{'n': 1, 'deep': [{'m': 1}]}]
+    assert [(item.name, item.words) for item in memory_copy.plain] == [('a', ['w'])]
+    assert memory_copy.rows == [{'n': 1, 'deep': [{'m': 1}]}]
     log.drain()
-    made.plain[0].name = 'mine'
-    made.rows[0]['deep'].append(3)
+    memory_copy.plain[0].name = 'mine'
+    memory_copy.rows[0]['deep'].append(3)
     assert log.drain() == () and live.plain[0].name == 'later' and live.rows[0]['deep'] == [{'m': 2}]

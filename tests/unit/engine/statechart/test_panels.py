@@ -51,7 +51,7 @@ class Watched(Pattern):
 
 def test_a_shape_stored_with_one_key_per_panel_is_read():
     shape = STORED.validate_python(OLD)
-    assert [(one.panel, one.part, one.field) for one in shape.panels] == [
+    assert [(panel.panel, panel.part, panel.field) for panel in shape.panels] == [
         ('plan', '', 'checklist'),
         ('messages', '', 'sent'),
         ('report', '', 'report'),
@@ -72,7 +72,7 @@ def test_a_shape_stored_without_marks_and_captions_is_shown_as_before():
     wait = {'path': 'preparing', 'name': 'preparing', 'parent': '', 'kind': 'atomic'}
     shape = STORED.validate_python(OLD | {'states': [work, wait]})
     assert [state.caption for state in shape.states] == ['Running tests', '']
-    assert [(one.kind, one.field) for one in shape.marks] == [
+    assert [(mark.kind, mark.field) for mark in shape.marks] == [
         ('verdict', 'consensuses'),
         ('revision', 'revision_count'),
     ]

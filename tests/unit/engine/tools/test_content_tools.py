@@ -27,18 +27,18 @@ def context(answer: Any = '', **artifacts: Any) -> ToolContext:
 
 async def test_sections_are_joined_in_outline_order() -> None:
     tool_context = context(outline=OUTLINE, section_content={'B': 'two', 'A': 'one'})
-    made = await use(assemble_content, tool_context, sections=[], outro='End.')
-    assert made.artifacts['content'] == '# T\n\n## A\n\none\n\n## B\n\ntwo\n\nEnd.'
-    given = await use(
+    result = await use(assemble_content, tool_context, sections=[], outro='End.')
+    assert result.artifacts['content'] == '# T\n\n## A\n\none\n\n## B\n\ntwo\n\nEnd.'
+    output = await use(
         assemble_content, tool_context, sections=['B', 'A whole section that was written elsewhere.']
     )
-    assert given.artifacts['content'].endswith('## B\n\ntwo\n\nA whole section that was written elsewhere.')
+    assert output.artifacts['content'].endswith('## B\n\ntwo\n\nA whole section that was written elsewhere.')
 
 
 async def test_given_transitions_are_placed_between_sections() -> None:
     tool_context = context(section_content={'A': 'one', 'B': 'two', 'C': 'three'})
-    made = await use(assemble_content, tool_context, sections=['A', 'B', 'C'], transitions=['So to B.', ''])
-    assert made.artifacts['content'] == '## A\n\none\n\nSo to B.\n\n## B\n\ntwo\n\n## C\n\nthree'
+    result = await use(assemble_content, tool_context, sections=['A', 'B', 'C'], transitions=['So to B.', ''])
+    assert result.artifacts['content'] == '## A\n\none\n\nSo to B.\n\n## B\n\ntwo\n\n## C\n\nthree'
 
 
 async def test_a_section_is_told_which_one_it_follows() -> None:
@@ -61,16 +61,16 @@ async def test_two_sections_with_one_title_are_both_kept() -> None:
     for text in ('one', 'two'):
         artifact_store.apply('expand_section', ToolOutput(text='', adds={'section_content': {'A': text}}))
     context = ToolContext(key='x', artifact_store=artifact_store)
-    made = await use(assemble_content, context, sections=['A', 'A'])
-    assert made.artifacts['content'] == '## A\n\none\n\n## A\n\ntwo'
+    result = await use(assemble_content, context, sections=['A', 'A'])
+    assert result.artifacts['content'] == '## A\n\none\n\n## A\n\ntwo'
     later = ArtifactStore(artifact_store.values)
     later.apply('expand_section', ToolOutput(text='', adds={'section_content': {'A': 'anew'}}))
     assert later.values['section_content'] == {'A': 'anew', 'A (2)': 'two'}, 'a later batch replaces it'
 
 
-@pytest.mark.parametrize('made', [generate_outline, expand_section, assemble_content])
-def test_writing_tools_can_be_strict(made: Tool) -> None:
-    assert strict_tool_schema(made.spec.schema) is not None
+@pytest.mark.parametrize('tool', [generate_outline, expand_section, assemble_content])
+def test_writing_tools_can_be_strict(tool: Tool) -> None:
+    assert strict_tool_schema(tool.spec.schema) is not None
 
 
 async def test_a_section_that_was_not_expanded_is_named() -> None:
@@ -93,8 +93,8 @@ async def test_an_outline_uses_all_research() -> None:
 
 async def test_a_section_is_written_with_outline_research_and_tone() -> None:
     tool_context = context('Text.', outline=OUTLINE)
-    made = await use(expand_section, tool_context, section_title='A', research={'k': 'v'}, tone='dry')
-    assert made.adds == {'section_content': {'A': 'Text.'}}
+    result = await use(expand_section, tool_context, section_title='A', research={'k': 'v'}, tone='dry')
+    assert result.adds == {'section_content': {'A': 'Text.'}}
     assert '"title": "T"' in tool_context.model.prompts[0] and 'dry' in tool_context.model.prompts[0]  # type: ignore[union-attr]
     with pytest.raises(ToolError, match='the model wrote nothing'):
         await use(expand_section, context(''), section_title='A')

@@ -33,13 +33,13 @@ def test_servers_are_configured_next_to_endpoints(tmp_path: Path) -> None:
         '[mcp.web]\nurl = "https://mcp.example/mcp?x=1"\nheaders = {Authorization = "env:AUTH"}\n'
         '[mcp.lost]\ncommand = "x"\nenv = {TOKEN = "keyring:a/b"}\n[mcp.gone]\ncommand = "x"\noff = true\n'
     )
-    made = load_configuration(file, {'AUTH': f'Bearer {KEY}'}, lambda service, user: None)
-    assert set(made.servers) == {'files', 'web'}
-    assert made.missing_servers == {'lost': "the keyring has no password of 'b' for 'a'"}
-    web = made.servers['web']
+    settings = load_configuration(file, {'AUTH': f'Bearer {KEY}'}, lambda service, user: None)
+    assert set(settings.servers) == {'files', 'web'}
+    assert settings.missing_servers == {'lost': "the keyring has no password of 'b' for 'a'"}
+    web = settings.servers['web']
     assert web.headers == {'Authorization': f'Bearer {KEY}'} and web.where == 'https://mcp.example/mcp'
     assert KEY not in repr(web) and web.hide(f'wrong: {KEY}') == 'wrong: [hidden]'
-    assert made.servers['files'].tools == ('read_*',)
+    assert settings.servers['files'].tools == ('read_*',)
 
 
 @pytest.mark.parametrize(

@@ -82,11 +82,11 @@ def configured(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 async def publish(url: str, patch: pytest.MonkeyPatch, run: str = 'run1', **arguments: Any) -> str:
     patch.setenv('HEMICYCLE_NOTION_URL', url)
-    made = await blog_notion.invoke(
+    result = await blog_notion.invoke(
         json.dumps({'title': 'T', 'content': MARKDOWN, **arguments}), ToolContext(key=f'{run}:call-1')
     )
-    assert made.artifacts['published']['title'] == 'T'
-    return made.text
+    assert result.artifacts['published']['title'] == 'T'
+    return result.text
 
 
 async def test_a_draft_is_created_with_its_blocks(configured: pytest.MonkeyPatch) -> None:

@@ -176,17 +176,17 @@ class Asked:
 
 @pytest.fixture
 async def context(tmp_path: Path) -> ToolContext:
-    made = ToolContext(key='run:1', workspace=Workspaces(tmp_path).of(RunId('run'), 'agent'))
+    tool_context = ToolContext(key='run:1', workspace=Workspaces(tmp_path).of(RunId('run'), 'agent'))
     data = (FOLDER / 'podcast' / 'night-train.srt').read_bytes()
-    await made.files.write('transcript.txt', data)
-    await use(transcript_processor, made)
-    return made
+    await tool_context.files.write('transcript.txt', data)
+    await use(transcript_processor, tool_context)
+    return tool_context
 
 
 async def use(tool: Tool, context: ToolContext, **arguments: Any) -> ToolOutput:
-    made = await tool.invoke(json.dumps(arguments), context)
-    context.artifact_store.apply(tool.name, made)
-    return made
+    result = await tool.invoke(json.dumps(arguments), context)
+    context.artifact_store.apply(tool.name, result)
+    return result
 
 
 async def test_the_transcript_keeps_speakers_and_times(context: ToolContext) -> None:
@@ -199,19 +199,19 @@ async def test_the_transcript_keeps_speakers_and_times(context: ToolContext) -> 
 
 async def test_chapters_are_written_for_players(context: ToolContext) -> None:
     named = [{'start': '00:00', 'title': 'Hello'}, {'start': '02:20', 'title': 'Night'}]
-    made = await use(chapter_markers, context, chapters=named)
+    result = await use(chapter_markers, context, chapters=named)
     document = json.loads(await context.files.read('chapters.json'))
     assert document == {
         'version': '1.2.0',
         'chapters': [{'startTime': 0.0, 'title': 'Hello'}, {'startTime': 140.0, 'title': 'Night'}],
     }
-    assert made.artifacts['chapters'] == document['chapters']
-    assert '02:20 Night' in made.text
+    assert result.artifacts['chapters'] == document['chapters']
+    assert '02:20 Night' in result.text
 
 
 async def test_without_names_chapters_begin_after_the_longest_pauses(context: ToolContext) -> None:
-    made = await use(chapter_markers, context)
-    starts = [item['startTime'] for item in made.artifacts['chapters']]
+    result = await use(chapter_markers, context)
+    starts = [item['startTime'] for item in result.artifacts['chapters']]
     assert starts[0] == 0 and all(later - earlier >= 60 for earlier, later in pairwise(starts))
     cues = [
         {
@@ -224,9 +224,9 @@ async def test_without_names_chapters_begin_after_the_longest_pauses(context: To
     ]
     long = {'cues': cues, 'duration': 705.0}
     context.artifact_store.values['transcript'] = long
-    made = await use(chapter_markers, context)
-    assert [item['startTime'] for item in made.artifacts['chapters']] == [0, 300.0, 520.0]
-    assert made.artifacts['chapters'][1]['title'] == 'At 300.0 it begins and goes on and …'
+    result = await use(chapter_markers, context)
+    assert [item['startTime'] for item in result.artifacts['chapters']] == [0, 300.0, 520.0]
+    assert result.artifacts['chapters'][1]['title'] == 'At 300.0 it begins and goes on and …'
 
 
 async def test_even_pauses_spread_chapters_over_the_whole_show(context: ToolContext) -> None:
@@ -241,22 +241,22 @@ async def test_even_pauses_spread_chapters_over_the_whole_show(context: ToolCont
         for number in range(1_080)
     ]
     context.artifact_store.values['transcript'] = {'cues': cues, 'duration': 10_799.0, 'estimated': True}
-    made = await use(chapter_markers, context)
-    starts = [item['startTime'] for item in made.artifacts['chapters']]
+    result = await use(chapter_markers, context)
+    starts = [item['startTime'] for item in result.artifacts['chapters']]
     assert len(starts) == 12 and all(abs(start - 900 * number) <= 10 for number, start in enumerate(starts))
-    assert '00:00 0\n≈ 15:00 90\n' in made.text and 'The times are estimates' in made.text
+    assert '00:00 0\n≈ 15:00 90\n' in result.text and 'The times are estimates' in result.text
     assert json.loads(await context.files.read('chapters.json'))['chapters'][1]['estimated'] is True
 
 
 async def test_a_long_transcript_is_processed_in_parts(context: ToolContext) -> None:
     text = '\n'.join(f'Speaker {number % 2}: {"word " * 60}{number}.' for number in range(800))
     await context.files.write('long.txt', text.encode())
-    made = await use(transcript_processor, context, path='long.txt')
-    seen = made.text
-    while '[There is more: continue with start=' in made.text:
-        start = made.text.rpartition('start=')[2].rstrip(']')
-        made = await use(transcript_processor, context, path='long.txt', start=start)
-        seen += made.text
+    result = await use(transcript_processor, context, path='long.txt')
+    seen = result.text
+    while '[There is more: continue with start=' in result.text:
+        start = result.text.rpartition('start=')[2].rstrip(']')
+        result = await use(transcript_processor, context, path='long.txt', start=start)
+        seen += result.text
     assert all(f' {number}.' in seen for number in range(800)) and '≈' in seen
     asked = context.model = Asked({'title': 'T', 'summary': 'S', 'points': ['P']})
     await use(show_notes, context)
@@ -279,12 +279,14 @@ async def test_invalid_chapters_are_refused(context: ToolContext, chapters: Any,
 async def test_a_bad_time_drops_only_its_chapter(context: ToolContext) -> None:
     starts = ['00:10', 'soon', '01:00', '01:00', '02:20', '59:00']
     named = [{'start': start, 'title': f'Part {number}'} for number, start in enumerate(starts)]
-    made = await use(chapter_markers, context, chapters=named)
-    found = [(item['startTime'], item['title']) for item in made.artifacts['chapters']]
+    result = await use(chapter_markers, context, chapters=named)
+    found = [(item['startTime'], item['title']) for item in result.artifacts['chapters']]
     assert found == [(0.0, 'Part 0'), (60.0, 'Part 2'), (140.0, 'Part 4')]
-    assert 'Left out: chapters.1.start: ' in made.text and 'chapters.3.start: it must be later' in made.text
-    assert 'chapters.5.start: the show ends' in made.text
-    assert 'The first chapter was moved from 00:10 to 00:00.' in made.text
+    assert (
+        'Left out: chapters.1.start: ' in result.text and 'chapters.3.start: it must be later' in result.text
+    )
+    assert 'chapters.5.start: the show ends' in result.text
+    assert 'The first chapter was moved from 00:10 to 00:00.' in result.text
 
 
 async def test_notes_include_earlier_artifacts(context: ToolContext) -> None:
@@ -292,8 +294,8 @@ async def test_notes_include_earlier_artifacts(context: ToolContext) -> None:
     context.artifact_store.values['links'] = {'Home': 'https://home.example'}
     asked = Asked({'title': 'T', 'summary': 'S', 'points': ['P'], 'mentioned': ['M']})
     context.model = asked
-    made = await use(show_notes, context, focus='trains')
-    assert made.text == (
+    result = await use(show_notes, context, focus='trains')
+    assert result.text == (
         '# T\n\nS\n\n- P\n\n## Chapters\n\n- 00:00 Hello\n\n## Mentioned\n\n- M\n\n## Links\n\n'
         '- [Home](https://home.example)'
     )
@@ -307,16 +309,16 @@ async def test_a_clip_is_found_across_several_cues(context: ToolContext) -> None
     context.model = Asked(
         {'clips': [{'quote': quote, 'post': 'p'}, {'quote': 'Nobody says this.', 'post': 'q'}]}
     )
-    made = await use(social_clips, context)
-    (clip,) = made.artifacts['social_clips']
+    result = await use(social_clips, context)
+    (clip,) = result.artifacts['social_clips']
     assert (clip['start'], clip['end']) == (101.0, 112.0)
-    assert "left out because nobody says it: 'Nobody says this.'" in made.text
+    assert "left out because nobody says it: 'Nobody says this.'" in result.text
 
 
 async def test_a_paraphrased_clip_is_requested_again_and_then_dropped(context: ToolContext) -> None:
     asked = context.model = Asked({'clips': [{'quote': 'Nobody says this.', 'post': 'q'}]})
-    made = await use(social_clips, context)
-    assert made.ok and made.artifacts['social_clips'] == [] and 'There are no clips' in made.text
+    result = await use(social_clips, context)
+    assert result.ok and result.artifacts['social_clips'] == [] and 'There are no clips' in result.text
     assert len(asked.prompts) == 2 and asked.prompts[1].endswith('<data>\nNobody says this.\n</data>')
 
 

@@ -49,9 +49,9 @@ async def use(found: Tool, context: ToolContext, **arguments: Any) -> str:
 
 
 async def expect_refusal(found: Tool, context: ToolContext, **arguments: Any) -> str:
-    with pytest.raises(ToolError) as said:
+    with pytest.raises(ToolError) as raised:
         await use(found, context, **arguments)
-    return str(said.value)
+    return str(raised.value)
 
 
 async def test_files_are_written_read_edited_and_listed(context: ToolContext) -> None:
@@ -83,10 +83,10 @@ async def test_binary_files_are_reported(context: ToolContext) -> None:
     await context.files.write('picture', b'\x89PNG\0')
     assert 'not a text file (5 bytes)' in await expect_refusal(read_file, context, path='picture')
     assert 'not a text file' in await expect_refusal(edit_file, context, path='picture', old='a', new='b')
-    for found in (read_file, write_file, edit_file):
+    for item in (read_file, write_file, edit_file):
         arguments = {'read_file': {}, 'write_file': {'text': 'x'}, 'edit_file': {'old': 'a', 'new': 'b'}}
         assert 'leads outside your folder' in await expect_refusal(
-            found, context, path='../x', **arguments[found.name]
+            item, context, path='../x', **arguments[item.name]
         )
     assert 'no folder for files' in await expect_refusal(read_file, ToolContext(key='k'), path='x')
     assert 'commands cannot be run' in await expect_refusal(run_command, ToolContext(key='k'), command='x')
@@ -109,8 +109,8 @@ async def test_both_search_backends_find_the_same_lines(context: ToolContext, se
     for path, text in (('a.txt', 'one\na.b\n'), ('d/b.txt', 'axb\na.b'), ('.git/c', 'a.b'), ('bin', 'a.b\0')):
         await context.files.write(path, text.encode())
     (context.files.folder / 'link').symlink_to('/etc/passwd')
-    found = await use(search, context, pattern='a.b', literal=True)
-    assert {'a.txt:2:a.b', 'd/b.txt:2:a.b'} <= set(found.splitlines()) and 'axb' not in found
+    result = await use(search, context, pattern='a.b', literal=True)
+    assert {'a.txt:2:a.b', 'd/b.txt:2:a.b'} <= set(result.splitlines()) and 'axb' not in result
     assert await use(search, context, pattern='axb', literal=True, path='d/b.txt') == 'd/b.txt:1:axb'
     assert await use(search, context, pattern='root:', literal=True) == 'Nothing matches.'
     if searching == 'plain':
@@ -182,11 +182,11 @@ def test_later(): pass
     assert text.startswith('1 passed, 1 failed, 1 skipped in') and 'they differ' in text
     assert 'test_sums::test_wrong' in text
     await use(edit_file, commands, path='sums.py', old='-', new='+')
-    found = await use(run_tests, commands, path='test_sums.py', keyword='wrong')
-    assert found.startswith('1 passed in')
+    result = await use(run_tests, commands, path='test_sums.py', keyword='wrong')
+    assert result.startswith('1 passed in')
     await use(write_file, commands, path='test_sums.py', text='import nothing_there')
-    found = await use(run_tests, commands)
-    assert '1 errors' in found and 'nothing_there' in found
+    result = await use(run_tests, commands)
+    assert '1 errors' in result and 'nothing_there' in result
     await use(write_file, commands, path='test_sums.py', text='import os; os._exit(3)')
     assert 'exit status' in await use(run_tests, commands)
     assert [path.name for path in commands.files.folder.iterdir() if path.name.startswith('.')] == []
@@ -265,12 +265,12 @@ async def test_shortened_results_are_stored_in_full(context: ToolContext) -> Non
 
 
 async def test_writing_calls_run_in_order_and_others_in_parallel() -> None:
-    seen: list[str] = []
+    events: list[str] = []
 
     async def work(name: str) -> str:
-        seen.append(f'{name} begins')
+        events.append(f'{name} begins')
         await asyncio.sleep(0.01)
-        seen.append(f'{name} ends')
+        events.append(f'{name} ends')
         return name
 
     @tool(side_effects=True)
@@ -288,5 +288,5 @@ async def test_writing_calls_run_in_order_and_others_in_parallel() -> None:
     contexts = [ToolContext(key=name) for _, name in order]
     results = await execute_tool_calls({'look': look, 'change': change}, asked, contexts)
     assert [result.id for result in results] == list('abcdef') and not results[4].ok
-    assert seen[:4] == ['a begins', 'b begins', 'a ends', 'b ends']
-    assert seen[4:] == [f'{name} {what}' for name in 'cdf' for what in ('begins', 'ends')]
+    assert events[:4] == ['a begins', 'b begins', 'a ends', 'b ends']
+    assert events[4:] == [f'{name} {what}' for name in 'cdf' for what in ('begins', 'ends')]

@@ -48,8 +48,8 @@ def serving(body: bytes, kind: str = 'application/xml', status: int = 200) -> An
 @pytest.mark.parametrize('encoding', ['utf-8', 'iso-8859-1'])
 async def test_an_rss_feed_is_read_newest_first_in_its_own_encoding(tmp_path: Path, encoding: str) -> None:
     with serving(RSS.format(encoding=encoding).encode(encoding)) as server:
-        found = await use(rss_feed, make_context(tmp_path), url=server.url)
-    posts = found.artifacts['recent_posts']
+        result = await use(rss_feed, make_context(tmp_path), url=server.url)
+    posts = result.artifacts['recent_posts']
     assert [post['title'] for post in posts] == ['Newer', 'Älter']
     assert posts[1] == {
         'title': 'Älter',
@@ -57,15 +57,15 @@ async def test_an_rss_feed_is_read_newest_first_in_its_own_encoding(tmp_path: Pa
         'published': '2026-11-02',
         'summary': 'One two',
     }
-    assert '- Newer (2026-11-03) https://x.example/2' in found.text
+    assert '- Newer (2026-11-03) https://x.example/2' in result.text
 
 
 async def test_an_atom_feed_is_read_and_filtered(tmp_path: Path) -> None:
     with serving(ATOM.encode()) as server:
         context = make_context(tmp_path)
-        found = await use(rss_feed, context, url=server.url)
-        assert [post['published'] for post in found.artifacts['recent_posts']] == ['2026-11-04', '']
-        assert 'Undated (undated)' in found.text
+        result = await use(rss_feed, context, url=server.url)
+        assert [post['published'] for post in result.artifacts['recent_posts']] == ['2026-11-04', '']
+        assert 'Undated (undated)' in result.text
         one = await use(rss_feed, context, url=server.url, about='ATOMIC', limit=1)
         assert [post['title'] for post in one.artifacts['recent_posts']] == ['Atomic']
         assert (await use(rss_feed, context, url=server.url, about='nothing')).text == 'No entries match.'
@@ -102,14 +102,14 @@ async def test_feeds_and_calendars_on_this_machine_are_refused(
 async def test_events_of_a_file_are_listed_including_recurring_ones(tmp_path: Path) -> None:
     context = make_context(tmp_path)
     await context.files.write('calendar.ics', (FOLDER / 'blog' / 'events.ics').read_bytes())
-    found = await use(calendar, context, start='2026-12-01', days=31)
-    assert [(event['start'], event['title']) for event in found.artifacts['events']] == [
+    result = await use(calendar, context, start='2026-12-01', days=31)
+    assert [(event['start'], event['title']) for event in result.artifacts['events']] == [
         ('2026-12-05 14:00 UTC', 'Repair café for garden tools'),
         ('2026-12-12', 'Winter seed swap'),
         ('2026-12-12 14:00 UTC', 'Repair café for garden tools'),
         ('2026-12-19 14:00 UTC', 'Repair café for garden tools'),
     ]
-    assert found.artifacts['events'][1]['place'] == 'Town library, ground floor'
+    assert result.artifacts['events'][1]['place'] == 'Town library, ground floor'
     context.now = 1_802_000_000.0  # 2027-02-07
     assert 'Pruning apples' in (await use(calendar, context)).text
     nothing = await use(calendar, context, start='2030-01-01', days=5)
@@ -118,8 +118,8 @@ async def test_events_of_a_file_are_listed_including_recurring_ones(tmp_path: Pa
 
 async def test_events_of_a_url_are_listed(tmp_path: Path) -> None:
     with serving((FOLDER / 'blog' / 'events.ics').read_bytes(), 'text/calendar') as server:
-        found = await use(calendar, make_context(tmp_path), source=server.url, start='2026-12-12', days=1)
-    assert len(found.artifacts['events']) == 2
+        result = await use(calendar, make_context(tmp_path), source=server.url, start='2026-12-12', days=1)
+    assert len(result.artifacts['events']) == 2
     with serving(b'', status=404) as server, pytest.raises(ToolError, match='status 404'):
         await use(calendar, make_context(tmp_path), source=server.url)
 
@@ -150,8 +150,8 @@ async def test_links_come_from_the_run_or_the_environment(
     with pytest.raises(ToolError, match='no links are configured'):
         await use(static_links, context)
     monkeypatch.setenv('HEMICYCLE_LINKS', 'A: https://a.example; B: mailto:b@b.example')
-    found = await use(static_links, ToolContext(key='x'))
-    assert found.artifacts['links'] == {'A': 'https://a.example', 'B': 'mailto:b@b.example'}
+    result = await use(static_links, ToolContext(key='x'))
+    assert result.artifacts['links'] == {'A': 'https://a.example', 'B': 'mailto:b@b.example'}
     await context.files.write('links.txt', b'C: http://c.example\n\n')
     assert (await use(static_links, context)).text == '- [C](http://c.example)'
     await context.files.write('links.txt', b'D: javascript:alert(1)')

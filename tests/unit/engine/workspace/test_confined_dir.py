@@ -30,9 +30,9 @@ def outside(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    made = Workspace(tmp_path / 'agents' / 'one', ObjectStore(tmp_path / 'objects'))
-    made.folder.mkdir(parents=True)
-    return made
+    workspace = Workspace(tmp_path / 'agents' / 'one', ObjectStore(tmp_path / 'objects'))
+    workspace.folder.mkdir(parents=True)
+    return workspace
 
 
 ESCAPING = ['..', '../secret', 'a/../../secret', 'a/..', './..', '..//x', '/workspace/../etc/passwd']
@@ -104,11 +104,11 @@ async def test_links_are_not_followed(workspace: Workspace, outside: Path, shape
 
 async def test_a_snapshot_keeps_a_link_and_not_its_target(workspace: Workspace, outside: Path) -> None:
     (workspace.folder / 'link').symlink_to(outside)
-    taken = await workspace.snapshot()
+    snapshot = await workspace.snapshot()
     (workspace.folder / 'link').unlink()
     (workspace.folder / 'link').mkdir()
     (workspace.folder / 'link' / 'x').touch()
-    await workspace.restore(taken)
+    await workspace.restore(snapshot)
     assert os.readlink(workspace.folder / 'link') == str(outside)
     (workspace.folder / 'empty').mkdir()
     blank = await Workspace(workspace.folder.with_name('blank'), workspace.objects).snapshot()
@@ -195,9 +195,9 @@ async def test_folders_without_permissions_are_opened(workspace: Workspace) -> N
     await workspace.write('shut/file', b'x')
     (workspace.folder / 'shut' / 'file').chmod(0)
     (workspace.folder / 'shut').chmod(0)
-    taken = await workspace.snapshot()
+    snapshot = await workspace.snapshot()
     (workspace.folder / 'shut').chmod(0o500)
     await workspace.restore(await Workspace(workspace.folder.with_name('b'), workspace.objects).snapshot())
     assert list(workspace.folder.iterdir()) == []
-    await workspace.restore(taken)
+    await workspace.restore(snapshot)
     assert await workspace.read('shut/file') == b'x'

@@ -54,14 +54,14 @@ async def edit(folder) -> None:
 
 
 async def test_a_preview_changes_nothing_and_a_merge_updates_the_working_tree(tmp_path, project):
-    made = await prepare_merge(tmp_path, project, edit)
-    kept = sorted(str(path) for path in project.rglob('*'))
-    seen = await made.preview('main')
-    assert sorted(str(path) for path in project.rglob('*')) == kept
-    assert seen.paths == ('a.txt', 'b.txt', 'new/c.sh', 'odd ä name.txt') and not seen.conflicts
-    assert '+by the agent' in seen.patch and 'trace.log' not in seen.patch
-    assert seen.checked_out == str(project) and not seen.is_new
-    commit = await made.commit('main', 'Take it', onto=seen.onto)
+    merge = await prepare_merge(tmp_path, project, edit)
+    names = sorted(str(path) for path in project.rglob('*'))
+    preview = await merge.preview('main')
+    assert sorted(str(path) for path in project.rglob('*')) == names
+    assert preview.paths == ('a.txt', 'b.txt', 'new/c.sh', 'odd ä name.txt') and not preview.conflicts
+    assert '+by the agent' in preview.patch and 'trace.log' not in preview.patch
+    assert preview.checked_out == str(project) and not preview.is_new
+    commit = await merge.commit('main', 'Take it', onto=preview.onto)
     assert git(project, 'rev-parse', 'main') == commit
     assert git(project, 'status', '--porcelain') == ''
     assert not (project / 'b.txt').exists() and (project / 'new' / 'c.sh').stat().st_mode & 0o100
@@ -70,57 +70,59 @@ async def test_a_preview_changes_nothing_and_a_merge_updates_the_working_tree(tm
 
 async def test_later_user_changes_are_merged_and_conflicts_resolved(tmp_path, project):
     base = git(project, 'rev-parse', 'HEAD')
-    made = await prepare_merge(tmp_path, project, edit, base=base)
+    merge = await prepare_merge(tmp_path, project, edit, base=base)
     (project / 'a.txt').write_text(TEXT.replace('line 1\n', 'by the user\n'))
     git(project, 'commit', '-qam', 'mine')
-    assert not (await made.preview('main')).conflicts
+    assert not (await merge.preview('main')).conflicts
     (project / 'a.txt').write_text(TEXT.replace('line 20', 'by the user'))
     git(project, 'commit', '-qam', 'mine too')
     now = await Repository.find(project)
     assert now is not None
-    made = GitMerge(now, made._work)
-    seen = await made.preview('main')
-    (conflict,) = seen.conflicts
+    merge = GitMerge(now, merge._work)
+    second_preview = await merge.preview('main')
+    (conflict,) = second_preview.conflicts
     assert conflict.path == 'a.txt' and '<<<<<<<' in conflict.text and 'by the agent' in conflict.text
     assert '<<<<<<< main\n' in conflict.text and '>>>>>>> the agent\n' in conflict.text
     with pytest.raises(WorkspaceError, match=r'the text for a\.txt still contains conflict markers'):
-        await made.preview('main', {'a.txt': Resolution(text=conflict.text)})
+        await merge.preview('main', {'a.txt': Resolution(text=conflict.text)})
     with pytest.raises(WorkspaceError, match=r'resolve these first: a\.txt'):
-        await made.commit('main', 'x', onto=seen.onto)
-    assert git(project, 'rev-parse', 'main') == seen.onto
+        await merge.commit('main', 'x', onto=second_preview.onto)
+    assert git(project, 'rev-parse', 'main') == second_preview.onto
     for chosen, expected in [
         (Resolution(side='ours'), 'by the user'),
         (Resolution(side='theirs'), 'by the agent'),
         (Resolution(text='by both\n'), 'by both'),
     ]:
-        shown = await made.preview('main', {'a.txt': chosen})
-        assert not shown.conflicts
-        await made.commit(f'try-{expected[-4:]}', 'x', onto=seen.onto, resolutions={'a.txt': chosen})
+        preview = await merge.preview('main', {'a.txt': chosen})
+        assert not preview.conflicts
+        await merge.commit(
+            f'try-{expected[-4:]}', 'x', onto=second_preview.onto, resolutions={'a.txt': chosen}
+        )
         assert expected in git(project, 'show', f'try-{expected[-4:]}:a.txt')
-    assert git(project, 'rev-parse', 'main') == seen.onto
+    assert git(project, 'rev-parse', 'main') == second_preview.onto
 
 
 async def test_uncommitted_changes_are_never_overwritten(tmp_path, project):
-    made = await prepare_merge(tmp_path, project, edit)
+    merge = await prepare_merge(tmp_path, project, edit)
     (project / 'a.txt').write_text('not committed\n')
-    seen = await made.preview('main')
+    preview = await merge.preview('main')
     with pytest.raises(WorkspaceError, match=r'nothing was merged.*a\.txt'):
-        await made.commit('main', 'x', onto=seen.onto)
+        await merge.commit('main', 'x', onto=preview.onto)
     assert (project / 'a.txt').read_text() == 'not committed\n' and (project / 'b.txt').exists()
-    assert git(project, 'rev-parse', 'main') == seen.onto
+    assert git(project, 'rev-parse', 'main') == preview.onto
 
 
 async def test_a_new_branch_leaves_the_working_tree_alone_and_may_take_some_files(tmp_path, project):
-    made = await prepare_merge(tmp_path, project, edit)
-    seen = await made.preview('feature/x', only=['b.txt'])
-    assert seen.is_new and seen.paths == ('b.txt',) and not seen.checked_out
-    await made.commit('feature/x', 'x', onto=seen.onto, only=['b.txt'])
+    merge = await prepare_merge(tmp_path, project, edit)
+    preview = await merge.preview('feature/x', only=['b.txt'])
+    assert preview.is_new and preview.paths == ('b.txt',) and not preview.checked_out
+    await merge.commit('feature/x', 'x', onto=preview.onto, only=['b.txt'])
     assert (project / 'b.txt').exists()
     assert git(project, 'diff', '--name-status', 'main', 'feature/x').split() == ['D', 'b.txt']
     with pytest.raises(WorkspaceError, match='feature/x has moved'):
-        await made.commit('feature/x', 'x', onto=seen.onto)
+        await merge.commit('feature/x', 'x', onto=preview.onto)
     with pytest.raises(WorkspaceError, match='is not a valid branch name'):
-        await made.preview('no such..name')
+        await merge.preview('no such..name')
 
 
 async def test_no_hook_runs_and_an_agent_cannot_plant_a_git_folder(tmp_path, project):
@@ -133,18 +135,18 @@ async def test_no_hook_runs_and_an_agent_cannot_plant_a_git_folder(tmp_path, pro
         )
         await folder.write('sub/.git/config', b'[core]\n')
 
-    made = await prepare_merge(tmp_path, project, plant)
-    seen = await made.preview('main')
-    assert seen.paths == ('.husky/post-merge',)
-    await made.commit('main', 'x', onto=seen.onto)
+    merge = await prepare_merge(tmp_path, project, plant)
+    preview = await merge.preview('main')
+    assert preview.paths == ('.husky/post-merge',)
+    await merge.commit('main', 'x', onto=preview.onto)
     assert hook.exists() and not (project.parent / 'planted').exists()
 
 
 async def test_merging_existing_work_does_nothing(tmp_path, project):
-    made = await prepare_merge(tmp_path, project, edit)
-    seen = await made.preview('main')
-    await made.commit('main', 'x', onto=seen.onto)
-    again = await made.preview('main')
-    assert again.paths == ()
+    merge = await prepare_merge(tmp_path, project, edit)
+    second_preview = await merge.preview('main')
+    await merge.commit('main', 'x', onto=second_preview.onto)
+    preview = await merge.preview('main')
+    assert preview.paths == ()
     with pytest.raises(WorkspaceError, match='nothing to merge'):
-        await made.commit('main', 'x', onto=again.onto)
+        await merge.commit('main', 'x', onto=preview.onto)

@@ -100,11 +100,11 @@ async def test_an_interrupted_fork_gets_its_files_at_recovery(
         with pytest.raises(PowerCut):
             await crashed.fork(run, at)
     async with make_conductor(journal, writing(3), tmp_path) as successor:
-        (made,) = await successor.recover()
-        assert await at_step(successor, made, at) == await at_step(successor, run, at)
-        assert (await successor.result(made)).status is Status.DONE
-        await successor.delete(made)
-        await successor.purge(made)
+        (recovered,) = await successor.recover()
+        assert await at_step(successor, recovered, at) == await at_step(successor, run, at)
+        assert (await successor.result(recovered)).status is Status.DONE
+        await successor.delete(recovered)
+        await successor.purge(recovered)
         assert folders(tmp_path) == {run}
 
 
@@ -113,14 +113,14 @@ async def test_a_fork_without_its_parent_continues_with_its_files(
 ) -> None:
     journal, run, at = parent
     async with make_conductor(journal, FakeModel(), tmp_path) as crashed:
-        made = await crashed.fork(run, at, paused=True)
-        await wait_for_state(crashed, made, (await crashed.view(made)).active[0])
+        fork = await crashed.fork(run, at, paused=True)
+        await wait_for_state(crashed, fork, (await crashed.view(fork)).active[0])
         await crashed.delete(run)
         await crashed.purge(run)
-    journal._transitions[made] = journal._transitions[made][:at]
-    journal._infos[made] = replace(journal._infos[made], seq=at)
+    journal._transitions[fork] = journal._transitions[fork][:at]
+    journal._infos[fork] = replace(journal._infos[fork], seq=at)
     async with make_conductor(journal, writing(3), tmp_path) as successor:
-        assert await successor.recover() == [made]
+        assert await successor.recover() == [fork]
 
 
 async def test_a_replay_that_is_not_journaled_leaves_no_recording(tmp_path: Path) -> None:
@@ -145,6 +145,6 @@ async def test_an_interrupted_replay_gets_its_recording_at_recovery(tmp_path: Pa
             await local.start('lone', replay=first)
     place.journal = journal
     async with place.open(offline=True) as successor:
-        (again,) = await successor.recover()
-        assert (await successor.result(again)).status is Status.DONE
+        (recovered,) = await successor.recover()
+        assert (await successor.result(recovered)).status is Status.DONE
     assert place.provider.asked == 1

@@ -63,11 +63,11 @@ def test_no_pattern_accepts_a_closed_folder(
 ) -> None:
     file = machine / 'elsewhere' / 'words.txt'
     file.write_text('secret')
-    made = Catalog.load().pattern(pattern)
-    for name in set(PATHS) & set(made.Parameters.model_fields):
+    pattern_class = Catalog.load().pattern(pattern)
+    for name in set(PATHS) & set(pattern_class.Parameters.model_fields):
         given = str(file.parent if name in ('project', 'tests') else file)
         with pytest.raises((ValidationError, InvalidInput), match='is not open to runs here'):
-            made.parse({**example(made), name: given})
+            pattern_class.parse({**example(pattern_class), name: given})
 
 
 def example(pattern: type) -> dict[str, str]:

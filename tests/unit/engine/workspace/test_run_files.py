@@ -195,8 +195,8 @@ async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
         calls(('write_file', script), ('run_command', {'command': 'sh make.sh && echo well'})), 'ok'
     )
     tools = Catalog.load().tools
-    given = catalog(FakeModel(reply), Builder, tools=(tools['write_file'], tools['run_command']))
-    async with Conductor(catalog=given, workspaces=tmp_path, sandbox=Sandbox(unsafe=True)) as conductor:
+    own_catalog = catalog(FakeModel(reply), Builder, tools=(tools['write_file'], tools['run_command']))
+    async with Conductor(catalog=own_catalog, workspaces=tmp_path, sandbox=Sandbox(unsafe=True)) as conductor:
         run = (await conductor.start('builder')).id
         await conductor.result(run)
         view = await conductor.view(run)

@@ -107,8 +107,8 @@ async def test_files_deleted_during_a_snapshot_are_left_out(
         return opened(name, around)
 
     monkeypatch.setattr(snapshots, 'open_file', late)
-    taken = await workspace.snapshot()
-    assert [file.path for file in await workspace.snapshot_files(taken)] == ['folder/inner', 'stays']
+    snapshot = await workspace.snapshot()
+    assert [file.path for file in await workspace.snapshot_files(snapshot)] == ['folder/inner', 'stays']
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -68,9 +68,13 @@ async def test_an_outdated_hash_is_renewed_at_the_next_login(
 async def test_guesses_are_limited_and_allowed_again_later(access: Access, clock: SimulatedClock) -> None:
     await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
     tries = await asyncio.gather(*(log_in(access, f'guess {n}') for n in range(12)), return_exceptions=True)
-    assert sum(isinstance(one, LoginRefused) and not one.retry_later for one in tries) == MAX_ATTEMPTS['both']
     assert (
-        sum(isinstance(one, LoginRefused) and one.retry_later for one in tries) == 12 - MAX_ATTEMPTS['both']
+        sum(isinstance(attempt, LoginRefused) and not attempt.retry_later for attempt in tries)
+        == MAX_ATTEMPTS['both']
+    )
+    assert (
+        sum(isinstance(attempt, LoginRefused) and attempt.retry_later for attempt in tries)
+        == 12 - MAX_ATTEMPTS['both']
     )
     with pytest.raises(LoginRefused, match='Too many'):
         await log_in(access)  # even the right password: otherwise guessing could continue unnoticed
@@ -83,11 +87,11 @@ async def test_guesses_are_limited_and_allowed_again_later(access: Access, clock
 
 async def test_user_names_are_not_revealed(access: Access) -> None:
     await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
-    with pytest.raises(LoginRefused) as wrong:
+    with pytest.raises(LoginRefused) as raised:
         await log_in(access, 'wrong password')
     with pytest.raises(LoginRefused) as unknown:
         await log_in(access, 'wrong password', name='nobody')
-    assert str(wrong.value) == str(unknown.value)
+    assert str(raised.value) == str(unknown.value)
 
 
 async def test_sessions_end_when_idle_and_after_a_maximum(access: Access, clock: SimulatedClock) -> None:

@@ -27,8 +27,8 @@ UNKNOWN_NAME = 'no such thing'
 
 @pytest.fixture
 async def conductor() -> Any:
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as made:
-        yield made
+    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
+        yield conductor
 
 
 @pytest.fixture
@@ -87,9 +87,12 @@ async def is_refused(behind: Conductor, path: str) -> bool:
         if not callable(target):
             return False
         given = [
-            [] if 'Sequence' in str(one.annotation) or 'Iterable' in str(one.annotation) else UNKNOWN_NAME
-            for one in inspect.signature(target).parameters.values()
-            if one.default is one.empty and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
+            []
+            if 'Sequence' in str(parameter.annotation) or 'Iterable' in str(parameter.annotation)
+            else UNKNOWN_NAME
+            for parameter in inspect.signature(target).parameters.values()
+            if parameter.default is parameter.empty
+            and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         ]
         made = target(*given)
         if inspect.isasyncgen(made):

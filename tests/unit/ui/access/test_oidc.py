@@ -54,8 +54,8 @@ class Issuer(httpx.AsyncBaseTransport):
         return answer
 
     def provider(self, **settings: Any) -> Provider:
-        given = ProviderSettings(issuer=ISSUER, client_id='us', **settings)
-        return Provider(given, self)
+        provider_settings = ProviderSettings(issuer=ISSUER, client_id='us', **settings)
+        return Provider(provider_settings, self)
 
     async def begin(self, provider: Provider, path: str = '/runs') -> tuple[str, dict[str, str]]:
         """Start a login, and return the browser's cookie and the query with which it comes back."""

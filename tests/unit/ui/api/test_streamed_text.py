@@ -31,8 +31,8 @@ def piece(text: str, kind: Any = 'text', path: StatePath = StatePath('pro')) -> 
 )
 def test_only_the_unseen_part_of_a_reply_is_sent(pieces: list[Delta], rest: tuple[str, str]) -> None:
     streamed = StreamedText()
-    for one in pieces:
-        streamed.add(one)
+    for piece in pieces:
+        streamed.add(piece)
     assert streamed.find_unstreamed(StatePath('pro'), REPLY) == rest
 
 

@@ -15,15 +15,15 @@ from ui.cli.output.reporters import SIMULATED
 
 
 def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> None:
-    shown = hemicycle('--help').stdout
-    assert all(f' {command} ' in shown for command in COMMANDS)
+    output = hemicycle('--help').stdout
+    assert all(f' {command} ' in output for command in COMMANDS)
     for command in COMMANDS.keys() - {
         'acp',
         'mcp',
     }:  # Not typed by people: their help shows how clients are configured.
-        shown = hemicycle(command, '--help').stdout
-        assert f'hemicycle {command}' in shown.partition('Examples')[2], command
-        assert not re.search(r'```|<(bool|str|int|float|list|path)', shown), shown
+        output = hemicycle(command, '--help').stdout
+        assert f'hemicycle {command}' in output.partition('Examples')[2], command
+        assert not re.search(r'```|<(bool|str|int|float|list|path)', output), output
 
 
 @pytest.mark.parametrize('name', COMMANDS)
@@ -47,8 +47,8 @@ def test_a_run_prints_progress_to_stderr_and_its_answer_to_stdout(hemicycle: Hem
 
 def test_both_sides_of_a_comparison_are_shown(hemicycle: Hemicycle) -> None:
     assert hemicycle('run', 'blog', '--task', 'On bees', '--set', 'mode=compare', '-q').exit_code == 0
-    shown = hemicycle('show', 'last').stdout
-    dynamic, fixed = shown.partition('Compared: dynamic')[2].split('Compared: fixed')
+    output = hemicycle('show', 'last').stdout
+    dynamic, fixed = output.partition('Compared: dynamic')[2].split('Compared: fixed')
     assert 'complete, 1 step, 0 tool calls' in dynamic and '# On bees' in dynamic
     assert 'complete, 12 steps, 7 tool calls' in fixed and '## Options' in fixed
 
@@ -83,8 +83,8 @@ def test_an_unapproved_result_has_its_own_exit_code(hemicycle: Hemicycle) -> Non
     assert 'done with issues' in hemicycle('runs').stdout
     run = json.loads(hemicycle('runs', '--json').stdout.splitlines()[0])
     assert (run['status'], run['error']) == ('done', 'not approved after 1 revision')
-    shown = hemicycle('show', run['id']).stdout
-    assert 'done with issues' in shown and 'not approved after 1 revision' in shown
+    output = hemicycle('show', run['id']).stdout
+    assert 'done with issues' in output and 'not approved after 1 revision' in output
 
 
 def test_json_prints_every_transition_and_then_the_outcome(hemicycle: Hemicycle) -> None:
@@ -99,18 +99,18 @@ def test_json_prints_every_transition_and_then_the_outcome(hemicycle: Hemicycle)
 
 def test_the_task_may_come_from_standard_input(hemicycle: Hemicycle) -> None:
     assert hemicycle('run', 'pipeline', '--task', '-', '-q', stdin='Compare tea and coffee').exit_code == 0
-    found = hemicycle.newest()
-    assert found.parameters['task'] == 'Compare tea and coffee'
+    info = hemicycle.newest()
+    assert info.parameters['task'] == 'Compare tea and coffee'
 
 
 def test_options_reach_the_run(hemicycle: Hemicycle) -> None:
     options = ('--title', 'A title', '--tag', 'a', '--tag', 'b', '--seed', '7', '--set', 'max_iterations=1')
     options += ('--approvals', 'none')
     assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q', *options).exit_code == 0
-    found = hemicycle.newest()
-    assert (found.title, found.tags, found.seed) == ('A title', ('a', 'b'), 7)
-    assert found.options == {'approvals': 'none'}
-    assert found.parameters['max_iterations'] == 1
+    info = hemicycle.newest()
+    assert (info.title, info.tags, info.seed) == ('A title', ('a', 'b'), 7)
+    assert info.options == {'approvals': 'none'}
+    assert info.parameters['max_iterations'] == 1
 
 
 def test_a_list_is_set_as_json(hemicycle: Hemicycle) -> None:
@@ -119,8 +119,8 @@ def test_a_list_is_set_as_json(hemicycle: Hemicycle) -> None:
     options = [part for value in values for part in ('--set', value)]
     result = hemicycle('run', 'counting', *options, '--patterns', str(hemicycle.patterns), '--quiet')
     assert (result.exit_code, result.stdout) == (0, '2\n')
-    found = hemicycle.newest()
-    assert found.parameters['unit'] == ['a', 'b']
+    info = hemicycle.newest()
+    assert info.parameters['unit'] == ['a', 'b']
 
 
 def test_a_failed_run_shows_the_reason(hemicycle: Hemicycle) -> None:
@@ -134,8 +134,8 @@ def test_a_run_that_waits_for_a_person_is_released(hemicycle: Hemicycle) -> None
     result = hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '--quiet')
     assert result.exit_code == 4
     assert 'waits for a person: a word' in result.stderr
-    found = hemicycle.newest()
-    assert found.status is Status.WAITING
+    info = hemicycle.newest()
+    assert info.status is Status.WAITING
 
 
 @pytest.mark.parametrize(
@@ -170,19 +170,19 @@ def test_model_output_cannot_control_the_terminal(hemicycle: Hemicycle) -> None:
     title = 'red \x1b[31m and \x9b31m and \u202e back'
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', title, '-q')
     for arguments in (('runs',), ('show', 'last')):
-        shown = hemicycle(*arguments).stdout
-        assert 'red [31m and 31m and' in shown
-        assert not {'\x1b', '\x9b', '\u202e'} & set(shown)
+        output = hemicycle(*arguments).stdout
+        assert 'red [31m and 31m and' in output
+        assert not {'\x1b', '\x9b', '\u202e'} & set(output)
 
 
 def test_traffic_is_printed_in_tables_and_as_json(done: Hemicycle) -> None:
-    shown = done('traffic', 'pipeline').stdout
-    assert shown.startswith('1 runs: 1 done') and 'reviewing → analyzing' in shown
-    found = json.loads(done('traffic', 'pipeline', '--tag', 'demo', '--json').stdout)
-    states = {state['path']: state['visits'] for state in found['states']}
-    assert (found['runs'], states['analyzing'], states['complete']) == (1, 2, 1)
-    assert {'source': 'reviewing', 'dest': 'analyzing', 'times': 1, 'runs': 1} in found['edges']
-    assert 'analyzing' in found['shapes'][0]['states']
+    output = done('traffic', 'pipeline').stdout
+    assert output.startswith('1 runs: 1 done') and 'reviewing → analyzing' in output
+    data = json.loads(done('traffic', 'pipeline', '--tag', 'demo', '--json').stdout)
+    states = {state['path']: state['visits'] for state in data['states']}
+    assert (data['runs'], states['analyzing'], states['complete']) == (1, 2, 1)
+    assert {'source': 'reviewing', 'dest': 'analyzing', 'times': 1, 'runs': 1} in data['edges']
+    assert 'analyzing' in data['shapes'][0]['states']
     assert done('traffic', 'pipeline', '--until', '2001-01-01').stdout == 'no runs match\n'
     assert done('traffic', 'vote').stdout == 'no runs of vote yet\n'
 
@@ -208,15 +208,15 @@ def test_invalid_edges_and_days_are_refused(done: Hemicycle, arguments: tuple[st
 
 
 def test_runs_are_listed_and_filtered(done: Hemicycle) -> None:
-    found = done.newest()
-    assert f'{found.id}  done    pipeline' in done('runs').stdout
+    info = done.newest()
+    assert f'{info.id}  done    pipeline' in done('runs').stdout
     for matching in (
         ('--pattern', 'pipeline'),
         ('--status', 'done'),
         ('--tag', 'demo'),
         ('--search', 'coff'),
     ):
-        assert json.loads(done('runs', *matching, '--json').stdout)['id'] == found.id
+        assert json.loads(done('runs', *matching, '--json').stdout)['id'] == info.id
     for other in (('--pattern', 'debate'), ('--status', 'failed'), ('--tag', 'x'), ('--search', 'milk')):
         assert done('runs', *other).stdout == 'no runs match\n'
     assert done('runs', '--status', 'lost').exit_code == 2
@@ -230,9 +230,9 @@ def test_reading_creates_no_database(hemicycle: Hemicycle) -> None:
 
 
 def test_a_run_is_found_by_a_prefix_of_its_id(done: Hemicycle) -> None:
-    found = done.newest()
-    for name in ('last', found.id, found.id[:4]):
-        assert json.loads(done('show', name, '--json').stdout)['run']['id'] == found.id
+    info = done.newest()
+    for name in ('last', info.id, info.id[:4]):
+        assert json.loads(done('show', name, '--json').stdout)['run']['id'] == info.id
     assert done('show', 'zzzz').exit_code == 2
 
 
@@ -247,7 +247,7 @@ def test_an_ambiguous_id_is_refused(hemicycle: Hemicycle, monkeypatch: pytest.Mo
 
 
 def test_a_whole_run_is_shown(done: Hemicycle) -> None:
-    shown = done('show').stdout
+    output = done('show').stdout
     for part in (
         'States',
         '> complete',
@@ -257,18 +257,18 @@ def test_a_whole_run_is_shown(done: Hemicycle) -> None:
         'Memory',
         'approved: true',
     ):
-        assert part in shown
+        assert part in output
 
 
 def test_one_step_is_shown_with_guards_and_changes(done: Hemicycle) -> None:
-    found = done.newest()
-    last = found.seq
-    shown = done('show', '--at', str(last)).stdout
-    assert f'Step {last}' in shown
-    assert 'reviewing → complete: if is_approved is yes, met' in shown
-    assert 'The reviewer approves the draft.' in shown
-    assert 'values read: approved true' in shown
-    assert 'replace /memory/status COMPLETE' in shown
+    info = done.newest()
+    last = info.seq
+    output = done('show', '--at', str(last)).stdout
+    assert f'Step {last}' in output
+    assert 'reviewing → complete: if is_approved is yes, met' in output
+    assert 'The reviewer approves the draft.' in output
+    assert 'values read: approved true' in output
+    assert 'replace /memory/status COMPLETE' in output
     early = json.loads(done('show', '--at', '2', '--json').stdout)
     assert [step['seq'] for step in early['transitions']] == [2]
     assert early['view']['active'] == ['researching.thinking']
@@ -277,11 +277,11 @@ def test_one_step_is_shown_with_guards_and_changes(done: Hemicycle) -> None:
 
 
 def test_an_audit_passes(done: Hemicycle) -> None:
-    found = done.newest()
-    result = done('audit', found.id[:6])
+    info = done.newest()
+    result = done('audit', info.id[:6])
     assert (result.exit_code, result.stdout) == (
         0,
-        f'run {found.id} is ok: {found.seq} steps, all decided as recorded\n',
+        f'run {info.id} is ok: {info.seq} steps, all decided as recorded\n',
     )
 
 
@@ -298,11 +298,11 @@ def test_an_audit_names_the_first_divergence(hemicycle: Hemicycle) -> None:
 
 def test_patterns_are_listed_with_the_faults_of_files(hemicycle: Hemicycle) -> None:
     (hemicycle.patterns / 'broken.py').write_text('x = 1\nthis is no Python\n')
-    shown = hemicycle('patterns', '--patterns', str(hemicycle.patterns)).stdout
-    assert '--set task= or --task' in shown
-    assert 'whole number, 0 to 10, 3 by default' in shown
-    assert 'counting' in shown
-    assert f'not loaded: {hemicycle.patterns / "broken.py"}:2: SyntaxError' in shown
+    output = hemicycle('patterns', '--patterns', str(hemicycle.patterns)).stdout
+    assert '--set task= or --task' in output
+    assert 'whole number, 0 to 10, 3 by default' in output
+    assert 'counting' in output
+    assert f'not loaded: {hemicycle.patterns / "broken.py"}:2: SyntaxError' in output
 
 
 def test_a_file_that_does_not_load_is_named_when_its_pattern_is_requested(hemicycle: Hemicycle) -> None:
@@ -330,10 +330,10 @@ def test_a_recorded_run_is_replayed(hemicycle: Hemicycle) -> None:
     first = hemicycle('run', 'pipeline', *asked, '-q', '--record')
     recorded = hemicycle.newest()
     assert recorded.options == {'approvals': 'marked', 'record': True}
-    again = hemicycle('run', 'pipeline', '-q', '--replay', 'last')
-    assert (again.exit_code, again.stdout) == (first.exit_code, first.stdout) == (0, first.stdout)
-    found = hemicycle.newest()
-    assert (found.options['replay'], found.parameters) == (recorded.id, recorded.parameters)
+    result = hemicycle('run', 'pipeline', '-q', '--replay', 'last')
+    assert (result.exit_code, result.stdout) == (first.exit_code, first.stdout) == (0, first.stdout)
+    info = hemicycle.newest()
+    assert (info.options['replay'], info.parameters) == (recorded.id, recorded.parameters)
     other = hemicycle('run', 'pipeline', '-q', '--replay', recorded.id, '--task', 'Compare milk and water')
     assert other.exit_code == 1 and 'no answer (left) to this request: the nearest differs' in other.stderr
     assert 'has no recording' in hemicycle('run', 'pipeline', '--replay', 'last').stderr
@@ -358,17 +358,17 @@ def test_a_budget_ends_a_run_and_is_shown(hemicycle: Hemicycle) -> None:
     task = ('run', 'pipeline', '--task', 'Compare tea and coffee')
     result = hemicycle(*task, '--budget-tokens', '1500', '--budget-seconds', '3600')
     assert result.exit_code != 0 and 'its budget of 1,500 tokens is spent' in result.stderr
-    shown = hemicycle('show', 'last').stdout
-    assert 'tokens of 1,500 tokens, spent' in shown and 'of 1:00:00' in shown
-    assert 'tokens · simulated' in shown
+    output = hemicycle('show', 'last').stdout
+    assert 'tokens of 1,500 tokens, spent' in output and 'of 1:00:00' in output
+    assert 'tokens · simulated' in output
     refused = hemicycle(*task, '--budget-cost', '0')
     assert refused.exit_code == 2 and 'budget.cost: must be a number above 0' in refused.stderr
 
 
 def test_a_diagram_is_printed_or_written_in_each_format(hemicycle: Hemicycle, tmp_path: Path) -> None:
-    shown = hemicycle('diagram', 'supervisor')
-    assert (shown.exit_code, shown.stderr) == (0, '') and shown.stdout.startswith('stateDiagram-v2\n')
-    assert 'planning --> executing: has pending tasks' in shown.stdout and 'thinking' in shown.stdout
+    result = hemicycle('diagram', 'supervisor')
+    assert (result.exit_code, result.stderr) == (0, '') and result.stdout.startswith('stateDiagram-v2\n')
+    assert 'planning --> executing: has pending tasks' in result.stdout and 'thinking' in result.stdout
     file = tmp_path / 'chart.gv'
     options = ('--set', 'execution=side by side', '--set', 'workers=2', '--folded')
     written = hemicycle('diagram', 'supervisor', '--format', 'dot', '--output', str(file), *options)
@@ -395,10 +395,10 @@ def test_a_diagram_that_cannot_be_drawn_says_why(
 def test_the_report_of_a_time_bounded_run_is_shown_as_markdown_and_as_data(hemicycle: Hemicycle) -> None:
     goal = 'primary_goal=Write a CSV export of the customer list'
     assert hemicycle('run', 'time-bounded', '--set', goal, '--quiet').exit_code == 1
-    shown = hemicycle('show', 'last', '--report')
-    assert shown.exit_code == 0, shown.stderr
-    assert shown.stdout.startswith('# Write a CSV export') and '**Aborted.**' in shown.stdout
-    assert 'FINAL WARNING' in shown.stdout
+    result = hemicycle('show', 'last', '--report')
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith('# Write a CSV export') and '**Aborted.**' in result.stdout
+    assert 'FINAL WARNING' in result.stdout
     made = json.loads(hemicycle('show', 'last', '--report', '--json').stdout)['report']
     assert made['outcome'] == 'aborted' and made['metrics']['total_steps'] == 2
     early = hemicycle('show', 'last', '--report', '--at', '4').stdout

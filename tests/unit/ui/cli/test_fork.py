@@ -26,8 +26,8 @@ def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle)
     assert ['the same' in line for line in lines] == [False, True, True, True]
     assert [line.startswith('  ') for line in lines] == [False, True, True, True]
     family = [json.loads(line) for line in hemicycle('lineage', 'last', '--json').stdout.splitlines()]
-    assert [one['kind'] for one in family] == ['root', 'fork', 'fork', 'rerun']
-    assert all(one['status'] == 'done' for one in family)
+    assert [run['kind'] for run in family] == ['root', 'fork', 'fork', 'rerun']
+    assert all(run['status'] == 'done' for run in family)
     assert hemicycle('winner', 'last').exit_code == 0
     [best] = [line for line in hemicycle('lineage', 'last').stdout.splitlines() if 'winner' in line]
     assert 'this one' in best

@@ -18,9 +18,9 @@ def test_an_event_of_the_pattern_ends_the_wait(hemicycle: Hemicycle) -> None:
     assert (listed.exit_code, listed.stdout) == (0, 'said --at asking\n')
 
     result = hemicycle('send', 'last', 'said', '--at', 'asking', '--set', 'text=hello', *own)
-    found = hemicycle.newest()
-    assert result.exit_code == 0 and found.status is Status.DONE
-    (step,) = (step for step in hemicycle.steps(found.id) if step.event.name == 'said')
+    info = hemicycle.newest()
+    assert result.exit_code == 0 and info.status is Status.DONE
+    (step,) = (step for step in hemicycle.steps(info.id) if step.event.name == 'said')
     assert (step.event.at, step.event.data['text']) == ('asking', 'hello')
     assert hemicycle('send', 'last', 'said', *own).exit_code == 2, 'it has ended'
     assert 'it is done' in hemicycle('send', 'last', *own).stderr
@@ -38,8 +38,8 @@ def test_approvals_are_listed_approved_and_denied(hemicycle: Hemicycle) -> None:
 
     at = accepted[0]['at']
     assert hemicycle('send', 'last', 'deny', '--at', at, '--set', 'reason=not now', '-q').exit_code in (0, 4)
-    found = hemicycle.newest()
-    (denied,) = (step for step in hemicycle.steps(found.id) if step.event.name == 'deny')
+    info = hemicycle.newest()
+    (denied,) = (step for step in hemicycle.steps(info.id) if step.event.name == 'deny')
     assert denied.event.data['reason'] == 'not now'
 
 
@@ -50,8 +50,8 @@ def test_each_agent_can_be_approved_for_the_whole_run(hemicycle: Hemicycle) -> N
         result = hemicycle('send', 'last', 'approve', '--set', 'always=true', '--quiet')
         codes.append(result.exit_code)
     assert codes[-1] == 0 and result.stdout.strip()
-    found = hemicycle.newest()
-    answered = [step.left for step in hemicycle.steps(found.id) if step.event.name == 'approve']
+    info = hemicycle.newest()
+    answered = [step.left for step in hemicycle.steps(info.id) if step.event.name == 'approve']
     assert len(answered) == len(set(answered)) == len(codes), 'an agent asked again'
 
 
@@ -65,9 +65,9 @@ def test_unaccepted_events_are_refused(hemicycle: Hemicycle) -> None:
     ):
         result = hemicycle('send', 'last', *arguments)
         assert result.exit_code == 2 and problem in result.stderr, arguments
-    found = hemicycle.newest()
-    assert found.status is Status.WAITING
-    assert all(step.event.name == 'recover' for step in hemicycle.steps(found.id)[before:])
+    info = hemicycle.newest()
+    assert info.status is Status.WAITING
+    assert all(step.event.name == 'recover' for step in hemicycle.steps(info.id)[before:])
 
 
 def test_values_are_text_unless_they_are_json() -> None:

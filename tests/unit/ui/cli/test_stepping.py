@@ -17,7 +17,7 @@ from ui.cli.output.reporters import QuietReporter
 
 
 @pytest.mark.parametrize(
-    ('text', 'made'),
+    ('text', 'item'),
     [
         ('enter reviewing', Breakpoint(enter='reviewing')),
         ('once leave a.b', Breakpoint(leave='a.b', once=True)),
@@ -28,8 +28,8 @@ from ui.cli.output.reporters import QuietReporter
         ('when "enter x" in text', Breakpoint(when='"enter x" in text')),
     ],
 )
-def test_breakpoints_are_typed_in_words(text: str, made: Breakpoint) -> None:
-    assert parse_breakpoint(text) == made
+def test_breakpoints_are_typed_in_words(text: str, item: Breakpoint) -> None:
+    assert parse_breakpoint(text) == item
 
 
 @pytest.mark.parametrize('text', ['', 'once', 'reviewing', 'enter', 'enter a b', 'when'])

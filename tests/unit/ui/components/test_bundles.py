@@ -36,14 +36,15 @@ def test_the_template_loads_bundles_instead_of_single_scripts(template):
 def test_components_are_loaded_from_bundles_where_possible(bundles):
     diagram, upload = Diagram.component, ui.upload.component
     imports = '\n'.join(
-        f'import {{ default as {one.name} }} from "/_nicegui/1/components/{one.key}";'
-        for one in (diagram, upload)
+        f'import {{ default as {item.name} }} from "/_nicegui/1/components/{item.key}";'
+        for item in (diagram, upload)
     )
     first, second = bundles.rewrite_imports(imports).split('\n')
     assert re.fullmatch(rf'import \{{ diagram as {diagram.name} \}} from "{ADDRESS}";', first)
     assert second == imports.split('\n')[1]
     urls = [
-        f'/_nicegui/1/components/{one.component.key}' for one in (Diagram, Code, ui.html, ui.timer, ui.upload)
+        f'/_nicegui/1/components/{kind.component.key}'
+        for kind in (Diagram, Code, ui.html, ui.timer, ui.upload)
     ]
     early = bundles.rewrite_imports(urls)
     assert [re.findall(ADDRESS, url) for url in early] == [['charts'], ['runs'], ['everywhere'], []]

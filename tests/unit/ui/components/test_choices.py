@@ -19,14 +19,14 @@ CHOICES = [
 def test_every_choice_has_a_label(field: Field):
     said = [field.label(choice) for choice in field.choices]
     assert [
-        one for one in said if not one[0].isupper() or '_' in one or (one.isupper() and len(one) > 1)
+        item for item in said if not item[0].isupper() or '_' in item or (item.isupper() and len(item) > 1)
     ] == []
     assert len(set(said)) == len(said)
 
 
 def test_values_that_are_not_words_are_unchanged():
     field = Field(name='one', kind='choice', title='One')
-    assert [field.label(one) for one in ('by_hand', 'gpt-4o', 'EUR', 'Small')] == [
+    assert [field.label(text) for text in ('by_hand', 'gpt-4o', 'EUR', 'Small')] == [
         'By hand',
         'gpt-4o',
         'EUR',

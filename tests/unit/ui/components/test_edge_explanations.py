@@ -29,7 +29,7 @@ def test_an_outer_transition_is_not_evaluated_after_an_inner_one_matched():
 
 
 def test_an_edge_for_several_transitions_has_one_name():
-    assert [edge_name(one) for one in SHAPE.edges] == ['a>b', 'a>c', 'a>b', 'a>a']
+    assert [edge_name(edge) for edge in SHAPE.edges] == ['a>b', 'a>c', 'a>b', 'a>a']
 
 
 def test_without_a_transition_no_edge_is_taken():

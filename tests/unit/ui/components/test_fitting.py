@@ -50,7 +50,9 @@ async def test_manually_collapsed_states_stay_collapsed():
 
 @pytest.mark.parametrize('phase', ['implementing', 'reviewing', 'revising'])
 def test_inactive_states_fold_first(phase):
-    leaf = next(str(one.path) for one in LARGE.states if one.path.startswith(f'{phase}.') and one.role)
+    leaf = next(
+        str(state.path) for state in LARGE.states if state.path.startswith(f'{phase}.') and state.role
+    )
     levels = list(fold_levels(LARGE, [f'{leaf}.thinking']))
     assert [count_drawn(LARGE, folded) for folded in levels] == sorted(
         (count_drawn(LARGE, folded) for folded in levels), reverse=True

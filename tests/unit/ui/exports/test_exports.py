@@ -45,8 +45,8 @@ async def conductor() -> AsyncIterator[Conductor]:
             return f'{HOSTILE} {SECRET}'
         return pipeline_reply(request)
 
-    async with Conductor(catalog=catalog(FakeModel(reply), Lone), clock=HastyClock()) as made:
-        yield made
+    async with Conductor(catalog=catalog(FakeModel(reply), Lone), clock=HastyClock()) as conductor:
+        yield conductor
 
 
 async def pipeline(conductor: Conductor, task: str = 'Which database?') -> RunId:

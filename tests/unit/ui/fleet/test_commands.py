@@ -147,11 +147,11 @@ class Fleet:
 
 @pytest.fixture
 async def fleet() -> AsyncIterator[Fleet]:
-    made = Fleet(FakeModel(reply))
-    made.worker('one')
-    made.worker('two')
-    yield made
-    await made.close()
+    fleet = Fleet(FakeModel(reply))
+    fleet.worker('one')
+    fleet.worker('two')
+    yield fleet
+    await fleet.close()
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def schedule_of(spec: ScheduleSpec, **more: object) -> Schedule:
 def holds(ranges: object, number: int) -> bool:
     assert isinstance(ranges, list)
     found: list[ScheduleRange] = ranges
-    return any(number in range(one.start, one.end + 1, one.step) for one in found)
+    return any(number in range(item.start, item.end + 1, item.step) for item in found)
 
 
 def wakes_at(calendar: ScheduleCalendarSpec, moment: datetime) -> bool:

@@ -39,8 +39,8 @@ def test_a_changed_field_has_a_title(pointer, said):
 
 
 def test_a_value_is_written_without_json():
-    said = value_text({'score': 2 / 3, 'is_done': True, 'steps': [{'id': 'a', 'after': []}, {'id': 'b'}]})
-    assert said.splitlines() == [
+    text = value_text({'score': 2 / 3, 'is_done': True, 'steps': [{'id': 'a', 'after': []}, {'id': 'b'}]})
+    assert text.splitlines() == [
         'score: 0.666667',
         'is done: yes',
         'steps:',
@@ -101,8 +101,8 @@ def test_a_name_with_its_answer_is_one_line_and_a_kind_is_in_words():
 
 
 def test_each_line_has_its_depth_and_text_is_escaped():
-    said = value_html({'steps': [{'id': '<b>'}]})
-    assert said == '<div style="--depth: 0">steps:</div><div style="--depth: 2">• id: &lt;b&gt;</div>'
+    text = value_html({'steps': [{'id': '<b>'}]})
+    assert text == '<div style="--depth: 0">steps:</div><div style="--depth: 2">• id: &lt;b&gt;</div>'
 
 
 def test_a_word_in_capitals_is_a_constant_where_a_field_says_a_state():
@@ -122,8 +122,8 @@ def test_constants_are_put_in_words():
 
 def test_messages_in_a_value_are_put_in_words():
     system = {'role': 'system', 'parts': [{'kind': 'text', 'text': 'You plan.'}]}
-    said = value_text({'role': 'planner', 'messages': [system], 'a': {'b': {'c': {'d': 1}}}})
-    assert said.splitlines() == [
+    text = value_text({'role': 'planner', 'messages': [system], 'a': {'b': {'c': {'d': 1}}}})
+    assert text.splitlines() == [
         'role: planner',
         'messages:',
         '  • Instructions: You plan.',
@@ -134,8 +134,8 @@ def test_messages_in_a_value_are_put_in_words():
 
 
 def test_long_and_deep_values_are_counted():
-    said = value_text({'list': list(range(100)), 'deep': {'a': {'b': {'c': {'d': 1}}}}})
-    assert '… and 88 more' in said
-    assert '1 entry' in said
+    text = value_text({'list': list(range(100)), 'deep': {'a': {'b': {'c': {'d': 1}}}}})
+    assert '… and 88 more' in text
+    assert '1 entry' in text
     assert len(value_text({'text': 'x' * 1_000})) == 400
     assert json.dumps({'a': 1}) not in value_text({'x': {'a': 1}})

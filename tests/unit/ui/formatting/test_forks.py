@@ -53,7 +53,7 @@ def test_free_forks_show_their_duration_if_it_is_noticeable() -> None:
     said = [
         cost_sentence([CostEstimate(calls=0, free=True, seconds=taken)])[1] for taken in (None, 0.02, 75.0)
     ]
-    assert [one.removeprefix('Free: no provider is called.').strip() for one in said] == [
+    assert [item.removeprefix('Free: no provider is called.').strip() for item in said] == [
         '',
         'It takes less than a second.',
         'It takes about 1:15.',

@@ -90,7 +90,7 @@ def test_the_history_has_replies_retries_times_and_versions():
     history = History()
     tools = StatePath('a.using_tools')
     reply = {'message': {}, 'model': 'm', 'simulated': False, 'failed': [{'model': 'n', 'error': 'down'}]}
-    for one in (
+    for item in (
         step('retry', 1, 'a.thinking', 10.0, {'delay': 3.0, 'error': 'busy'}, attempt=2),
         step('done', 2, 'a.thinking', 11.0, reply, entered=(tools,)),
         step(
@@ -104,7 +104,7 @@ def test_the_history_has_replies_retries_times_and_versions():
         step('done', 5, 'a.using_tools', 15.0, {'results': [], 'snapshots': {'a': DIGEST}}),
         step('done', 6, 'a.using_tools', 16.0, {'results': [], 'snapshots': {'a': 'b' * 64}}),
     ):
-        history.add(one)
+        history.add(item)
     retry = latest(history.retries, 'a', 1)
     assert retry is not None
     assert (retry.attempt, retry.due, retry.error) == (2, 13.0, 'busy')

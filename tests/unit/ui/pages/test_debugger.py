@@ -125,7 +125,7 @@ def test_step_mode_and_the_player_use_different_keys():
 
 
 def test_the_shape_of_a_mark_shows_the_kind_of_breakpoint():
-    found = breakpoint_layer(
+    layer = breakpoint_layer(
         [
             Breakpoint(id='1', enter='a'),
             Breakpoint(id='2', leave='a', enabled=False),
@@ -135,14 +135,14 @@ def test_the_shape_of_a_mark_shows_the_kind_of_breakpoint():
         ],
         hit={'4'},
     )
-    assert {path: (spot['badge'], spot['classes']) for path, spot in found['states'].items()} == {
+    assert {path: (spot['badge'], spot['classes']) for path, spot in layer['states'].items()} == {
         'a': ('→● ○→', 'breakpoint'),
         'b': ('→○?', 'breakpoint-off'),
     }
-    assert found['edges']['a>b']['badge'] == '◉'
-    assert 'breakpoint-hit' in found['edges']['a>b']['classes']
-    assert found['edges']['a>b']['title'] == 'Breakpoint 4: Taking a → b (paused here)'
-    assert 'off' in found['states']['b']['title']
+    assert layer['edges']['a>b']['badge'] == '◉'
+    assert 'breakpoint-hit' in layer['edges']['a>b']['classes']
+    assert layer['edges']['a>b']['title'] == 'Breakpoint 4: Taking a → b (paused here)'
+    assert 'off' in layer['states']['b']['title']
 
 
 async def test_a_line_in_a_folded_chart_represents_all_its_edges(stage):

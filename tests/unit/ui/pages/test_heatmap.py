@@ -70,16 +70,16 @@ def test_a_state_is_counted_only_in_runs_whose_chart_has_it() -> None:
 
 
 def test_edges_into_folded_states_are_summed_and_keep_their_members() -> None:
-    folded = {one.name: one for one in heat('a').edges}
+    folded = {edge.name: edge for edge in heat('a').edges}
     assert (folded['a>b'].times, folded['a>b'].real, folded['a>b'].share) == (20, 'a.x>b|a.y>b', 1.0)
     assert folded['a>b'].runs == 6  # at least this many: some may have taken both
     assert 'a.x>a.y' not in folded and 'a>' not in folded
-    unfolded = {one.name: one for one in heat().edges}
+    unfolded = {edge.name: edge for edge in heat().edges}
     assert (unfolded['a.x>b'].times, unfolded['a.x>a.y'].times) == (6, 0)
 
 
 def test_the_share_is_relative_to_all_exits_taken() -> None:
-    shares = {one.name: one.share for one in heat('a').edges}
+    shares = {edge.name: edge.share for edge in heat('a').edges}
     assert (shares['b>a'], shares['b>bad']) == (0.8, 0.2)
 
 
@@ -105,7 +105,7 @@ def test_the_description_is_complete() -> None:
     found = {one.path: describe_state(one) for one in heat('a').states}
     assert found['a'].startswith('a: 10 of 10 runs were here, 20×, 6 runs came back (at most 4 visits).')
     assert found['b'].endswith('Failed 3×, 2 runs ended in failure here.')
-    told = {one.name: describe_edge(one) for one in heat('a').edges}
+    told = {edge.name: describe_edge(edge) for edge in heat('a').edges}
     assert told['b>a'] == 'b → a: taken 8×, by 8 runs; 80% of all exits'
     assert told['[*]>a'] == 'start → a: never taken'
 

@@ -106,8 +106,8 @@ def test_rounds_are_columns_and_agreement_grows():
     view = make_view(transcript=words, consensuses=[{'debate': 1, 'verdict': 'REVISE_ALL'}])
     turns = debate_turns(view, SHAPE, History())
     (held,) = debates(turns, view, History())
-    assert [one.number for one in held.rounds] == [0, 1, 2, 3, 4]
-    trends = [one.agreement.trend for one in held.rounds if one.agreement]
+    assert [item.number for item in held.rounds] == [0, 1, 2, 3, 4]
+    trends = [item.agreement.trend for item in held.rounds if item.agreement]
     assert trends == ['', 'closer', 'closer', 'apart', 'agreed']
     assert held.rounds[2].agreement.conceded == 1
     assert held.consensus.verdict == 'REVISE_ALL'
@@ -183,9 +183,9 @@ def test_records_of_another_version_are_shown():
     view = make_view(candidates={'coder1': {'versions': [version], 'age': 3}}, transcript=words)
     first, second = (turn.utterance for turn in debate_turns(view, SHAPE, History()))
     assert first.position.verdict == 'REVISE' and second.position is None and second.problem == 'late'
-    (found,) = contestants(view, SHAPE, History())
-    assert (found.name, found.status) == ('coder1', 'working')
-    assert line_of(found.candidate.latest.evidence.required) == '2 passed'
+    (candidates,) = contestants(view, SHAPE, History())
+    assert (candidates.name, candidates.status) == ('coder1', 'working')
+    assert line_of(candidates.candidate.latest.evidence.required) == '2 passed'
 
 
 def make_version(number: int, passed: int, failed: int) -> dict[str, Any]:
@@ -214,14 +214,14 @@ def test_candidates_are_ranked_with_their_tests():
         candidates=candidates, standings=standings, choices=[{'candidate': 'coder2', 'by': 'person'}]
     )
     found = contestants(view, SHAPE, history)
-    assert [(one.name, one.rank, one.picked) for one in found] == [
+    assert [(item.name, item.rank, item.picked) for item in found] == [
         ('coder2', 1, 'person'), ('coder1', 2, ''), ('coder3', 0, ''),
     ]  # fmt: skip
     assert (found[0].seqs, found[1].seqs) == ((0,), (5, 12))
-    second, first = (one.candidate for one in found[:2])
+    second, first = (item.candidate for item in found[:2])
     assert line_of(first.versions[0].evidence.required) == '2 passed, 1 failed'
     assert first.latest.evidence.ok and not second.latest.evidence.ok
-    assert [one.candidate.in_play for one in found] == [True, True, False]
+    assert [item.candidate.in_play for item in found] == [True, True, False]
     # At step 8, reviewers saw the first version.
     assert [(name, version.number) for name, version in versions_at(found, 8)] == [
         ('coder2', 1),
@@ -235,11 +235,14 @@ def test_agents_active_at_the_end_are_shown_as_stopped():
         'racer2': {'status': 'working'},
     }
     running = make_view(candidates=candidates)
-    assert [one.status for one in contestants(running, SHAPE, History())] == ['ready', 'working']
+    assert [candidate.status for candidate in contestants(running, SHAPE, History())] == ['ready', 'working']
     won = make_view(candidates=candidates, winner='racer1')
-    assert [one.status for one in contestants(won, SHAPE, History())] == ['ready', 'stopped']
+    assert [candidate.status for candidate in contestants(won, SHAPE, History())] == ['ready', 'stopped']
     cancelled = replace(running, status=Status.CANCELLED)
-    assert [one.status for one in contestants(cancelled, SHAPE, History())] == ['ready', 'stopped']
+    assert [candidate.status for candidate in contestants(cancelled, SHAPE, History())] == [
+        'ready',
+        'stopped',
+    ]
 
 
 def test_tests_without_a_result_do_not_count_as_passed():

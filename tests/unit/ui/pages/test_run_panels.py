@@ -112,16 +112,16 @@ def test_messages_of_any_pattern_are_read():
     ],
 )
 def test_messages_are_filtered(query, takes):
-    said = Message(number=1, sender='a', recipient='b', type='ASK', content='why?')
+    message = Message(number=1, sender='a', recipient='b', type='ASK', content='why?')
     filters = MessageFilter.from_query(query)
-    assert filters.matches(said) is takes
+    assert filters.matches(message) is takes
     assert filters.query == query
 
 
 def clock(**facts) -> PhaseBudget:
-    made = PhaseBudget(limit=100, ends=100, round_budget=100, **facts)
-    made.begin_phase('planning', 0, 1)
-    return made
+    phase_budget = PhaseBudget(limit=100, ends=100, round_budget=100, **facts)
+    phase_budget.begin_phase('planning', 0, 1)
+    return phase_budget
 
 
 def test_a_phase_shows_its_used_share_and_forecast():
@@ -178,7 +178,9 @@ def test_a_gate_names_the_conditions_that_blocked_work():
         'Code approval', False, ('tests_are_included',), 60, 9,
     )  # fmt: skip
     assert (plan.result.passed, plan.result.unmet, plan.result.threshold, plan.seq) == (True, (), None, 0)
-    assert [one.escalation.message for one in interventions_of(SHAPE, view(memory), [])] == ['Keep in mind']
+    assert [
+        intervention.escalation.message for intervention in interventions_of(SHAPE, view(memory), [])
+    ] == ['Keep in mind']
     assert current_level(SHAPE, view(memory)) == 'REMIND'
     assert current_level(SHAPE, view({'level': 'of old'})) == 'NONE'
 

@@ -14,9 +14,9 @@ def join_ticked(selection: Selection) -> str:
 
 def selection_of(*names: str) -> tuple[Selection, list[str]]:
     told: list[str] = []
-    made = Selection(lambda: told.append(join_ticked(made)))
-    made.show(make_runs(*names))
-    return made, told
+    selection = Selection(lambda: told.append(join_ticked(selection)))
+    selection.show(make_runs(*names))
+    return selection, told
 
 
 def test_shift_selects_a_range_in_both_directions() -> None:

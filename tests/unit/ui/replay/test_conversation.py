@@ -58,13 +58,13 @@ SHAPE = Shape(
 
 
 def test_explanations_tell_blocked_edges_from_those_not_evaluated():
-    taken = step(
+    transition = step(
         'done',
         at='a',
         edges=(Edge(source=PATH('a'), dest='c'),),
         guards=(guard('fits', False, 'b'), guard('late', False, 'c', wanted=False)),
     )
-    first, second, third = edge_outcomes(taken, SHAPE)
+    first, second, third = edge_outcomes(transition, SHAPE)
     assert (first.taken, first.reason) == (False, 'blocked')
     assert (second.taken, second.reason) == (True, 'taken')
     assert (third.taken, third.reason) == (False, 'not evaluated: an earlier transition matched')
@@ -72,9 +72,9 @@ def test_explanations_tell_blocked_edges_from_those_not_evaluated():
 
 def test_going_back_is_a_revision_and_moving_forward_is_not():
     visits = {'a': [2], 'b': [4]}
-    back = step('done', seq=6, left=(PATH('b'),), entered=(PATH('a'),))
+    transition = step('done', seq=6, left=(PATH('b'),), entered=(PATH('a'),))
     on = step('done', seq=6, left=(PATH('a'),), entered=(PATH('b'),))
-    mark = mark_of(back, MARKS, visits)
+    mark = mark_of(transition, MARKS, visits)
     assert mark is not None
     assert (mark.kind, mark.text) == ('revision', 'back to a')
     assert mark_of(on, MARKS, visits) is None

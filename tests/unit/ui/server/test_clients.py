@@ -58,15 +58,15 @@ async def test_requests_from_another_site_create_no_page(
 @pytest.mark.parametrize('site', ['cross-site', 'none', 'same-origin'])
 async def test_a_link_to_a_page_is_followed(browser: httpx.AsyncClient, site: str) -> None:
     headers = {'Sec-Fetch-Site': site, 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document'}
-    found = await browser.get('/runs', headers=headers)
-    assert found.status_code == 200
+    response = await browser.get('/runs', headers=headers)
+    assert response.status_code == 200
 
 
 async def test_a_head_request_creates_no_page(browser: httpx.AsyncClient) -> None:
     before = len(Client.instances)
     for path, status in (('/runs', 200), ('/runs/some', 200), ('/nowhere', 404)):
-        found = await browser.head(path)
-        assert (found.status_code, found.content) == (status, b'')
+        response = await browser.head(path)
+        assert (response.status_code, response.content) == (status, b'')
     assert len(Client.instances) <= before + 1  # for the unknown address
 
 
@@ -102,10 +102,10 @@ async def test_closed_pages_are_freed(browser: httpx.AsyncClient, monkeypatch: p
         for _ in range(COLLECT_AFTER):
             await browser.get('/runs')
             made.append([*Client.instances][-1])
-        left = [weakref.ref(one) for name in made for one in Client.instances[name].elements.values()]
+        left = [weakref.ref(element) for name in made for element in Client.instances[name].elements.values()]
         for name in made:
             Client.instances[name].delete()
-        await until(lambda: all(one() is None for one in left))
+        await until(lambda: all(item() is None for item in left))
     finally:
         gc.enable()
 

@@ -30,7 +30,7 @@ async def ask(path: str, base: str = 'http://127.0.0.1') -> httpx.Response:
 async def test_only_a_pages_own_scripts_get_its_nonce() -> None:
     one, other = await ask('/page'), await ask('/page')
     nonces = [
-        re.findall(r"'nonce-([^']+)'", found.headers['content-security-policy']) for found in (one, other)
+        re.findall(r"'nonce-([^']+)'", item.headers['content-security-policy']) for item in (one, other)
     ]
     assert len(nonces[0]) == 1 and nonces[0] != nonces[1]
     assert one.text.count(f'nonce="{nonces[0][0]}"') == 2
@@ -46,9 +46,9 @@ async def test_data_and_files_run_nothing() -> None:
 
 async def test_every_answer_has_the_headers() -> None:
     for path in ('/page', '/data', '/file', '/nowhere'):
-        found = (await ask(path)).headers
-        assert {name: found.get(name) for name in HEADERS} == dict(HEADERS)
-        assert 'strict-transport-security' not in found
+        headers = (await ask(path)).headers
+        assert {name: headers.get(name) for name in HEADERS} == dict(HEADERS)
+        assert 'strict-transport-security' not in headers
     assert 'strict-transport-security' in (await ask('/page', 'https://hemicycle.example')).headers
 
 
@@ -60,6 +60,6 @@ async def test_pages_of_runs_are_not_cached() -> None:
 
 async def test_no_page_can_be_framed() -> None:
     for path in ('/page', '/data'):
-        found = (await ask(path)).headers
-        assert found['x-frame-options'] == 'DENY'
-        assert "frame-ancestors 'none'" in found['content-security-policy']
+        headers = (await ask(path)).headers
+        assert headers['x-frame-options'] == 'DENY'
+        assert "frame-ancestors 'none'" in headers['content-security-policy']

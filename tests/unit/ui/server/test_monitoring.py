@@ -136,13 +136,13 @@ async def test_endpoint_calls_are_timed_and_counted_while_running_and_waiting(se
     served.backend.open(served.conductor)
     clock, gate, answers = SimulatedClock(), asyncio.Event(), [200, 500]
     speech = OpenAISpeech()
-    whole = speech.start + speech.say('x') + speech.stop + speech.report_usage(3) + speech.end
+    body = speech.start + speech.say('x') + speech.stop + speech.report_usage(3) + speech.end
 
     async def answer(request: httpx.Request) -> httpx.Response:
         await gate.wait()
         await clock.advance(2)
         status = answers.pop(0)
-        return httpx.Response(status, headers={'content-type': 'text/event-stream'}, content=whole)
+        return httpx.Response(status, headers={'content-type': 'text/event-stream'}, content=body)
 
     registry = served.conductor.catalog.registry = ModelRegistry(
         {},
@@ -226,7 +226,7 @@ def test_a_log_on_a_full_disk_says_so_on_one_line(
         def write(self, text: str) -> int:
             raise OSError(28, 'No space left on device')
 
-    [file] = [one for one in logging.getLogger().handlers if isinstance(one, PrivateFileHandler)]
+    [file] = [handler for handler in logging.getLogger().handlers if isinstance(handler, PrivateFileHandler)]
     monkeypatch.setattr(file, 'stream', Full())
     file.handle(logging.makeLogRecord({'msg': 'it broke'}))
     assert capsys.readouterr().err == f'hemicycle: {logged}: No space left on device\n'
@@ -266,7 +266,7 @@ def test_a_json_line_holds_the_traceback() -> None:
         )
     line = json_formatter().format(record)
     assert '\n' not in line
-    said = json.loads(line)
-    assert said['message'] == 'run a1 broke' and said['level'] == 'ERROR'
-    assert 'two\nlines' in said['exc_info']
-    assert said['time'].endswith('+00:00')
+    data = json.loads(line)
+    assert data['message'] == 'run a1 broke' and data['level'] == 'ERROR'
+    assert 'two\nlines' in data['exc_info']
+    assert data['time'].endswith('+00:00')

@@ -43,11 +43,11 @@ def test_tuning_changes_no_answers(func: Callable[..., Any]) -> None:
 
 
 def test_methods_of_other_objects_are_cached() -> None:
-    asked: list[Callable[..., Any]] = []
-    answer = memoize_signature(lambda func: bool(asked.append(func)))
+    functions: list[Callable[..., Any]] = []
+    answer = memoize_signature(lambda func: bool(functions.append(func)))
     for _ in range(3):
         assert answer(Handlers().one) is False
-    assert len(asked) == 1
+    assert len(functions) == 1
 
 
 async def test_young_objects_are_collected_even_with_automatic_collection_off() -> None:

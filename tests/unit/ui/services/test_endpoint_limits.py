@@ -82,8 +82,8 @@ class Fleet:
         finally:
             made.end()
 
-    async def admit(self, made: EndpointCall) -> None:
-        async with aclosing(made.wait_to_start()) as waits:
+    async def admit(self, call: EndpointCall) -> None:
+        async with aclosing(call.wait_to_start()) as waits:
             async for wait in waits:
                 self.waits.append(wait.reason)
 
@@ -252,22 +252,22 @@ async def test_a_429_in_one_process_delays_the_others() -> None:
         itertools.chain([429], itertools.repeat(200)),
     )
     speech = OpenAISpeech()
-    whole = speech.start + speech.say('x') + speech.stop + speech.report_usage(3) + speech.end
+    body = speech.start + speech.say('x') + speech.stop + speech.report_usage(3) + speech.end
 
     def answer(request: httpx.Request) -> httpx.Response:
         headers = {'content-type': 'text/event-stream', 'retry-after': '20'}
-        return httpx.Response(next(statuses), headers=headers, content=whole)
+        return httpx.Response(next(statuses), headers=headers, content=body)
 
     def process(name: str) -> Conductor:
-        made = Conductor(journal, owner=name, clock=clock)
-        made.catalog.registry = ModelRegistry(
+        conductor = Conductor(journal, owner=name, clock=clock)
+        conductor.catalog.registry = ModelRegistry(
             {},
             EndpointSettings(endpoints={'paid': replace(endpoint(), name='paid')}),
             transport=lambda endpoint: httpx.MockTransport(answer),
             clock=clock,
         )
-        share_limits(made)
-        return made
+        share_limits(conductor)
+        return conductor
 
     async def ask(conductor: Conductor) -> list[str]:
         stream = conductor.catalog.registry['paid/m'].stream(make_request())

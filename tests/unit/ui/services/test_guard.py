@@ -45,7 +45,7 @@ CLASSES = {
 def test_every_method_has_a_role_or_is_for_the_server():
     assert set(CLASSES) == set(METHOD_ROLES)
     for name, made in CLASSES.items():
-        public = {one for one in vars(made) if not one.startswith('_')}
+        public = {item for item in vars(made) if not item.startswith('_')}
         assert public - FOR_SERVER == set(METHOD_ROLES[name]), name
 
 

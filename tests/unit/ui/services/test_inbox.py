@@ -118,7 +118,7 @@ async def test_a_second_answer_is_refused(conductor: Conductor):
         ),
         return_exceptions=True,
     )
-    refused = [one for one in both if isinstance(one, QuestionClosed)]
+    refused = [item for item in both if isinstance(item, QuestionClosed)]
     assert len(refused) == 1
     steps = (await conductor.info(run)).seq
     with pytest.raises(QuestionClosed, match=LATE):

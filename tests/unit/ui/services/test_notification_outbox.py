@@ -130,10 +130,10 @@ async def test_nothing_is_lost_wherever_the_process_is_killed(tmp_path: Path, at
         second._dispatcher.add(await second._outbox.due())
         await send_all(second)
         logged = await second.log()
-        assert {one.state for one in logged} == {'sent'}
+        assert {record.state for record in logged} == {'sent'}
         got = defaultdict(list)
-        for one in receiver.accepted:
-            got[one['data']['run']].append((one['data']['step'], one['type']))
+        for payload in receiver.accepted:
+            got[payload['data']['run']].append((payload['data']['step'], payload['type']))
         assert set(got) == set(runs)
         for events in got.values():
             once = list(dict.fromkeys(events))
@@ -165,13 +165,13 @@ async def test_an_unreliable_receiver_gets_all_messages_in_order(tmp_path: Path)
             if not await sender._outbox.due():
                 break
         logged = await sender.log(limit=1_000_000)
-    assert len(logged) >= 60 and {one.state for one in logged} == {'sent'}
-    assert {one.destination for one in logged} == {team.id}
+    assert len(logged) >= 60 and {record.state for record in logged} == {'sent'}
+    assert {record.destination for record in logged} == {team.id}
     got: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for one in receiver.accepted:
-        place = (one['data']['step'], one['type'])
-        if place not in got[one['data']['run']]:
-            got[one['data']['run']].append(place)
+    for payload in receiver.accepted:
+        place = (payload['data']['step'], payload['type'])
+        if place not in got[payload['data']['run']]:
+            got[payload['data']['run']].append(place)
     assert sum(map(len, got.values())) == len(logged)
     assert all(events == sorted(events) for events in got.values())
 

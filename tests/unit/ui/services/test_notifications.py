@@ -84,9 +84,9 @@ async def test_a_webhook_is_signed_according_to_the_standard(conductor: Conducto
     headers, body = request.headers, request.content.decode()
     moment = datetime.fromtimestamp(int(headers['webhook-timestamp']), UTC)
     assert headers['webhook-signature'] == Webhook(team.secret).sign(headers['webhook-id'], moment, body)
-    told = json.loads(body)
-    assert (told['type'], told['data']['run'], told['data']['title']) == ('run.ended', run, 'A run')
-    assert told['data']['url'] == f'https://us.example/runs/{run}?at={told["data"]["step"]}'
+    data = json.loads(body)
+    assert (data['type'], data['data']['run'], data['data']['title']) == ('run.ended', run, 'A run')
+    assert data['data']['url'] == f'https://us.example/runs/{run}?at={data["data"]["step"]}'
 
 
 async def test_a_receiver_that_knows_the_secret_accepts_and_others_do_not():
@@ -114,7 +114,7 @@ async def test_a_question_is_notified_with_a_link(conductor: Conductor):
     inbox = Inbox(conductor)
     items = await wait_for_questions(inbox, 2)
     await send_all(notifications)
-    told = {one['data']['question']: one for one in receiver.accepted}
+    told = {payload['data']['question']: payload for payload in receiver.accepted}
     assert set(told) == {item.ask.id for item in items}
     first = told[items[0].ask.id]
     assert first['type'] == 'run.waiting' and first['data']['text'] == 'Allow left to use calculator?'
@@ -134,7 +134,7 @@ async def test_failures_and_budgets_are_notified():
         await notifications.destinations.add(hook(events=('run.failed',)))
         await complete_run(conductor, 'lone')
         await send_all(notifications)
-    assert [one['type'] for one in receiver.accepted] == ['run.failed']
+    assert [payload['type'] for payload in receiver.accepted] == ['run.failed']
     assert 'broken' in receiver.accepted[0]['data']['error']
     receiver = Receiver()
     async with conductor_of() as conductor:
@@ -197,7 +197,7 @@ async def test_earlier_events_are_not_sent_to_a_new_destination(conductor: Condu
     fork = await conductor.fork(run, 1)
     await conductor.result(fork)
     await send_all(notifications)
-    assert [one['data']['run'] for one in receiver.accepted] == [fork]
+    assert [payload['data']['run'] for payload in receiver.accepted] == [fork]
 
 
 async def test_a_damaged_run_does_not_hold_up_the_others(conductor: Conductor, caplog: Any):
@@ -216,7 +216,7 @@ async def test_a_damaged_run_does_not_hold_up_the_others(conductor: Conductor, c
         patched.setattr(journal, 'transitions', transitions)
         await send_all(notifications)
         await notifications.process_new_steps()
-    assert [one['data']['run'] for one in receiver.accepted] == [whole]
+    assert [payload['data']['run'] for payload in receiver.accepted] == [whole]
     assert caplog.text.count(f'no notifications of run {damaged}: step 1 is missing') == 1
 
 
@@ -232,7 +232,7 @@ async def test_attempts_are_repeated_on_schedule_and_then_abandoned():
             await clock.advance(passed)
             assert len(receiver.requests) == count
         (logged,) = await notifications.log()
-        assert (logged.state, [one.status for one in logged.attempts]) == ('failed', [503, 503, 503])
+        assert (logged.state, [attempt.status for attempt in logged.attempts]) == ('failed', [503, 503, 503])
         assert len({request.headers['webhook-id'] for request in receiver.requests}) == 1
         receiver._answers = lambda request: 200
         await notifications.resend(message.id)
@@ -353,7 +353,7 @@ async def test_mail_reaches_a_real_server(conductor: Conductor):
     body = got.get_payload(decode=True).decode()
     assert f'https://us.example/runs/{run}' in body
     (logged,) = await notifications.log()
-    assert [one.status for one in logged.attempts] == [451, 250]
+    assert [attempt.status for attempt in logged.attempts] == [451, 250]
 
 
 @pytest.mark.parametrize('text', ['localhost:25', 'http://host', 'smtp://', 'smtp://host:port'])

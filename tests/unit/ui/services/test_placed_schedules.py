@@ -22,7 +22,7 @@ class Placer:
     async def place(self, schedules: Sequence[Schedule]) -> Collection[str]:
         if self.away:
             raise EngineError('it does not answer')
-        return [one.id for one in schedules]
+        return [schedule.id for schedule in schedules]
 
 
 @pytest.fixture
@@ -59,29 +59,29 @@ async def test_a_server_handles_all_schedules_while_temporal_is_down(conductor: 
 
 async def test_a_schedule_handled_by_a_worker_starts_once(conductor: Conductor) -> None:
     server, worker = Schedules(conductor, placer=Placer()), Schedules(conductor)
-    made = await server.add(every(60))
+    schedule = await server.add(every(60))
     await clock_of(conductor).advance(60)
-    assert await worker.handle(made.id, NOON + 60) is False
-    assert await worker.handle(made.id, NOON + 60) is False
+    assert await worker.handle(schedule.id, NOON + 60) is False
+    assert await worker.handle(schedule.id, NOON + 60) is False
     await clock_of(conductor).advance(LATE_SECONDS)
     await server.check_due()
-    (tick,) = await server.log(made.id)
+    (tick,) = await server.log(schedule.id)
     assert [tick.run] == await runs(conductor)
 
 
 async def test_the_placers_clock_may_be_ahead(conductor: Conductor) -> None:
     worker = Schedules(conductor)
-    made = await worker.add(every(60))
+    schedule = await worker.add(every(60))
     await clock_of(conductor).advance(59)
-    await worker.handle(made.id, NOON + 60)
+    await worker.handle(schedule.id, NOON + 60)
     assert len(await runs(conductor)) == 1
 
 
 async def test_a_deleted_schedule_is_not_handled(conductor: Conductor) -> None:
     worker = Schedules(conductor)
-    made = await worker.add(every(60))
-    await worker.remove(made.id)
-    assert await worker.handle(made.id, NOON + 60) is False
+    schedule = await worker.add(every(60))
+    await worker.remove(schedule.id)
+    assert await worker.handle(schedule.id, NOON + 60) is False
     assert await runs(conductor) == []
 
 
@@ -89,23 +89,23 @@ async def test_a_waiting_tick_is_retried_until_it_starts() -> None:
     blocked = asyncio.Event()
     async with conductor_of(reply=lambda request: blocked) as conductor:
         worker = Schedules(conductor)
-        made = await worker.add(every(60, overlap='buffer_one'))
+        schedule = await worker.add(every(60, overlap='buffer_one'))
         clock = clock_of(conductor)
         await clock.advance(60)
-        assert await worker.handle(made.id, NOON + 60) is False
-        (first,) = await worker.log(made.id)
+        assert await worker.handle(schedule.id, NOON + 60) is False
+        (first,) = await worker.log(schedule.id)
         await clock.advance(60)
-        assert await worker.handle(made.id, NOON + 120) is True
-        assert await worker.handle(made.id, NOON + 121) is False  # It is already known to be waiting.
-        assert await worker.handle(made.id, NOON + 122, waiting=True) is True
+        assert await worker.handle(schedule.id, NOON + 120) is True
+        assert await worker.handle(schedule.id, NOON + 121) is False  # It is already known to be waiting.
+        assert await worker.handle(schedule.id, NOON + 122, waiting=True) is True
         await conductor.cancel(first.run)
-        assert await worker.handle(made.id, NOON + 123, waiting=True) is False
-        assert [tick.state for tick in await worker.log(made.id)] == ['started', 'started']
+        assert await worker.handle(schedule.id, NOON + 123, waiting=True) is False
+        assert [tick.state for tick in await worker.log(schedule.id)] == ['started', 'started']
 
 
 async def test_an_interrupted_tick_is_finished(conductor: Conductor) -> None:
     worker = Schedules(conductor)
-    made = await worker.add(every(60))
+    schedule = await worker.add(every(60))
     await clock_of(conductor).advance(60)
 
     async def cut(*given: object) -> None:
@@ -113,8 +113,8 @@ async def test_an_interrupted_tick_is_finished(conductor: Conductor) -> None:
 
     start, worker.ticks.start = worker.ticks.start, cut  # type: ignore[method-assign,assignment]
     with pytest.raises(ConnectionError):
-        await worker.handle(made.id, NOON + 60)
+        await worker.handle(schedule.id, NOON + 60)
     worker.ticks.start = start  # type: ignore[method-assign]
-    assert [tick.state for tick in await worker.log(made.id)] == ['claimed']
-    await worker.handle(made.id, NOON + 60, interrupted=True)
-    assert [tick.state for tick in await worker.log(made.id)] == ['started']
+    assert [tick.state for tick in await worker.log(schedule.id)] == ['claimed']
+    await worker.handle(schedule.id, NOON + 60, interrupted=True)
+    assert [tick.state for tick in await worker.log(schedule.id)] == ['started']

@@ -74,7 +74,7 @@ def at(text: str) -> float:
 
 
 def times(spec: ScheduleSpec, after: str, count: int) -> list[str]:
-    return [datetime.fromtimestamp(one, UTC).isoformat()[:16] for one in spec.next(at(after), count)]
+    return [datetime.fromtimestamp(time, UTC).isoformat()[:16] for time in spec.next(at(after), count)]
 
 
 def test_cron_follows_its_time_zone_through_both_changes_of_the_clock():
@@ -110,7 +110,7 @@ def test_intervals_are_even_and_start_after_the_given_time(every: int, part: flo
     offset = float(int(every * part))
     found = ScheduleSpec(intervals=(Interval(every=every, offset=offset),)).next(after, count)
     assert len(found) == count and found[0] > after and found[0] - after <= every + 1e-6
-    assert all(abs((one - offset) % every) < 1e-6 for one in found)
+    assert all(abs((item - offset) % every) < 1e-6 for item in found)
     assert [round(b - a) for a, b in pairwise(found)] == [every] * (count - 1)
 
 
@@ -123,9 +123,9 @@ def test_intervals_are_even_and_start_after_the_given_time(every: int, part: flo
      ({'intervals': (Interval(every=5, offset=5),)}, 'spec.intervals.0.offset')],
 )  # fmt: skip
 async def test_an_invalid_spec_is_refused(conductor: Conductor, spec: dict[str, Any], field: str):
-    given = Schedule(name='x', action=Action(pattern='lone'), spec=ScheduleSpec(**spec))
+    schedule = Schedule(name='x', action=Action(pattern='lone'), spec=ScheduleSpec(**spec))
     with pytest.raises(InvalidInput) as refused:
-        await Schedules(conductor).add(given)
+        await Schedules(conductor).add(schedule)
     assert list(refused.value.problems) == [field]
 
 
@@ -143,14 +143,14 @@ async def test_a_schedule_with_invalid_parameters_is_refused(conductor: Conducto
 
 async def test_each_tick_starts_one_run(conductor: Conductor):
     schedules = Schedules(conductor)
-    made = await schedules.add(every())
-    assert list(made.next_times) == [NOON + 60 * number for number in range(1, 6)]
+    schedule = await schedules.add(every())
+    assert list(schedule.next_times) == [NOON + 60 * number for number in range(1, 6)]
     task = asyncio.create_task(schedules.run())
     for _ in range(5):
         await conductor.clock.advance(60.0)
         await settle()
     task.cancel()
-    ticks = await schedules.log(made.id)
+    ticks = await schedules.log(schedule.id)
     assert [tick.due for tick in ticks] == [NOON + 60 * number for number in (5, 4, 3, 2, 1)]
     assert sorted(tick.run for tick in ticks) == sorted(await runs(conductor))
     info = await conductor.info(ticks[0].run)
@@ -166,11 +166,11 @@ async def test_overlap_policies_are_applied(overlap: str, states: list[str]):
     blocked = asyncio.Event()
     async with conductor_of(reply=lambda request: blocked) as conductor:
         schedules = Schedules(conductor)
-        made = await schedules.add(every(overlap=overlap))
+        schedule = await schedules.add(every(overlap=overlap))
         for _ in range(3):
             await conductor.clock.advance(60.0)
             await schedules.check_due()
-        ticks = list(reversed(await schedules.log(made.id)))
+        ticks = list(reversed(await schedules.log(schedule.id)))
         assert [tick.state for tick in ticks] == states
         going = [info for info in (await conductor.runs()).runs if not info.status.ended]
         assert len(going) == (3 if overlap == 'allow_all' else 1)
@@ -187,32 +187,32 @@ async def test_overlap_policies_are_applied(overlap: str, states: list[str]):
 
 async def test_missed_ticks_are_caught_up_within_the_window(conductor: Conductor):
     schedules = Schedules(conductor)
-    made = await schedules.add(every(overlap='allow_all', catchup_window=150.0))
+    schedule = await schedules.add(every(overlap='allow_all', catchup_window=150.0))
     await conductor.clock.advance(300.0)
     await Schedules(conductor).check_due()
-    states = Counter(tick.state for tick in await schedules.log(made.id))
+    states = Counter(tick.state for tick in await schedules.log(schedule.id))
     assert states == {'missed': 2, 'started': 3}
 
 
 async def test_a_paused_schedule_starts_and_catches_up_nothing(conductor: Conductor):
     schedules = Schedules(conductor)
-    made = await schedules.add(every())
-    paused = await schedules.change(made.id, paused=True, note='holidays')
+    schedule = await schedules.add(every())
+    paused = await schedules.change(schedule.id, paused=True, note='holidays')
     assert paused.next_times == ()
     await conductor.clock.advance(300.0)
     await schedules.check_due()
-    await schedules.change(made.id, paused=False)
+    await schedules.change(schedule.id, paused=False)
     await schedules.check_due()
-    assert await schedules.log(made.id) == []
+    assert await schedules.log(schedule.id) == []
     await conductor.clock.advance(60.0)
     await schedules.check_due()
-    assert len(await schedules.log(made.id)) == 1
+    assert len(await schedules.log(schedule.id)) == 1
 
 
 async def test_a_run_names_its_schedule_or_the_person_who_started_it(conductor: Conductor):
     schedules = Schedules(conductor)
     audit = schedules.ticks.audit = AuditLog(conductor.journal, conductor.clock)
-    made = await schedules.add(every())
+    schedule = await schedules.add(every())
     await conductor.clock.advance(60.0)
     await schedules.check_due()
     (run,) = await runs(conductor)
@@ -220,7 +220,7 @@ async def test_a_run_names_its_schedule_or_the_person_who_started_it(conductor: 
     (start, *_) = await conductor.transitions(RunId(run))
     assert start.event.who == 'schedule:Often'
     with acting_as('ada'):
-        tick = await schedules.run_now(made.id)
+        tick = await schedules.run_now(schedule.id)
     assert (await conductor.info(tick.run)).author == 'ada'
     (line,) = await audit.lines(AuditQuery())  # people's own actions are logged by the guard
     assert (line.who, line.action, line.runs, line.via) == ('schedule:Often', 'start', (run,), 'schedule')
@@ -236,15 +236,15 @@ async def test_no_account_can_be_named_like_a_schedule(conductor: Conductor):
 async def test_a_failure_pauses_the_schedule_if_configured():
     async with conductor_of(reply=lambda request: ValueError('broken')) as conductor:
         schedules = Schedules(conductor)
-        made = await schedules.add(every(pause_on_failure=True))
+        schedule = await schedules.add(every(pause_on_failure=True))
         for _ in range(3):
             await conductor.clock.advance(60.0)
             await schedules.check_due()
             for run in await runs(conductor):
                 await conductor.result(run)
-        found = await schedules.get(made.id)
-        assert found.paused and 'failed' in found.note and len(await runs(conductor)) == 1
-        await schedules.change(made.id, paused=False)
+        current = await schedules.get(schedule.id)
+        assert current.paused and 'failed' in current.note and len(await runs(conductor)) == 1
+        await schedules.change(schedule.id, paused=False)
         await conductor.clock.advance(60.0)
         await schedules.check_due()
         assert len(await runs(conductor)) == 2
@@ -252,20 +252,20 @@ async def test_a_failure_pauses_the_schedule_if_configured():
 
 async def test_a_backfill_starts_each_missing_run_once(conductor: Conductor):
     schedules = Schedules(conductor)
-    made = await schedules.add(every())
+    schedule = await schedules.add(every())
     await conductor.clock.advance(60.0)
     await schedules.check_due()
-    filled = await schedules.backfill(made.id, NOON - 120, NOON + 60)
+    filled = await schedules.backfill(schedule.id, NOON - 120, NOON + 60)
     assert [tick.due - NOON for tick in filled] == [-120, -60, 0]
-    assert await schedules.backfill(made.id, NOON - 120, NOON + 60) == []
+    assert await schedules.backfill(schedule.id, NOON - 120, NOON + 60) == []
     assert len(await runs(conductor)) == 4
     for since, until_ in ((NOON, NOON - 1), (NOON, NOON + 9e9), (0.0, NOON)):
         with pytest.raises(InvalidInput):
-            await schedules.backfill(made.id, since, until_)
-    assert (await schedules.run_now(made.id)).state == 'started'
-    await schedules.remove(made.id)
+            await schedules.backfill(schedule.id, since, until_)
+    assert (await schedules.run_now(schedule.id)).state == 'started'
+    await schedules.remove(schedule.id)
     with pytest.raises(UnknownSchedule):
-        await schedules.run_now(made.id)
+        await schedules.run_now(schedule.id)
 
 
 async def test_two_servers_start_each_tick_once(conductor: Conductor):
@@ -283,7 +283,7 @@ async def test_each_tick_has_one_run_wherever_the_process_is_killed(
 ):
     journal = await open_journal(tmp_path / 'runs.db')
     async with conductor_of(journal) as conductor:
-        made = await Schedules(conductor).add(every(overlap='allow_all'))
+        schedule = await Schedules(conductor).add(every(overlap='allow_all'))
         await conductor.clock.advance(180.0)
         conductor.journal = CutJournal(journal, at_write, after)
         with contextlib.suppress(Cut):
@@ -292,7 +292,7 @@ async def test_each_tick_has_one_run_wherever_the_process_is_killed(
         schedules = Schedules(conductor)
         await schedules.check_due()
         await schedules.check_due()
-        ticks = await schedules.log(made.id)
+        ticks = await schedules.log(schedule.id)
         assert [(tick.due - NOON, tick.state) for tick in ticks] == [
             (180, 'started'), (120, 'started'), (60, 'started'),
         ]  # fmt: skip
@@ -301,7 +301,7 @@ async def test_each_tick_has_one_run_wherever_the_process_is_killed(
 
 async def test_a_crash_between_start_and_record_starts_no_second_run(conductor: Conductor):
     schedules = Schedules(conductor)
-    made = await schedules.add(every())
+    schedule = await schedules.add(every())
     await conductor.clock.advance(60.0)
 
     async def dies(tick: Any) -> Any:
@@ -313,7 +313,7 @@ async def test_a_crash_between_start_and_record_starts_no_second_run(conductor: 
     assert len(await runs(conductor)) == 1
     again = Schedules(conductor)
     await again.check_due()
-    assert [tick.state for tick in await again.log(made.id)] == ['started'] and len(
+    assert [tick.state for tick in await again.log(schedule.id)] == ['started'] and len(
         await runs(conductor)
     ) == 1
 
@@ -408,7 +408,7 @@ async def test_an_arriving_file_starts_one_run(conductor: Conductor, tmp_path: P
     (tmp_path / 'bytes.txt').write_bytes(b'\xff\xfe')
     await again.check_folders()
     await again.check_folders()
-    failed = next(one for one in await again.log(trigger.id) if one.state == 'failed')
+    failed = next(record for record in await again.log(trigger.id) if record.state == 'failed')
     assert 'there is nothing at /text' in failed.reason
 
 

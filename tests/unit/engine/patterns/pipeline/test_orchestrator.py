@@ -54,9 +54,9 @@ async def test_a_failed_task_names_its_reason_and_stage() -> None:
 
 
 async def test_the_callers_limit_and_models_are_used() -> None:
-    made = catalog(FakeModel('never'))
-    made.models['other'] = FakeModel(partial(pipeline_reply, revisions=9))  # type: ignore[assignment]
-    orchestrated = AgentOrchestrator(catalog=made, models={'': 'other'})
+    own_catalog = catalog(FakeModel('never'))
+    own_catalog.models['other'] = FakeModel(partial(pipeline_reply, revisions=9))  # type: ignore[assignment]
+    orchestrated = AgentOrchestrator(catalog=own_catalog, models={'': 'other'})
     found = await orchestrated.aprocess(TaskState(**TASK, max_iterations=0))
     assert (len(found.drafts), found.caveat) == (1, 'not approved after 0 revisions')
 

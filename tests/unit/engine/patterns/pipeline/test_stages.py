@@ -185,10 +185,10 @@ async def test_a_langgraph_command_must_not_choose_the_next_node() -> None:
 
 
 def graph_of_agents(form: str) -> Any:
-    made = catalog(FakeModel(pipeline_reply))
+    own_catalog = catalog(FakeModel(pipeline_reply))
     graph = StateGraph(TaskState)
     for name, agent in (('r', ResearchAgent()), ('a', AnalyzerAgent()), ('v', ReviewerAgent())):
-        graph.add_node(name, partial(getattr(agent, form), catalog=made))
+        graph.add_node(name, partial(getattr(agent, form), catalog=own_catalog))
     graph.add_edge(START, 'r')
     graph.add_edge('r', 'a')
     graph.add_edge('a', 'v')
@@ -203,13 +203,13 @@ async def test_agents_are_nodes_of_a_real_graph(form: str) -> None:
 
 
 def test_agents_are_nodes_of_a_real_graph_that_is_called_synchronously() -> None:
-    found = graph_of_agents('process').invoke(TASK)
-    assert found['research'] == '- six' and len(found['drafts']) == 2
+    result = graph_of_agents('process').invoke(TASK)
+    assert result['research'] == '- six' and len(result['drafts']) == 2
 
 
 async def test_a_synchronous_call_works_inside_a_running_loop() -> None:
-    found = graph_of_agents('process').invoke(TASK)
-    assert found['research'] == '- six'
+    result = graph_of_agents('process').invoke(TASK)
+    assert result['research'] == '- six'
 
 
 async def test_a_plain_method_is_a_node() -> None:
@@ -218,9 +218,9 @@ async def test_a_plain_method_is_a_node() -> None:
 
 
 async def test_a_stage_that_runs_alone_takes_a_model() -> None:
-    made = catalog(FakeModel('never'))
-    made.models['other'] = FakeModel(pipeline_reply)  # type: ignore[assignment]
-    state = await ResearchAgent().aprocess(TaskState(**TASK), catalog=made, model='other')
+    own_catalog = catalog(FakeModel('never'))
+    own_catalog.models['other'] = FakeModel(pipeline_reply)  # type: ignore[assignment]
+    state = await ResearchAgent().aprocess(TaskState(**TASK), catalog=own_catalog, model='other')
     assert state.research.startswith('- six')
 
 
@@ -236,9 +236,9 @@ async def awaits_inside(state: TaskState) -> TaskState:
 async def test_an_agent_called_in_a_stage_uses_the_runs_models(work: Any) -> None:
     real = FakeModel(pipeline_reply, simulated=False)
     pattern = Pipeline.with_stages('inside', researching=work)
-    made = catalog(FakeModel('never'), pattern)
-    made.models['other'] = real  # type: ignore[assignment]
-    async with asyncio.timeout(60), Conductor(catalog=made) as conductor:
+    own_catalog = catalog(FakeModel('never'), pattern)
+    own_catalog.models['other'] = real  # type: ignore[assignment]
+    async with asyncio.timeout(60), Conductor(catalog=own_catalog) as conductor:
         run = (await conductor.start('inside', TASK, models={'': 'other'})).id
         outcome, view = await conductor.result(run), await conductor.view(run)
     assert outcome.memory['research'] == '- six'

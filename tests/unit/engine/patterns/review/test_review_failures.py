@@ -102,8 +102,8 @@ async def test_a_failed_reviewer_is_dropped_and_one_is_no_consensus():
     script['synthesizer'] = position('REVISE_BEST', 'coder1')
     outcome, _ = await play_review(script, max_rounds=2)
     memory = outcome.memory
-    absent = [said for said in memory['transcript'] if said['problem']]
-    assert [(said['speaker'], said['round']) for said in absent] == [('reviewer1', 1)]
+    absent = [entry for entry in memory['transcript'] if entry['problem']]
+    assert [(item['speaker'], item['round']) for item in absent] == [('reviewer1', 1)]
     assert memory['consensuses'][0]['synthesized']
     # In the next debate it is asked again.
     assert memory['approved'] and memory['consensuses'][1]['by'] == ['reviewer1', 'reviewer2']
@@ -145,7 +145,7 @@ async def test_a_reviewer_times_out():
         await until(lambda: any(r.hints.state == 'debating.reviewer1.speaking' for r in model.requests))
         await clock.advance(41)
         outcome = await conductor.result(run)
-    problems = [said['problem'] for said in outcome.memory['transcript'] if said['problem']]
+    problems = [entry['problem'] for entry in outcome.memory['transcript'] if entry['problem']]
     assert problems == ['debating.reviewer1.speaking did not end within 40 seconds']
 
 

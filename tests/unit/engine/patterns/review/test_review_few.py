@@ -29,7 +29,7 @@ async def test_one_coder_and_one_reviewer_need_no_debate():
     ]  # fmt: skip
     assert outcome.answer.startswith('Approved: coder1, version 2, after 1 revision.')
     assert memory['candidates']['coder1']['versions'][1]['answers'] == ['be quick']
-    assert [(found['debate'], found['by']) for found in memory['consensuses']] == [
+    assert [(consensus['debate'], consensus['by']) for consensus in memory['consensuses']] == [
         (1, ['reviewer1']),
         (2, ['reviewer1']),
     ]
@@ -58,7 +58,7 @@ async def test_an_undecided_only_reviewer_is_not_asked_again():
     unsure = position('UNDECIDED', 'coder1', agrees=False)
     script = everybody(unsure, unsure, reviewers=1, synthesizer=MORE)
     outcome, _ = await play_review(script, coders=1, reviewers=1, max_revisions=1)
-    final = [said['speaker'] for said in outcome.memory['transcript'] if said['phase'] == 'final']
+    final = [entry['speaker'] for entry in outcome.memory['transcript'] if entry['phase'] == 'final']
     assert final == ['reviewer1', 'synthesizer']
 
 
@@ -82,8 +82,8 @@ async def test_a_result_is_synthesized_once_one_reviewer_is_left_and_has_spoken(
     script = everybody(position('REVISE_BEST', 'coder1', agrees=False), synthesizer=MORE)
     script[f'debating.{fails}.speaking'] = BROKEN
     outcome, _ = await play_review(script, max_rounds=10, max_revisions=0)
-    debate = [said for said in outcome.memory['transcript'] if said['phase'] == 'debate']
-    assert [(said['speaker'], said['round']) for said in debate] == [
+    debate = [entry for entry in outcome.memory['transcript'] if entry['phase'] == 'debate']
+    assert [(turn['speaker'], turn['round']) for turn in debate] == [
         ('reviewer1', 1), ('reviewer2', 1), ('synthesizer', 2),
     ]  # fmt: skip
 

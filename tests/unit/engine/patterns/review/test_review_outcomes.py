@@ -36,7 +36,7 @@ async def test_all_are_revised_before_the_best_is_picked():
     outcome, states = await play_review(everybody(position('REVISE_ALL'), ranked))
     memory = outcome.memory
     assert states == [*START, *AGAIN, 'picking', 'iterating', 'complete']
-    assert {len(found['versions']) for found in memory['candidates'].values()} == {2}
+    assert {len(candidate['versions']) for candidate in memory['candidates'].values()} == {2}
     assert (memory['approved'], memory['result']) == (True, 'coder3')
     assert memory['choices'][-1]['by'] == 'ranking'
 
@@ -51,7 +51,7 @@ async def test_without_a_strategy_the_best_is_revised_and_marked_as_synthesized(
     assert memory['consensuses'][0]['synthesized'] and memory['consensuses'][0]['by'] == []
     assert memory['transcript'][-3]['synthesized']
     # coder3 was ranked first by both; being first in the list does not matter.
-    assert [found['coder'] for found in memory['standings']] == ['coder3', 'coder2', 'coder1']
+    assert [standing['coder'] for standing in memory['standings']] == ['coder3', 'coder2', 'coder1']
     assert memory['candidates']['coder3']['versions'][1]['answers'] == ['do it']
     assert memory['candidates']['coder1']['versions'][1:] == []
 
@@ -63,7 +63,7 @@ async def test_revisions_are_counted_once_and_the_last_one_is_reviewed_too():
     assert states == [*START, 'picking', *AGAIN, *AGAIN, 'iterating', 'complete']
     assert (outcome.status, memory['approved'], memory['revision_count']) == (Status.DONE, False, 2)
     assert len(memory['candidates']['coder1']['versions']) == 3
-    assert [found['debate'] for found in memory['consensuses']] == [1, 2, 3]
+    assert [consensus['debate'] for consensus in memory['consensuses']] == [1, 2, 3]
     assert outcome.answer.startswith('Not approved: coder1, version 3, after 2 revisions.')
     assert '- more' in outcome.answer
 
@@ -119,12 +119,12 @@ async def test_without_agreement_rounds_end_unapproved():
     memory = outcome.memory
     assert not memory['approved']
     # A synthesis may not approve, so it counts as undecided and the best is revised.
-    assert [(found['synthesized'], found['verdict']) for found in memory['consensuses']] == [
+    assert [(consensus['synthesized'], consensus['verdict']) for consensus in memory['consensuses']] == [
         (True, 'UNDECIDED')
     ] * 2
-    rounds = [said['round'] for said in memory['transcript'] if said['phase'] == 'debate']
+    rounds = [entry['round'] for entry in memory['transcript'] if entry['phase'] == 'debate']
     assert rounds == [1, 1, 2, 2, 3, 3, 3]
-    assert sum(said['phase'] == 'final' for said in memory['transcript']) == 2 * 2 + 1
+    assert sum(entry['phase'] == 'final' for entry in memory['transcript']) == 2 * 2 + 1
 
 
 async def test_all_demands_are_kept_if_the_synthesis_fails():
@@ -132,8 +132,12 @@ async def test_all_demands_are_kept_if_the_synthesis_fails():
     script['debating.reviewer2.speaking'] = position('UNDECIDED', agrees=False, changes=['two'])
     script['synthesizer'] = 'no record'
     outcome, _ = await play_review(script, max_rounds=1)
-    found = outcome.memory['consensuses'][0]
-    assert (found['synthesized'], found['verdict'], found['changes']) == (True, 'REVISE_BEST', ['one', 'two'])
+    consensus = outcome.memory['consensuses'][0]
+    assert (consensus['synthesized'], consensus['verdict'], consensus['changes']) == (
+        True,
+        'REVISE_BEST',
+        ['one', 'two'],
+    )
 
 
 @pytest.mark.parametrize(('coders', 'reviewers'), [(2, 2), (6, 3), (2, 5)])
@@ -142,7 +146,7 @@ async def test_any_number_of_agents_can_take_part(coders, reviewers):
     outcome, _ = await play_review(script, coders=coders, reviewers=reviewers)
     memory = outcome.memory
     assert memory['approved'] and len(memory['candidates']) == coders
-    assert {len(found['versions']) for found in memory['candidates'].values()} == {2}
+    assert {len(candidate['versions']) for candidate in memory['candidates'].values()} == {2}
     assert memory['consensuses'][0]['by'] == [f'reviewer{n}' for n in range(1, reviewers + 1)]
 
 

@@ -50,8 +50,8 @@ async def test_a_seat_is_taken_before_the_turn_and_handed_back():
         await conductor.send(run, 'hand_back', data={'reviewer': 'reviewer2'})
         outcome = await to_the_end(conductor, run)
         assert await conductor.audit(run)
-    debate = [said for said in outcome.memory['transcript'] if said['phase'] == 'debate']
-    assert [(said['speaker'], said['human']) for said in debate] == [
+    debate = [entry for entry in outcome.memory['transcript'] if entry['phase'] == 'debate']
+    assert [(turn['speaker'], turn['human']) for turn in debate] == [
         ('reviewer1', False), ('reviewer2', True), ('reviewer1', False), ('reviewer2', False),
     ]  # fmt: skip
     assert (debate[1]['text'], debate[1]['model']) == ('Not before it is tested.', '')
@@ -127,8 +127,8 @@ async def test_a_model_chooses_the_best_or_otherwise_the_reviewers(said, result,
 
 async def test_other_candidates_are_set_aside():
     outcome, _ = await play_review(everybody(BEST), merge='one')
-    found = outcome.memory['candidates'].values()
-    assert [candidate['status'] for candidate in found] == ['ready', 'set aside', 'set aside']
+    candidates = outcome.memory['candidates'].values()
+    assert [candidate['status'] for candidate in candidates] == ['ready', 'set aside', 'set aside']
 
 
 async def test_merged_files_become_a_new_version():

@@ -20,8 +20,8 @@ from tests.support.teams.parallel_review import (
 
 def read_prompt(model: FakeModel, state: str) -> str:
     """Return the user messages of a state's last request."""
-    found = [request for request in model.requests if request.hints.state == state]
-    return '\n'.join(message.text for message in found[-1].messages if message.role == 'user')
+    requests = [request for request in model.requests if request.hints.state == state]
+    return '\n'.join(message.text for message in requests[-1].messages if message.role == 'user')
 
 
 async def test_a_reviewer_is_shown_the_open_points_of_the_others_with_their_ids():
@@ -36,7 +36,7 @@ async def test_a_reviewer_is_shown_the_open_points_of_the_others_with_their_ids(
     outcome, _ = await play_review(model, coders=2, max_revisions=0)
     prompts = [r.messages[-1].text for r in model.requests if r.hints.state == 'debating.reviewer2.speaking']
     assert 'reviewer1/1.1/1: tests first' in prompts[0] and 'reviewer1/1.1/2: rename it' in prompts[0]
-    second = [said for said in outcome.memory['transcript'] if said['speaker'] == 'reviewer2'][1]
+    second = [entry for entry in outcome.memory['transcript'] if entry['speaker'] == 'reviewer2'][1]
     assert second['position']['answers'] == [answer]
 
 
@@ -48,8 +48,8 @@ async def test_an_answered_point_is_closed():
     script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False, answers=[answer])
     script['synthesizer'] = BEST
     outcome, _ = await play_review(script, coders=2, max_revisions=0, max_rounds=1)
-    said = outcome.memory['transcript']
-    assert 'answers' not in said[0]['position']  # no text is invented
+    transcript = outcome.memory['transcript']
+    assert 'answers' not in transcript[0]['position']  # no text is invented
 
 
 async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():
@@ -68,10 +68,10 @@ async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():
         await conductor.send(run, 'choose', data={'candidate': 'coder1'})
         outcome = await to_the_end(conductor, run)
         assert await conductor.audit(run)
-    told = read_prompt(model, 'revising.coder1.working')
-    assert 'work.txt, line 1 of version 1 (a person): Say why.' in told
-    made = outcome.memory['comments']
-    assert [(one['sent'], one['version'], one['by']) for one in made] == [(1, 1, '')]
+    prompt = read_prompt(model, 'revising.coder1.working')
+    assert 'work.txt, line 1 of version 1 (a person): Say why.' in prompt
+    comments = outcome.memory['comments']
+    assert [(item['sent'], item['version'], item['by']) for item in comments] == [(1, 1, '')]
     assert 'work.txt, line 1: Say why.' in outcome.memory['candidates']['coder1']['versions'][1]['answers']
     assert outcome.memory['approved']
 

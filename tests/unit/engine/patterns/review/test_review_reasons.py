@@ -34,17 +34,17 @@ async def test_a_refused_choice_names_the_guard_and_its_values():
     async with review_conductor(everybody(BEST)) as conductor:
         run = await begin(conductor, pick='person', max_revisions=0)
         await wait_for_state(conductor, run, 'picking')
-        told = await refusal(conductor, run, 'choose', candidate='coder9')
-    assert "does not accept 'choose' now: is_candidate is false: The candidate is still in play" in told
-    assert "event.candidate = 'coder9'" in told and 'candidates = coder1, coder2, coder3' in told
+        reason = await refusal(conductor, run, 'choose', candidate='coder9')
+    assert "does not accept 'choose' now: is_candidate is false: The candidate is still in play" in reason
+    assert "event.candidate = 'coder9'" in reason and 'candidates = coder1, coder2, coder3' in reason
 
 
 async def test_the_refusal_of_a_seat_says_why():
     async with review_conductor(FakeModel(lambda request: asyncio.Event())) as conductor:
         run = await begin(conductor)
-        told = await refusal(conductor, run, 'take_seat', reviewer='reviewer9')
-        assert 'may_sit is false: There is such a seat, and no person sits in it' in told
-        assert "event.seat = 'reviewer9'" in told
+        reason = await refusal(conductor, run, 'take_seat', reviewer='reviewer9')
+        assert 'may_sit is false: There is such a seat, and no person sits in it' in reason
+        assert "event.seat = 'reviewer9'" in reason
         await conductor.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
         assert 'seats = reviewer1' in await refusal(conductor, run, 'take_seat', reviewer='reviewer1')
         # Events without an edge are refused as usual.
@@ -55,14 +55,14 @@ async def test_the_refusal_of_a_settlement_says_why():
     async with review_conductor(merging()) as conductor:
         run = await begin(conductor, merge='files', files_by='person', conflicts='person')
         await wait_for_state(conductor, run, 'merging.listing')
-        told = await refusal(conductor, run, 'take_files', **plan(('nothing.py', 'coder2')))
-        assert 'is_plan is false: Each file is in the newest version of a candidate' in told
-        assert 'nothing.py' in told
+        reason = await refusal(conductor, run, 'take_files', **plan(('nothing.py', 'coder2')))
+        assert 'is_plan is false: Each file is in the newest version of a candidate' in reason
+        assert 'nothing.py' in reason
         await conductor.send(run, 'take_files', data=TWICE)
         await wait_for_state(conductor, run, 'merging.resolving')
-        told = await refusal(conductor, run, 'resolve', files={'extra.py': 'coder1'})
-    assert 'settles is false: Each conflict is settled in favour of one of its candidates' in told
-    assert "'extra.py': 'coder1'" in told
+        reason = await refusal(conductor, run, 'resolve', files={'extra.py': 'coder1'})
+    assert 'settles is false: Each conflict is settled in favour of one of its candidates' in reason
+    assert "'extra.py': 'coder1'" in reason
 
 
 async def test_a_run_with_too_few_candidates_says_how_many_there_are():

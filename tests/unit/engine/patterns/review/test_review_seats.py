@@ -28,8 +28,8 @@ async def test_a_seat_can_be_taken_before_the_first_review():
         await conductor.send(run, 'hand_back', data={'seat': 'reviewer2'})
         outcome = await to_the_end(conductor, run)
         assert await conductor.audit(run)
-    first = [said for said in outcome.memory['transcript'] if said['phase'] == 'review']
-    assert [(said['speaker'], said['human']) for said in first] == [('reviewer1', False), ('reviewer2', True)]
+    first = [entry for entry in outcome.memory['transcript'] if entry['phase'] == 'review']
+    assert [(item['speaker'], item['human']) for item in first] == [('reviewer1', False), ('reviewer2', True)]
     assert first[1]['position']['best'] == 'coder1'
     assert 'reviewing.reviewer2.reading' not in {request.hints.state for request in model.requests}
 
@@ -49,7 +49,7 @@ async def test_a_seat_is_taken_during_the_first_review_and_handed_back():
         await conductor.send(run, 'hand_back', data={'seat': 'reviewer1'})
         outcome = await to_the_end(conductor, run)
         assert await conductor.audit(run)
-    assert not any(said['human'] for said in outcome.memory['transcript'])
+    assert not any(entry['human'] for entry in outcome.memory['transcript'])
 
 
 async def test_a_person_codes_in_a_coders_seat():

@@ -28,8 +28,8 @@ LONG = ''.join(f'line {number}\n' for number in range(4_000))
 
 def results(model: FakeModel, state: str) -> list[str]:
     """Return the tool results of a state's agent from all its visits."""
-    asked = [request for request in model.requests if request.hints.state == state]
-    parts = (part for message in asked[-1].messages for part in message.parts)
+    requests = [request for request in model.requests if request.hints.state == state]
+    parts = (part for message in requests[-1].messages for part in message.parts)
     return [part.text for part in parts if isinstance(part, ToolResult)]
 
 
@@ -102,8 +102,8 @@ async def test_text_only_models_get_no_tools():
     script = everybody('REVISE_BEST: coder1 more tests\nCONSENSUS: REVISE_BEST: coder1 more tests')
     model = FakeModel(actors(script))
     await play_review(model, coders=2, max_revisions=0, answers='words')
-    asked = next(r for r in model.requests if r.hints.state == 'reviewing.reviewer1.reading')
-    assert not asked.tools and 'Your folder holds' not in asked.messages[-1].text
+    request = next(r for r in model.requests if r.hints.state == 'reviewing.reviewer1.reading')
+    assert not request.tools and 'Your folder holds' not in request.messages[-1].text
 
 
 async def test_review_tools_explain_where_they_apply():
@@ -114,5 +114,5 @@ async def test_review_tools_explain_where_they_apply():
 async def test_first_reviews_are_in_reviewer_order():
     script = everybody(BEST) | {'reviewing.reviewer1.reading': using(('list_files', {}), ('list_files', {}))}
     outcome, _ = await play_review(script, coders=2, max_revisions=0)
-    first = [said['speaker'] for said in outcome.memory['transcript'] if said['phase'] == 'review']
+    first = [entry['speaker'] for entry in outcome.memory['transcript'] if entry['phase'] == 'review']
     assert first == ['reviewer1', 'reviewer2']

@@ -63,8 +63,8 @@ def reply(request: Any) -> Any:
 async def conductor() -> AsyncIterator[Conductor]:
     async with Conductor(
         MemoryJournal(), catalog=catalog(FakeModel(reply), Twins), clock=SimulatedClock()
-    ) as made:
-        yield made
+    ) as conductor:
+        yield conductor
 
 
 async def wait_until_at_rest(conductor: Conductor, run: RunId) -> Fold:
@@ -112,12 +112,12 @@ async def list_pauses(conductor: Conductor, run: RunId) -> list[Transition]:
 async def test_a_run_stops_before_anything_starts_because_of_the_step(
     conductor: Conductor, item: Breakpoint, active: str
 ) -> None:
-    run, found = await start(conductor, 'pipeline', item)
-    view = found.view
+    run, fold = await start(conductor, 'pipeline', item)
+    view = fold.view
     assert (view.status, view.active) == (Status.PAUSED, (active,))
     *_, turn = group_turns((await conductor.transitions(run))[:-1])
     assert view.stopped in {f'breakpoint 1 at step {step.seq}: {item.label}' for step in turn}
-    assert [kept.hits for kept in view.breakpoints] == [1]
+    assert [breakpoints.hits for breakpoints in view.breakpoints] == [1]
     assert conductor._live.runs[run]._runner._held == [active]
     assert await conductor.audit(run) == view.seq
     await conductor.set_breakpoints(run, [])
@@ -130,9 +130,9 @@ async def test_a_breakpoint_is_hit_again_only_on_return(conductor: Conductor) ->
     run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
     first = found.view.seq
     await conductor.resume(run)
-    again = await wait_until_at_rest(conductor, run)
-    assert again.view.active == ('analyzing.thinking',) and again.view.seq > first + 5
-    assert again.view.breakpoints[0].hits == 2
+    fold = await wait_until_at_rest(conductor, run)
+    assert fold.view.active == ('analyzing.thinking',) and fold.view.seq > first + 5
+    assert fold.view.breakpoints[0].hits == 2
     await conductor.resume(run)
     assert (await conductor.result(run)).status is Status.DONE
     assert len(await list_pauses(conductor, run)) == 2
@@ -146,42 +146,42 @@ async def test_a_lasting_condition_stops_once_when_it_becomes_true(conductor: Co
 
 
 async def test_a_condition_that_is_already_true_stops_at_once(conductor: Conductor) -> None:
-    run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
+    run, fold = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
     await conductor.set_breakpoints(run, [Breakpoint(when='tokens > 20'), Breakpoint(when='tokens > 9999')])
     view = await conductor.view(run)
-    assert [kept.hits for kept in view.breakpoints] == [1, 0]
+    assert [breakpoints.hits for breakpoints in view.breakpoints] == [1, 0]
     assert 'breakpoint 1 at step' in view.stopped and view.stopped.count('breakpoint') == 2
-    assert view.seq == found.view.seq + 2
+    assert view.seq == fold.view.seq + 2
 
 
 async def test_a_one_time_breakpoint_is_disabled_after_its_hit(conductor: Conductor) -> None:
-    run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', once=True))
-    assert (found.view.breakpoints[0].enabled, found.view.breakpoints[0].hits) == (False, 1)
+    run, fold = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', once=True))
+    assert (fold.view.breakpoints[0].enabled, fold.view.breakpoints[0].hits) == (False, 1)
     await conductor.resume(run)
     assert (await conductor.result(run)).status is Status.DONE
 
 
 async def test_two_breakpoints_at_once_are_one_stop(conductor: Conductor) -> None:
-    run, found = await start(
+    run, fold = await start(
         conductor, 'pipeline', Breakpoint(enter='analyzing'), Breakpoint(leave='researching', stop='region')
     )
     (pause,) = await list_pauses(conductor, run)
     assert (pause.event.at, pause.event.data['breakpoints']) == ('', ['1', '2'])
-    seq = found.view.seq - 1
-    assert found.view.stopped == (
+    seq = fold.view.seq - 1
+    assert fold.view.stopped == (
         f'breakpoint 1 at step {seq}: enter analyzing; breakpoint 2 at step {seq}: leave researching'
     )
 
 
 async def test_a_disabled_breakpoint_stops_nothing(conductor: Conductor) -> None:
-    run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', enabled=False))
-    assert found.view.status is Status.DONE and not await list_pauses(conductor, run)
+    run, fold = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', enabled=False))
+    assert fold.view.status is Status.DONE and not await list_pauses(conductor, run)
 
 
 async def test_a_breakpoint_can_hold_one_region(conductor: Conductor) -> None:
     item = Breakpoint(enter='both.left.using_tools', stop='region')
-    run, found = await start(conductor, 'twins', item)
-    view = found.view
+    run, fold = await start(conductor, 'twins', item)
+    view = fold.view
     assert view.active == ('both.left.using_tools', 'both.right.done') and view.status is Status.PAUSED
     assert list(view.held) == ['both.left']
     assert view.held['both.left'].endswith('enter both.left.using_tools')
@@ -192,9 +192,9 @@ async def test_a_breakpoint_can_hold_one_region(conductor: Conductor) -> None:
 
 
 async def test_a_breakpoint_on_leaving_a_region_holds_the_target(conductor: Conductor) -> None:
-    _, found = await start(conductor, 'twins', Breakpoint(leave='both.left', stop='region'))
-    assert found.view.active == ('checking.b',) and found.view.status is Status.PAUSED
-    assert found.view.held == {}
+    _, fold = await start(conductor, 'twins', Breakpoint(leave='both.left', stop='region'))
+    assert fold.view.active == ('checking.b',) and fold.view.status is Status.PAUSED
+    assert fold.view.held == {}
 
 
 async def test_raised_steps_are_checked_too(conductor: Conductor) -> None:
@@ -222,9 +222,9 @@ async def test_a_hit_ends_a_step_over_in_progress(conductor: Conductor) -> None:
     stops = [Breakpoint(enter='researching.using_tools')]
     run = (await conductor.start('pipeline', QUESTION, paused=True, breakpoints=stops)).id
     await conductor.step(run, 'over')
-    found = await wait_until_at_rest(conductor, run)
-    assert found.view.active == ('researching.using_tools',)
-    assert found.view.stopped.startswith('breakpoint 1') and found.projection.pauses.pending_steps == {}
+    fold = await wait_until_at_rest(conductor, run)
+    assert fold.view.active == ('researching.using_tools',)
+    assert fold.view.stopped.startswith('breakpoint 1') and fold.projection.pauses.pending_steps == {}
     await conductor.resume(run)
     assert (await conductor.result(run)).status is Status.DONE, 'nothing of the step is left'
 
@@ -233,24 +233,24 @@ async def test_a_step_and_a_breakpoint_at_one_place_are_both_named(conductor: Co
     stops = [Breakpoint(enter='analyzing')]
     run = (await conductor.start('pipeline', QUESTION, paused=True, breakpoints=stops)).id
     await conductor.step(run, 'over')
-    found = await wait_until_at_rest(conductor, run)
-    seq = found.view.seq - 1
-    assert found.view.stopped == f'stepped over at step {seq}; breakpoint 1 at step {seq}: enter analyzing'
+    fold = await wait_until_at_rest(conductor, run)
+    seq = fold.view.seq - 1
+    assert fold.view.stopped == f'stepped over at step {seq}; breakpoint 1 at step {seq}: enter analyzing'
 
 
 async def test_an_ended_run_is_not_stopped(conductor: Conductor) -> None:
-    run, found = await start(conductor, 'pipeline', Breakpoint(enter='complete'))
-    assert found.view.status is Status.DONE and not await list_pauses(conductor, run)
+    run, fold = await start(conductor, 'pipeline', Breakpoint(enter='complete'))
+    assert fold.view.status is Status.DONE and not await list_pauses(conductor, run)
 
 
 async def test_a_failing_condition_is_false_and_reported_once(conductor: Conductor) -> None:
-    run, found = await start(conductor, 'pipeline', Breakpoint(when='memory.task > 3'))
-    assert found.view.status is Status.DONE
-    told = [step for step in await conductor.transitions(run) if step.event.name == 'breakpoints']
-    assert len(told) == 1
-    assert found.view.breakpoints[0].problem == 'it cannot compare a text with a number'
-    assert found.view.warnings == ('breakpoint 1: it cannot compare a text with a number',)
-    assert await conductor.audit(run) == found.view.seq
+    run, fold = await start(conductor, 'pipeline', Breakpoint(when='memory.task > 3'))
+    assert fold.view.status is Status.DONE
+    matching = [step for step in await conductor.transitions(run) if step.event.name == 'breakpoints']
+    assert len(matching) == 1
+    assert fold.view.breakpoints[0].problem == 'it cannot compare a text with a number'
+    assert fold.view.warnings == ('breakpoint 1: it cannot compare a text with a number',)
+    assert await conductor.audit(run) == fold.view.seq
 
 
 @pytest.mark.parametrize(
@@ -296,34 +296,34 @@ def _plain(items: Any) -> Any:
 
 
 async def test_breakpoints_keep_their_numbers_and_hits(conductor: Conductor) -> None:
-    run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
-    kept = await conductor.set_breakpoints(run, [*found.view.breakpoints, Breakpoint(leave='reviewing')])
+    run, fold = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
+    kept = await conductor.set_breakpoints(run, [*fold.view.breakpoints, Breakpoint(leave='reviewing')])
     assert [(item.id, item.enabled) for item in kept] == [('1', True), ('2', True)]
     await conductor.set_breakpoints(run, [replace(kept[0], enabled=False), kept[1]])
     view = await conductor.view(run)
-    found = [(item.id, item.hits, item.enabled) for item in view.breakpoints]
-    assert found == [('1', 1, False), ('2', 0, True)]
+    fold = [(item.id, item.hits, item.enabled) for item in view.breakpoints]
+    assert fold == [('1', 1, False), ('2', 0, True)]
     await conductor.set_breakpoints(run, [])
     assert (await conductor.view(run)).breakpoints == ()
 
 
 async def test_breakpoints_survive_restarts_but_are_not_forked(conductor: Conductor) -> None:
     items = [Breakpoint(enter='analyzing', when='loops == 2'), Breakpoint(when='tokens > 20')]
-    run, found = await start(conductor, 'pipeline', *items)
-    loaded = Fold.load(found.snapshot(), found.shape)
-    assert loaded.view == found.view and loaded.projection.pauses.dump() == found.projection.pauses.dump()
+    run, fold = await start(conductor, 'pipeline', *items)
+    loaded = Fold.load(fold.snapshot(), fold.shape)
+    assert loaded.view == fold.view and loaded.projection.pauses.dump() == fold.projection.pauses.dump()
     await conductor._live.runs[run].release()
     conductor._live.runs.clear()
-    async with Conductor(conductor.journal, catalog=conductor.catalog) as again:
-        await again.recover()
-        await again.resume(run)
-        found = await wait_until_at_rest(again, run)
-        assert [item.hits for item in found.view.breakpoints] == [1, 1], 'what held before did not stop it'
-        assert found.view.active == ('analyzing.thinking',)
-        fork = await again.fork(run, found.view.seq)
-        assert (await again.result(fork)).status is Status.DONE
-        assert (await again.view(fork)).breakpoints == ()
-        assert await again.audit(fork) and await again.audit(run)
+    async with Conductor(conductor.journal, catalog=conductor.catalog) as second_conductor:
+        await second_conductor.recover()
+        await second_conductor.resume(run)
+        fold = await wait_until_at_rest(second_conductor, run)
+        assert [item.hits for item in fold.view.breakpoints] == [1, 1], 'what held before did not stop it'
+        assert fold.view.active == ('analyzing.thinking',)
+        fork = await second_conductor.fork(run, fold.view.seq)
+        assert (await second_conductor.result(fork)).status is Status.DONE
+        assert (await second_conductor.view(fork)).breakpoints == ()
+        assert await second_conductor.audit(fork) and await second_conductor.audit(run)
 
 
 async def test_recovery_at_any_step_hits_the_same_breakpoints(conductor: Conductor) -> None:
@@ -333,11 +333,11 @@ async def test_recovery_at_any_step_hits_the_same_breakpoints(conductor: Conduct
         await conductor.resume(run)
         await wait_until_at_rest(conductor, run)
     steps = await conductor.transitions(run)
-    whole = [step.seq for step, after in pairwise(steps) if not after.raised and after.event.name != 'pause']
-    assert len(whole) > 8
-    for count in whole:
-        kept = await first_steps(conductor.journal, run, count)
-        async with Conductor(kept, catalog=conductor.catalog) as successor:
+    seqs = [step.seq for step, after in pairwise(steps) if not after.raised and after.event.name != 'pause']
+    assert len(seqs) > 8
+    for count in seqs:
+        partial_journal = await first_steps(conductor.journal, run, count)
+        async with Conductor(partial_journal, catalog=conductor.catalog) as successor:
             await successor.recover()
             await wait_until_at_rest(successor, run)
             held = steps[count - 1].event.name == 'pause'
@@ -351,10 +351,10 @@ async def test_recovery_at_any_step_hits_the_same_breakpoints(conductor: Conduct
 
 
 async def test_old_snapshots_still_load(conductor: Conductor) -> None:
-    _, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', when='loops == 2'))
-    kept = found.snapshot()
+    _, fold = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', when='loops == 2'))
+    kept = fold.snapshot()
     state = {name: value for name, value in kept.state.items() if name != 'halts'}
-    old = Fold.load(replace(kept, state={**state, 'paused': True}), found.shape)
+    old = Fold.load(replace(kept, state={**state, 'paused': True}), fold.shape)
     assert old.view.status is Status.PAUSED and old.view.breakpoints == ()
     visits = old.projection.pauses.visits
     assert (visits['analyzing'], visits['analyzing.thinking']) == (2, 1)

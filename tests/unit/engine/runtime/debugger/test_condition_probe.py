@@ -26,22 +26,22 @@ async def run_to_breakpoint(conductor: Conductor) -> str:
 
 async def test_a_probe_returns_the_answer_and_values(conductor):
     run = await run_to_breakpoint(conductor)
-    found = await conductor.probe(run, 'tokens > 1 and memory.task != null and score == null')
+    probe = await conductor.probe(run, 'tokens > 1 and memory.task != null and score == null')
     steps = await conductor.transitions(run)
-    assert found.holds
-    assert found.problem == ''
-    assert found.values['memory.task'] == QUESTION['task']
-    assert found.values['score'] is None
-    assert found.values['tokens'] == (await conductor.view(run)).usage.total
+    assert probe.holds
+    assert probe.problem == ''
+    assert probe.values['memory.task'] == QUESTION['task']
+    assert probe.values['score'] is None
+    assert probe.values['tokens'] == (await conductor.view(run)).usage.total
     assert steps[-1].event.name == 'pause'
-    assert found.seq < steps[-1].seq  # conditions ignore the pause
+    assert probe.seq < steps[-1].seq  # conditions ignore the pause
 
 
 async def test_evaluation_errors_are_explained(conductor):
     run = await run_to_breakpoint(conductor)
-    found = await conductor.probe(run, 'event > 3')
-    assert not found.holds
-    assert 'compare a text with a number' in found.problem
+    probe = await conductor.probe(run, 'event > 3')
+    assert not probe.holds
+    assert 'compare a text with a number' in probe.problem
 
 
 async def test_syntax_errors_name_the_column(conductor):

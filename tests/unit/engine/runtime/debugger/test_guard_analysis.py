@@ -192,7 +192,7 @@ async def test_a_run_has_its_patterns_explanations():
         await conductor.result(run)
         explanations = await conductor.explain_guards(run)
         for step in await conductor.transitions(run):
-            for guard in (one for one in step.guards if one.name == 'is_spent'):
+            for guard in (item for item in step.guards if item.name == 'is_spent'):
                 before = (await conductor.fold(run, step.seq - 1)).document
                 saw = dict(explanations.of(guard.source, guard.dest, guard.name, before, step.event).values)
                 assert (saw['iteration'] >= saw['max_iterations']) is guard.value

@@ -413,14 +413,14 @@ async def test_held_regions_and_steps_in_progress_survive_a_restart(crew: Crews)
     journal, before = crew.conductor.journal, await crew.conductor.view(run)
     await crew.live.release()
     crew.conductor._live.runs.clear()
-    async with Conductor(journal, catalog=crew.conductor.catalog, clock=crew.clock) as again:
-        assert await again.recover() == [run]
-        crew.conductor = again
-        assert dict((await again.view(run)).held) == dict(before.held) == {'both.left': ''}
+    async with Conductor(journal, catalog=crew.conductor.catalog, clock=crew.clock) as conductor:
+        assert await conductor.recover() == [run]
+        crew.conductor = conductor
+        assert dict((await conductor.view(run)).held) == dict(before.held) == {'both.left': ''}
         await crew.wait_for_work(f'{UP}.thinking', SLOW)
         await crew.let_end(UP)
-        assert set((await again.view(run)).held) == {'both.left', UP}
-        assert await again.audit(run)
+        assert set((await conductor.view(run)).held) == {'both.left', UP}
+        assert await conductor.audit(run)
 
 
 async def test_a_fork_holds_no_region(crew: Crews) -> None:

@@ -39,11 +39,11 @@ def objects(text: str) -> list[dict[str, Any]]:
 
 def test_tools_are_listed_and_shown(hemicycle: Hemicycle) -> None:
     listed = objects(invoke(hemicycle, 'tool', 'list', '--json'))
-    assert {'calculator', 'write_file'} <= {one['name'] for one in listed}
+    assert {'calculator', 'write_file'} <= {entry['name'] for entry in listed}
     of_files = objects(invoke(hemicycle, 'tool', 'list', '--category', 'files', '--json'))
-    assert {one['category'] for one in of_files} == {'files'}
-    shown = invoke(hemicycle, 'tool', 'show', 'calculator')
-    assert shown.startswith('calculator  ') and '--set expression=' in shown
+    assert {file['category'] for file in of_files} == {'files'}
+    output = invoke(hemicycle, 'tool', 'show', 'calculator')
+    assert output.startswith('calculator  ') and '--set expression=' in output
     assert 'calculator' in invoke(hemicycle, 'tool', 'list')
 
 
@@ -78,7 +78,9 @@ def test_an_endpoint_is_added_changed_tested_and_removed(
         assert 'models = ["gemini-flash"]' in file.read_text() and KEY not in file.read_text()
         assert invoke(hemicycle, 'endpoint', 'test', 'house') == 'house: gemini-flash answered a call\n'
         (listed,) = (
-            one for one in objects(invoke(hemicycle, 'endpoint', 'list', '--json')) if one['found'] == 'file'
+            endpoint
+            for endpoint in objects(invoke(hemicycle, 'endpoint', 'list', '--json'))
+            if endpoint['found'] == 'file'
         )
         assert (listed['endpoint'], listed['key']) == ('house', 'env:HOUSE_KEY')
         assert 'house  ' in invoke(hemicycle, 'endpoint', 'list')
@@ -174,7 +176,7 @@ def test_agents_are_listed_and_tested(hemicycle: Hemicycle, file: Path) -> None:
         '[agents.mine]\ncommand = "sh"\nargs = ["-c", "echo no licence >&2; exit 3"]\nsandboxed = false\n'
     )
     listed = objects(invoke(hemicycle, 'agent', 'list', '--json'))
-    assert 'mine' in {one['name'] for one in listed}
+    assert 'mine' in {entry['name'] for entry in listed}
     assert 'agent:mine  ' in invoke(hemicycle, 'agent', 'list')
     assert (
         invoke(hemicycle, 'agent', 'test', 'agent:mine', code=1)

@@ -17,9 +17,9 @@ def hemicycle(hemicycle: Hemicycle) -> Hemicycle:
 
 def test_artifacts_are_listed_printed_and_saved(hemicycle: Hemicycle, tmp_path: Path) -> None:
     listed = [json.loads(line) for line in hemicycle('artifacts', 'last', '--json').stdout.splitlines()]
-    assert listed and all(one['size'] for one in listed)
+    assert listed and all(entry['size'] for entry in listed)
     lines = hemicycle('artifacts').stdout.splitlines()
-    assert [line.split('  ')[:2] for line in lines] == [[one['agent'], one['name']] for one in listed]
+    assert [line.split('  ')[:2] for line in lines] == [[entry['agent'], entry['name']] for entry in listed]
     first = listed[-1]
     printed = hemicycle('artifacts', 'last', first['name'], '--agent', first['agent'])
     value = first['value']

@@ -11,13 +11,13 @@ from tests.support.cli import Hemicycle
 @pytest.fixture(scope='module')
 def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hemicycle, str, str]:
     """A database with two runs of the pipeline, the second of which may not revise; to be read."""
-    found = Hemicycle(tmp_path_factory.mktemp('two'))
+    hemicycle = Hemicycle(tmp_path_factory.mktemp('two'))
     names = []
     for most in ('3', '0'):
         options = ('--task', 'Compare tea and coffee', '--quiet', '--set', f'max_iterations={most}')
-        found('run', 'pipeline', *options)
-        names.append(str(found.newest().id))
-    return found, names[0], names[1]
+        hemicycle('run', 'pipeline', *options)
+        names.append(str(hemicycle.newest().id))
+    return hemicycle, names[0], names[1]
 
 
 def test_a_run_took_the_same_path_as_itself(two: tuple[Hemicycle, str, str]) -> None:
@@ -40,21 +40,21 @@ def test_a_comparison_says_where_runs_diverge_and_why(two: tuple[Hemicycle, str,
 
 def test_every_step_is_shown_side_by_side(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, other = two
-    shown = hemicycle('compare', one, other, '--steps').stdout
-    assert '     1      1  Both    start → pending' in shown
-    assert 'Only A' in shown or 'Different' in shown
+    output = hemicycle('compare', one, other, '--steps').stdout
+    assert '     1      1  Both    start → pending' in output
+    assert 'Only A' in output or 'Different' in output
 
 
 def test_json_holds_the_whole_comparison(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, other = two
     result = hemicycle('compare', one, other, '--json')
-    found = json.loads(result.stdout)
+    data = json.loads(result.stdout)
     assert result.exit_code == 1
-    assert (found['a']['run'], found['b']['run'], found['same_way']) == (one, other, False)
-    assert found['divergence']['cause'] == 'guard'
-    assert found['rows'][0]['kind'] == 'same'
-    assert found['parameters'] == [{'path': '/max_iterations', 'a': 3, 'b': 0, 'only': ''}]
-    assert found['a']['steps'] == max(row['a'] or 0 for row in found['rows'])
+    assert (data['a']['run'], data['b']['run'], data['same_way']) == (one, other, False)
+    assert data['divergence']['cause'] == 'guard'
+    assert data['rows'][0]['kind'] == 'same'
+    assert data['parameters'] == [{'path': '/max_iterations', 'a': 3, 'b': 0, 'only': ''}]
+    assert data['a']['steps'] == max(row['a'] or 0 for row in data['rows'])
 
 
 def test_a_fork_is_compared_with_its_parent_by_default(two: tuple[Hemicycle, str, str]) -> None:

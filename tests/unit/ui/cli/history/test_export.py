@@ -60,10 +60,10 @@ def test_a_bundle_is_imported_elsewhere(hemicycle: Hemicycle, tmp_path: Path) ->
     other = Hemicycle(tmp_path / 'other')
     result = other('import', str(bundle), '--json')
     assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
-    assert found['outcome'] == 'new'
+    data = json.loads(result.stdout)
+    assert data['outcome'] == 'new'
     assert 'exists already' in other('import', str(bundle)).stdout
-    copy = json.loads(other('show', found['run'], '--json').stdout)
+    copy = json.loads(other('show', data['run'], '--json').stdout)
     assert copy['transitions'] == json.loads(hemicycle('show', 'last', '--json').stdout)['transitions']
 
 

@@ -18,14 +18,14 @@ def hemicycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hemicycle:
 def test_traces_are_imported_shown_audited_compared_and_exported(
     hemicycle: Hemicycle, tmp_path: Path
 ) -> None:
-    made = hemicycle(
+    result = hemicycle(
         'import', *(str(FOLDER / f'{name}.json') for name in ('openai_agents', 'langgraph')), '--json'
     )
-    assert made.exit_code == 0, made.stderr
-    desk, news = [json.loads(line) for line in made.stdout.splitlines()]
+    assert result.exit_code == 0, result.stderr
+    desk, news = [json.loads(line) for line in result.stdout.splitlines()]
     assert (desk['outcome'], news['outcome'], desk['unfinished']) == ('new', 'new', False)
     assert (
-        'known' not in made.stdout
+        'known' not in result.stdout
         and desk['run'] in hemicycle('import', str(FOLDER / 'openai_agents.json')).stdout
     )
     listed = hemicycle('runs', '--tag', 'imported trace', '--json').stdout.splitlines()

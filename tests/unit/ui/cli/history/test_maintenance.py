@@ -91,14 +91,14 @@ def test_retention_previews_deletions(hemicycle: Hemicycle, tmp_path: Path) -> N
     assert 'no policy is set' in invoke(hemicycle, 'retain', '--dry-run')
     (tmp_path / 'endpoints.toml').write_text('[retention]\nsize = "1 kB"\ntrash_days = 0\n')
     (run,) = list_runs(hemicycle)
-    told = invoke(hemicycle, 'retain', '--dry-run')
-    assert run in told and '1 run would be deleted' in told
+    output = invoke(hemicycle, 'retain', '--dry-run')
+    assert run in output and '1 run would be deleted' in output
     assert list_runs(hemicycle) == [run]
     invoke(hemicycle, 'pin', run)
     assert '0 runs deleted' in invoke(hemicycle, 'retain')
     invoke(hemicycle, 'pin', run, '--off')
-    found = json.loads(invoke(hemicycle, 'retain', '--json'))
-    assert found['id'] == run and found['bytes'] > 1_000
+    data = json.loads(invoke(hemicycle, 'retain', '--json'))
+    assert data['id'] == run and data['bytes'] > 1_000
     assert list_runs(hemicycle, '--deleted') == [run]
     assert '1 run permanently removed' in invoke(hemicycle, 'retain')
 
@@ -127,8 +127,8 @@ def test_title_tags_and_note_of_a_run_are_edited(hemicycle: Hemicycle) -> None:
     assert sorted(edited['tags']) == ['draft', 'nightly'] and not edited['private']
     invoke(hemicycle, 'edit', run[:6], '--tag', 'nightly', '--untag', 'draft', '--note', '', '--private')
     assert list_runs(hemicycle, '--tag', 'nightly') == [run] and list_runs(hemicycle, '--tag', 'draft') == []
-    kept = json.loads(invoke(hemicycle, 'runs', '--json'))
-    assert (kept['title'], kept['note'], kept['private']) == ('A fine run', '', True)
+    data = json.loads(invoke(hemicycle, 'runs', '--json'))
+    assert (data['title'], data['note'], data['private']) == ('A fine run', '', True)
     assert '(private)' in invoke(hemicycle, 'runs')
     invoke(hemicycle, 'edit', run, '--no-private')
     assert '(private)' not in invoke(hemicycle, 'runs')

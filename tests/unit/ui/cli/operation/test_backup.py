@@ -29,8 +29,8 @@ def test_a_backup_is_checked_and_restored_elsewhere(hemicycle: Hemicycle, tmp_pa
     result = target('restore-backup', str(archive))
     assert result.exit_code == 0, result.stderr
     assert 'audit: 1 run as recorded' in result.stdout
-    shown = hemicycle('show', 'last', '--json').stdout
-    assert target('show', 'last', '--json').stdout == shown
+    output = hemicycle('show', 'last', '--json').stdout
+    assert target('show', 'last', '--json').stdout == output
 
     again = target('restore-backup', str(archive))
     assert again.exit_code == 5
@@ -41,9 +41,9 @@ def test_a_backup_says_that_it_excludes_remote_files(
     hemicycle: Hemicycle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('HEMICYCLE_FILES', 's3://bucket/x')
-    said = hemicycle('backup', str(tmp_path / 'backup.tar.gz')).stdout
-    assert 'not included: files that are only in s3://bucket/x' in said
-    assert 'audit: 1 run as recorded' in said
+    output = hemicycle('backup', str(tmp_path / 'backup.tar.gz')).stdout
+    assert 'not included: files that are only in s3://bucket/x' in output
+    assert 'audit: 1 run as recorded' in output
 
 
 def test_a_differing_decision_is_found(hemicycle: Hemicycle, tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def test_a_new_installation_is_healthy_and_unchanged(examine: Doctor) -> None:
     before = sorted(examine.hemicycle.home.rglob('*'))
-    found = examine()
-    assert {line['level'] for about, line in found.items() if about not in ('Sandbox', 'Disk')} == {'ok'}
-    assert 'the first run creates it' in found['Database']['text']
+    checks = examine()
+    assert {line['level'] for about, line in checks.items() if about not in ('Sandbox', 'Disk')} == {'ok'}
+    assert 'the first run creates it' in checks['Database']['text']
     assert sorted(examine.hemicycle.home.rglob('*')) == before
 
 
@@ -32,8 +32,8 @@ def test_runs_are_counted(examine: Doctor) -> None:
 def test_the_remote_files_are_named_and_tested(examine: Doctor, s3: S3Server) -> None:
     assert examine()['Files']['text'].endswith('workspaces: on this machine only')
     url = s3.bucket()
-    found = examine('--files', url)['Files']
-    assert (found['level'], found['text']) == (
+    check = examine('--files', url)['Files']
+    assert (check['level'], check['text']) == (
         'ok',
         f'{url} at {s3.url}: a file was written, read and removed',
     )
@@ -47,9 +47,9 @@ def test_the_remote_files_are_named_and_tested(examine: Doctor, s3: S3Server) ->
 
 def test_a_damaged_database_is_reported_as_broken(examine: Doctor) -> None:
     examine.hemicycle.database.write_bytes(b'SQLite format 3\0' + b'\xff' * 8_000)
-    found = examine(code=1)['Database']
-    assert found['level'] == 'broken'
-    assert 'hemicycle.db' in found['text']
+    check = examine(code=1)['Database']
+    assert check['level'] == 'broken'
+    assert 'hemicycle.db' in check['text']
 
 
 def test_missing_steps_are_reported(examine: Doctor) -> None:
@@ -58,18 +58,18 @@ def test_missing_steps_are_reported(examine: Doctor) -> None:
     with closing(sqlite3.connect(examine.hemicycle.database)) as file, file:
         file.execute('DELETE FROM "transition" WHERE seq IN (5, 6)')
         (run,) = file.execute('SELECT id FROM run').fetchone()
-    found = examine(code=1)['Runs']
-    assert (found['level'], found['text']) == ('broken', f'steps are missing in {run} (2 steps)')
-    assert 'hemicycle audit' in found['remedy']
+    check = examine(code=1)['Runs']
+    assert (check['level'], check['text']) == ('broken', f'steps are missing in {run} (2 steps)')
+    assert 'hemicycle audit' in check['remedy']
 
 
 def test_files_accessible_to_others_are_reported(examine: Doctor) -> None:
     examine.hemicycle.home.chmod(0o755)
     examine.configuration.write_text('')
     examine.configuration.chmod(0o666)
-    found = examine()
-    assert found['Data folder']['remedy'] == f'chmod 700 {examine.hemicycle.home}'
-    assert found['Configuration']['remedy'] == f'chmod 600 {examine.configuration}'
+    checks = examine()
+    assert checks['Data folder']['remedy'] == f'chmod 700 {examine.hemicycle.home}'
+    assert checks['Configuration']['remedy'] == f'chmod 600 {examine.configuration}'
 
 
 def test_a_missing_key_and_a_faulty_plug_in_are_named(
@@ -80,9 +80,9 @@ def test_a_missing_key_and_a_faulty_plug_in_are_named(
         '[endpoints.work]\nurl = "https://models.example/v1"\nkey = "env:WORK_KEY"\n'
     )
     (examine.hemicycle.patterns / 'faulty.py').write_text('def')
-    found = examine('--patterns', str(examine.hemicycle.patterns), code=1)
-    assert found['work']['level'] == 'warning' and 'WORK_KEY' in found['work']['text']
-    assert found['Plug-in']['level'] == 'broken' and 'faulty.py:1' in found['Plug-in']['text']
+    checks = examine('--patterns', str(examine.hemicycle.patterns), code=1)
+    assert checks['work']['level'] == 'warning' and 'WORK_KEY' in checks['work']['text']
+    assert checks['Plug-in']['level'] == 'broken' and 'faulty.py:1' in checks['Plug-in']['text']
 
 
 def test_an_unreadable_configuration_is_broken(examine: Doctor) -> None:
@@ -95,9 +95,9 @@ def test_without_graphviz_or_space_it_says_what_to_do(
 ) -> None:
     monkeypatch.setattr(doctor.shutil, 'which', lambda name: None)
     monkeypatch.setattr(doctor, 'TIGHT', 1 << 60)
-    found = examine(code=1)
-    assert found['Diagrams'] | {'level': 'broken', 'remedy': 'apt install graphviz'} == found['Diagrams']
-    assert found['Disk']['level'] == 'broken' and 'retention' in found['Disk']['remedy']
+    checks = examine(code=1)
+    assert checks['Diagrams'] | {'level': 'broken', 'remedy': 'apt install graphviz'} == checks['Diagrams']
+    assert checks['Disk']['level'] == 'broken' and 'retention' in checks['Disk']['remedy']
 
 
 def test_endpoints_are_called_only_when_asked(examine: Doctor) -> None:

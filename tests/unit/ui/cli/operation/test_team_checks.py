@@ -56,8 +56,8 @@ def test_invalid_variables_are_named(
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    found = examine(code=1 if level == 'broken' else 0)[about]
-    assert found['level'] == level and text in found['text']
+    check = examine(code=1 if level == 'broken' else 0)[about]
+    assert check['level'] == level and text in check['text']
 
 
 def test_an_unreachable_mail_server_is_found_on_request(
@@ -65,20 +65,20 @@ def test_an_unreachable_mail_server_is_found_on_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv('HEMICYCLE_SMTP', 'smtp://127.0.0.1:1')
-    found = examine('--call', code=1)['127.0.0.1:1']
-    assert found['level'] == 'broken' and found['text'] == 'it refuses connections'
+    check = examine('--call', code=1)['127.0.0.1:1']
+    assert check['level'] == 'broken' and check['text'] == 'it refuses connections'
 
 
 def test_accounts_are_counted_and_a_damaged_one_is_named(examine: Doctor) -> None:
     assert examine.hemicycle('user', 'add', 'ada', '--no-password').exit_code == 0
-    found = examine()
-    assert found['Accounts']['text'] == '1 account, 1 administrator'
-    assert 'cannot use files of this machine' in found['Projects']['text']
+    checks = examine()
+    assert checks['Accounts']['text'] == '1 account, 1 administrator'
+    assert 'cannot use files of this machine' in checks['Projects']['text']
     with closing(sqlite3.connect(examine.hemicycle.database)) as file:
         file.execute("UPDATE entry SET body = 'x' WHERE kind = 'account'")
         file.commit()
-    found = examine(code=1)
-    assert 'the entry account ada is damaged' in found['Accounts']['text']
+    checks = examine(code=1)
+    assert 'the entry account ada is damaged' in checks['Accounts']['text']
     listed = examine.hemicycle('user', 'list')
     assert listed.exit_code != 0 and 'the entry account ada is damaged' in listed.stderr
 
@@ -91,15 +91,15 @@ def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_p
         )
         await destinations.change(hook.id, paused=True, problem='it answered 410 Gone')
         await destinations.add(Destination(name='Ada', channel='email', address='ada@team.example'))
-        told = Message(
+        message = Message(
             id='m', destination=hook.id, event='test', run=RunId(''), title='', step=0, text='', created=1.0
         )
-        await Outbox(conductor.journal).add([told])
+        await Outbox(conductor.journal).add([message])
         action = Action(pattern='pipeline', parameters={'task': 'Compare tea and coffee'})
-        made = await Schedules(conductor).add(
+        schedule = await Schedules(conductor).add(
             Schedule(name='Nightly', action=action, spec=ScheduleSpec(cron=('0 2 * * *',)))
         )
-        entry = await conductor.journal.entry('schedule', made.id)
+        entry = await conductor.journal.entry('schedule', schedule.id)
         assert entry is not None
         deleted = Entry(
             kind='schedule',

@@ -39,14 +39,14 @@ class Fleet:
 
 @pytest.fixture
 def fleet(done: Hemicycle, monkeypatch: pytest.MonkeyPatch) -> Fleet:
-    found = Fleet(done)
+    fleet = Fleet(done)
 
     @asynccontextmanager
     async def opened(*given: Any) -> AsyncIterator[Fleet]:
-        yield found
+        yield fleet
 
     monkeypatch.setattr(workers, '_open_fleet', opened)
-    return found
+    return fleet
 
 
 def test_workers_and_waiting_runs_are_listed(hemicycle: Hemicycle, fleet: Fleet, done: Hemicycle) -> None:
@@ -57,7 +57,7 @@ def test_workers_and_waiting_runs_are_listed(hemicycle: Hemicycle, fleet: Fleet,
     assert two == 'two  it does not answer'
     assert waiting == f'waiting: {done.newest().id}  pipeline: no worker knows the pattern'
     found = [json.loads(line) for line in hemicycle('workers', 'list', '--json').stdout.splitlines()]
-    assert [one.get('name') or one['run'] for one in found] == ['one', 'two', done.newest().id]
+    assert [item.get('name') or item['run'] for item in found] == ['one', 'two', done.newest().id]
 
 
 def test_a_worker_is_drained_and_that_is_logged(hemicycle: Hemicycle, fleet: Fleet) -> None:
@@ -68,7 +68,7 @@ def test_a_worker_is_drained_and_that_is_logged(hemicycle: Hemicycle, fleet: Fle
     logged = [
         json.loads(line) for line in hemicycle('log', '--action', 'fleet.drain', '--json').stdout.splitlines()
     ]
-    assert [(one['details'], bool(one['refused'])) for one in logged] == [
+    assert [(record['details'], bool(record['refused'])) for record in logged] == [
         ({'worker': 'two'}, True),
         ({'worker': 'one'}, False),
     ]

@@ -27,10 +27,10 @@ class Receiver:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    made = Receiver()
-    with local(made) as server:
-        made.url = f'{server.url}/hook'
-        yield made
+    receiver = Receiver()
+    with local(receiver) as server:
+        receiver.url = f'{server.url}/hook'
+        yield receiver
 
 
 def invoke(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
@@ -99,7 +99,7 @@ def test_an_assignee_is_notified(hemicycle: Hemicycle, receiver: Receiver) -> No
     invoke(hemicycle, 'destination', 'add', 'ada', receiver.url, '--person', 'ada')
     hemicycle('run', 'pipeline', '--task', 'Tea or coffee?', '--approvals', 'all', '-q')
     invoke(hemicycle, 'inbox', 'assign', 'last', 'ada')
-    assert [one['type'] for one in receiver.got] == ['question.assigned']
+    assert [item['type'] for item in receiver.got] == ['question.assigned']
 
 
 @pytest.mark.parametrize(

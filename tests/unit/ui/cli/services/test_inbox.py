@@ -30,8 +30,8 @@ def test_an_open_question_is_listed_and_shown(hemicycle: Hemicycle) -> None:
     listed = hemicycle('inbox', 'list').stdout
     assert listed.startswith(asked['ask']['id']) and 'answers: approve, deny' in listed
     assert asked['ask']['text'] in listed
-    shown = hemicycle('inbox', 'show', asked['ask']['run'][:5])
-    assert shown.exit_code == 0 and shown.stdout.startswith(listed.partition('\n')[0])
+    result = hemicycle('inbox', 'show', asked['ask']['run'][:5])
+    assert result.exit_code == 0 and result.stdout.startswith(listed.partition('\n')[0])
     assert json.loads(hemicycle('inbox', 'show', '--json').stdout) == asked
     assert questions(hemicycle, '--run', 'another') == []
 
@@ -45,8 +45,8 @@ def test_a_question_is_answered_once(hemicycle: Hemicycle) -> None:
     assert done.exit_code in (0, 4), done.stderr
     (denied,) = (step for step in hemicycle.steps(hemicycle.newest().id) if step.event.name == 'deny')
     assert denied.event.data['reason'] == 'no'
-    again = hemicycle('inbox', 'answer', number, 'approve')
-    assert again.exit_code == 2 and 'has ended the question (deny)' in again.stderr
+    result = hemicycle('inbox', 'answer', number, 'approve')
+    assert result.exit_code == 2 and 'has ended the question (deny)' in result.stderr
 
 
 def test_answers_by_prefix_end_the_run(hemicycle: Hemicycle) -> None:

@@ -18,8 +18,8 @@ def invoke(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
 
 
 def only(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text.splitlines()[0])
-    return found
+    data: dict[str, Any] = json.loads(text.splitlines()[0])
+    return data
 
 
 def test_a_schedule_is_added_and_changed_in_part(hemicycle: Hemicycle) -> None:

@@ -97,7 +97,7 @@ async def test_a_run_is_a_tree_of_workflow_agents_and_calls() -> None:
 def as_file(spans: Sequence[ReadableSpan]) -> io.BytesIO:
     """Return the spans as OTLP/JSON, in which ids are hexadecimal."""
     request = MessageToDict(encode_spans(spans))
-    for span in (one for r in request['resourceSpans'] for s in r['scopeSpans'] for one in s['spans']):
+    for span in (item for r in request['resourceSpans'] for s in r['scopeSpans'] for item in s['spans']):
         for name in ('traceId', 'spanId', 'parentSpanId'):
             if name in span:
                 span[name] = base64.b64decode(span[name]).hex()
@@ -117,8 +117,8 @@ async def test_an_exported_trace_can_be_imported_again(pattern: str, parameters:
         run = await conductor.start(pattern, parameters)
         await run.result()
         spans = await spans_of(conductor, run.id, contents=True)
-        [found] = await conductor.import_bundle(as_file(spans))
-        before, after = await run.info(), await conductor.info(found.run)
+        [imported] = await conductor.import_bundle(as_file(spans))
+        before, after = await run.info(), await conductor.info(imported.run)
         assert after.id != before.id and after.pattern == f'trace:{pattern}'
         assert (after.title, after.status, after.simulated) == (before.title, before.status, True)
         assert after.usage == before.usage and after.created == pytest.approx(before.created)
@@ -147,7 +147,7 @@ async def replies(conductor: Conductor, run: RunId) -> list[Any]:
 
 async def tasks(conductor: Conductor, run: RunId) -> set[str]:
     """Return the prompts in the steps that started agents' visits."""
-    found, drawn = (
+    messages, drawn = (
         set(),
         (await conductor.info(run)).is_imported_trace,
     )  # regions are entered before they start
@@ -157,8 +157,8 @@ async def tasks(conductor: Conductor, run: RunId) -> set[str]:
             if where[0] == 'agents' and isinstance(value, dict) and (drawn or where[1] in step.entered):
                 for message in value.get('messages', [value]):
                     if message.get('role') == 'user':
-                        found.add(message['parts'][0]['text'])
-    return found
+                        messages.add(message['parts'][0]['text'])
+    return messages
 
 
 async def test_trace_ids_are_stable_and_differ_for_forks() -> None:
@@ -219,14 +219,14 @@ async def test_a_failed_run_records_the_reason() -> None:
 
 
 async def test_the_trace_of_each_run_that_ends_is_sent_once_and_before_the_journal_closes() -> None:
-    journal, kept = MemoryJournal(), SpanKeeper()
-    traces = TraceExporter(journal, kept)
+    journal, span_keeper = MemoryJournal(), SpanKeeper()
+    traces = TraceExporter(journal, span_keeper)
     async with Conductor(observe(journal, traces)) as conductor:
         runs = [await conductor.start('pipeline', task=TASK) for _ in range(3)]
         for run in runs:
             await run.result()
         paused = await conductor.start('pipeline', task=TASK, paused=True)
-    roots = [span for span in kept.spans if span.parent is None]
+    roots = [span for span in span_keeper.spans if span.parent is None]
     assert sorted(str(read(span, attributes.RUN)) for span in roots) == sorted(run.id for run in runs)
     assert paused.id not in {read(span, attributes.RUN) for span in roots}
 
@@ -270,7 +270,7 @@ async def test_traces_are_sent_over_otlp(
         run = await conductor.start('pipeline', task=TASK)
         await run.result()
         expected = await spans_of(conductor, run.id)
-    (resource,) = (found for request in got for found in request.resource_spans)
+    (resource,) = (resource_span for request in got for resource_span in request.resource_spans)
     about = {item.key: item.value.string_value for item in resource.resource.attributes}
     assert about['service.name'] == 'hemicycle' and about['deployment.environment.name'] == 'test'
     spans = [span for scope in resource.scope_spans for span in scope.spans]

@@ -322,8 +322,8 @@ class EditorAgent:
     async def _offer(self, session: EditorSession, run: RunId, view: View) -> None:
         """Write the run's changes to the editor's folder, if the editor supports it and a person agrees."""
         parameters = (await self._conductor.info(run)).parameters
-        made = self._conductor.catalog.pattern(session.pattern)
-        folder = result_folder(view, made.deliverables(parameters, view.memory).best)
+        pattern = self._conductor.catalog.pattern(session.pattern)
+        folder = result_folder(view, pattern.deliverables(parameters, view.memory).best)
         if not self._writes or not folder or 'project' not in parameters:
             return
         changed = [change async for change in self._changed_files(run, view.files[folder])]

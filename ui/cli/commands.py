@@ -326,8 +326,8 @@ TYPES = {
 
 def name_type(option: Any, ctx: Any) -> str:
     """Return an option's type for its help: Typer would show `<list[str]>`, and `<bool>` for a flag."""
-    known = str(option.display_type(ctx) or '').strip('<>').removeprefix('list[').removesuffix(']')
-    name = TYPES.get(known, known)
+    type_name = str(option.display_type(ctx) or '').strip('<>').removeprefix('list[').removesuffix(']')
+    name = TYPES.get(type_name, type_name)
     if isinstance(option, TyperArgument):  # its name is clear enough
         return name if '|' in name else ''
     return str(option.metavar or name)

@@ -64,15 +64,15 @@ def json_or_text(text: str) -> Any:
         return text
 
 
-def parse_pairs(option: str, given: Sequence[str]) -> Iterator[tuple[str, str]]:
+def parse_pairs(option: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the names and values of a repeatable option. Raises `InvalidInput`."""
-    known = set[str]()
-    for item in given:
+    names = set[str]()
+    for item in texts:
         name, equals, value = item.partition('=')
         name = name.strip()
-        if not equals or not name or name in known:
+        if not equals or not name or name in names:
             raise InvalidInput({option: f'must be NAME=VALUE, once for each name, not {item!r}'})
-        known.add(name)
+        names.add(name)
         yield name, value
 
 

@@ -57,8 +57,8 @@ def servers_at_work(storage: Storage, settings: Settings) -> list[str]:
         return [SERVER_OPTION.get()]
     if file and not file.exists():
         return []
-    found = (re.match(r'https?://\S+', holder) for holder in storage.locks(settings).servers())
-    return [address[0] for address in found if address]
+    matches = (re.match(r'https?://\S+', holder) for holder in storage.locks(settings).servers())
+    return [address[0] for address in matches if address]
 
 
 def token_header() -> dict[str, str]:

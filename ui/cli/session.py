@@ -94,7 +94,9 @@ def with_session(*options: str) -> Callable[[Callable[..., None]], Callable[...,
             command(**given, session=session)
 
         own = parameters_of(command)
-        set_parameters(run, [one for name in own for one in (added if name == 'session' else [own[name]])])
+        set_parameters(
+            run, [parameter for name in own for parameter in (added if name == 'session' else [own[name]])]
+        )
         return run
 
     return decorate
@@ -180,13 +182,13 @@ async def find_run(conductor: Conductor, name: str, place: Listing = 'list') -> 
     try:
         return (await conductor.info(RunId(name))).id
     except UnknownRun:
-        found = [info.id async for info in conductor.iter_runs(place) if name and info.id.startswith(name)]
-    if not found:
+        matches = [info.id async for info in conductor.iter_runs(place) if name and info.id.startswith(name)]
+    if not matches:
         raise UnknownRun(name)
-    if len(found) > 1:
-        listed = ', '.join(found[:SHOWN_IDS]) + (', ...' if len(found) > SHOWN_IDS else '')
-        raise InvalidInput({'RUN': f'{len(found)} runs begin with {name!r}: {listed}'})
-    return found[0]
+    if len(matches) > 1:
+        listed = ', '.join(matches[:SHOWN_IDS]) + (', ...' if len(matches) > SHOWN_IDS else '')
+        raise InvalidInput({'RUN': f'{len(matches)} runs begin with {name!r}: {listed}'})
+    return matches[0]
 
 
 @asynccontextmanager
@@ -209,7 +211,7 @@ async def claim(
         info = await conductor.info(run)
         if info.status.ended:
             raise EventRefused(run, what, f'it is {info.status}')
-        if run not in await conductor.recover(paused=paused, where=lambda one: one.id == run):
+        if run not in await conductor.recover(paused=paused, where=lambda info: info.id == run):
             owned = f'its process {info.owner} is still running; control the run in its dashboard'
             raise EventRefused(run, what, conductor.stranded.get(run, owned))
         yield conductor

@@ -57,7 +57,7 @@ def _render(past: RunHistory, drawing: str, redaction: Redaction, now: float) ->
             'constants': wordings(_written_values(past.steps)),
             'steps': past.steps,
             'files': past.files,
-            'panels': [[shown.panel, shown.field] for shown in past.shape.panels if not shown.part],
+            'panels': [[panel.panel, panel.field] for panel in past.shape.panels if not panel.part],
             'started': view.started,
             'note': KINDS['note'].glyph,
         }

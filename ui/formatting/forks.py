@@ -52,8 +52,8 @@ def cost_sentence(forecasts: Sequence[CostEstimate]) -> tuple[bool, str]:
 
 
 def _sum(amounts: Sequence[float | None]) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if len(known) == len(amounts) else None
+    known_amounts = [amount for amount in amounts if amount is not None]
+    return sum(known_amounts) if len(known_amounts) == len(amounts) else None
 
 
 MAX_VALUE = 40

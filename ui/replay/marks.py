@@ -152,7 +152,10 @@ def _turns(
 ) -> Iterator[tuple[Kind, str] | None]:
     """Yield the beginning of a revision, and verdicts."""
     written = {
-        one.kind: change.value for one in fields for change in transition.changes if _writes(change, one)
+        field.kind: change.value
+        for field in fields
+        for change in transition.changes
+        if _writes(change, field)
     }
     if count := written.get('revision'):
         yield 'revision', f'revision {count} begins'

@@ -105,14 +105,14 @@ class HttpDestinations:
 
     async def get(self, destination: str) -> Destination:
         """Return one destination."""
-        for one in await self.list():
-            if one.id == destination:
-                return one
+        for stored in await self.list():
+            if stored.id == destination:
+                return stored
         raise UnknownDestination(destination)
 
-    async def add(self, given: Destination) -> Destination:
+    async def add(self, destination: Destination) -> Destination:
         """Add a destination."""
-        return decode(Destination, await self._ask.create('destinations', _given(dump(given))))
+        return decode(Destination, await self._ask.create('destinations', _given(dump(destination))))
 
     async def change(self, destination: str, **values: Any) -> Destination:
         """Change some fields of a destination."""
@@ -139,14 +139,14 @@ class HttpTriggers:
 
     async def get(self, trigger: str) -> Trigger:
         """Return one trigger."""
-        for one in await self.list():
-            if one.id == trigger:
-                return one
+        for stored in await self.list():
+            if stored.id == trigger:
+                return stored
         raise UnknownTrigger(trigger)
 
-    async def add(self, given: Trigger) -> Trigger:
+    async def add(self, trigger: Trigger) -> Trigger:
         """Add a trigger."""
-        return decode(Trigger, await self._ask.create('triggers', _given(dump(given))))
+        return decode(Trigger, await self._ask.create('triggers', _given(dump(trigger))))
 
     async def change(self, trigger: str, **values: Any) -> Trigger:
         """Change some fields of a trigger."""

@@ -36,12 +36,12 @@ agent = group('List and test coding agents, which can take the place of a model.
 @with_session('as_json')
 def list_agents(*, session: Session) -> None:
     """List the known coding agents: what they may access, or how to install them."""
-    for one in asyncio.run(_infos(session)):
+    for info in asyncio.run(_infos(session)):
         if session.as_json:
-            print_json(**asdict(one))
+            print_json(**asdict(info))
         else:
-            state = f'not installed: {one.install}' if one.install else one.problem or one.reach
-            typer.echo(strip_control(f'{one.model}  {one.title}: {state}'))
+            state = f'not installed: {info.install}' if info.install else info.problem or info.reach
+            typer.echo(strip_control(f'{info.model}  {info.title}: {state}'))
 
 
 @agent.command('test')
@@ -55,23 +55,23 @@ def test(
     """Start an agent in an empty folder and begin a session. No prompt is sent: it is free."""
 
     async def work() -> AgentHealth:
-        known = [one.name for one in await _infos(session)]
+        names = [info.name for info in await _infos(session)]
         chosen = name.removeprefix('agent:')
-        if chosen not in known:
-            raise InvalidInput({'NAME': f'there is no agent {name!r}; available: {", ".join(known)}'})
+        if chosen not in names:
+            raise InvalidInput({'NAME': f'there is no agent {name!r}; available: {", ".join(names)}'})
         async with connect_to_named() as ask:
             if ask:
                 return await ask.one_of(AgentHealth, f'agents/{chosen}/test')
         async with open_catalog(session) as catalog:
             return await catalog.agents.test(chosen, Sandbox.of_environment())
 
-    found = asyncio.run(work())
+    health = asyncio.run(work())
     if session.as_json:
-        print_json(**asdict(found))
-        end(not found.problem)
+        print_json(**asdict(health))
+        end(not health.problem)
     else:
-        problem = found.problem.removeprefix(f'{found.agent}: ')
-        end(report(found.agent, problem, found.introduction or 'a session was opened'))
+        problem = health.problem.removeprefix(f'{health.agent}: ')
+        end(report(health.agent, problem, health.introduction or 'a session was opened'))
 
 
 async def _infos(session: Session) -> Sequence[AgentInfo]:

@@ -85,16 +85,16 @@ def list_endpoints(*, session: Session) -> None:
             await catalog.registry.discover()
             return catalog.registry.endpoint_infos()
 
-    found = asyncio.run(work())
-    for one in found:
+    infos = asyncio.run(work())
+    for info in infos:
         if session.as_json:
-            print_json(**asdict(one))
+            print_json(**asdict(info))
             continue
-        key = f'key: {one.key}' if one.key else 'no key'
-        models = f'models: {", ".join(one.models)}' if one.models else 'models: unknown until tested'
-        facts = [one.url, f'from {one.found}', key, one.problem or models]
-        typer.echo(strip_control(f'{one.endpoint}  {" · ".join(facts)}'))
-    if not found and not session.as_json:
+        key = f'key: {info.key}' if info.key else 'no key'
+        models = f'models: {", ".join(info.models)}' if info.models else 'models: unknown until tested'
+        facts = [info.url, f'from {info.found}', key, info.problem or models]
+        typer.echo(strip_control(f'{info.endpoint}  {" · ".join(facts)}'))
+    if not infos and not session.as_json:
         typer.echo('no endpoint is configured: the simulated model plays all roles')
 
 
@@ -117,14 +117,17 @@ def test(
     async def work() -> Sequence[EndpointHealth]:
         async with connect_to_named() as ask:
             if ask:
-                known = [one.endpoint for one in await ask.many(EndpointInfo, 'endpoints')]
+                names = [info.endpoint for info in await ask.many(EndpointInfo, 'endpoints')]
                 return [
-                    await ask.one_of(EndpointHealth, f'endpoints/{one}/test') for one in _chosen(known, name)
+                    await ask.one_of(EndpointHealth, f'endpoints/{endpoint}/test')
+                    for endpoint in _chosen(names, name)
                 ]
         async with open_catalog(session) as catalog:
             await catalog.registry.discover()
-            known = [one.endpoint for one in catalog.registry.endpoint_infos()]
-            return await asyncio.gather(*(catalog.registry.test(one) for one in _chosen(known, name)))
+            names = [info.endpoint for info in catalog.registry.endpoint_infos()]
+            return await asyncio.gather(
+                *(catalog.registry.test(endpoint) for endpoint in _chosen(names, name))
+            )
 
     _report(asyncio.run(work()), session.as_json)
 
@@ -146,8 +149,8 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
     A running server uses it after its next start.
     """
     if (provider or name) not in PROVIDERS and not url:
-        known = ', '.join(sorted(PROVIDERS))
-        raise InvalidInput({'--url': f'is needed unless --provider or NAME is one of {known}'})
+        providers = ', '.join(sorted(PROVIDERS))
+        raise InvalidInput({'--url': f'is needed unless --provider or NAME is one of {providers}'})
     _save(session, name, provider, url, key, models, new=True, test=test)
 
 
@@ -202,38 +205,38 @@ def _save(  # noqa: PLR0913  (what the commands share)
         raise InvalidInput({'--provider': f'must be one of {", ".join(sorted(PROVIDERS))}, not {provider!r}'})
     check_address('--url', url)
     check_reference('--key', key)
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         'provider': '' if provider == name else provider,
         'url': url,
         'key': key,
-        'models': None if models is None else [one for one in models if one],
+        'models': None if models is None else [model for model in models if model],
     }
 
     async def work() -> list[EndpointHealth]:
         async with open_catalog(session) as catalog:
-            values = {entry: value for entry, value in given.items() if value is not None}
+            values = {entry: value for entry, value in settings.items() if value is not None}
             await save(catalog, 'endpoints', name, values, new=new, what='endpoint')
             return [await catalog.registry.test(name)] if test else []
 
     _report(asyncio.run(work()), as_json=False)
 
 
-def _chosen(known: Sequence[str], name: str) -> Sequence[str]:
-    if name and name not in known:
+def _chosen(names: Sequence[str], name: str) -> Sequence[str]:
+    if name and name not in names:
         raise InvalidInput(
-            {'NAME': f'there is no endpoint {name!r}; available: {", ".join(known) or "none"}'}
+            {'NAME': f'there is no endpoint {name!r}; available: {", ".join(names) or "none"}'}
         )
-    return [name] if name else known
+    return [name] if name else names
 
 
-def _report(found: Sequence[EndpointHealth], as_json: bool) -> None:
+def _report(results: Sequence[EndpointHealth], as_json: bool) -> None:
     well = []
-    for one in found:
+    for result in results:
         if as_json:
-            print_json(**asdict(one))
-            well.append(not one.problem)
+            print_json(**asdict(result))
+            well.append(not result.problem)
             continue
-        offers = f'is available and offers {count(len(one.models), "model")}'
-        fine = f'{one.called} answered a call' if one.called else offers
-        well.append(report(one.endpoint, one.problem.removeprefix(f'{one.endpoint}: '), fine))
+        offers = f'is available and offers {count(len(result.models), "model")}'
+        fine = f'{result.called} answered a call' if result.called else offers
+        well.append(report(result.endpoint, result.problem.removeprefix(f'{result.endpoint}: '), fine))
     end(all(well))

@@ -111,14 +111,14 @@ def list_servers(*, session: Session) -> None:
         async with open_catalog(session) as catalog:
             return catalog.mcp.last_health()
 
-    found = asyncio.run(work())
-    for one in found:
+    healths = asyncio.run(work())
+    for health in healths:
         if session.as_json:
-            print_json(**asdict(one))
+            print_json(**asdict(health))
             continue
-        facts = [one.where, 'sign-in' if one.oauth else '', ', '.join(one.tools), one.problem]
-        typer.echo(strip_control(f'{one.server}  {" · ".join(filter(None, facts))}'))
-    if not found and not session.as_json:
+        facts = [health.where, 'sign-in' if health.oauth else '', ', '.join(health.tools), health.problem]
+        typer.echo(strip_control(f'{health.server}  {" · ".join(filter(None, facts))}'))
+    if not healths and not session.as_json:
         typer.echo('no MCP server is connected; agents have the built-in tools')
 
 
@@ -137,13 +137,14 @@ def test(
     async def work() -> Sequence[ServerHealth]:
         async with connect_to_named() as ask:
             if ask:
-                known = [one.server for one in await ask.many(ServerHealth, 'mcp-servers')]
+                names = [health.server for health in await ask.many(ServerHealth, 'mcp-servers')]
                 return [
-                    await ask.one_of(ServerHealth, f'mcp-servers/{one}/test') for one in _chosen(known, name)
+                    await ask.one_of(ServerHealth, f'mcp-servers/{server}/test')
+                    for server in _chosen(names, name)
                 ]
         async with open_catalog(session) as catalog:
-            known = [one.server for one in catalog.mcp.last_health()]
-            return await asyncio.gather(*(catalog.mcp.test(one) for one in _chosen(known, name)))
+            names = [health.server for health in catalog.mcp.last_health()]
+            return await asyncio.gather(*(catalog.mcp.test(server) for server in _chosen(names, name)))
 
     _report(asyncio.run(work()), session.as_json)
 
@@ -237,14 +238,14 @@ def _values(  # noqa: PLR0913  (what the commands share)
         values |= {'command': program, 'args': arguments, 'url': '', 'headers': {}, 'oauth': False}
     if url is not None:
         values |= {'url': url, 'command': '', 'args': [], 'env': {}}
-    given = {
+    settings = {
         'env': None if env is None else dict(parse_pairs('--env', env)),
         'headers': None if headers is None else dict(parse_pairs('--header', headers)),
         'oauth': oauth,
         'tools': tools,
         'approvals': '' if approvals == 'marked' else approvals,
     }
-    return values | {entry: value for entry, value in given.items() if value is not None}
+    return values | {entry: value for entry, value in settings.items() if value is not None}
 
 
 def _split(command: str) -> list[str]:
@@ -266,21 +267,21 @@ def _save(session: Session, name: str, values: dict[str, Any], *, new: bool, tes
     _report(asyncio.run(work()), as_json=False)
 
 
-def _chosen(known: Sequence[str], name: str) -> Sequence[str]:
-    if name and name not in known:
-        listed = ', '.join(known) or 'none'
+def _chosen(names: Sequence[str], name: str) -> Sequence[str]:
+    if name and name not in names:
+        listed = ', '.join(names) or 'none'
         raise InvalidInput({'NAME': f'there is no MCP server {name!r}; available: {listed}'})
-    return [name] if name else known
+    return [name] if name else names
 
 
-def _report(found: Sequence[ServerHealth], as_json: bool) -> None:
+def _report(results: Sequence[ServerHealth], as_json: bool) -> None:
     well = []
-    for one in found:
+    for result in results:
         if as_json:
-            print_json(**asdict(one))
-            well.append(not one.problem)
+            print_json(**asdict(result))
+            well.append(not result.problem)
             continue
-        listed = f': {", ".join(one.tools)}' if one.tools else ''
-        fine = f'is available and offers {count(len(one.tools), "tool")}{listed}'
-        well.append(report(one.server, one.problem.removeprefix(f'MCP server {one.server}: '), fine))
+        listed = f': {", ".join(result.tools)}' if result.tools else ''
+        fine = f'is available and offers {count(len(result.tools), "tool")}{listed}'
+        well.append(report(result.server, result.problem.removeprefix(f'MCP server {result.server}: '), fine))
     end(all(well))

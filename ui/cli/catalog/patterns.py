@@ -26,14 +26,14 @@ hemicycle patterns --server http://127.0.0.1:8080
 @with_session('patterns', 'as_json')
 def patterns(*, session: Session) -> None:
     """List patterns with their parameters, and files that could not be loaded."""
-    found = asyncio.run(find_patterns(session.catalog))
+    listing = asyncio.run(find_patterns(session.catalog))
     if session.as_json:
-        _as_json(found)
+        _as_json(listing)
         return
     out = console()
-    for pattern in found.patterns:
+    for pattern in listing.patterns:
         out.print(_format(pattern))
-    for fault in found.faults:
+    for fault in listing.faults:
         where = f'{fault.path}:{fault.line}' if fault.line else fault.path
         out.print(Text(strip_control(f'not loaded: {where}: {fault.problem}'), style='red'))
 
@@ -50,8 +50,10 @@ def _format(pattern: PatternInfo) -> Text:
     return text
 
 
-def _as_json(found: PatternList) -> None:
-    for one in found.patterns:
-        print_json(name=one.name, title=one.title, summary=one.summary, parameters=one.parameters)
-    for fault in found.faults:
+def _as_json(listing: PatternList) -> None:
+    for pattern in listing.patterns:
+        print_json(
+            name=pattern.name, title=pattern.title, summary=pattern.summary, parameters=pattern.parameters
+        )
+    for fault in listing.faults:
         print_json(fault=fault.problem, path=fault.path, line=fault.line)

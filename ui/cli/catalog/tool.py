@@ -56,13 +56,13 @@ def list_tools(
         async with _open(session) as tools:
             return await tools.list()
 
-    found = asyncio.run(work())
-    known = sorted({one.category for one in found})
-    if category and category not in known:
-        raise InvalidInput({'--category': f'must be one of {", ".join(known)}, not {category!r}'})
-    for one in found:
-        if category in ('', one.category):
-            _print(one, session.as_json)
+    tools = asyncio.run(work())
+    categories = sorted({tool.category for tool in tools})
+    if category and category not in categories:
+        raise InvalidInput({'--category': f'must be one of {", ".join(categories)}, not {category!r}'})
+    for tool in tools:
+        if category in ('', tool.category):
+            _print(tool, session.as_json)
 
 
 @tool.command('show')
@@ -157,17 +157,17 @@ class _LocalTools:
         for health in await self._catalog.mcp.health():
             if health.problem:
                 typer.echo(strip_control(health.problem), err=True)
-        found = sorted(self._catalog.tools.values(), key=lambda one: (one.category, one.name))
-        return [describe_tool(one) for one in found]
+        tools = sorted(self._catalog.tools.values(), key=lambda tool: (tool.category, tool.name))
+        return [describe_tool(tool) for tool in tools]
 
     async def get(self, name: str) -> ToolInfo:
         from ui.api.routes.server import describe_tool
 
         tools = self._catalog.tools
-        found = tools.get(name) or (await self._catalog.mcp.find([name])).get(name)
-        if found is None:
+        tool = tools.get(name) or (await self._catalog.mcp.find([name])).get(name)
+        if tool is None:
             raise InvalidInput({'TOOL': f'there is no tool {name!r}; available: {", ".join(sorted(tools))}'})
-        return describe_tool(found)
+        return describe_tool(tool)
 
     async def call(self, name: str, arguments: dict[str, Any], model: str) -> ToolTrial:
         from ui.api.routes.server import call_tool
@@ -205,21 +205,21 @@ class _RemoteTools:
         return decode(ToolTrial, await self._ask.do(f'tools/{name}/try', body))
 
 
-def _print(one: ToolInfo, as_json: bool, *, whole: bool = False) -> None:
+def _print(tool: ToolInfo, as_json: bool, *, whole: bool = False) -> None:
     if as_json:
-        print_json(**asdict(one))
+        print_json(**asdict(tool))
         return
     facts = [
-        one.category,
-        'side effects' if one.side_effects else '',
-        'each call needs approval' if one.approval else '',
-        f'unavailable here: {one.missing}' if one.missing else '',
+        tool.category,
+        'side effects' if tool.side_effects else '',
+        'each call needs approval' if tool.approval else '',
+        f'unavailable here: {tool.missing}' if tool.missing else '',
     ]
-    text = one.description if whole else one_line(one.description.partition('\n')[0], 200)
-    typer.echo(strip_control(f'{one.name}  {text} ({"; ".join(filter(None, facts))})'))
+    text = tool.description if whole else one_line(tool.description.partition('\n')[0], 200)
+    typer.echo(strip_control(f'{tool.name}  {text} ({"; ".join(filter(None, facts))})'))
     if whole:
-        required = one.arguments.get('required', ())
-        for name, schema in one.arguments.get('properties', {}).items():
+        required = tool.arguments.get('required', ())
+        for name, schema in tool.arguments.get('properties', {}).items():
             purpose = schema.get('description', '')
             kind = schema.get('type') or json.dumps(
                 {key: schema[key] for key in schema if key != 'description'}

@@ -76,14 +76,14 @@ def traffic(  # noqa: PLR0913  (its arguments are the command's)
     query = RunQuery(
         text=search, pattern=pattern, status=tuple(status or ()), tag=tag, since=first, until=last
     )
-    found = asyncio.run(_survey(session, query))
+    traffic = asyncio.run(_survey(session, query))
     if session.as_json:
         charts = [
-            {'states': [state.path for state in chart.states], 'runs': runs} for chart, runs in found.shapes
+            {'states': [state.path for state in chart.states], 'runs': runs} for chart, runs in traffic.shapes
         ]
-        print_json(**asdict(found) | {'shapes': charts})
-    elif found.runs:
-        _print(found)
+        print_json(**asdict(traffic) | {'shapes': charts})
+    elif traffic.runs:
+        _print(traffic)
     else:
         typer.echo(
             'no runs match' if any((search, tag, since, until, status)) else f'no runs of {pattern} yet'
@@ -99,20 +99,20 @@ def _show_progress(done: int, of: int) -> None:
     typer.echo(f'\r{done:,} of {of:,} runs read' + '\n' * (done == of), err=True, nl=False)
 
 
-def _print(found: Traffic) -> None:
+def _print(traffic: Traffic) -> None:
     out = console()
-    heat = Heat.of(found, merge_shapes([shape for shape, _ in found.shapes]), frozenset())
-    ended = ', '.join(f'{number:,} {status}' for status, number in found.statuses.items())
-    out.print(f'{found.runs:,} runs: {ended}')
-    if found.forks:
-        out.print(fork_note(found))
-    if len(found.shapes) > 1:
-        out.print(f'of {len(found.shapes)} different charts; each state counts among the runs that have it')
+    heat = Heat.of(traffic, merge_shapes([shape for shape, _ in traffic.shapes]), frozenset())
+    ended = ', '.join(f'{number:,} {status}' for status, number in traffic.statuses.items())
+    out.print(f'{traffic.runs:,} runs: {ended}')
+    if traffic.forks:
+        out.print(fork_note(traffic))
+    if len(traffic.shapes) > 1:
+        out.print(f'of {len(traffic.shapes)} different charts; each state counts among the runs that have it')
     out.print()
     out.print(_table('state', STATES, [(path_text(state.path), _of_state(state)) for state in heat.states]))
     out.print()
     out.print(_table('edge', EDGES, [(edge_text(edge.name), _of_edge(edge)) for edge in heat.edges]))
-    for run, problem in found.unread.items():
+    for run, problem in traffic.unread.items():
         out.print(f'not counted: run {run}: {one_line(problem, 200)}', style='red')
 
 
@@ -131,12 +131,12 @@ def _table(first: str, heads: tuple[str, ...], rows: list[tuple[str, tuple[str, 
 
 
 def _of_state(state: StateHeat) -> tuple[str, ...]:
-    found = state.traffic
-    if found is None:
+    traffic = state.traffic
+    if traffic is None:
         return ('0', *('–' for _ in STATES[1:]))
-    times = [duration(seconds) for seconds in (found.median, found.p90, found.seconds)]
-    counts = [f'{number:,}' for number in (found.failed, found.expired, found.fell)]
-    return f'{found.runs:,}', f'{found.visits:,}', f'{found.most:,}', *times, *counts
+    times = [duration(seconds) for seconds in (traffic.median, traffic.p90, traffic.seconds)]
+    counts = [f'{number:,}' for number in (traffic.failed, traffic.expired, traffic.fell)]
+    return f'{traffic.runs:,}', f'{traffic.visits:,}', f'{traffic.most:,}', *times, *counts
 
 
 def _of_edge(edge: EdgeHeat) -> tuple[str, ...]:

@@ -67,16 +67,16 @@ def break_(  # noqa: PLR0913  (its arguments are the command's)
 
     async def work() -> tuple[Breakpoint, ...]:
         async with open_reader(session) as conductor:
-            found = await find_run(conductor, run)
-            kept = (await conductor.view(found)).breakpoints
+            run_id = await find_run(conductor, run)
+            breakpoints = (await conductor.view(run_id)).breakpoints
         if item.label == 'nothing' and not remove:
             if once or region:
                 raise InvalidInput({'break': 'give a place or a condition: --enter, --leave, --edge, --when'})
-            return kept
-        async with claim(session, found) as conductor:
+            return breakpoints
+        async with claim(session, run_id) as conductor:
             return await update_breakpoints(
-                conductor, found, item if item.label != 'nothing' else None, remove or ()
+                conductor, run_id, item if item.label != 'nothing' else None, remove or ()
             )
 
-    for kept in asyncio.run(work()):
-        typer.echo(format_breakpoint(kept))
+    for placed in asyncio.run(work()):
+        typer.echo(format_breakpoint(placed))

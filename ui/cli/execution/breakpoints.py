@@ -18,9 +18,9 @@ def parse_breakpoint(text: str) -> Breakpoint:
     It may be preceded by `once` and `region`. Raises `InvalidInput`.
     """
     words, once, stop = text.strip(), False, False
-    while found := re.match(r'(once|region)\s+', words):
-        once, stop = once or found[1] == 'once', stop or found[1] == 'region'
-        words = words[found.end() :]
+    while prefix := re.match(r'(once|region)\s+', words):
+        once, stop = once or prefix[1] == 'once', stop or prefix[1] == 'region'
+        words = words[prefix.end() :]
     match = SPEC.fullmatch(words)
     if not match or not words:
         shape = '[once] [region] enter STATE, leave STATE or edge A>B, and when CONDITION'
@@ -52,11 +52,11 @@ async def update_breakpoints(
     conductor: Conductor, run: RunId, item: Breakpoint | None, remove: Sequence[str]
 ) -> tuple[Breakpoint, ...]:
     """Add a breakpoint to a run, or remove some. Raises `EventRefused`, `InvalidInput`."""
-    kept = (await conductor.view(run)).breakpoints
-    numbers = {known.id for known in kept}
+    current = (await conductor.view(run)).breakpoints
+    numbers = {item.id for item in current}
     unknown = [number for number in remove if number != 'all' and number not in numbers]
     if unknown:
         listed = ', '.join(sorted(numbers)) or 'none'
         raise InvalidInput({'remove': f'there is no breakpoint {unknown[0]!r}; available: {listed}'})
-    left = [known for known in kept if 'all' not in remove and known.id not in remove]
+    left = [item for item in current if 'all' not in remove and item.id not in remove]
     return await conductor.set_breakpoints(run, [*left, *([item] if item else [])])

@@ -142,8 +142,8 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
     named = parse_pairs('--prompt', prompts or ())
     instructions = {role: Path(file).read_text('utf-8') for role, file in named}
 
-    async def begin(conductor: Conductor, found: RunId) -> RunId:
-        info = await conductor.info(found)
+    async def begin(conductor: Conductor, run_id: RunId) -> RunId:
+        info = await conductor.info(run_id)
         url = server_at_work(session.storage, session.settings)
         pattern = await find_pattern(session.catalog, info.pattern, url)
         variation = ForkOverrides(  # the engine validates it
@@ -164,8 +164,8 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
         end = await conductor.turn_end(info, at) if at else 0
         if end != at:
             print(turn_sentence(at, end), file=sys.stderr)
-        await _confirm(session, conductor, found, at, variation, yes=yes)
-        return await conductor.fork(found, at, title=title, paused=paused, variation=variation)
+        await _confirm(session, conductor, run_id, at, variation, yes=yes)
+        return await conductor.fork(run_id, at, title=title, paused=paused, variation=variation)
 
     _start(session, run, begin)
 
@@ -176,9 +176,9 @@ def rerun(
 ) -> None:
     """Run again from the first step with the same parameters, models, seed, options and budget."""
 
-    async def begin(conductor: Conductor, found: RunId) -> RunId:
-        await _confirm(session, conductor, found, 0, ForkOverrides(before='live'), yes=yes)
-        return await conductor.rerun(found, title=title, paused=paused)
+    async def begin(conductor: Conductor, run_id: RunId) -> RunId:
+        await _confirm(session, conductor, run_id, 0, ForkOverrides(before='live'), yes=yes)
+        return await conductor.rerun(run_id, title=title, paused=paused)
 
     _start(session, run, begin)
 
@@ -189,10 +189,10 @@ def retry(
 ) -> None:
     """Retry a failed or cancelled run from its last good step, in a fork."""
 
-    async def begin(conductor: Conductor, found: RunId) -> RunId:
-        last = await conductor.retry_at(found)
-        await _confirm(session, conductor, found, last, ForkOverrides(), yes=yes)
-        return await conductor.retry(found, title=title, paused=paused)
+    async def begin(conductor: Conductor, run_id: RunId) -> RunId:
+        last = await conductor.retry_at(run_id)
+        await _confirm(session, conductor, run_id, last, ForkOverrides(), yes=yes)
+        return await conductor.retry(run_id, title=title, paused=paused)
 
     _start(session, run, begin)
 

@@ -37,24 +37,24 @@ def ask_in_terminal(question: Question) -> dict[str, Any]:
         return {'action': answers}
     content = {}
     for name, field in _fields(answer_model(question.fields)):
-        given = typer.prompt(strip_control(f'{name} ({field})'), default='', show_default=False, err=True)
-        if given:
-            content[name] = given
+        typed = typer.prompt(strip_control(f'{name} ({field})'), default='', show_default=False, err=True)
+        if typed:
+            content[name] = typed
     return {'content': content}
 
 
 def _fields(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """Yield each field with a description of its valid values."""
     for field in model.model_fields.values():
-        found = model.model_json_schema()['properties'][field.alias]
-        kinds = [part for part in found.get('anyOf', (found,)) if part.get('type') != 'null']
+        schema = model.model_json_schema()['properties'][field.alias]
+        kinds = [part for part in schema.get('anyOf', (schema,)) if part.get('type') != 'null']
         kind = kinds[0] if kinds else {}
         choices = kind.get('enum') or ([kind['const']] if 'const' in kind else [])
         facts = [
             ', '.join(map(str, choices)) or str(kind.get('format') or kind.get('type', '')),
             *(f'{word} {kind[bound]}' for bound, word in BOUNDS.items() if bound in kind),
             '' if field.is_required() else 'optional',
-            str(found.get('description', '')),
+            str(schema.get('description', '')),
         ]
         yield str(field.alias), '; '.join(filter(None, facts))
 

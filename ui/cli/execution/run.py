@@ -196,13 +196,13 @@ def print_reach(catalog: Catalog, names: Iterable[str], *, quiet: bool = False) 
 
 def parse_by_role(chosen: list[str], option: str, what: str) -> dict[str, str]:
     """Parse values by role. Raises `InvalidInput`, naming the option."""
-    found: dict[str, str] = {}
+    problems: dict[str, str] = {}
     for item in chosen:
         role, _, value = item.rpartition('=')
-        if not value.strip() or role.strip() in found:
+        if not value.strip() or role.strip() in problems:
             raise InvalidInput({option: f'must be [ROLE=]{what}, once for each role, not {item!r}'})
-        found[role.strip()] = value.strip()
-    return found
+        problems[role.strip()] = value.strip()
+    return problems
 
 
 def reporter_for(session: Session) -> Reporter:

@@ -77,17 +77,17 @@ def send(
 
     async def work() -> ExitCode:
         async with open_reader(session, session.catalog) as conductor:
-            found = await find_run(conductor, run)
+            run_id = await find_run(conductor, run)
             if not event:
-                await _print_accepted(conductor, found, session.as_json)
+                await _print_accepted(conductor, run_id, session.as_json)
                 return ExitCode.DONE
-            given = data or await _ask(conductor, found, event)
-        async with claim(session, found, what=event, paused=False) as conductor:
-            reporter, after = reporter_for(session), (await conductor.info(found)).seq
+            values = data or await _ask(conductor, run_id, event)
+        async with claim(session, run_id, what=event, paused=False) as conductor:
+            reporter, after = reporter_for(session), (await conductor.info(run_id)).seq
 
             async def begin() -> RunId:
-                await conductor.send(found, event, at=at, data=given)
-                return found
+                await conductor.send(run_id, event, at=at, data=values)
+                return run_id
 
             return await follow(conductor, begin(), reporter, after=after, ask=prompt_for(reporter))
 
@@ -98,7 +98,7 @@ async def _ask(conductor: Conductor, run: RunId, event: str) -> dict[str, Any]:
     """Ask the person at a terminal for the answer to an open question, if there is one."""
     if event != ANSWER or not sys.stdin.isatty():
         return {}
-    open_questions = [one.question for one in await conductor.accepts(run) if one.question]
+    open_questions = [accepted.question for accepted in await conductor.accepts(run) if accepted.question]
     return await asyncio.to_thread(ask_in_terminal, open_questions[0]) if open_questions else {}
 
 

@@ -59,17 +59,17 @@ def step(
     reporter = reporter_for(session)
     how: StepMode = 'over' if over else 'out' if out else 'in'
 
-    async def begin(conductor: Conductor, found: RunId) -> RunId:
-        await conductor.step(found, how, at)
-        return found
+    async def begin(conductor: Conductor, run_id: RunId) -> RunId:
+        await conductor.step(run_id, how, at)
+        return run_id
 
     async def work() -> ExitCode:
         async with open_reader(session) as conductor:
-            found = await find_run(conductor, run)
-            after = (await conductor.info(found)).seq
-        async with claim(session, found, what='step') as conductor:
+            run_id = await find_run(conductor, run)
+            after = (await conductor.info(run_id)).seq
+        async with claim(session, run_id, what='step') as conductor:
             return await follow(
-                conductor, begin(conductor, found), reporter, after=after, ask=prompt_for(reporter)
+                conductor, begin(conductor, run_id), reporter, after=after, ask=prompt_for(reporter)
             )
 
     raise typer.Exit(asyncio.run(work()))
@@ -85,13 +85,13 @@ def pause(run: RunName = 'last', at: AtRegion = '', *, session: Session) -> None
 
     async def work() -> RunInfo:
         async with open_reader(session) as conductor:
-            found = await find_run(conductor, run)
-            if (await conductor.info(found)).status is Status.PAUSED and not at:
-                raise EventRefused(found, 'pause', 'it is already paused')
-        async with claim(session, found, what='pause') as conductor:
-            if at or (await conductor.info(found)).status is not Status.PAUSED:
-                await conductor.pause(found, at)
-            return await conductor.info(found)
+            run_id = await find_run(conductor, run)
+            if (await conductor.info(run_id)).status is Status.PAUSED and not at:
+                raise EventRefused(run_id, 'pause', 'it is already paused')
+        async with claim(session, run_id, what='pause') as conductor:
+            if at or (await conductor.info(run_id)).status is not Status.PAUSED:
+                await conductor.pause(run_id, at)
+            return await conductor.info(run_id)
 
-    held = asyncio.run(work())
-    typer.echo(f'run {held.id} is paused at step {held.seq}')
+    info = asyncio.run(work())
+    typer.echo(f'run {info.id} is paused at step {info.seq}')

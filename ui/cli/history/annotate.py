@@ -89,8 +89,8 @@ def edit(  # noqa: PLR0913  (its arguments are the command's)
 
     What is not given stays as it is. Works while a server is running.
     """
-    given = _details(title, note, private)
-    if not (given or tags or untag):
+    details = _details(title, note, private)
+    if not (details or tags or untag):
         options = '--title, --tag, --untag, --note, --private or --no-private'
         raise InvalidInput({'edit': f'give what to change: {options}'})
 
@@ -100,8 +100,8 @@ def edit(  # noqa: PLR0913  (its arguments are the command's)
             listed = ', '.join(before) or 'none'
             raise InvalidInput({'--untag': f'the run has no tag {unknown[0]!r}; it has: {listed}'})
         if tags or untag:
-            given['tags'] = _change_tags(before, tags or (), untag or ())
-        return await conductor.annotate(run, **given)
+            details['tags'] = _change_tags(before, tags or (), untag or ())
+        return await conductor.annotate(run, **details)
 
     for info in asyncio.run(change_runs(session, runs, change)):
         if session.as_json:
@@ -110,18 +110,18 @@ def edit(  # noqa: PLR0913  (its arguments are the command's)
 
 def _details(title: str | None, note: str | None, private: bool | None) -> Annotation:
     """Return the details that were given. Raises `InvalidInput`."""
-    given = Annotation()
+    details = Annotation()
     if title is not None:
-        given['title'] = title.strip()
-        if not 1 <= len(given['title']) <= MAX_TITLE:
+        details['title'] = title.strip()
+        if not 1 <= len(details['title']) <= MAX_TITLE:
             raise InvalidInput({'--title': f'must have 1 to {MAX_TITLE} characters'})
     if note is not None:
-        given['note'] = note.strip()
-        if len(given['note']) > MAX_NOTE:
+        details['note'] = note.strip()
+        if len(details['note']) > MAX_NOTE:
             raise InvalidInput({'--note': f'must have at most {MAX_NOTE:,} characters'})
     if private is not None:
-        given['private'] = private
-    return given
+        details['private'] = private
+    return details
 
 
 def _change_tags(before: Sequence[str], add: Sequence[str], remove: Sequence[str]) -> list[str]:
@@ -162,12 +162,12 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
 
     async def work() -> list[Note]:
         async with open_reader(session) as conductor:
-            found = await find_run(conductor, run)
+            run_id = await find_run(conductor, run)
             if remove:
-                await conductor.delete_note(found, remove)
+                await conductor.delete_note(run_id, remove)
             elif at or change:
-                await conductor.write_note(found, text, at=at, note=change)
-            return await conductor.notes(found)
+                await conductor.write_note(run_id, text, at=at, note=change)
+            return await conductor.notes(run_id)
 
     notes = asyncio.run(work())
     if session.as_json:
@@ -207,5 +207,5 @@ async def change_runs(
 ) -> list[T]:
     """Find all of the named runs, then change each. Raises `UnknownRun`, `InvalidInput` before any change."""
     async with open_reader(session) as conductor:
-        found = [await find_run(conductor, name, place) for name in names]
-        return [await change(conductor, run) for run in found]
+        run_ids = [await find_run(conductor, name, place) for name in names]
+        return [await change(conductor, run) for run in run_ids]

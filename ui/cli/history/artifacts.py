@@ -76,18 +76,18 @@ def artifacts(  # noqa: PLR0913  (its arguments are the command's)
 
     async def work() -> None:
         async with open_reader(session) as conductor:
-            found = await find_run(conductor, run)
-            chosen = _choose(_collect(await conductor.view(found, at)), agent, name)
+            run_id = await find_run(conductor, run)
+            chosen = _choose(_collect(await conductor.view(run_id, at)), agent, name)
             if name and len(chosen) > 1:
-                owners = ', '.join(one.agent for one in chosen)
+                owners = ', '.join(artifact.agent for artifact in chosen)
                 raise CommandError(f'--agent: several agents have an artifact {name!r}: {owners}')
-            for one in chosen:
+            for artifact in chosen:
                 if save is not None:
-                    await _save(conductor, found, one, save)
+                    await _save(conductor, run_id, artifact, save)
                 elif name and not session.as_json:
-                    typer.echo(strip_control(await _text(conductor, found, one)))
+                    typer.echo(strip_control(await _text(conductor, run_id, artifact)))
                 else:
-                    _print(one, session.as_json)
+                    _print(artifact, session.as_json)
             if not chosen and not session.as_json:
                 typer.echo('there are no artifacts')
 
@@ -103,41 +103,47 @@ def _collect(view: View) -> list[_Artifact]:
     ]
 
 
-def _choose(known: list[_Artifact], agent: str, name: str) -> list[_Artifact]:
+def _choose(artifacts: list[_Artifact], agent: str, name: str) -> list[_Artifact]:
     """Return the artifacts of this agent and name. Raises `CommandError`."""
-    owned = [one for one in known if agent in ('', one.agent) or agent in one.agent.split('.')]
+    owned = [
+        artifact
+        for artifact in artifacts
+        if agent in ('', artifact.agent) or agent in artifact.agent.split('.')
+    ]
     if agent and not owned:
-        owners = ', '.join(dict.fromkeys(one.agent for one in known)) or 'none'
+        owners = ', '.join(dict.fromkeys(artifact.agent for artifact in artifacts)) or 'none'
         raise CommandError(f'--agent: {agent!r} has no artifacts; agents that have some: {owners}')
-    chosen = [one for one in owned if name in ('', one.name)]
+    chosen = [artifact for artifact in owned if name in ('', artifact.name)]
     if name and not chosen:
-        listed = ', '.join(dict.fromkeys(one.name for one in owned)) or 'none'
+        listed = ', '.join(dict.fromkeys(artifact.name for artifact in owned)) or 'none'
         raise CommandError(f'NAME: there is no artifact {name!r}; available: {listed}')
     return chosen
 
 
-async def _text(conductor: Conductor, run: RunId, one: _Artifact) -> str:
+async def _text(conductor: Conductor, run: RunId, artifact: _Artifact) -> str:
     """Return an artifact in full: as text, or as JSON."""
-    if one.item.get('kept'):
-        return (await conductor.workspaces.content(run, one.item['kept'])).decode(errors='replace')
-    value = one.item.get('value')
+    if artifact.item.get('kept'):
+        return (await conductor.workspaces.content(run, artifact.item['kept'])).decode(errors='replace')
+    value = artifact.item.get('value')
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
-async def _save(conductor: Conductor, run: RunId, one: _Artifact, folder: Path) -> None:
+async def _save(conductor: Conductor, run: RunId, artifact: _Artifact, folder: Path) -> None:
     """Write an artifact to a file of its agent's folder."""
-    target = folder / one.agent / one.file
-    text = await _text(conductor, run, one)
+    target = folder / artifact.agent / artifact.file
+    text = await _text(conductor, run, artifact)
     await asyncio.to_thread(target.parent.mkdir, parents=True, exist_ok=True)
     await asyncio.to_thread(target.write_text, text, 'utf-8')
     typer.echo(strip_control(str(target)))
 
 
-def _print(one: _Artifact, as_json: bool) -> None:
-    size = int(one.item.get('size', 0))
-    by = str(one.item.get('by') or '')
+def _print(artifact: _Artifact, as_json: bool) -> None:
+    size = int(artifact.item.get('size', 0))
+    by = str(artifact.item.get('by') or '')
     if as_json:
-        print_json(agent=one.agent, name=one.name, by=by, size=size, value=one.item.get('value'))
+        print_json(
+            agent=artifact.agent, name=artifact.name, by=by, size=size, value=artifact.item.get('value')
+        )
     else:
         author = f'by {by}' if by else 'written by the agent'
-        typer.echo(strip_control(f'{one.agent}  {one.name}  {size:,} characters, {author}'))
+        typer.echo(strip_control(f'{artifact.agent}  {artifact.name}  {size:,} characters, {author}'))

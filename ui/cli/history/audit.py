@@ -26,8 +26,8 @@ def audit(run: RunName = 'last', *, session: Session) -> None:
 
     No model is called. Reports the first step that would be decided differently today, and the difference.
     """
-    found, count = asyncio.run(_audit(session, run))
-    typer.echo(f'run {found} is ok: {count} steps, all decided as recorded')
+    run_id, count = asyncio.run(_audit(session, run))
+    typer.echo(f'run {run_id} is ok: {count} steps, all decided as recorded')
 
 
 async def _audit(session: Session, name: str) -> tuple[str, int]:

@@ -74,14 +74,14 @@ def check(
 
     All of them are replayed; if one cannot be, the exit code is 2.
     """
-    found = asyncio.run(_outcomes(session.catalog, [file for given in files for file in _files(given)]))
-    for file, result in found.items():
+    outcomes = asyncio.run(_outcomes(session.catalog, [file for path in files for file in _files(path)]))
+    for file, result in outcomes.items():
         _format(file, result, session.as_json)
     if junit:
-        junit.write_bytes(_report(found))
-    if any(isinstance(result, str) for result in found.values()):
+        junit.write_bytes(_report(outcomes))
+    if any(isinstance(result, str) for result in outcomes.values()):
         raise typer.Exit(ExitCode.REFUSED)
-    raise typer.Exit(ExitCode.DONE if all(map(_has_passed, found.values())) else ExitCode.FAILED)
+    raise typer.Exit(ExitCode.DONE if all(map(_has_passed, outcomes.values())) else ExitCode.FAILED)
 
 
 def read_test(file: Path) -> RegressionTest:
@@ -101,14 +101,14 @@ def _describe(item: ErrorDetails) -> str:
     return item['msg'].removeprefix('Value error, ')
 
 
-def _files(given: Path) -> list[Path]:
+def _files(path: Path) -> list[Path]:
     """Return the file itself, or all YAML files in a folder and its subfolders. Raises `InvalidInput`."""
-    if not given.is_dir():
-        return [given]
-    found = sorted(file for file in given.rglob('*') if file.suffix in ('.yaml', '.yml') and file.is_file())
-    if not found:
-        raise InvalidInput({str(given): 'no tests found: it has no *.yaml file'})
-    return found
+    if not path.is_dir():
+        return [path]
+    tests = sorted(file for file in path.rglob('*') if file.suffix in ('.yaml', '.yml') and file.is_file())
+    if not tests:
+        raise InvalidInput({str(path): 'no tests found: it has no *.yaml file'})
+    return tests
 
 
 async def _save(session: Session, name: str) -> RegressionTest:
@@ -154,12 +154,12 @@ def _format(file: Path, result: Outcome, as_json: bool) -> None:
             typer.echo(f'  {miss.what}{at}: expected {miss.wanted}; actual: {miss.came}')
 
 
-def _report(found: dict[Path, Outcome]) -> bytes:
-    broken = sum(isinstance(result, str) for result in found.values())
-    failed = sum(not _has_passed(result) for result in found.values()) - broken
-    numbers = {'tests': str(len(found)), 'failures': str(failed), 'errors': str(broken)}
+def _report(outcomes: dict[Path, Outcome]) -> bytes:
+    broken = sum(isinstance(result, str) for result in outcomes.values())
+    failed = sum(not _has_passed(result) for result in outcomes.values()) - broken
+    numbers = {'tests': str(len(outcomes)), 'failures': str(failed), 'errors': str(broken)}
     suite = ET.Element('testsuite', {'name': 'hemicycle', **numbers})
-    for file, result in found.items():
+    for file, result in outcomes.items():
         case = ET.SubElement(suite, 'testcase', name=str(file), classname='hemicycle.check')
         if isinstance(result, str):
             ET.SubElement(case, 'error', message=result)

@@ -67,14 +67,14 @@ def compare(
     They are aligned by the states they passed through, not by what was said. Parallel regions are aligned
     separately. Nothing is run again, and it works while a server is running.
     """
-    found = asyncio.run(_compare(session, a, b))
+    comparison = asyncio.run(_compare(session, a, b))
     if session.as_json:
-        print_json(**as_document(found))
+        print_json(**as_document(comparison))
     else:
-        _print(found, steps=steps)
-    if found.divergence is not None:
+        _print(comparison, steps=steps)
+    if comparison.divergence is not None:
         raise typer.Exit(ExitCode.FAILED)
-    if not found.same_path:
+    if not comparison.same_path:
         raise typer.Exit(ExitCode.UNFINISHED)
 
 
@@ -88,26 +88,31 @@ async def _compare(session: Session, a: str, b: str) -> Comparison:
         return await conductor.compare(run, await find_run(conductor, b or str(parent)))
 
 
-def as_document(found: Comparison) -> dict[str, Any]:
+def as_document(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as JSON values."""
-    divergence = found.divergence
+    divergence = comparison.divergence
     return {
-        'a': _side(found.a),
-        'b': _side(found.b),
-        'same_way': found.same_path,
-        'said': verdict_sentence(found),
+        'a': _side(comparison.a),
+        'b': _side(comparison.b),
+        'same_way': comparison.same_path,
+        'said': verdict_sentence(comparison),
         'divergence': None if divergence is None else asdict(divergence),
-        'shared': found.shared,
-        'beyond': found.beyond,
-        'edges': found.edges,
-        'states': found.states,
-        'tools': found.tools,
+        'shared': comparison.shared,
+        'beyond': comparison.beyond,
+        'edges': comparison.edges,
+        'states': comparison.states,
+        'tools': comparison.tools,
         'parameters': [
-            asdict(one) for one in json_differences(found.a.info.parameters, found.b.info.parameters)
+            asdict(difference)
+            for difference in json_differences(comparison.a.info.parameters, comparison.b.info.parameters)
         ],
-        'models': [asdict(one) for one in json_differences(found.a.models, found.b.models)],
-        'prompts': [asdict(one) for one in json_differences(found.a.prompts, found.b.prompts)],
-        'rows': [asdict(row) for row in found.rows],
+        'models': [
+            asdict(difference) for difference in json_differences(comparison.a.models, comparison.b.models)
+        ],
+        'prompts': [
+            asdict(difference) for difference in json_differences(comparison.a.prompts, comparison.b.prompts)
+        ],
+        'rows': [asdict(row) for row in comparison.rows],
     }
 
 
@@ -121,45 +126,46 @@ def _side(tally: RunStats) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _print(found: Comparison, *, steps: bool) -> None:
+def _print(comparison: Comparison, *, steps: bool) -> None:
     out = console()
-    for name, tally in (('A', found.a), ('B', found.b)):
+    for name, tally in (('A', comparison.a), ('B', comparison.b)):
         line = Text(f'{name}  {tally.info.id} · {tally.info.pattern} · ')
         view = tally.view
         line.append_text(status_in_color(view.status, view.error))
         out.print(line.append(f' · {one_line(strip_control(tally.info.title), 120)}'))
     out.print()
-    out.print(Text(strip_control(verdict_sentence(found)), style='bold'))
-    for note in comparison_notes(found):
+    out.print(Text(strip_control(verdict_sentence(comparison)), style='bold'))
+    for note in comparison_notes(comparison):
         out.print(Text(strip_control(note), style='dim'))
-    _numbers(out, found)
+    _numbers(out, comparison)
     edges = sorted(
-        found.edges.items(), key=lambda item: item[0].count('.')
+        comparison.edges.items(), key=lambda item: item[0].count('.')
     )  # first the workflow's, then the agents'
     differ = [f'{edges_text((name,))}  A {a}, B {b}' for name, (a, b) in edges if a != b]
     _print_list(out, 'Transitions that one run took more often', differ)
-    tools = [f'{name}  A {a}, B {b}' for name, (a, b) in found.tools.items() if a != b]
+    tools = [f'{name}  A {a}, B {b}' for name, (a, b) in comparison.tools.items() if a != b]
     _print_list(out, 'Tools that one run called more often', tools)
     for title, a, b in (
-        ('Parameters', found.a.info.parameters, found.b.info.parameters),
-        ('Models', found.a.models, found.b.models),
-        ('Prompts', found.a.prompts, found.b.prompts),
+        ('Parameters', comparison.a.info.parameters, comparison.b.info.parameters),
+        ('Models', comparison.a.models, comparison.b.models),
+        ('Prompts', comparison.a.prompts, comparison.b.prompts),
     ):
         differ = [
-            f'{one.path.strip("/")}  A {_value(one.a)}, B {_value(one.b)}' for one in json_differences(a, b)
+            f'{difference.path.strip("/")}  A {_value(difference.a)}, B {_value(difference.b)}'
+            for difference in json_differences(a, b)
         ]
         _print_list(out, f'{title} that differ', differ)
     if steps:
-        _steps(out, found)
+        _steps(out, comparison)
 
 
-def _numbers(out: Console, found: Comparison) -> None:
+def _numbers(out: Console, comparison: Comparison) -> None:
     table = Table(box=None, pad_edge=False, header_style='bold')
     table.add_column('')
     for name in 'AB':
         table.add_column(name, justify='right', no_wrap=True)
     table.add_column('Difference', no_wrap=True)
-    for line in measures(found):
+    for line in measures(comparison):
         table.add_row(line.name, line.a, line.b, line.difference or Text('same', style='dim'))
     out.print()
     out.print(table, soft_wrap=False)
@@ -176,9 +182,9 @@ def _print_list(out: Console, title: str, lines: list[str]) -> None:
         out.print(Text(f'and {len(lines) - MAX_LINES} more: see --json', style='dim'))
 
 
-def _steps(out: Console, found: Comparison) -> None:
+def _steps(out: Console, comparison: Comparison) -> None:
     out.print()
-    for row in found.rows:
+    for row in comparison.rows:
         text = f'{row.a or "":>6} {row.b or "":>6}  {KINDS[row.kind]:<7} {row_text(row)}'
         text += f'  |  {row_other(row)}' if row.other else ''
         notes = [FACETS[facet] for facet in row.facets] + (['not yet'] if row.pending else [])

@@ -65,8 +65,8 @@ def export(  # noqa: PLR0913  (its arguments are the command's)
 
     No model is called, and it works while a server is running.
     """
-    wanted: dict[FormatName, bool] = {'html': html, 'bundle': as_bundle, 'markdown': markdown}
-    chosen = [form for form, named in wanted.items() if named]
+    formats: dict[FormatName, bool] = {'html': html, 'bundle': as_bundle, 'markdown': markdown}
+    chosen = [form for form, named in formats.items() if named]
     if len(chosen) > 1:
         raise CommandError('choose one of --html, --bundle and --markdown')
     by_name: FormatName = next((form for ending, form in ENDINGS.items() if output.endswith(ending)), 'html')
@@ -84,25 +84,25 @@ async def _export(session: Session, name: str, form: FormatName, output: str) ->
     async with open_reader(session, session.catalog) as conductor:
         info = await conductor.info(await find_run(conductor, name))
         if named_server():  # It knows the secrets to leave out.
-            made = cast('HttpConductor', conductor).export(info.id, form)
+            content = cast('HttpConductor', conductor).export(info.id, form)
         else:
-            made = stream_export(conductor, info.id, form)
+            content = stream_export(conductor, info.id, form)
         if output == '-':
-            async for piece in made:
+            async for piece in content:
                 sys.stdout.buffer.write(piece)
             sys.stdout.buffer.flush()
             return ''
         path = Path(output or file_name(info, form))
-        await _write(path, made)
+        await _write(path, content)
         return str(path)
 
 
-async def _write(path: Path, made: AsyncIterator[bytes]) -> None:
+async def _write(path: Path, content: AsyncIterator[bytes]) -> None:
     """Write a complete file or nothing: an existing file keeps its content until then."""
     handle, scratch = tempfile.mkstemp(prefix=f'.{path.name}-', dir=path.parent)
     try:
         with os.fdopen(handle, 'wb') as file:
-            async for piece in made:
+            async for piece in content:
                 await asyncio.to_thread(file.write, piece)
         os.chmod(scratch, 0o644)
         os.replace(scratch, path)

@@ -60,9 +60,11 @@ def files(
 
     async def find() -> None:
         async with open_reader(session) as conductor:
-            found, history, folder = await _folder(conductor, run, agent, at)
+            run_id, history, folder = await _folder(conductor, run, agent, at)
             snapshot = history.versions[folder][-1].snapshot
-            listed = [file for file in await conductor.workspaces.files(found, snapshot) if is_own_work(file)]
+            listed = [
+                file for file in await conductor.workspaces.files(run_id, snapshot) if is_own_work(file)
+            ]
             if session.as_json:
                 print_json(files=[asdict(file) for file in listed])
             for file in listed:
@@ -70,7 +72,7 @@ def files(
                     note = f'link to {file.target}' if file.target is not None else size(file.size)
                     typer.echo(strip_control(f'{file.path}  {note}'))
                 if save is not None and file.target is None:
-                    content = await conductor.workspaces.content(found, file.digest)
+                    content = await conductor.workspaces.content(run_id, file.digest)
                     await asyncio.to_thread(_write, save, file.path, content, file.executable)
                 elif save is not None:
                     typer.echo(strip_control(f'skipped: {file.path} is a link'), err=True)
@@ -84,9 +86,9 @@ def diff(run: RunName = 'last', agent: AgentName = '', at: AtStep = None, *, ses
 
     async def find() -> str:
         async with open_reader(session) as conductor:
-            found, history, folder = await _folder(conductor, run, agent, at)
+            run_id, history, folder = await _folder(conductor, run, agent, at)
             snapshot = history.versions[folder][-1].snapshot
-            return format_patch(await conductor.workspaces.diff(found, history.baseline(folder), snapshot))
+            return format_patch(await conductor.workspaces.diff(run_id, history.baseline(folder), snapshot))
 
     typer.echo(asyncio.run(find()), nl=False)
 
@@ -97,13 +99,13 @@ async def _folder(conductor: Conductor, name: str, agent: str, at: int | None) -
     history = History()
     for step in await conductor.transitions(run, until=at):
         history.add(step)
-    known = sorted(history.versions)
-    chosen = [folder for folder in known if agent in ('', folder)] or [
-        folder for folder in known if agent in folder.split('.')
+    folders = sorted(history.versions)
+    chosen = [folder for folder in folders if agent in ('', folder)] or [
+        folder for folder in folders if agent in folder.split('.')
     ]
     if len(chosen) != 1:
-        listed = ', '.join(known)
-        raise CommandError(f'--agent: name one of {listed}' if known else f'run {run} has no files')
+        listed = ', '.join(folders)
+        raise CommandError(f'--agent: name one of {listed}' if folders else f'run {run} has no files')
     return run, history, chosen[0]
 
 

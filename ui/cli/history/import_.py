@@ -42,11 +42,16 @@ def import_runs(
     spans of generative AI becomes a run whose chart is drawn from them.
     """
     for path in files:
-        for found in asyncio.run(_import(session, path)):
+        for imported in asyncio.run(_import(session, path)):
             if session.as_json:
-                print_json(run=found.run, origin=found.origin, outcome=found.outcome, unfinished=found.closed)
+                print_json(
+                    run=imported.run,
+                    origin=imported.origin,
+                    outcome=imported.outcome,
+                    unfinished=imported.closed,
+                )
             else:
-                typer.echo(strip_control(import_message(found)))
+                typer.echo(strip_control(import_message(imported)))
 
 
 async def _import(session: Session, path: Path) -> list[Imported]:

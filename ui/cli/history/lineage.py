@@ -26,21 +26,25 @@ hemicycle lineage last --json | jq -r 'select(.winner) | .id'
 @with_session('as_json', 'database')
 def lineage(run: RunName = 'last', *, session: Session) -> None:
     """Show a run's fork tree: the runs it was forked from, and all their forks, reruns and retries."""
-    found, kin = asyncio.run(_lineage(session, run))
-    for depth, one in kin.members():
+    run_id, kin = asyncio.run(_lineage(session, run))
+    for depth, member in kin.members():
         if session.as_json:
             print_json(
-                id=one.run, parent=one.info.parent, at=one.at, kind=one.kind, status=one.status,
-                title=one.info.title, group=one.group, winner=one.winner,
+                id=member.run, parent=member.info.parent, at=member.at, kind=member.kind,
+                status=member.status, title=member.info.title, group=member.group, winner=member.winner,
             )  # fmt: skip
             continue
-        how = {'root': '', 'rerun': 'run again', 'retry': f'retried at {one.at}'}.get(
-            one.kind, f'forked at {one.at}'
+        how = {'root': '', 'rerun': 'run again', 'retry': f'retried at {member.at}'}.get(
+            member.kind, f'forked at {member.at}'
         )
-        marks = [how, str(one.status), 'winner' if one.winner else '', 'this one' if one.run == found else '']
-        typer.echo(
-            f'{"  " * depth}{one.run}  {strip_control(one.info.title)}  ({", ".join(filter(None, marks))})'
-        )
+        marks = [
+            how,
+            str(member.status),
+            'winner' if member.winner else '',
+            'this one' if member.run == run_id else '',
+        ]
+        title, note = strip_control(member.info.title), ', '.join(filter(None, marks))
+        typer.echo(f'{"  " * depth}{member.run}  {title}  ({note})')
 
 
 async def _lineage(session: Session, name: str) -> tuple[str, LineageNode]:

@@ -74,16 +74,16 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
 
     async def work() -> str:
         async with open_reader(session, session.catalog) as conductor:
-            found = await conductor.merging.mergeable(await find_run(conductor, run))
-            whose = agent or found.best
+            mergeable = await conductor.merging.mergeable(await find_run(conductor, run))
+            whose = agent or mergeable.best
             if not whose:
-                raise CommandError(f'--agent: name one of {", ".join(sorted(found.folders)) or "none"}')
+                raise CommandError(f'--agent: name one of {", ".join(sorted(mergeable.folders)) or "none"}')
             if patch or request:
-                changes = await conductor.merging.changes(found, whose)
-                return format_patch(changes) if patch else pull_request(found, whose, changes)
+                changes = await conductor.merging.changes(mergeable, whose)
+                return format_patch(changes) if patch else pull_request(mergeable, whose, changes)
             resolutions = dict(map(_resolution, take or ()))
             preview = await conductor.merging.preview(
-                found, whose, into, resolutions=resolutions, only=only or ()
+                mergeable, whose, into, resolutions=resolutions, only=only or ()
             )
             summary = '\n'.join(_summarize(preview, whose))
             if dry_run:
@@ -93,8 +93,8 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
                     f'{summary}\nNothing was merged: resolve each with --take PATH=ours, theirs or @FILE'
                 )
             commit = await conductor.merging.merge(
-                found, preview, whose, resolutions=resolutions, only=only or (),
-                message=message or merge_message(found, whose),
+                mergeable, preview, whose, resolutions=resolutions, only=only or (),
+                message=message or merge_message(mergeable, whose),
             )  # fmt: skip
             return f'{summary}\nMerged into {preview.branch}: commit {commit[:12]}\n'
 
@@ -116,19 +116,19 @@ def _mark_conflicts(text: str | None) -> list[str]:
     """Return the lines in conflict, with their markers."""
     if text is None:
         return ['one side has removed it, or it is not a text file']
-    found, inside = [], False
+    lines, inside = [], False
     for line in text.splitlines():
         inside = inside or line.startswith('<<<<<<<')
         if inside:
-            found.append(line)
+            lines.append(line)
         inside = inside and not line.startswith('>>>>>>>')
-    return found
+    return lines
 
 
-def _resolution(given: str) -> tuple[str, Resolution]:
-    path, _, side = given.rpartition('=')
+def _resolution(text: str) -> tuple[str, Resolution]:
+    path, _, side = text.rpartition('=')
     if not path or not side:
-        raise CommandError(f'--take: {given!r} is not PATH=ours, PATH=theirs or PATH=@FILE')
+        raise CommandError(f'--take: {text!r} is not PATH=ours, PATH=theirs or PATH=@FILE')
     if not side.startswith('@'):
         if side not in get_args(Side):
             raise CommandError(f'--take: {side!r} is not ours, theirs or @FILE')

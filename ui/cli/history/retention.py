@@ -83,12 +83,12 @@ def purge(
     async def work() -> int:
         async with open_reader(session) as conductor:
             if everything:
-                found = [info.id async for info in conductor.iter_runs('trash')]
+                run_ids = [info.id async for info in conductor.iter_runs('trash')]
             else:
-                found = [await find_run(conductor, name, place='trash') for name in runs or []]
-            for run in found:
+                run_ids = [await find_run(conductor, name, place='trash') for name in runs or []]
+            for run in run_ids:
                 await conductor.purge(run)
-            return len(found)
+            return len(run_ids)
 
     typer.echo(f'{count(asyncio.run(work()), "run")} permanently removed')
 

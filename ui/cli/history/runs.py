@@ -74,7 +74,7 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
 ) -> None:
     """List runs, newest first. Works while a server is running."""
     edges = tuple(edge or ())
-    if wrong := [one for one in edges if not all(one.partition('>')[::2])]:
+    if wrong := [name for name in edges if not all(name.partition('>')[::2])]:
         raise InvalidInput({'--edge': f'must be two states, such as reviewing>analyzing, not {wrong[0]!r}'})
     if failed and not state:
         raise InvalidInput({'--failed': 'needs --state'})

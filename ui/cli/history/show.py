@@ -51,14 +51,14 @@ def show(
         # Only these need the patterns: a single step, for the values its guards read, and the report.
         catalog = session.catalog if at or report else None
         async with open_reader(session, catalog) as conductor:
-            found = await find_run(conductor, run)
-            info, view = await conductor.info(found), await conductor.view(found, at)
+            run_id = await find_run(conductor, run)
+            info, view = await conductor.info(run_id), await conductor.view(run_id, at)
             if report:
                 await _print_report(conductor, info, view, as_json=session.as_json)
                 return
-            known = [note for note in await conductor.notes(found) if note.seq <= view.seq]
-            notes = [note for note in known if at in (None, note.seq)]
-            steps = await conductor.transitions(found, after=at - 1 if at else 0, until=view.seq)
+            known_notes = [note for note in await conductor.notes(run_id) if note.seq <= view.seq]
+            notes = [note for note in known_notes if at in (None, note.seq)]
+            steps = await conductor.transitions(run_id, after=at - 1 if at else 0, until=view.seq)
             if session.as_json:
                 print_json(
                     run=asdict(info),
@@ -67,7 +67,7 @@ def show(
                     notes=[asdict(note) for note in notes],
                 )
                 return
-            story = RunReport(await conductor.shape(found), view)
+            story = RunReport(await conductor.shape(run_id), view)
             story.header(info)
             for note in notes:
                 typer.echo(f'note on step {note.seq}: {strip_control(note.text)}')
@@ -75,8 +75,8 @@ def show(
             if at is None:
                 story.steps(steps)
             else:
-                before = await conductor.fold(found, at - 1)
-                story.step(steps[0], await conductor.explain_guards(found), before.document)
+                before = await conductor.fold(run_id, at - 1)
+                story.step(steps[0], await conductor.explain_guards(run_id), before.document)
             story.comparison()
             story.conversations()
             story.memory()

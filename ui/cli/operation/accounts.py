@@ -88,15 +88,15 @@ def add_user(
     session: Session,
 ) -> None:
     """Add an account. Once there is one, the next server requires everyone to log in."""
-    given = _password() if password else ''
-    if password and not given:
+    secret = _password() if password else ''
+    if password and not secret:
         raise InvalidInput({'password': 'is empty: --no-password makes an account for tokens only'})
 
     async def work(access: Access, me: Caller) -> str:
         first = not await access.accounts.has_any()
-        made = await access.accounts.add(name, Role.ADMIN if first else role, given)
-        await access.audit.write(me, 'account.add', details={'name': made.name, 'role': str(made.role)})
-        return f'{made.name} is {_with_article(made.role)}' + (
+        account = await access.accounts.add(name, Role.ADMIN if first else role, secret)
+        await access.audit.write(me, 'account.add', details={'name': account.name, 'role': str(account.role)})
+        return f'{account.name} is {_with_article(account.role)}' + (
             ': the first account is an administrator' if first else ''
         )
 
@@ -111,12 +111,12 @@ def list_users(*, session: Session) -> None:
     async def work(access: Access, me: Caller) -> list[dict[str, object]]:
         return [
             {
-                'name': one.name,
-                'role': str(one.role),
-                'login': one.issuer or ('password' if one.has_password else 'tokens only'),
-                'created': _day(one.created),
+                'name': account.name,
+                'role': str(account.role),
+                'login': account.issuer or ('password' if account.has_password else 'tokens only'),
+                'created': _day(account.created),
             }
-            for one in await access.accounts.all()
+            for account in await access.accounts.all()
         ]
 
     _print(_with_access(session, work), session.as_json, 'There are no accounts: no login is needed.')
@@ -138,10 +138,10 @@ def remove_user(name: Name, *, session: Session) -> None:
 @with_session('database')
 def set_password(name: Name, *, session: Session) -> None:
     """Give an account a new password; it is logged out everywhere."""
-    given = _password()
+    secret = _password()
 
     async def work(access: Access, me: Caller) -> None:
-        await access.accounts.set_password(name, given)
+        await access.accounts.set_password(name, secret)
         await access.audit.write(me, 'account.password', details={'name': name})
 
     _with_access(session, work)
@@ -179,8 +179,8 @@ def add_token(
     """Add a token, and print it: only a hash is stored, so it cannot be shown again."""
 
     async def work(access: Access, me: Caller) -> str:
-        made, secret = await access.accounts.add_token(name, label, role, days or None)
-        details = {'name': name, 'label': made.label, 'role': str(role), 'id': made.id}
+        token, secret = await access.accounts.add_token(name, label, role, days or None)
+        details = {'name': name, 'label': token.label, 'role': str(role), 'id': token.id}
         await access.audit.write(me, 'token.add', details=details)
         return secret
 
@@ -199,14 +199,14 @@ def list_tokens(
     async def work(access: Access, me: Caller) -> list[dict[str, object]]:
         return [
             {
-                'id': one.id,
-                'account': one.account,
-                'label': one.label,
-                'role': str(one.role),
-                'expires': _day(one.expires) or 'never',
-                'used': _day(one.used) or 'never',
+                'id': token.id,
+                'account': token.account,
+                'label': token.label,
+                'role': str(token.role),
+                'expires': _day(token.expires) or 'never',
+                'used': _day(token.used) or 'never',
             }
-            for one in await access.accounts.tokens(name)
+            for token in await access.accounts.tokens(name)
         ]
 
     _print(_with_access(session, work), session.as_json, 'There are no tokens.')
@@ -270,11 +270,11 @@ def log(  # noqa: PLR0913  (its arguments are the command's)
             for line in lines
         ]
 
-    found = _with_access(session, work)
-    if isinstance(found, str):
-        typer.echo(found, nl=False)
+    lines = _with_access(session, work)
+    if isinstance(lines, str):
+        typer.echo(lines, nl=False)
     else:
-        _print(found, False, 'No entries match.')
+        _print(lines, False, 'No entries match.')
 
 
 def _print(rows: list[dict[str, object]], as_json: bool, empty: str) -> None:
@@ -283,8 +283,8 @@ def _print(rows: list[dict[str, object]], as_json: bool, empty: str) -> None:
     from rich.table import Table
 
     if as_json:
-        for one in rows:
-            typer.echo(json.dumps(one, ensure_ascii=False))
+        for row in rows:
+            typer.echo(json.dumps(row, ensure_ascii=False))
         return
     if not rows:
         typer.echo(empty)
@@ -292,8 +292,8 @@ def _print(rows: list[dict[str, object]], as_json: bool, empty: str) -> None:
     table = Table(box=None, pad_edge=False, header_style='bold')
     for name in rows[0]:
         table.add_column(name, overflow='fold')
-    for one in rows:
-        table.add_row(*(strip_control(str(value)) for value in one.values()))
+    for row in rows:
+        table.add_row(*(strip_control(str(value)) for value in row.values()))
     console().print(table, markup=False)
 
 

@@ -108,8 +108,8 @@ def _file(storage: Storage, settings: Settings, instead: str) -> Path:
 
 def describe(info: BackupInfo) -> str:
     """Summarize the content of a backup or a database."""
-    made = time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(info.created))
-    return f'{count(info.runs, "run")}, {count(info.steps, "step")}, as of {made}'
+    created = time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(info.created))
+    return f'{count(info.runs, "run")}, {count(info.steps, "step")}, as of {created}'
 
 
 async def audit_all(session: Session, settings: Settings) -> tuple[int, list[str], list[str]]:
@@ -129,9 +129,9 @@ async def audit_all(session: Session, settings: Settings) -> tuple[int, list[str
     return ok, wrong, unknown
 
 
-def report_audit(found: tuple[int, list[str], list[str]]) -> None:
+def report_audit(counts: tuple[int, list[str], list[str]]) -> None:
     """Print the result of an audit; fail the command if a run does not match its record."""
-    ok, wrong, unknown = found
+    ok, wrong, unknown = counts
     typer.echo(f'audit: {count(ok, "run")} as recorded')
     if unknown:
         names = ', '.join(sorted(set(unknown)))

@@ -60,14 +60,14 @@ def doctor(
 
     async def work() -> None:
         nonlocal broken
-        async for found in _examine(session, call):
-            broken = broken or found.level == 'broken'
+        async for finding in _examine(session, call):
+            broken = broken or finding.level == 'broken'
             if session.as_json:
-                print_json(level=found.level, about=found.about, text=found.text, remedy=found.remedy)
+                print_json(level=finding.level, about=finding.about, text=finding.text, remedy=finding.remedy)
             else:
-                typer.echo(strip_control(f'{found.level:8} {found.about}: {found.text}'))
-                if found.remedy:
-                    typer.echo(strip_control(f'{"":8} {found.remedy}'))
+                typer.echo(strip_control(f'{finding.level:8} {finding.about}: {finding.text}'))
+                if finding.remedy:
+                    typer.echo(strip_control(f'{"":8} {finding.remedy}'))
 
     asyncio.run(work())
     if broken:
@@ -77,24 +77,24 @@ def doctor(
 async def _examine(session: Session, call: bool) -> AsyncIterator[Finding]:
     storage, settings = session.storage, session.settings
     yield Finding('ok', 'Hemicycle', f'{program_version()}, Python {platform.python_version()}')
-    for found in (*_folder(settings.home), *_disk(settings.home), _graphviz()):
-        yield found
+    for finding in (*_folder(settings.home), *_disk(settings.home), _graphviz()):
+        yield finding
     yield await _sandbox(Sandbox.of_environment())
-    for found in (*_database(storage, settings), *_files(storage, settings)):
-        yield found
+    for finding in (*_database(storage, settings), *_files(storage, settings)):
+        yield finding
     try:
         catalog = session.catalog
     except EngineError as error:
         yield Finding('broken', 'Configuration', str(error))
         return
     try:
-        for found in (*_plugins(catalog), *_configuration(catalog)):
-            yield found
+        for finding in (*_plugins(catalog), *_configuration(catalog)):
+            yield finding
         if call:
-            async for found in _calls(catalog):
-                yield found
-        async for found in examine_team(storage, settings, catalog, call):
-            yield found
+            async for finding in _calls(catalog):
+                yield finding
+        async for finding in examine_team(storage, settings, catalog, call):
+            yield finding
     finally:
         await catalog.close()
 
@@ -121,8 +121,8 @@ def _disk(home: Path) -> Iterator[Finding]:
 
 
 def _graphviz() -> Finding:
-    if found := shutil.which('dot'):
-        return Finding('ok', 'Diagrams', f'Graphviz is {found}')
+    if dot := shutil.which('dot'):
+        return Finding('ok', 'Diagrams', f'Graphviz is {dot}')
     return Finding('broken', 'Diagrams', 'Graphviz is missing', 'apt install graphviz')
 
 
@@ -141,11 +141,11 @@ def _database(storage: Storage, settings: Settings) -> Iterator[Finding]:
         if file and not file.exists():
             yield Finding('ok', 'Database', f'{file} does not exist yet: the first run creates it')
             return
-        held, lacking = storage.inspect(settings), storage.incomplete_runs(settings)
+        summary, lacking = storage.inspect(settings), storage.incomplete_runs(settings)
     except EngineError as error:
         yield Finding('broken', 'Database', str(error))
         return
-    runs = f'{count(held.runs, "run")}, {count(held.steps, "step")}'
+    runs = f'{count(summary.runs, "run")}, {count(summary.steps, "step")}'
     read = f', {byte_size(file.stat().st_size)}; every page was read' if file else ''
     yield Finding('ok', 'Database', f'{storage.name(settings)}: {runs}{read}')
     if lacking:

@@ -35,8 +35,8 @@ def sign_in(
     """
     catalog, out = session.catalog, console()
     if server not in catalog.mcp.names:
-        known = ', '.join(catalog.mcp.names) or 'none'
-        raise InvalidInput({'SERVER': f'there is no MCP server {server!r}; available: {known}'})
+        names = ', '.join(catalog.mcp.names) or 'none'
+        raise InvalidInput({'SERVER': f'there is no MCP server {server!r}; available: {names}'})
 
     async def show(url: str) -> None:
         out.print(f'Sign in at: {strip_control(url)}', soft_wrap=True, markup=False)

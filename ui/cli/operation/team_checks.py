@@ -53,11 +53,11 @@ async def examine_team(
         catalog: the patterns that schedules start.
         call: whether to contact the mail server and the identity provider.
     """
-    for found in _environment(os.environ):
-        yield found
+    for finding in _environment(os.environ):
+        yield finding
     if call:
-        async for found in _calls(os.environ):
-            yield found
+        async for finding in _calls(os.environ):
+            yield finding
     file = storage.file(settings)
     if file and not file.exists():
         return
@@ -78,8 +78,8 @@ async def examine_team(
             ('Audit log', _audit),
         ):
             try:
-                async for found in check(conductor):
-                    yield found
+                async for finding in check(conductor):
+                    yield finding
             except (EngineError, ValueError, KeyError, TypeError) as error:
                 yield Finding('broken', about, f'cannot be read: {error}'.partition('\n')[0], RESTORE)
 
@@ -93,8 +93,8 @@ def _environment(environment: Mapping[str, str]) -> Iterator[Finding]:
     }
     for about, check in checks.items():
         try:
-            if found := check(environment):
-                yield found
+            if finding := check(environment):
+                yield finding
         except EngineError as error:
             yield Finding('broken', about, str(error))
     if receiver := next(filter(None, (environment.get(name, '').strip() for name in ADDRESSES)), ''):
@@ -106,10 +106,10 @@ def _environment(environment: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _address(environment: Mapping[str, str]) -> Finding | None:
-    given = environment.get('HEMICYCLE_URL', '').strip()
-    if not given:
+    address = environment.get('HEMICYCLE_URL', '').strip()
+    if not address:
         return None
-    url = valid_origin(given, 'HEMICYCLE_URL')
+    url = valid_origin(address, 'HEMICYCLE_URL')
     if url.startswith('https:') or is_local(urlsplit(url).hostname or ''):
         return Finding('ok', 'Address', url)
     text = f'{url} does not use TLS: passwords and cookies can be intercepted'
@@ -122,35 +122,37 @@ def _mail(environment: Mapping[str, str]) -> Finding | None:
 
 
 def _provider(environment: Mapping[str, str]) -> Finding | None:
-    given = ProviderSettings.of(environment)
-    return Finding('ok', 'Identity provider', given.issuer) if given else None
+    provider = ProviderSettings.of(environment)
+    return Finding('ok', 'Identity provider', provider.issuer) if provider else None
 
 
 async def _calls(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
     try:
-        mail, given = MailServer.of_environment(environment), ProviderSettings.of(environment)
+        mail, provider = MailServer.of_environment(environment), ProviderSettings.of(environment)
     except EngineError:
         return  # Already reported.
     if mail:
         problem = await mail.problem()
         yield Finding('broken' if problem else 'ok', f'{mail.host}:{mail.port}', problem or 'accepts e-mail')
-    if given:
+    if provider:
         try:
-            await Provider(given).discover()
-            yield Finding('ok', given.issuer, 'answers')
+            await Provider(provider).discover()
+            yield Finding('ok', provider.issuer, 'answers')
         except EngineError as error:
-            yield Finding('broken', given.issuer, str(error))
+            yield Finding('broken', provider.issuer, str(error))
 
 
 async def _accounts(conductor: Conductor) -> AsyncIterator[Finding]:
     accounts = Accounts(conductor.journal, RealClock())
-    found = await accounts.all()
+    all_accounts = await accounts.all()
     await accounts.tokens()
-    if not found:
+    if not all_accounts:
         yield Finding('ok', 'Accounts', 'none: no login is needed, and the server listens on loopback only')
         return
-    admins = sum(one.role is Role.ADMIN for one in found)
-    yield Finding('ok', 'Accounts', f'{count(len(found), "account")}, {count(admins, "administrator")}')
+    admins = sum(account.role is Role.ADMIN for account in all_accounts)
+    yield Finding(
+        'ok', 'Accounts', f'{count(len(all_accounts), "account")}, {count(admins, "administrator")}'
+    )
     if not admins:
         yield Finding('broken', 'Accounts', 'no administrator', 'hemicycle user role NAME admin')
     if open_folders() is None:
@@ -161,18 +163,22 @@ async def _accounts(conductor: Conductor) -> AsyncIterator[Finding]:
 async def _notifications(conductor: Conductor) -> AsyncIterator[Finding]:
     notifications = Notifications(conductor, Channels())
     destinations = await notifications.destinations.list()
-    for one in destinations:
-        if one.problem:
-            yield Finding('warning', 'Notifications', f'nothing is sent to {one.name}: {one.problem}')
-        if one.channel == 'email' and not os.environ.get('HEMICYCLE_SMTP', '').strip():
+    for destination in destinations:
+        if destination.problem:
             yield Finding(
-                'warning', 'Notifications', f'{one.name} needs a mail server', 'Set HEMICYCLE_SMTP.'
+                'warning', 'Notifications', f'nothing is sent to {destination.name}: {destination.problem}'
+            )
+        if destination.channel == 'email' and not os.environ.get('HEMICYCLE_SMTP', '').strip():
+            yield Finding(
+                'warning', 'Notifications', f'{destination.name} needs a mail server', 'Set HEMICYCLE_SMTP.'
             )
     late = conductor.clock.now() - LATE
-    waiting = [one for one in await notifications.log(state='due', limit=MAX_ROWS) if one.created < late]
+    waiting = [
+        message for message in await notifications.log(state='due', limit=MAX_ROWS) if message.created < late
+    ]
     if waiting:
-        oldest = min(waiting, key=lambda one: one.created)
-        why = next((one.error for one in reversed(oldest.attempts)), 'not attempted yet')
+        oldest = min(waiting, key=lambda message: message.created)
+        why = next((attempt.error for attempt in reversed(oldest.attempts)), 'not attempted yet')
         text = f'{count(len(waiting), "message")} not delivered for more than an hour; the oldest: {why}'
         yield Finding('warning', 'Notifications', text, 'See /notifications, where each can be sent again.')
     if destinations:
@@ -182,18 +188,18 @@ async def _notifications(conductor: Conductor) -> AsyncIterator[Finding]:
 async def _schedules(conductor: Conductor) -> AsyncIterator[Finding]:
     parts: Any
     for kind, parts in (('schedule', Schedules(conductor)), ('trigger', Triggers(conductor))):
-        for one in await parts.list():
-            name = f'{kind.capitalize()} {one.name}'
+        for part in await parts.list():
+            name = f'{kind.capitalize()} {part.name}'
             try:
-                parts.validate(one)
+                parts.validate(part)
             except EngineError as error:
                 yield Finding('broken', name, f'cannot start a run: {error}')
                 continue
-            last = next(iter(await parts.log(one.id, 1)), None)
+            last = next(iter(await parts.log(part.id, 1)), None)
             if last and last.state in ('failed', 'missed'):
                 yield Finding('warning', name, f'last run: {last.state}, {last.reason}')
-            if kind == 'trigger' and one.kind == 'file' and not Path(one.files).parent.is_dir():
-                yield Finding('warning', name, f'there is no folder {Path(one.files).parent}')
+            if kind == 'trigger' and part.kind == 'file' and not Path(part.files).parent.is_dir():
+                yield Finding('warning', name, f'there is no folder {Path(part.files).parent}')
 
 
 async def _audit(conductor: Conductor) -> AsyncIterator[Finding]:

@@ -49,21 +49,23 @@ def list_workers(
         async with _open_fleet(session, temporal, namespace) as fleet:
             return await fleet.workers(), await fleet.waiting()
 
-    found, waiting = asyncio.run(work())
+    workers_found, waiting = asyncio.run(work())
     if session.as_json:
-        for worker in found:
+        for worker in workers_found:
             print_json(**asdict(worker))
-        for one in waiting:
-            print_json(run=one.info.id, pattern=one.info.pattern, waits=one.reason)
+        for item in waiting:
+            print_json(run=item.info.id, pattern=item.info.pattern, waits=item.reason)
         return
-    for worker in found:
+    for worker in workers_found:
         typer.echo(strip_control(_describe(worker)))
         for run in worker.runs:
             typer.echo(strip_control(f'    {run.run}  {run.pattern}, since {format_time(run.since)}'))
-    if not found:
+    if not workers_found:
         typer.echo('no workers: runs wait until one connects')
-    for one in waiting:
-        typer.echo(strip_control(f'waiting: {one.info.id}  {one.info.pattern}: {one_line(one.reason, 300)}'))
+    for item in waiting:
+        typer.echo(
+            strip_control(f'waiting: {item.info.id}  {item.info.pattern}: {one_line(item.reason, 300)}')
+        )
 
 
 @workers.command('drain')
@@ -81,9 +83,9 @@ def drain(
 
     async def work() -> None:
         async with _open_fleet(session, temporal, namespace) as fleet:
-            known = [worker.name for worker in await fleet.workers()]
-            if name not in known:
-                listed = ', '.join(known) or 'none'
+            names = [worker.name for worker in await fleet.workers()]
+            if name not in names:
+                listed = ', '.join(names) or 'none'
                 raise InvalidInput({'WORKER': f'there is no worker {name!r}; available: {listed}'})
             await fleet.drain(name)
 

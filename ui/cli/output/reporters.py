@@ -54,7 +54,7 @@ class Reporter:
     def notice(self, text: str) -> None:
         """Show a message from the command itself."""
 
-    def hold_display(self, held: bool) -> None:
+    def hold_display(self, is_held: bool) -> None:
         """Stop updating the screen while a person types, or start again."""
 
     def end(self, outcome: Outcome, fold: Fold) -> None:
@@ -126,8 +126,8 @@ def outcome_sentence(outcome: Outcome, fold: Fold) -> str:
             )
         case 'paused':
             view = fold.view
-            held = '; '.join(f'{path} is held{why and f": {why}"}' for path, why in view.held.items())
-            why = view.stopped or held
+            held_texts = '; '.join(f'{path} is held{why and f": {why}"}' for path, why in view.held.items())
+            why = view.stopped or held_texts
             return (
                 f'run {outcome.run} is paused at step {view.seq} in {", ".join(view.active)}'
                 f'{why and f" ({why})"}; `hemicycle resume {outcome.run}` or `hemicycle step {outcome.run}`'
@@ -227,17 +227,17 @@ class ProgressReporter(Reporter):
         """Return the readable text that a piece adds: tool arguments and structured answers come as JSON."""
         if delta.kind == 'reasoning':
             return delta.text
-        begun, shown = self._documents.get(delta.path, ('', 0))
-        if shown < 0 or not (begun or delta.text.lstrip().startswith('{')):
+        begun, shown_length = self._documents.get(delta.path, ('', 0))
+        if shown_length < 0 or not (begun or delta.text.lstrip().startswith('{')):
             self._documents[delta.path] = ('', -1)
             return delta.text
         begun += delta.text
         text = readable(begun)
         if text is None:
             self._documents[delta.path] = ('', -1)
-            return '' if shown else begun
+            return '' if shown_length else begun
         self._documents[delta.path] = (begun, len(text))
-        return text[shown:]
+        return text[shown_length:]
 
     def outage(self, outage: JournalOutage) -> None:
         """Show that the run waits for the journal, or continues."""
@@ -247,10 +247,10 @@ class ProgressReporter(Reporter):
         """Show a message from the command itself."""
         self._print(f'{"":15}{text}', style='yellow')
 
-    def hold_display(self, held: bool) -> None:
+    def hold_display(self, is_held: bool) -> None:
         """Hide the live line while a person types."""
         self._partial.clear()  # Nothing is in progress: any remaining text arrived after its reply.
-        if held:
+        if is_held:
             self._live.stop()
         elif self._console.is_terminal:
             self._live.start()

@@ -95,8 +95,8 @@ def step_remark(transition: Transition) -> str:  # noqa: PLR0911  (a list of eve
         case 'cancel' | 'warn' | 'exhaust' | 'pause' | 'step' | 'breakpoints':
             return one_line(_reason(data), 200)
         case 'asked' if 'question' in data and not transition.raised:
-            asked = data['question']
-            return one_line(f'{asked.get("server", "")} asks: {asked.get("message", "")}', 200)
+            question = data['question']
+            return one_line(f'{question.get("server", "")} asks: {question.get("message", "")}', 200)
         case 'done' if 'message' in data and not transition.raised:
             return ', '.join(
                 f'asks for {call.name} {one_line(call.arguments, 60)}'

@@ -136,17 +136,17 @@ def answer(
             item = await _find(services, question)
         ask = item.ask
         if event not in ask.events:
-            known = ', '.join(ask.events)
-            raise InvalidInput({'EVENT': f'must be one of {known}, not {event!r}'})
-        given = data
+            events = ', '.join(ask.events)
+            raise InvalidInput({'EVENT': f'must be one of {events}, not {event!r}'})
+        values = data
         if event == ANSWER and ask.question and not data and sys.stdin.isatty():
-            given = await asyncio.to_thread(ask_in_terminal, ask.question)
+            values = await asyncio.to_thread(ask_in_terminal, ask.question)
         async with claim(session, ask.run, what=event, paused=False) as conductor:
             reporter, after = reporter_for(session), (await conductor.info(ask.run)).seq
             services = services_of(conductor)
 
             async def begin() -> RunId:
-                await services.inbox.answer(ask.id, event, given, digest=digest or ask.digest)
+                await services.inbox.answer(ask.id, event, values, digest=digest or ask.digest)
                 return ask.run
 
             return await follow(conductor, begin(), reporter, after=after, ask=prompt_for(reporter))
@@ -172,8 +172,8 @@ def assign(
 
     async def work() -> InboxItem:
         async with open_services(session) as services:
-            found = await _find(services, question)
-            return await services.assign(found.ask.id, person)
+            item = await _find(services, question)
+            return await services.assign(item.ask.id, person)
 
     _print(asyncio.run(work()), session.as_json)
 
@@ -196,8 +196,8 @@ def snooze(
 
     async def work() -> InboxItem:
         async with open_services(session) as services:
-            found = await _find(services, question)
-            return await services.inbox.snooze(found.ask.id, 0.0 if off else moment)
+            item = await _find(services, question)
+            return await services.inbox.snooze(item.ask.id, 0.0 if off else moment)
 
     _print(asyncio.run(work()), session.as_json)
 
@@ -209,25 +209,25 @@ async def _find(services: AnyServices, name: str) -> InboxItem:
         InvalidInput: none is open, or several match.
         QuestionClosed: it has been answered.
     """
-    known = (await services.inbox.list(snoozed=True)).items
-    found = [item for item in known if item.ask.id == name] or [
-        item for item in known if name and item.ask.id.startswith(name)
+    items = (await services.inbox.list(snoozed=True)).items
+    matches = [item for item in items if item.ask.id == name] or [
+        item for item in items if name and item.ask.id.startswith(name)
     ]
     if name == 'last':
-        found = list(known[-1:])
-    if len(found) == 1:
-        return found[0]
-    if not found and name.count('.') > 1:
+        matches = list(items[-1:])
+    if len(matches) == 1:
+        return matches[0]
+    if not matches and name.count('.') > 1:
         return await services.inbox.find(name)
-    listed = ', '.join(item.ask.id for item in found or known) or 'none'
-    problem = f'{len(found)} begin with {name!r}' if found else f'there is no open question {name!r}'
+    listed = ', '.join(item.ask.id for item in matches or items) or 'none'
+    problem = f'{len(matches)} begin with {name!r}' if matches else f'there is no open question {name!r}'
     raise InvalidInput({'QUESTION': f'{problem}; open: {listed}'})
 
 
 def _numbers(data: dict[str, Any]) -> dict[str, Any]:
     """Return an event's data, with the seconds of an `extend` as a number."""
     try:
-        return {name: float(one) if name == 'seconds' else one for name, one in data.items()}
+        return {name: float(value) if name == 'seconds' else value for name, value in data.items()}
     except ValueError:
         raise InvalidInput({'seconds': f'must be a number of seconds, not {data["seconds"]!r}'}) from None
 

@@ -65,21 +65,21 @@ def services_of(conductor: Conductor) -> AnyServices:
     """Return the services around a conductor, of this process or of a server."""
     from ui.api.client import HttpConductor
 
-    known: object = conductor  # `connect` says that it is a `Conductor`
-    if isinstance(known, HttpConductor):
-        return known.server_services
+    opened: object = conductor  # `connect` says that it is a `Conductor`
+    if isinstance(opened, HttpConductor):
+        return opened.server_services
     return Services(conductor, url=os.environ.get(URL, ''))
 
 
-def find_named(known: Sequence[N], name: str, what: str) -> N:
+def find_named(items: Sequence[N], name: str, what: str) -> N:
     """Return the record of this name or id. Raises `InvalidInput`; `what` is its kind, such as `schedule`."""
-    found = [one for one in known if name in (one.id, one.name)]
-    if len(found) == 1:
-        return found[0]
-    names = ', '.join(one.name for one in known) or 'none'
+    matches = [item for item in items if name in (item.id, item.name)]
+    if len(matches) == 1:
+        return matches[0]
+    names = ', '.join(item.name for item in items) or 'none'
     problem = (
-        f'{len(found)} {what}s are called {name!r}: give the id'
-        if found
+        f'{len(matches)} {what}s are called {name!r}: give the id'
+        if matches
         else f'there is no {what} {name!r}; available: {names}'
     )
     raise InvalidInput({what.upper(): problem})

@@ -129,7 +129,7 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
         raise InvalidInput({'--overlap': f'must be one of {", ".join(get_args(Overlap))}, not {overlap!r}'})
     if operation is not Operation.LIST and not name:
         raise InvalidInput({'SCHEDULE': f'name the schedule to {operation}'})
-    given = _Given(
+    record = _Given(
         pattern=pattern,
         sets=sets,
         tags=tags,
@@ -144,33 +144,35 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
         async with open_services(session, starts_runs=operation in BY_SERVER) as services:
             schedules = services.schedules
             if operation is Operation.ADD:
-                return [await schedules.add(given.schedule(name))]
+                return [await schedules.add(record.schedule(name))]
             if operation is Operation.LIST:
                 return await schedules.list()
             schedule = find_named(await schedules.list(), name, 'schedule')
-            found = schedule.id
+            schedule_id = schedule.id
             if operation is Operation.CHANGE:
-                return [await schedules.change(found, **given.changes(schedule))]
+                return [await schedules.change(schedule_id, **record.changes(schedule))]
             if operation is Operation.BACKFILL:
-                return await schedules.backfill(found, _moment('--since', since), _moment('--until', until))
-            return await _do(schedules, operation, found, note or '')
+                return await schedules.backfill(
+                    schedule_id, _moment('--since', since), _moment('--until', until)
+                )
+            return await _do(schedules, operation, schedule_id, note or '')
 
     for item in asyncio.run(work()):
         _print(item, session.as_json)
 
 
 async def _do(
-    schedules: Schedules | HttpSchedules, operation: Operation, found: str, note: str
+    schedules: Schedules | HttpSchedules, operation: Operation, schedule_id: str, note: str
 ) -> Sequence[Schedule | Tick]:
     match operation:
         case Operation.PAUSE | Operation.RESUME:
-            return [await schedules.change(found, paused=operation is Operation.PAUSE, note=note)]
+            return [await schedules.change(schedule_id, paused=operation is Operation.PAUSE, note=note)]
         case Operation.RUN:
-            return [await schedules.run_now(found)]
+            return [await schedules.run_now(schedule_id)]
         case Operation.REMOVE:
-            await schedules.remove(found)
+            await schedules.remove(schedule_id)
             return []
-    return [await schedules.get(found), *await schedules.log(found, 10)]
+    return [await schedules.get(schedule_id), *await schedules.log(schedule_id, 10)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +214,7 @@ class _Given:
 
     def _spec(self, before: ScheduleSpec) -> ScheduleSpec:
         new = self.cron is not None or self.every is not None
-        intervals = tuple(Interval(every=one) for one in self.every or ())
+        intervals = tuple(Interval(every=seconds) for seconds in self.every or ())
         return replace(
             before,
             cron=tuple(self.cron or ()) if new else before.cron,

@@ -433,8 +433,8 @@ def add_failure_badges(drawn: str, edges: Iterable[tuple[str, str]]) -> str:
 def _corner(state: ElementTree.Element | None) -> tuple[float, float] | None:
     """Return the lower right corner of a drawn state."""
     for name, attribute in (('path', 'd'), ('polygon', 'points')):
-        found = state.find(f'{{{SVG}}}{name}') if state is not None else None
-        if found is not None:
-            numbers = [float(number) for number in re.findall(r'-?[\d.]+', found.get(attribute, ''))]
+        outline = state.find(f'{{{SVG}}}{name}') if state is not None else None
+        if outline is not None:
+            numbers = [float(number) for number in re.findall(r'-?[\d.]+', outline.get(attribute, ''))]
             return max(numbers[::2]), max(numbers[1::2])
     return None

@@ -136,5 +136,5 @@ def _question_text(wait: str, who: str, calls: tuple[PendingCall, ...], question
 
 def wait_texts(catalog: Catalog, pattern: str) -> Mapping[str, str]:
     """Return what runs of a pattern may wait for as people read it, such as *your verdict*, by its kind."""
-    made = catalog.find(pattern)
-    return {**OF_AGENTS, **(made.wait_texts if made else {})}
+    pattern_class = catalog.find(pattern)
+    return {**OF_AGENTS, **(pattern_class.wait_texts if pattern_class else {})}

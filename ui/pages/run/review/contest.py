@@ -58,7 +58,7 @@ def read_candidates(view: View, shape: Shape) -> dict[str, Candidate]:
 
 def contestants(view: View, shape: Shape, history: History) -> list[Contestant]:
     """Return the candidates, in ranking order once they are ranked."""
-    known, winner = read_candidates(view, shape), str(view.memory.get('winner') or '')
+    by_name, winner = read_candidates(view, shape), str(view.memory.get('winner') or '')
     rankings = read_leniently(list[Ranking], view.memory.get('standings'))
     choices = read_leniently(list[Choice], view.memory.get('choices'))
     choice = choices[-1] if choices else Choice(candidate=winner, by='tests')
@@ -75,7 +75,7 @@ def contestants(view: View, shape: Shape, history: History) -> list[Contestant]:
             picked=choice.by if choice.candidate == name else '',
             stopped=over and candidate.status == 'working',
         )
-        for name, candidate in known.items()
+        for name, candidate in by_name.items()
     ]
     return sorted(candidates, key=lambda contestant: contestant.rank or len(candidates) + 1)
 
@@ -87,10 +87,10 @@ def _list_steps(candidate: Candidate, field: str, history: History) -> tuple[int
 
 def versions_at(candidates: Sequence[Contestant], seq: int) -> list[tuple[str, Version]]:
     """Return the newest version of each candidate as of a step (0: the newest of all)."""
-    shown = []
+    versions_shown = []
     for contestant in candidates:
         versions = zip(contestant.candidate.versions, contestant.seqs, strict=True)
         reached = [version for version, step in versions if not seq or step <= seq]
         if reached:
-            shown.append((contestant.name, reached[-1]))
-    return shown
+            versions_shown.append((contestant.name, reached[-1]))
+    return versions_shown

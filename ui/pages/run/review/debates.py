@@ -107,14 +107,14 @@ def debates(turns: Sequence[Turn], view: View, history: History) -> list[HeldDeb
     when = history.appended_to('consensuses')
     going = read_debate(view)
     numbers = {max(1, turn.utterance.debate) for turn in turns} | ({going.number} if going.number else set())
-    held = []
+    all_held = []
     for number in sorted(numbers):
         inside = [turn for turn in turns if max(1, turn.utterance.debate) == number]
         place = list(ended).index(number) if number in ended else -1
         phases = [turn.utterance.phase for turn in inside if turn.utterance.round]
         if number == going.number:
             phases.append(going.phase)
-        held.append(
+        all_held.append(
             HeldDebate(
                 number=number,
                 phase=next(iter(phases), ''),
@@ -123,7 +123,7 @@ def debates(turns: Sequence[Turn], view: View, history: History) -> list[HeldDeb
                 seq=when[place].seq if 0 <= place < len(when) else 0,
             )
         )
-    return held
+    return all_held
 
 
 def _list_rounds(turns: Sequence[Turn]) -> Iterator[Round]:
@@ -192,10 +192,10 @@ def current_turn(view: View, shape: Shape) -> tuple[str, bool]:
 
     Where all speak in parallel, as in the first review, only a person's turn is returned.
     """
-    known = {state.parent: state.path for state in shape.states if state.waits == REVIEWER}
+    paths = {state.parent: state.path for state in shape.states if state.waits == REVIEWER}
     for leaf in view.active:
         state = shape.state(leaf)
-        for seat, person in known.items():
+        for seat, person in paths.items():
             inside = leaf.startswith(f'{seat}.') and state and state.kind != 'final'
             if inside and (leaf == person or not _is_parallel(seat, shape)):
                 return seat.rpartition('.')[2], leaf == person
@@ -210,5 +210,5 @@ def _is_parallel(seat: str, shape: Shape) -> bool:
 def is_debating(view: View, shape: Shape) -> bool:
     """Return whether a debate is in progress at this step."""
     context = {shape.state(state.parent) for state in shape.states if state.waits == REVIEWER}
-    held = {seat.parent for seat in context if seat and not _is_parallel(seat.path, shape)}
-    return any(leaf.startswith(f'{path}.') for path in held for leaf in view.active)
+    regions = {seat.parent for seat in context if seat and not _is_parallel(seat.path, shape)}
+    return any(leaf.startswith(f'{path}.') for path in regions for leaf in view.active)

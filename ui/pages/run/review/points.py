@@ -78,10 +78,14 @@ def _insisted_points(turns: Sequence[Turn]) -> list[str]:
     """Return the points each speaker insisted on in its last turn of a debate, if others spoke after it."""
     insisted = []
     for index, turn in enumerate(turns):
-        said = turn.utterance
+        utterance = turn.utterance
         after = [later.utterance for later in turns[index + 1 :] if later.utterance.position]
-        others = any(later.debate == said.debate and later.speaker != said.speaker for later in after)
-        again = any(later.debate == max(said.debate, 1) and later.speaker == said.speaker for later in after)
-        if said.position and said.debate and others and not again and not said.synthesized:
-            insisted += [name for name, _ in said.points[: len(said.position.insists)]]
+        others = any(
+            later.debate == utterance.debate and later.speaker != utterance.speaker for later in after
+        )
+        again = any(
+            later.debate == max(utterance.debate, 1) and later.speaker == utterance.speaker for later in after
+        )
+        if utterance.position and utterance.debate and others and not again and not utterance.synthesized:
+            insisted += [name for name, _ in utterance.points[: len(utterance.position.insists)]]
     return insisted

@@ -1,4 +1,4 @@
-"""Walks a drawn chart: determines the states each edge leaves and enters, for conversion and audits."""
+"""Walks an imported trace's chart: finds the states that each edge leaves and enters."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _enclosing_state(source: str, dest: str) -> str:
 
 
 def audit_walk(run: RunId, shape: Shape, steps: Iterable[Transition]) -> int:
-    """Retake every recorded edge of a drawn chart.
+    """Retake every recorded edge of an imported trace's chart.
 
     Returns:
         The number of steps, all as recorded.

@@ -79,7 +79,7 @@ class PathTally:
         """The last step inherited from its parent; inherited steps are counted only there."""
         self._projection = RunProjection(shape)
         self._edges: Counter[Ends] = Counter()
-        self._stays: defaultdict[StatePath, Dwell] = defaultdict(Dwell)
+        self._dwells: defaultdict[StatePath, Dwell] = defaultdict(Dwell)
         self._turn: dict[StatePath, None] = {}
         """The states left in the current turn (a step and all steps it raised)."""
         if stats and stats.rest:
@@ -87,7 +87,7 @@ class PathTally:
             self._turn = dict.fromkeys(state.pop('turn'))
             self._projection = Fold.load(Snapshot(run=info.id, seq=stats.seq, state=state), shape).projection
             self._edges.update(stats.edges)
-            self._stays.update(stats.stays)
+            self._dwells.update(stats.stays)
 
     @property
     def seq(self) -> int:
@@ -109,23 +109,23 @@ class PathTally:
         passed = projection.ran - before
         if passed:
             for path in inside:
-                stay = self._stays[StatePath(path)]
-                self._stays[StatePath(path)] = replace(stay, seconds=stay.seconds + passed)
+                stay = self._dwells[StatePath(path)]
+                self._dwells[StatePath(path)] = replace(stay, seconds=stay.seconds + passed)
         self._edges.update((edge.source, edge.dest) for edge in step.edges)
         for path in step.entered:
-            self._stays[path] = replace(self._stays[path], visits=self._stays[path].visits + 1)
+            self._dwells[path] = replace(self._dwells[path], visits=self._dwells[path].visits + 1)
         self._count_failures(step)
 
     def _count_failures(self, step: Transition) -> None:
         at, name = step.event.at, step.event.name
         if name == 'failed' and at:
-            self._stays[at] = replace(self._stays[at], failed=self._stays[at].failed + 1)
+            self._dwells[at] = replace(self._dwells[at], failed=self._dwells[at].failed + 1)
         if name == 'expired' and at:
-            self._stays[at] = replace(self._stays[at], expired=self._stays[at].expired + 1)
+            self._dwells[at] = replace(self._dwells[at], expired=self._dwells[at].expired + 1)
         self._turn = {**(self._turn if step.raised else {}), **dict.fromkeys(step.left)}
         if self._projection.status is Status.FAILED:
             for path in self._turn:
-                self._stays[path] = replace(self._stays[path], fell=1)
+                self._dwells[path] = replace(self._dwells[path], fell=1)
 
     @property
     def stats(self) -> PathStats:
@@ -137,7 +137,7 @@ class PathTally:
         return PathStats(
             seq=projection.seq,
             edges=dict(self._edges),
-            stays=dict(self._stays),
+            stays=dict(self._dwells),
             rest={**rest, 'turn': list(self._turn)} if rest else {},
         )
 

@@ -77,7 +77,7 @@ class RunReader:
         return at
 
     async def audit(self, run: RunId) -> int:
-        """Replay the run's events through a fresh chart; for a trace, its edges through its drawn chart.
+        """Replay the run's events through a fresh chart; for an imported trace, its edges through its chart.
 
         Returns:
             The number of steps, all as recorded.

@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 from engine.records.state_path import StatePath
 
 TRACE_PREFIX = 'trace:'
-"""Prefix of the `pattern` of a run that was imported from a trace: its chart is drawn from the spans."""
+"""Prefix of the `pattern` of a run that was imported from a trace: its chart is built from the spans."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class Shape:
 
     @property
     def is_imported_trace(self) -> bool:
-        """Whether it was drawn from a trace; if so, it has only the edges that were taken, and no guards."""
+        """Whether it was imported from a trace; if so, it has only the edges taken, and no guards."""
         return self.pattern.startswith(TRACE_PREFIX)
 
     @property

@@ -28,7 +28,7 @@ class Subscription:
         self._feed, self.run = feed, run
         self._items: deque[Item] = deque()
         self._ready = asyncio.Event()
-        self._woken = False
+        self._wake_pending = False
         self.overrun = False
         """Whether items were dropped; the reader must catch up from the journal."""
 
@@ -48,7 +48,7 @@ class Subscription:
         """Return all items queued since the last call; may be empty."""
         items = list(self._items)
         self._items.clear()
-        if not self._woken:
+        if not self._wake_pending:
             self._ready.clear()
         return items
 
@@ -61,11 +61,11 @@ class Subscription:
         """Wait until there are items, or the run stops running here."""
         await self._ready.wait()
         self._ready.clear()
-        self._woken = False
+        self._wake_pending = False
 
     def wake(self) -> None:
         """Wake a waiting reader. Only the feed calls this."""
-        self._woken = True
+        self._wake_pending = True
         self._ready.set()
 
     def __enter__(self) -> Self:
@@ -83,8 +83,8 @@ class Feed:
     def __init__(self) -> None:
         self._readers: dict[RunId, set[Subscription]] = {}
         self._partial: dict[RunId, dict[StatePath, list[Delta]]] = {}
-        self._troubles: dict[RunId, JournalOutage] = {}
-        self._bells: set[asyncio.Event] = set()
+        self._outages: dict[RunId, JournalOutage] = {}
+        self._wake_events: set[asyncio.Event] = set()
         self.closed = False
         """Whether no more items will come, for any run."""
 
@@ -95,19 +95,19 @@ class Feed:
         for deltas in self.partial(run):
             for delta in deltas:
                 subscription.put(delta)
-        if run in self._troubles:
-            subscription.put(self._troubles[run])
+        if run in self._outages:
+            subscription.put(self._outages[run])
         return subscription
 
     @contextlib.contextmanager
     def listen(self) -> Iterator[asyncio.Event]:
         """Provide an event that is set whenever any run here takes a step."""
-        bell = asyncio.Event()
-        self._bells.add(bell)
+        wake_event = asyncio.Event()
+        self._wake_events.add(wake_event)
         try:
-            yield bell
+            yield wake_event
         finally:
-            self._bells.discard(bell)
+            self._wake_events.discard(wake_event)
 
     def partial(self, run: RunId) -> Iterator[list[Delta]]:
         """Yield the text streamed so far for each reply in progress, in as few pieces as possible."""
@@ -125,7 +125,7 @@ class Feed:
     def wake(self, run: RunId) -> None:
         """Notify all subscribers that the run no longer runs here."""
         self._partial.pop(run, None)
-        self._troubles.pop(run, None)
+        self._outages.pop(run, None)
         for reader in tuple(self._readers.get(run, ())):
             reader.wake()
 
@@ -137,17 +137,17 @@ class Feed:
         self._wake_listeners()
 
     def _wake_listeners(self) -> None:
-        for bell in self._bells:
-            bell.set()
+        for wake_event in self._wake_events:
+            wake_event.set()
 
     def publish(self, item: Item) -> None:
         """Pass an item to all subscribers of its run."""
         if isinstance(item, Delta):
             self._keep(item)
         elif isinstance(item, JournalOutage) and item.problem:
-            self._troubles[item.run] = item
+            self._outages[item.run] = item
         elif isinstance(item, JournalOutage):
-            self._troubles.pop(item.run, None)
+            self._outages.pop(item.run, None)
         elif item.run in self._partial:
             # The reply is in the journal now: its streamed pieces are no longer needed.
             for left in item.left:

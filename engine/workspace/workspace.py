@@ -53,7 +53,7 @@ class Workspace:
 
     def __init__(self, folder: Path, objects: ObjectStore, *, owner: int | None = None) -> None:
         self.folder, self.owner, self.objects = folder, owner, objects
-        self._beneath = ConfinedDir(folder, owner)
+        self._confined_dir = ConfinedDir(folder, owner)
         self._scanner = Scanner(objects)
         self._turn = asyncio.Lock()
 
@@ -69,7 +69,7 @@ class Workspace:
         """Return the folder's path; creates it if needed, and restores permissions removed by a command."""
 
         def make() -> None:
-            with self._beneath.folder(make=True) as folder:
+            with self._confined_dir.folder(make=True) as folder:
                 os.fchmod(folder, 0o755)
 
         await self._do(make)
@@ -79,22 +79,22 @@ class Workspace:
         """Remove folders that are nested too deep for a snapshot. Raises `WorkspaceError`."""
 
         def work() -> None:
-            with self._beneath.folder() as folder:
+            with self._confined_dir.folder() as folder:
                 remove_deeper(folder)
 
         await self._do(work)
 
     async def read(self, path: str, *, most: int = MAX_READ) -> bytes:
         """Read a file. Raises `ToolError`."""
-        return await self._do(self._beneath.read, split_path(path), most)
+        return await self._do(self._confined_dir.read, split_path(path), most)
 
     async def write(self, path: str, data: bytes, *, executable: bool | None = None) -> bool:
         """Write a file, creating its folders; returns whether it existed. Raises `ToolError`."""
-        return await self._do(self._beneath.write, split_path(path), data, executable=executable)
+        return await self._do(self._confined_dir.write, split_path(path), data, executable=executable)
 
     async def remove(self, path: str) -> None:
         """Remove a file, if it exists. Raises `ToolError`."""
-        await self._do(self._beneath.remove, split_path(path))
+        await self._do(self._confined_dir.remove, split_path(path))
 
     async def entries(self, path: str = '', *, deep: bool = True, most: int = MAX_ENTRIES) -> list[Entry]:
         """List the entries of a folder in order, at most `most`; empty if nothing has been written yet.
@@ -134,14 +134,14 @@ class Workspace:
         if not await self._do(self.objects.__contains__, snapshot):
             raise WorkspaceError(f'the snapshot {snapshot[:12]} is no longer kept')
         async with self._turn:
-            await self._do(restore, self._beneath, self._scanner, self.objects, snapshot)
+            await self._do(restore, self._confined_dir, self._scanner, self.objects, snapshot)
 
     def _scan(self) -> str:
-        with self._beneath.folder(make=True) as folder:
+        with self._confined_dir.folder(make=True) as folder:
             return self._scanner.scan(folder)
 
     def _list(self, names: tuple[str, ...], deep: bool, most: int, entries: list[Entry]) -> None:
-        with self._beneath.folder(names) as folder:
+        with self._confined_dir.folder(names) as folder:
             _list(folder, ''.join(f'{name}/' for name in names), deep, most, entries)
 
     async def _do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

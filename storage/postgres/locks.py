@@ -78,7 +78,7 @@ class PostgresLocks:
         self._mutex = threading.RLock()
         """Held while the session is in use."""
         self._stopped = threading.Event()
-        self._keeper: threading.Thread | None = None
+        self._poll_thread: threading.Thread | None = None
         self._own: list[str] = []
         self._holder = ''
         self._seen: LockSnapshot | None = None
@@ -102,9 +102,9 @@ class PostgresLocks:
                 )
             self._own.append(owner)
             self._poll(session)
-            if self._keeper is None:
-                self._keeper = threading.Thread(target=self._maintain_locks, name='locks', daemon=True)
-                self._keeper.start()
+            if self._poll_thread is None:
+                self._poll_thread = threading.Thread(target=self._maintain_locks, name='locks', daemon=True)
+                self._poll_thread.start()
 
     def is_alive(self, owner: str) -> bool:
         """Return whether a process, possibly this one, holds the lock of `owner`; True if that is unknown."""
@@ -122,7 +122,7 @@ class PostgresLocks:
 
     def dead_owners(self) -> list[str]:
         """The owners that died holding their lock; an orderly exit forgets them."""
-        if self._keeper is None:
+        if self._poll_thread is None:
             seen = self._latest_snapshot()
             return [owner for owner in seen.owners if not seen.holds(owner)] if seen else []
         now = time.monotonic()
@@ -175,8 +175,8 @@ class PostgresLocks:
     def release(self) -> None:
         """Release every lock held here, and delete the entries of their owners."""
         self._stopped.set()
-        if self._keeper:
-            self._keeper.join()
+        if self._poll_thread:
+            self._poll_thread.join()
         with self._mutex:
             if self._session:
                 with suppress(psycopg.Error):  # On failure, other servers will find these owners dead.
@@ -209,7 +209,7 @@ class PostgresLocks:
         seen = self._seen
         if seen and time.monotonic() - seen.at < 3 * POLL_SECONDS:
             return seen
-        if self._keeper:
+        if self._poll_thread:
             return None
         with translate_errors(self._settings.name):
             session = self._connect()

@@ -24,13 +24,13 @@ APPLICATION = 0x48454D49
 """`HEMI`."""
 
 
-def first(connection: Connection) -> None:
+def migration_1(connection: Connection) -> None:
     """Runs, their launch data, tags, transitions and snapshots."""
-    for statement in FIRST.split(';'):
+    for statement in MIGRATION_1.split(';'):
         connection.exec_driver_sql(statement)
 
 
-def second(connection: Connection) -> None:
+def migration_2(connection: Connection) -> None:
     """A note on each run, and full-text search over what people wrote."""
     connection.exec_driver_sql("ALTER TABLE run ADD COLUMN note VARCHAR NOT NULL DEFAULT ''")
     connection.exec_driver_sql(
@@ -39,12 +39,12 @@ def second(connection: Connection) -> None:
     # The sixth migration fills it and depends on it: the index covers notes on steps.
 
 
-def third(connection: Connection) -> None:
+def migration_3(connection: Connection) -> None:
     """The launch options of each run."""
     connection.exec_driver_sql("ALTER TABLE launch ADD COLUMN options VARCHAR NOT NULL DEFAULT '{}'")
 
 
-def fourth(connection: Connection) -> None:
+def migration_4(connection: Connection) -> None:
     """All figures of a run's usage, its cost, and its budget."""
     for column in (
         'cached INTEGER NOT NULL DEFAULT 0',
@@ -60,13 +60,13 @@ def fourth(connection: Connection) -> None:
     connection.exec_driver_sql('UPDATE run SET unpriced = calls WHERE NOT simulated')
 
 
-def fifth(connection: Connection) -> None:
+def migration_5(connection: Connection) -> None:
     """Path statistics: filled on demand."""
     for statement in MIGRATION_5.split(';'):
         connection.exec_driver_sql(statement)
 
 
-def sixth(connection: Connection) -> None:
+def migration_6(connection: Connection) -> None:
     """Notes on steps; stars, pins, and a trash; the list's indexes cover the trash."""
     for column in (
         'starred BOOLEAN NOT NULL DEFAULT 0',
@@ -79,12 +79,12 @@ def sixth(connection: Connection) -> None:
     index_all(connection)
 
 
-def seventh(connection: Connection) -> None:
+def migration_7(connection: Connection) -> None:
     """An index to find a run's forks without reading all runs."""
     connection.exec_driver_sql('CREATE INDEX run_of_parent ON run (parent)')
 
 
-def eighth(connection: Connection) -> None:
+def migration_8(connection: Connection) -> None:
     """Requests that create something, by their idempotency key."""
     connection.exec_driver_sql(
         'CREATE TABLE reservation ('
@@ -94,7 +94,7 @@ def eighth(connection: Connection) -> None:
     connection.exec_driver_sql('CREATE INDEX reservation_age ON reservation (created)')
 
 
-def ninth(connection: Connection) -> None:
+def migration_9(connection: Connection) -> None:
     """Entries: small documents of the programs around the engine."""
     connection.exec_driver_sql(
         'CREATE TABLE entry ('
@@ -105,13 +105,13 @@ def ninth(connection: Connection) -> None:
     connection.exec_driver_sql('CREATE INDEX entry_about ON entry (kind, about, rank, key)')
 
 
-def tenth(connection: Connection) -> None:
+def migration_10(connection: Connection) -> None:
     """The author of a run, and whether only they see it."""
     connection.exec_driver_sql("ALTER TABLE run ADD COLUMN author VARCHAR NOT NULL DEFAULT ''")
     connection.exec_driver_sql('ALTER TABLE run ADD COLUMN private BOOLEAN NOT NULL DEFAULT 0')
 
 
-def eleventh(connection: Connection) -> None:
+def migration_11(connection: Connection) -> None:
     """Snapshots with only the ends of long lists, which an older program would show as empty lists.
 
     No table changes. The new version number keeps out older programs.
@@ -119,17 +119,17 @@ def eleventh(connection: Connection) -> None:
 
 
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
-    first,
-    second,
-    third,
-    fourth,
-    fifth,
-    sixth,
-    seventh,
-    eighth,
-    ninth,
-    tenth,
-    eleventh,
+    migration_1,
+    migration_2,
+    migration_3,
+    migration_4,
+    migration_5,
+    migration_6,
+    migration_7,
+    migration_8,
+    migration_9,
+    migration_10,
+    migration_11,
 )
 """Never edit a released migration: add another."""
 
@@ -208,7 +208,7 @@ def check(connection: sqlite3.Connection, path: str) -> int:
     return int(version)
 
 
-FIRST = """
+MIGRATION_1 = """
 CREATE TABLE run (
     number INTEGER NOT NULL PRIMARY KEY, id VARCHAR NOT NULL UNIQUE, pattern VARCHAR NOT NULL,
     title VARCHAR NOT NULL, status VARCHAR NOT NULL, created FLOAT NOT NULL, updated FLOAT NOT NULL,

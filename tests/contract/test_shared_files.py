@@ -118,7 +118,7 @@ async def test_a_takeover_waits_for_the_files(machines: Machines, s3: S3Server) 
     async with machines.open('second', writing(2), clock=HastyClock()) as second:
         s3.stop()
         recovering = asyncio.ensure_future(second.recover())
-        await until(lambda: bool(second.feed._troubles))
+        await until(lambda: bool(second.feed._outages))
         assert not recovering.done()
         s3.start()
         assert await recovering == [run]
@@ -172,7 +172,7 @@ async def test_an_activity_waits_for_unavailable_files(machines: Machines, s3: S
         assert await second.recover() == [run]
         s3.stop()
         await second.send(run, 'said')
-        await until(lambda: bool(second.feed._troubles))
+        await until(lambda: bool(second.feed._outages))
         s3.start()
         assert (await second.result(run)).answer == 'an artifact'
         assert await second.audit(run)

@@ -54,7 +54,7 @@ class RegressionTest(BaseModel):
 
     @field_validator('options')
     @classmethod
-    def _of_a_test(cls, options: dict[str, Any]) -> dict[str, Any]:
+    def _check_options(cls, options: dict[str, Any]) -> dict[str, Any]:
         if unknown := sorted(set(options) - set(TEST_OPTIONS)):
             raise ValueError(f'a test has no option {unknown[0]!r}; allowed: {", ".join(TEST_OPTIONS)}')
         return options
@@ -198,7 +198,7 @@ class RegressionTests:
 
         Raises:
             UnknownRun
-            UnknownPattern: the run was drawn from a trace, so there is no pattern to test.
+            UnknownPattern: the run was imported from a trace, so there is no pattern to test.
         """
         view, shape = await self._reader.view(run), await self.journal.shape(run)
         if shape.is_imported_trace:

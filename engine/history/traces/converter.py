@@ -1,4 +1,4 @@
-"""Converts a trace to a run: a chart drawn from the spans, and steps with their original times."""
+"""Converts a trace to a run: a chart built from the spans, and steps with their original times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of a run drawn from a trace: model calls, tool batches, and agents' starts and ends."""
+"""The steps of a run converted from a trace: model calls, tool batches, and agents' starts and ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOWHERE = StatePath('')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedStep:
-    """A step of the drawn run: an event and the edge taken for it; no edge if `dest` is `NOWHERE`."""
+    """A step of the converted run: an event and the edge taken for it; no edge if `dest` is `NOWHERE`."""
 
     time: float
     name: str
@@ -61,7 +61,7 @@ class _Point:
 
 
 class StepPlanner:
-    """Plans the steps of a run drawn from one trace."""
+    """Plans the steps of a run converted from one trace."""
 
     def __init__(self, top: AgentState) -> None:
         self._top = top
@@ -192,7 +192,7 @@ class StepPlanner:
             for group in agent.groups(visit):
                 at = next((n for n, point in enumerate(points) if _is_after(point, group.start)), len(points))
                 points.insert(at, _Point(group.start, 'call', group=group))
-            _look_ahead(points)
+            _set_states_before(points)
             self._points_by_visit[id(visit)] = points
         return self._points_by_visit[id(visit)]
 
@@ -234,8 +234,8 @@ def _is_after(point: _Point, time: float) -> bool:
     return point.time > time or (point.kind == 'results' and point.time == time)
 
 
-def _look_ahead(points: Sequence[_Point]) -> None:
-    """Set the agent's state before each point: the one whose work ends with the next act."""
+def _set_states_before(points: Sequence[_Point]) -> None:
+    """Set the agent's state before each point: the one whose work ends with the next operation."""
     act, chat = '', None
     for point in reversed(points):
         if point.kind == 'reply':

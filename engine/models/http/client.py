@@ -234,7 +234,7 @@ async def _stream_answer(
         for event in _decode_whole(body, kind, decoder):
             yield event
     elif head[:1] == b'<' or (kind and kind not in STREAM_TYPES and not head.startswith(SSE_STARTS)):
-        raise _not_a_stream(await _read_body(_chain(head, pieces), deadline), kind)
+        raise _stream_error(await _read_body(_chain(head, pieces), deadline), kind)
     else:
         reader = SseReader(_chain(head, pieces), decoder, deadline)
         try:
@@ -243,7 +243,7 @@ async def _stream_answer(
                     yield event
         except ModelError as error:
             if error.kind == 'truncated' and head and not (decoder.begun or head.startswith(SSE_STARTS)):
-                raise _not_a_stream(head, kind) from None
+                raise _stream_error(head, kind) from None
             raise
         finally:
             await reader.close()
@@ -297,7 +297,7 @@ def _decode_whole(body: bytes, kind: str, decoder: Decoder) -> list[ModelEvent]:
     if not answers or not any(name in answers[0] for name in decoder.whole_fields):
         if b'"error"' in body:
             raise error_of_response(0, {}, body)
-        raise _not_a_stream(body, kind)
+        raise _stream_error(body, kind)
     if body.startswith(b'{'):
         return decoder.feed('', text)
     return [event for answer in answers for event in decoder.feed('', json.dumps(answer))]
@@ -313,7 +313,7 @@ async def _read_error(response: httpx.Response, deadline: Deadline) -> ModelErro
     return error_of_response(status, response.headers, body)
 
 
-def _not_a_stream(body: bytes, kind: str) -> ModelError:
+def _stream_error(body: bytes, kind: str) -> ModelError:
     """Return the error for an answer that is neither server-sent events nor the dialect's JSON."""
     form = 'JSON, but not that of the dialect' if body[:1] in JSON_STARTS else 'not server-sent events'
     message = unreadable_error(page_text(body.decode('utf-8', 'replace')))

@@ -110,14 +110,14 @@ class Cassette:
         )
 
     def _replay(self, request: Exchange) -> httpx.Response:
-        exchange = self._take(request)
+        exchange = self._take_exchange(request)
         if not exchange.status:
             raise _parse_error(exchange.end)
         return httpx.Response(
             exchange.status, headers=dict(exchange.headers), stream=_ReplayedStream(exchange)
         )
 
-    def _take(self, request: Exchange) -> Exchange:
+    def _take_exchange(self, request: Exchange) -> Exchange:
         """Take the next exchange for a request, preferring the same state's. Raises `CassetteMiss`."""
         same = [exchange for exchange in self._left if exchange.key == request.key]
         if not same:

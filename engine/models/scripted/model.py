@@ -113,15 +113,15 @@ class _Pace:
 
     def __init__(self, pace: float) -> None:
         self._seconds = 1 / pace if pace > 0 else 0.0
-        self._owed = 0.0
+        self._unslept = 0.0
         self._count = 0
 
     async def beat(self) -> None:
-        self._owed += self._seconds
+        self._unslept += self._seconds
         self._count += 1
-        if self._owed >= MIN_WAIT:
-            await asyncio.sleep(self._owed)
-            self._owed = 0.0
+        if self._unslept >= MIN_WAIT:
+            await asyncio.sleep(self._unslept)
+            self._unslept = 0.0
         elif not self._seconds or self._count % PIECES_A_TURN == 0:
             await asyncio.sleep(0)
 

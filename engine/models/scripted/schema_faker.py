@@ -51,7 +51,7 @@ class SchemaFaker:
         yes: bool = True,
         suggested: Mapping[str, Any] | None = None,
     ) -> None:
-        self._root, self._write, self._level, self._yes = schema, write, level, yes
+        self._root, self._write, self._level, self._first_boolean = schema, write, level, yes
         self._suggested = suggested or {}
 
     def value(self) -> Any:
@@ -85,7 +85,7 @@ class SchemaFaker:
             case 'integer' | 'number':
                 value = number(schema, self._level, index, whole=kind == 'integer')
             case 'boolean':
-                value = self._yes if index % 2 == 0 else not self._yes
+                value = self._first_boolean if index % 2 == 0 else not self._first_boolean
             case 'string':
                 value = self._string(schema, name, index)
         return value

@@ -36,7 +36,7 @@ class _Plugin:
         def tell(kind: str, value: object) -> None:
             os.write(pipe, f'{json.dumps([token, kind, value])}\n'.encode())
 
-        self._tell = tell
+        self._send = tell
         self._pytest: dict[str, Any] = {}
 
     def pytest_load_initial_conftests(self) -> None:
@@ -47,26 +47,26 @@ class _Plugin:
         self._pytest = _code_of_pytest()
 
     def pytest_collection_finish(self, session: Any) -> None:
-        self._tell('collected', [item.nodeid for item in session.items])
+        self._send('collected', [item.nodeid for item in session.items])
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
-            self._tell('error', [report.nodeid, str(report.longrepr)])
+            self._send('error', [report.nodeid, str(report.longrepr)])
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         outcome = 'error' if report.failed and report.when != 'call' else report.outcome
         if outcome != 'passed':
-            self._tell(outcome, [report.nodeid, '' if outcome == 'skipped' else report.longreprtext])
+            self._send(outcome, [report.nodeid, '' if outcome == 'skipped' else report.longreprtext])
         if report.when == 'teardown':
-            self._tell('ended', [report.nodeid, ''])
+            self._send('ended', [report.nodeid, ''])
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         changed = [
             name for name, code in _code_of_pytest().items() if self._pytest.get(name, code) is not code
         ]
         if changed:
-            self._tell('error', ['pytest', f'The code under test has changed pytest: {", ".join(changed)}.'])
-        self._tell('finished', int(exitstatus))
+            self._send('error', ['pytest', f'The code under test has changed pytest: {", ".join(changed)}.'])
+        self._send('finished', int(exitstatus))
 
 
 def _code_of_pytest() -> dict[str, Any]:

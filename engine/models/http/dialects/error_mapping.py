@@ -249,11 +249,11 @@ def _reset(headers: Mapping[str, str]) -> float | None:
 
 def _resets(headers: Mapping[str, str]) -> Iterator[tuple[float, str]]:
     for name, value in headers.items():
-        if RESET.fullmatch(name.lower()) and (seconds := _moment(value.strip(), headers)) is not None:
+        if RESET.fullmatch(name.lower()) and (seconds := _seconds_until(value.strip(), headers)) is not None:
             yield seconds, headers.get(name.lower().replace('reset', 'remaining'), '').strip()
 
 
-def _moment(text: str, headers: Mapping[str, str]) -> float | None:
+def _seconds_until(text: str, headers: Mapping[str, str]) -> float | None:
     number = amount(text)
     if number is None:
         return _until(text, headers) if ':' in text else _duration(text)

@@ -61,6 +61,16 @@ COMMANDS = {
         'Start a new run from a step of another run, with changes; the original is not touched.',
         'FORK',
     ),
+    'variants': Command(
+        'Run',
+        'execution.variants:variants',
+        'Fork several variants of a run at once, and wait until each has ended or waits.',
+    ),
+    'send-back': Command(
+        'Run',
+        'execution.send_back:send_back',
+        "Send an agent's work back to it with instructions: a fork from its last turn, shown until it ends.",
+    ),
     'rerun': Command(
         'Run',
         'execution.fork:rerun',
@@ -85,7 +95,7 @@ COMMANDS = {
         'Pause a run, or one of its regions.',
         'PAUSE_EPILOG',
     ),
-    'break': Command('Debug', 'execution.break_:break_', 'Set, remove or list breakpoints of a run.'),
+    'break': Command('Debug', 'execution.break_:break_', 'Set, remove, list or try breakpoints of a run.'),
     'runs': Command(
         'Inspect', 'history.runs:runs', 'List runs, newest first. Works while a server is running.'
     ),
@@ -114,7 +124,7 @@ COMMANDS = {
     'merge': Command(
         'Inspect',
         'history.merge:merge',
-        "Merge an agent's work into a branch of your repository, or print it as a patch.",
+        'Merge the work of agents into a branch of your repository, or print it as a patch.',
     ),
     'lineage': Command(
         'Inspect',

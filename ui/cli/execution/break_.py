@@ -8,11 +8,14 @@ from typing import Annotated
 import typer
 
 from engine import Breakpoint, InvalidInput
+from engine.records import RunId
 from engine.runtime import CONDITION_NAMES
 from ui.cli.execution.breakpoints import format_breakpoint, update_breakpoints
 from ui.cli.exit_codes import CODES
 from ui.cli.options import RunName
+from ui.cli.output.step_text import format_value
 from ui.cli.session import Session, claim, find_run, open_reader, with_session
+from ui.formatting.plain_text import strip_control
 
 NAMES = '\n'.join(f'- `{name}`: {what}' for name, what in CONDITION_NAMES.items())
 EPILOG = f"""Examples:
@@ -23,6 +26,7 @@ hemicycle break last --edge "reviewing>analyzing" --when "loops >= 2" --once
 hemicycle break last --when "'search' in tools" --region
 hemicycle break last
 hemicycle break last --remove 2
+hemicycle break last --try "loops >= 2"
 ```
 
 A condition is written as in Python, with `and`, `or`, `not`, comparisons, `in`, arithmetic, `len`, `lower`,
@@ -53,10 +57,19 @@ def break_(  # noqa: PLR0913  (its arguments are the command's)
         list[str] | None,
         typer.Option(metavar='N', help='Remove this breakpoint, or `all`. Repeatable.', show_default=False),
     ] = None,
+    trial: Annotated[
+        str,
+        typer.Option(
+            '--try',
+            metavar='CONDITION',
+            help='Only print whether this condition holds now, and the values of its names.',
+            show_default=False,
+        ),
+    ] = '',
     *,
     session: Session,
 ) -> None:
-    """Set, remove or list breakpoints of a run.
+    """Set, remove, list or try breakpoints of a run.
 
     This pauses an unfinished run; continue it with `hemicycle resume` or `hemicycle step`. For a new run, use
     `hemicycle run --break`. Refused while another command is executing the run.
@@ -65,10 +78,16 @@ def break_(  # noqa: PLR0913  (its arguments are the command's)
         enter=enter, leave=leave, edge=edge, when=when, once=once, stop='region' if region else 'run'
     )
 
+    if trial and (remove or item.label != 'nothing'):
+        raise InvalidInput({'--try': 'sets and removes nothing: give it alone'})
+
     async def work() -> tuple[Breakpoint, ...]:
         async with open_reader(session) as conductor:
             run_id = await find_run(conductor, run)
             breakpoints = (await conductor.view(run_id)).breakpoints
+        if trial:
+            await _try(session, run_id, trial)
+            return ()
         if item.label == 'nothing' and not remove:
             if once or region:
                 raise InvalidInput({'break': 'give a place or a condition: --enter, --leave, --edge, --when'})
@@ -80,3 +99,16 @@ def break_(  # noqa: PLR0913  (its arguments are the command's)
 
     for placed in asyncio.run(work()):
         typer.echo(format_breakpoint(placed))
+
+
+async def _try(session: Session, run: RunId, condition: str) -> None:
+    """Print whether a condition holds at the run's present step. Raises `EventRefused`, `InvalidInput`."""
+    async with claim(session, run) as conductor:
+        result = await conductor.probe(run, condition)
+    if result is None:
+        typer.echo('the run has no step yet that conditions apply to')
+        return
+    outcome = f'cannot be evaluated: {result.problem}' if result.problem else ('no', 'yes')[result.holds]
+    typer.echo(strip_control(f'{outcome}, at step {result.seq}'))
+    for name, value in result.values.items():
+        typer.echo(strip_control(f'    {name} = {format_value(value)}'))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, cast
 
@@ -164,10 +164,10 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
         end = await conductor.turn_end(info, at) if at else 0
         if end != at:
             print(turn_sentence(at, end), file=sys.stderr)
-        await _confirm(session, conductor, run_id, at, variation, yes=yes)
+        await confirm_cost(session, conductor, run_id, at, [variation], yes=yes)
         return await conductor.fork(run_id, at, title=title, paused=paused, variation=variation)
 
-    _start(session, run, begin)
+    start_and_show(session, run, begin)
 
 
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
@@ -177,10 +177,10 @@ def rerun(
     """Run again from the first step with the same parameters, models, seed, options and budget."""
 
     async def begin(conductor: Conductor, run_id: RunId) -> RunId:
-        await _confirm(session, conductor, run_id, 0, ForkOverrides(before='live'), yes=yes)
+        await confirm_cost(session, conductor, run_id, 0, [ForkOverrides(before='live')], yes=yes)
         return await conductor.rerun(run_id, title=title, paused=paused)
 
-    _start(session, run, begin)
+    start_and_show(session, run, begin)
 
 
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
@@ -191,21 +191,28 @@ def retry(
 
     async def begin(conductor: Conductor, run_id: RunId) -> RunId:
         last = await conductor.retry_at(run_id)
-        await _confirm(session, conductor, run_id, last, ForkOverrides(), yes=yes)
+        await confirm_cost(session, conductor, run_id, last, [ForkOverrides()], yes=yes)
         return await conductor.retry(run_id, title=title, paused=paused)
 
-    _start(session, run, begin)
+    start_and_show(session, run, begin)
 
 
-async def _confirm(  # noqa: PLR0913  (what the commands share)
-    session: Session, conductor: Conductor, run: RunId, at: int, variation: ForkOverrides, *, yes: bool
+async def confirm_cost(  # noqa: PLR0913  (what the commands share)
+    session: Session,
+    conductor: Conductor,
+    run: RunId,
+    at: int,
+    variations: Sequence[ForkOverrides],
+    *,
+    yes: bool,
 ) -> None:
     """If there is a cost, print the estimate and what agents may reach, and ask. Raises `CommandError`."""
-    free, sentence = cost_sentence([await conductor.forecast(run, at, variation)])
+    free, sentence = cost_sentence([await conductor.forecast(run, at, one) for one in variations])
     if free:
         return
     typer.echo(sentence, err=True)
-    print_reach(session.catalog, {**(await conductor.info(run)).models, **variation.models}.values())
+    before = (await conductor.info(run)).models
+    print_reach(session.catalog, [name for one in variations for name in {**before, **one.models}.values()])
     if yes:
         return
     if not sys.stdin.isatty():
@@ -214,7 +221,7 @@ async def _confirm(  # noqa: PLR0913  (what the commands share)
         raise CommandError('it was not started')
 
 
-def _start(
+def start_and_show(
     session: Session,
     name: str,
     begin: Callable[[Conductor, RunId], Awaitable[RunId]],

@@ -1,4 +1,4 @@
-"""hemicycle merge: merges an agent's work into a branch of the project, or prints it as a patch."""
+"""hemicycle merge: merges agents' work into a branch of the project, or prints it as a patch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Annotated, Literal, cast, get_args
 
 import typer
 
-from engine.history import merge_message
-from engine.workspace import MergePreview, Resolution, format_patch
+from engine import Conductor
+from engine.history import Mergeable, Pick, merge_message
+from engine.workspace import MergePreview, Resolution, format_patch, split_hunks
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.session import Session, find_run, open_reader, with_session
@@ -23,12 +24,14 @@ EPILOG = """Examples:
 hemicycle merge last --dry-run
 hemicycle merge 3f9 --agent racer2 --into feature/spans
 hemicycle merge 3f9 --take src/a.py=theirs --take src/b.py=@resolved.py
+hemicycle merge 3f9 --hunks
+hemicycle merge 3f9 --pick src/a.py=racer1:1,3 --pick src/b.py=racer2 --test
 hemicycle merge 3f9 --patch | git apply
 hemicycle merge 3f9 --pull-request
 ```"""
 
 
-@with_session('database', 'files')
+@with_session('patterns', 'database', 'files')
 def merge(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     agent: Annotated[
@@ -55,6 +58,21 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
             help='Resolve a conflict: ours (the branch), theirs (the agent), or @FILE with the text.',
         ),
     ] = None,
+    pick: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar='PATH=AGENT[:N,...]',
+            help="Compose the result from several agents' files, or from some of their changes, by the"
+            ' numbers that --hunks shows. Repeatable.',
+        ),
+    ] = None,
+    test: Annotated[
+        bool,
+        typer.Option('--test', help="First run the run's tests on it; nothing is merged unless they pass."),
+    ] = False,
+    hunks: Annotated[
+        bool, typer.Option('--hunks', help="List the agents' changes with their numbers, and stop.")
+    ] = False,
     message: Annotated[
         str, typer.Option('--message', '-m', help='The commit message.', show_default=False)
     ] = '',
@@ -67,17 +85,26 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
     *,
     session: Session,
 ) -> None:
-    """Merge an agent's work into a branch of your repository, or print it as a patch.
+    """Merge the work of agents into a branch of your repository, or print it as a patch.
 
     A merge is one commit. Until then, and with --dry-run, your branches and files are untouched.
     """
+    picks = [_pick(given) for given in pick or ()]
+    if picks and agent:
+        raise CommandError('--agent: what --pick composes is of several agents: give only one of the options')
 
     async def work() -> str:
         async with open_reader(session, session.catalog) as conductor:
             mergeable = await conductor.merging.mergeable(await find_run(conductor, run))
+            if hunks:
+                return await _list_hunks(conductor, mergeable, agent)
+            if picks:
+                mergeable = await conductor.merging.compose(mergeable, picks)
             whose = agent or mergeable.best
             if not whose:
                 raise CommandError(f'--agent: name one of {", ".join(sorted(mergeable.folders)) or "none"}')
+            if test:
+                await _test(conductor, mergeable, whose)
             if patch or request:
                 changes = await conductor.merging.changes(mergeable, whose)
                 return format_patch(changes) if patch else pull_request(mergeable, whose, changes)
@@ -99,6 +126,43 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
             return f'{summary}\nMerged into {preview.branch}: commit {commit[:12]}\n'
 
     typer.echo(strip_control(asyncio.run(work())), nl=False)
+
+
+async def _list_hunks(conductor: Conductor, found: Mergeable, agent: str) -> str:
+    """List the changes of one agent or of all, numbered from 1. Raises `CommandError`."""
+    if agent and agent not in found.folders:
+        raise CommandError(f'--agent: name one of {", ".join(sorted(found.folders)) or "none"}')
+    lines = []
+    for name in [agent] if agent else sorted(found.folders):
+        for change in await conductor.merging.changes(found, name):
+            lines.append(f'{change.path}={name}')
+            for number, hunk in enumerate(split_hunks(change.text) if change.text else (), 1):
+                head, *body = hunk.text.splitlines()
+                lines += [f'  {number}  {head}', *(f'     {line}' for line in body)]
+    return '\n'.join([*lines, '']) if lines else 'no agent has changed anything\n'
+
+
+async def _test(conductor: Conductor, found: Mergeable, whose: str) -> None:
+    """Run the run's tests on an agent's work, or on what was composed. Raises `CommandError`."""
+    result = await conductor.merging.test(found, whose)
+    typer.echo(strip_control(result.text), err=True)
+    if not result.passed:
+        raise CommandError(f'the tests of {whose} did not pass: nothing was merged')
+
+
+def _pick(given: str) -> Pick:
+    """Parse PATH=AGENT or PATH=AGENT:1,3; numbers begin with 1. Raises `CommandError`."""
+    path, _, source = given.rpartition('=')
+    agent, colon, listed = source.partition(':')
+    numbers = [part.strip() for part in listed.split(',')] if colon else []
+    if (
+        not path
+        or not agent
+        or not all(part.isascii() and part.isdecimal() and int(part) for part in numbers)
+    ):
+        raise CommandError(f'--pick: {given!r} is not PATH=AGENT or PATH=AGENT:N,...')
+    chosen = tuple(int(part) - 1 for part in numbers)
+    return Pick(path=path, agent=agent, hunks=chosen if colon else None)
 
 
 def _summarize(preview: MergePreview, whose: str) -> list[str]:

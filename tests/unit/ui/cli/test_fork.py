@@ -60,3 +60,45 @@ def test_immediate_consequences_of_a_step_are_kept_and_mentioned(tmp_path: Path,
     assert 'Step 2 is an immediate consequence of step 1 and is kept with it.' in forked.stderr
     forked = hemicycle('fork', 'last', '--at', '2', '--play', 'recorded', '--quiet')
     assert 'consequence' not in forked.stderr
+
+
+VARIANTS = """
+kinder: {instructions: {reviewer: Praise first.}, after: simulated}
+one round: {parameters: {max_iterations: 1}, after: simulated}
+"""
+
+
+def test_several_variants_start_at_once(tmp_path: Path, done: Hemicycle) -> None:
+    hemicycle = Hemicycle(tmp_path / 'home', like=done)
+    parent = hemicycle.newest().id
+    (tmp_path / 'variants.yaml').write_text(VARIANTS)
+    started = hemicycle('variants', 'last', str(tmp_path / 'variants.yaml'), '--at', '4', '--json')
+    assert started.exit_code == 0, started.output
+    made = [json.loads(line) for line in started.stdout.splitlines()]
+    assert [(one['status'], one['parent']) for one in made] == [('done', parent)] * 2
+    assert made[0]['tags'] == made[1]['tags'] != []
+    assert [line.split('  ') for line in started.stderr.splitlines()] == [
+        [made[0]['id'], 'kinder'],
+        [made[1]['id'], 'one round'],
+    ]
+    paused = hemicycle(
+        'variants', parent, '-', '--at', '4', '--paused', stdin='{"a": {"after": "simulated"}}'
+    )
+    assert paused.exit_code == 4 and '  paused' in paused.stdout
+
+
+@pytest.mark.parametrize(
+    ('text', 'problem'),
+    [
+        ('[1', 'FILE: is neither YAML nor JSON'),
+        ('- a', 'FILE: must name variants'),
+        ('a: {colour: red}', 'a.colour: '),
+        ('a: {after: backwards}', 'a.after: '),
+        ('a: {tools: {poet: [calculator]}}', 'poet'),
+    ],
+)
+def test_invalid_variants_start_nothing(done: Hemicycle, text: str, problem: str) -> None:
+    before = done.newest()
+    refused = done('variants', 'last', '-', '--at', '4', stdin=text)
+    assert refused.exit_code == 2 and problem in refused.stderr
+    assert done.newest() == before

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from engine import Breakpoint, Conductor, InvalidInput, SimulatedClock, Status
 from engine.journal import Fold
+from tests.support.cli import Hemicycle
 from tests.support.harness import FakeModel, catalog, pipeline_reply, start_run, until
 from ui.cli.execution.breakpoints import format_breakpoint, parse_breakpoint
 from ui.cli.execution.follow import follow
@@ -117,3 +119,15 @@ async def test_a_run_can_be_cancelled_at_the_prompt() -> None:
         await following
         (info,) = (await conductor.runs()).runs
         assert info.status is Status.CANCELLED and cancelled.is_set()
+
+
+def test_a_condition_is_tried_at_the_present_step(hemicycle: Hemicycle) -> None:
+    assert hemicycle('run', 'pipeline', '--task', 'Tea?', '--approvals', 'all', '-q').exit_code == 4
+    tried = hemicycle('break', 'last', '--try', "event == 'done'")
+    assert tried.exit_code == 0, tried.output
+    outcome, *values = tried.stdout.splitlines()
+    assert re.fullmatch(r'(yes|no), at step \d+', outcome) and values[0].startswith('    event = ')
+    assert hemicycle('break', 'last').stdout == '', 'nothing is set'
+    assert 'column' in hemicycle('break', 'last', '--try', 'event ==').stderr
+    both = hemicycle('break', 'last', '--try', 'loops', '--enter', 'reviewing')
+    assert both.exit_code == 2 and '--try: sets and removes nothing' in both.stderr

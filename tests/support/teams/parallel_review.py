@@ -58,12 +58,12 @@ def actors(script: Mapping[str, Any]) -> Callable[[ModelRequest], Any]:
 
     def reply(request: ModelRequest) -> Any:
         hints = request.hints
-        found = script.get(hints.state, script.get(hints.role))
-        if found is None and hints.role.startswith('coder'):
-            found = writing(f'good {hints.role} {hints.state}')
-        if isinstance(found, list):
-            found = found[min(hints.visit, len(found)) - 1]
-        return found(request) if callable(found) else found
+        answer = script.get(hints.state, script.get(hints.role))
+        if answer is None and hints.role.startswith('coder'):
+            answer = writing(f'good {hints.role} {hints.state}')
+        if isinstance(answer, list):
+            answer = answer[min(hints.visit, len(answer)) - 1]
+        return answer(request) if callable(answer) else answer
 
     return reply
 

@@ -94,16 +94,18 @@ async def test_parts_made_in_parallel_are_joined_in_call_order() -> None:
             'end',
         )
     )
-    made = view.agents['working']['artifacts']['parts']
-    assert made['value'] == {'a': 'xxx', 'b': 'x'} and made['by'] == 'part'
+    artifact = view.agents['working']['artifacts']['parts']
+    assert artifact['value'] == {'a': 'xxx', 'b': 'x'} and artifact['by'] == 'part'
     assert texts[-1] == 'a,b 0'
 
 
 async def test_a_long_artifact_is_cut_in_the_journal_and_whole_for_tools() -> None:
     size = MAX_JOURNALED + 5_000
     view, texts, _, _ = await run(in_turn(calls(('long', {'size': size})), calls(('look', {})), 'end'))
-    made = view.agents['working']['artifacts']['text']
-    assert made['size'] == size and len(made['value']) == MAX_JOURNALED and len(made['kept']) == 64
+    artifact = view.agents['working']['artifacts']['text']
+    assert (
+        artifact['size'] == size and len(artifact['value']) == MAX_JOURNALED and len(artifact['kept']) == 64
+    )
     assert texts[-1] == f' {size}'
 
 

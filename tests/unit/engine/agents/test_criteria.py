@@ -107,8 +107,8 @@ async def test_work_is_complete_when_all_criteria_are_met() -> None:
         'turns_left': True,
     }
     last = next(step for step in reversed(steps) if 'working.done' in step.entered)
-    asked = {guard.name: guard.value for guard in last.guards}
-    assert asked['has_content'] and asked['content_is_long_enough'] and asked['says_done_now']
+    guards = {guard.name: guard.value for guard in last.guards}
+    assert guards['has_content'] and guards['content_is_long_enough'] and guards['says_done_now']
 
 
 async def test_the_agents_text_is_the_content_if_no_tool_made_one() -> None:
@@ -125,8 +125,8 @@ async def test_a_signal_quoted_by_a_tool_does_not_count() -> None:
 async def test_an_agent_that_stops_early_is_told_what_is_missing() -> None:
     outcome, state, steps = await run('DONE_NOW', calls(('write', {'text': LONG})), 'DONE_NOW')
     assert outcome.status is Status.DONE and state['reminders'] == 1
-    told = [part['text'] for item in state['messages'] if item['role'] == 'user' for part in item['parts']]
-    assert told[1] == (
+    texts = [part['text'] for item in state['messages'] if item['role'] == 'user' for part in item['parts']]
+    assert texts[1] == (
         'This is not complete yet. What is missing:\n'
         "- the artifact 'content'\n- a content of 500 characters\nGo on."
     )

@@ -44,17 +44,17 @@ def test_thinking_is_counted_once(total: int, output: int) -> None:
         'outputTokens': 7,
         'thoughtTokens': 2,
     }
-    said = schema.PromptResponse.model_validate({'stopReason': 'end_turn', 'usage': used})
-    assert reported_usage(said) == Usage(input=20, output=output, calls=1, cached=4, reasoning=2)
+    response = schema.PromptResponse.model_validate({'stopReason': 'end_turn', 'usage': used})
+    assert reported_usage(response) == Usage(input=20, output=output, calls=1, cached=4, reasoning=2)
 
 
 def test_geminis_usage_report_has_its_own_field() -> None:
     quota = {'token_count': {'input_tokens': 40, 'output_tokens': 14}, 'model_usage': []}
-    said = schema.PromptResponse.model_validate({'stopReason': 'end_turn', '_meta': {'quota': quota}})
-    assert reported_usage(said) == Usage(input=40, output=14, calls=1)
+    response = schema.PromptResponse.model_validate({'stopReason': 'end_turn', '_meta': {'quota': quota}})
+    assert reported_usage(response) == Usage(input=40, output=14, calls=1)
     for odd in ({}, {'quota': 1}, {'quota': {'token_count': {'input_tokens': '4'}}}):
-        said = schema.PromptResponse.model_validate({'stopReason': 'end_turn', '_meta': odd})
-        assert reported_usage(said) is None
+        response = schema.PromptResponse.model_validate({'stopReason': 'end_turn', '_meta': odd})
+        assert reported_usage(response) is None
 
 
 def test_a_new_message_starts_a_paragraph() -> None:

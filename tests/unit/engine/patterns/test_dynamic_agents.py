@@ -77,9 +77,9 @@ async def test_a_disabled_tool_says_why_when_called() -> None:
         run = (await running.start('blog', {'request': 'a post'})).id
         await running.result(run)
         messages = (await running.view(run)).agents['working']['messages']
-    told = messages[-2]['parts'][0]
-    assert not told['ok']
-    assert told['text'] == 'calendar cannot be used here: no calendar was given with the run'
+    result = messages[-2]['parts'][0]
+    assert not result['ok']
+    assert result['text'] == 'calendar cannot be used here: no calendar was given with the run'
 
 
 async def test_an_invalid_template_fails_the_run_with_its_line(
@@ -261,8 +261,8 @@ async def test_a_podcast_takes_a_pasted_transcript_and_refuses_a_missing_file() 
         with pytest.raises(InvalidInput, match='there is no file'):
             await running.start('podcast', {'request': 'notes', 'transcript': '/no/such.srt'})
         text = (Path('assets') / 'scenarios' / 'podcast' / 'night-train.srt').read_text()
-        given = {'request': 'Notes of the night train', 'transcript': text, 'mode': 'fixed', 'links': ''}
-        outcome = await running.result((await running.start('podcast', given)).id)
+        parameters = {'request': 'Notes of the night train', 'transcript': text, 'mode': 'fixed', 'links': ''}
+        outcome = await running.result((await running.start('podcast', parameters)).id)
     assert outcome.status is Status.DONE, outcome.error
     assert outcome.answer.startswith('# Nine hundred nights') and '## Links' not in outcome.answer
 

@@ -89,8 +89,8 @@ async def test_a_plan_that_is_too_long_is_cut_with_a_message(most: int, kept: li
     plan = [plan_task('a', 'writer', 'b'), plan_task('b'), plan_task('c', 'writer', 'a')]
     outcome, _, model = await run(team_reply(plan), max_tasks=most)
     assert [task for task, _, _ in results(outcome)] == kept
-    said = notes(outcome, 'limit')
-    assert bool(said) == (most < 3) and all('left out: ' in text and 'c' in text for text in said)
+    texts = notes(outcome, 'limit')
+    assert bool(texts) == (most < 3) and all('left out: ' in text and 'c' in text for text in texts)
     assert f'at most {most} tasks' in model.requests[0].messages[-1].text
 
 

@@ -293,8 +293,8 @@ async def test_verification_of_the_goal_can_be_skipped(skip_at: str) -> None:
         await local.send(run, 'skip_verification')
         outcome = await local.result(run)
     assert outcome.memory['status'] == 'completed' and not outcome.memory['verified']
-    said = 'A person skipped the verification of the goal; all steps are complete.'
-    assert outcome.error == outcome.memory['reason'] == said
+    reason = 'A person skipped the verification of the goal; all steps are complete.'
+    assert outcome.error == outcome.memory['reason'] == reason
     assert 'The goal has not been verified.' in outcome.answer
 
 
@@ -325,8 +325,8 @@ async def test_steps_independent_of_failures_continue_by_default() -> None:
     plan = {
         **PLAN,
         'steps': [
-            {'description': said, 'complexity': 'simple', 'depends_on': need}
-            for said, need in zip(described, needs, strict=True)
+            {'description': text, 'complexity': 'simple', 'depends_on': need}
+            for text, need in zip(described, needs, strict=True)
         ],
     }
 
@@ -424,7 +424,7 @@ async def test_messages_carry_their_payload_as_an_object() -> None:
         return verdict(40 if request.hints.visit == 2 else 90, **SUITED['reviewing_code'])
 
     outcome, _ = await play(team(coding=bad_at_first, reviewing_code=review))
-    said = OrchestrationState.from_dict(outcome.memory).messages
+    messages = OrchestrationState.from_dict(outcome.memory).messages
     types = {
         MessageType.PLAN_RESPONSE: PlanDraft,
         MessageType.CODE_RESPONSE: CodeOutput,
@@ -433,9 +433,9 @@ async def test_messages_carry_their_payload_as_an_object() -> None:
         MessageType.CORRECTION: Escalation,
         MessageType.FIX_PLAN: tuple,
     }
-    assert {item.type for item in said if item.payload is not None} >= set(types)
-    for entry in said:
+    assert {item.type for item in messages if item.payload is not None} >= set(types)
+    for entry in messages:
         assert isinstance(entry.payload, types.get(entry.type, type(None))), entry
-    verified = [item.payload for item in said if isinstance(item.payload, VerificationResult)]
+    verified = [item.payload for item in messages if isinstance(item.payload, VerificationResult)]
     assert verified == OrchestrationState.from_dict(outcome.memory).verifications
     assert {(item.score, item.approved) for item in verified} == {(40, False), (90, True)}

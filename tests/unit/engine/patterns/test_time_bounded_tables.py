@@ -71,8 +71,8 @@ def test_score_and_issues_decide_the_escalation_level(score: int, issues: int, l
 
 def test_every_level_has_its_own_trigger_action_and_message() -> None:
     assert set(TRIGGERS) == set(ACTIONS) == set(Level)
-    said = [message_for(level, 'the code', ['write tests']) for level in Level]
-    assert len(set(said)) == 6 and all('write tests' in text for text in said[1:])
+    messages = [message_for(level, 'the code', ['write tests']) for level in Level]
+    assert len(set(messages)) == 6 and all('write tests' in text for text in messages[1:])
 
 
 @given(st.integers(0, 100), st.integers(0, 20))
@@ -170,9 +170,11 @@ def facts(threshold: int, **other: Any) -> GateFacts:
 def test_each_condition_of_each_gate_blocks_on_its_own(gate: str, change: dict[str, Any], held: str) -> None:
     verdict, threshold = GOOD[gate]
     assert all(holds for _, holds in evaluate_gate(gate, facts(threshold), verdict))
-    said = {name: value for name, value in change.items() if name in type(verdict).model_fields}
-    known = {name: value for name, value in change.items() if name not in said}
-    decision = evaluate_gate(gate, facts(threshold, **known), verdict.model_copy(update=said))
+    verdict_changes = {name: value for name, value in change.items() if name in type(verdict).model_fields}
+    fact_changes = {name: value for name, value in change.items() if name not in verdict_changes}
+    decision = evaluate_gate(
+        gate, facts(threshold, **fact_changes), verdict.model_copy(update=verdict_changes)
+    )
     assert [name for name, holds in decision if not holds] == [held]
 
 

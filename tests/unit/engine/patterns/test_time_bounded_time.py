@@ -69,8 +69,8 @@ async def test_time_is_divided_and_accounted_for() -> None:
     outcome = await play_slowly(5, minutes=10)
     clock = outcome.memory['clock']
     assert outcome.memory['status'] == 'completed'
-    spent = {span['phase']: span['ended'] - span['started'] for span in clock['spans']}
-    assert spent == {'planning': 10, 'executing': pytest.approx(50), 'verifying': 5}
+    seconds_by_phase = {span['phase']: span['ended'] - span['started'] for span in clock['spans']}
+    assert seconds_by_phase == {'planning': 10, 'executing': pytest.approx(50), 'verifying': 5}
     assert outcome.memory['time_limit'] == 600
     assert outcome.memory['agents']['planner']['metrics']['seconds'] == 5
 
@@ -445,12 +445,12 @@ async def test_a_spent_token_budget_ends_with_a_report() -> None:
 
 
 def test_added_time_defaults_to_five_minutes_and_may_be_given_in_seconds() -> None:
-    made = TimeBounded.sample()
+    pattern = TimeBounded.sample()
     for given, seconds in (({}, 300), ({'seconds': 20}, 20), ({'minutes': 1, 'seconds': 20}, 80)):
-        assert made.validate_input('add_time', given)['seconds'] == seconds
+        assert pattern.validate_input('add_time', given)['seconds'] == seconds
     for minutes, problem in ((0, 'how much time'), (-1, 'minutes')):
         with pytest.raises(InvalidInput, match=problem):
-            made.validate_input('add_time', {'minutes': minutes})
+            pattern.validate_input('add_time', {'minutes': minutes})
 
 
 class LongSuite(QuickSandbox):

@@ -19,8 +19,8 @@ from tests.support.harness import ran_pipeline as ran
 
 
 def list_entries(memory: Any, *kinds: str) -> list[tuple[str, str, str]]:
-    said = TaskState.from_dict(memory).messages
-    return [(item.sender, item.recipient, item.content) for item in said if item.kind in kinds]
+    messages = TaskState.from_dict(memory).messages
+    return [(item.sender, item.recipient, item.content) for item in messages if item.kind in kinds]
 
 
 async def test_every_action_is_in_the_history_with_its_time_and_step() -> None:
@@ -28,9 +28,9 @@ async def test_every_action_is_in_the_history_with_its_time_and_step() -> None:
         run = (await conductor.start('pipeline', TASK)).id
         outcome = await conductor.result(run)
         steps = await conductor.transitions(run)
-    said = audit_trail(steps)
-    assert [item.content for item in said] == [item['content'] for item in outcome.memory['messages']]
-    assert [(item.sender, item.kind) for item in said] == [
+    messages = audit_trail(steps)
+    assert [item.content for item in messages] == [item['content'] for item in outcome.memory['messages']]
+    assert [(item.sender, item.kind) for item in messages] == [
         ('researcher', 'model_call'),
         ('researcher', 'tool_call'),
         ('researcher', 'tool_call'),
@@ -42,8 +42,8 @@ async def test_every_action_is_in_the_history_with_its_time_and_step() -> None:
         ('reviewer', 'verdict'),
         ('orchestrator', 'result'),
     ]
-    assert [item.time for item in said] == [steps[item.seq - 1].time for item in said]
-    assert [item.seq for item in said] == sorted(item.seq for item in said) and said[0].seq > 1
+    assert [item.time for item in messages] == [steps[item.seq - 1].time for item in messages]
+    assert [item.seq for item in messages] == sorted(item.seq for item in messages) and messages[0].seq > 1
     assert list_entries(outcome.memory, 'model_call')[0] == (
         'researcher',
         'scripted',

@@ -22,10 +22,10 @@ def orchestrator(reply: Any = pipeline_reply, *patterns: type[Pipeline], **optio
 
 async def test_a_pending_task_is_completed_without_changing_the_given_state() -> None:
     state = TaskState(**TASK)
-    found = await orchestrator().aprocess(state)
-    assert (found.status, found.approved, found.iteration) == (TaskStatus.COMPLETE, True, 1)
+    result = await orchestrator().aprocess(state)
+    assert (result.status, result.approved, result.iteration) == (TaskStatus.COMPLETE, True, 1)
     assert state == TaskState(**TASK)
-    assert all(item.time and item.seq for item in found.messages)
+    assert all(item.time and item.seq for item in result.messages)
 
 
 def test_it_works_without_an_event_loop() -> None:
@@ -37,9 +37,9 @@ async def test_it_continues_from_the_status_of_the_task() -> None:
     state = TaskState(
         **TASK, status=TaskStatus.REVIEWING, research='- six', drafts=[Draft(version=1, text='six')]
     )
-    found = await AgentOrchestrator(catalog=catalog(model)).aprocess(state)
+    result = await AgentOrchestrator(catalog=catalog(model)).aprocess(state)
     assert [request.hints.role for request in model.requests] == ['reviewer']
-    assert found.approved and found.status == 'COMPLETE'
+    assert result.approved and result.status == 'COMPLETE'
 
 
 @pytest.mark.parametrize('status', [TaskStatus.COMPLETE, TaskStatus.FAILED])
@@ -49,16 +49,16 @@ async def test_an_ended_task_is_not_changed(status: TaskStatus) -> None:
 
 
 async def test_a_failed_task_names_its_reason_and_stage() -> None:
-    found = await orchestrator(ModelError('no luck')).aprocess(TaskState(**TASK))
-    assert (found.status, found.error) == ('FAILED', 'researcher: no luck')
+    result = await orchestrator(ModelError('no luck')).aprocess(TaskState(**TASK))
+    assert (result.status, result.error) == ('FAILED', 'researcher: no luck')
 
 
 async def test_the_callers_limit_and_models_are_used() -> None:
     own_catalog = catalog(FakeModel('never'))
     own_catalog.models['other'] = FakeModel(partial(pipeline_reply, revisions=9))  # type: ignore[assignment]
     orchestrated = AgentOrchestrator(catalog=own_catalog, models={'': 'other'})
-    found = await orchestrated.aprocess(TaskState(**TASK, max_iterations=0))
-    assert (len(found.drafts), found.caveat) == (1, 'not approved after 0 revisions')
+    result = await orchestrated.aprocess(TaskState(**TASK, max_iterations=0))
+    assert (len(result.drafts), result.caveat) == (1, 'not approved after 0 revisions')
 
 
 class CheckedState(TaskState):
@@ -79,10 +79,10 @@ class Checked(Pipeline):
 
 
 async def test_a_custom_stage_can_be_resumed() -> None:
-    found = await orchestrator(partial(pipeline_reply, revisions=0), Checked).aprocess(
+    result = await orchestrator(partial(pipeline_reply, revisions=0), Checked).aprocess(
         TaskState(**TASK, status='FACT_CHECK', drafts=[Draft(version=1, text='six')])
     )
-    assert isinstance(found, CheckedState) and found.checked and found.status == 'COMPLETE'
+    assert isinstance(result, CheckedState) and result.checked and result.status == 'COMPLETE'
 
 
 @pytest.mark.parametrize(

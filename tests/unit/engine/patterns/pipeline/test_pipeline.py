@@ -170,9 +170,9 @@ def test_the_state_survives_a_round_trip_through_a_dictionary() -> None:
 async def test_each_agent_works_on_its_own(agent: Any, reply: Any, expected: dict[str, Any]) -> None:
     state = TaskState(task='t', drafts=[Draft(version=1, text='d')])
     before = state.to_dict()
-    found = await agent.aprocess(state, catalog=catalog(FakeModel(reply)))
-    assert {name: getattr(found, name) for name in expected} == expected
+    result = await agent.aprocess(state, catalog=catalog(FakeModel(reply)))
+    assert {name: getattr(result, name) for name in expected} == expected
     assert state.to_dict() == before
-    assert [item.kind for item in found.messages if item.kind in KINDS] == [found.messages[-1].kind]
+    assert [item.kind for item in result.messages if item.kind in KINDS] == [result.messages[-1].kind]
     with pytest.raises(EngineError, match=f'{agent.role.title} failed: no luck'):
         await agent.aprocess(state, catalog=catalog(FakeModel(ModelError('no luck'))))

@@ -198,8 +198,8 @@ def graph_of_agents(form: str) -> Any:
 
 @pytest.mark.parametrize('form', ['process', 'aprocess'])
 async def test_agents_are_nodes_of_a_real_graph(form: str) -> None:
-    found = await graph_of_agents(form).ainvoke(TASK)
-    assert found['research'] == '- six' and len(found['drafts']) == len(found['reviews']) == 2
+    result = await graph_of_agents(form).ainvoke(TASK)
+    assert result['research'] == '- six' and len(result['drafts']) == len(result['reviews']) == 2
 
 
 def test_agents_are_nodes_of_a_real_graph_that_is_called_synchronously() -> None:
@@ -242,8 +242,8 @@ async def test_an_agent_called_in_a_stage_uses_the_runs_models(work: Any) -> Non
         run = (await conductor.start('inside', TASK, models={'': 'other'})).id
         outcome, view = await conductor.result(run), await conductor.view(run)
     assert outcome.memory['research'] == '- six'
-    spent = view.spending['researching.processing']
-    assert spent.models['other'].calls == 2 and spent.origins == ('live',)
+    spending = view.spending['researching.processing']
+    assert spending.models['other'].calls == 2 and spending.origins == ('live',)
 
 
 async def test_a_blocking_stage_is_told_what_to_call_instead() -> None:

@@ -39,13 +39,13 @@ US = ('reviewer1', 'reviewer2')
     ],
 )
 def test_keywords_count_only_at_the_start_of_a_line(text, verdict, best, agrees):
-    found = parse_position(text, NAMES)
-    assert (found.verdict, found.best, found.agrees) == (verdict, best, agrees)
+    position = parse_position(text, NAMES)
+    assert (position.verdict, position.best, position.agrees) == (verdict, best, agrees)
 
 
 def test_requested_changes_are_kept():
-    found = parse_position('REVISE_BEST: coder1 needs tests\nCONSENSUS: REVISE: be quick', NAMES)
-    assert found.changes == ('coder1 needs tests', 'be quick')
+    position = parse_position('REVISE_BEST: coder1 needs tests\nCONSENSUS: REVISE: be quick', NAMES)
+    assert position.changes == ('coder1 needs tests', 'be quick')
 
 
 @given(st.text())
@@ -73,8 +73,8 @@ def memory_of(*words: tuple[str, Position], absent: dict[str, str] | None = None
     return DebateMemory(
         debate=Debate(number=1, absent=absent or {}),
         transcript=[
-            Utterance(speaker=who, phase='debate', debate=1, round=1, text=said.text, position=said)
-            for who, said in words
+            Utterance(speaker=who, phase='debate', debate=1, round=1, text=position.text, position=position)
+            for who, position in words
         ],
     )
 
@@ -127,8 +127,8 @@ def test_a_consensus_has_the_demands_of_all():
         (ONE, pos('REVISE_BEST', 'coder1', changes=['a', 'b'], rests_on=['x'])),
         (TWO, pos('REVISE_BEST', changes=['b', 'c'], rests_on=['y'])),
     ]
-    found = build_consensus(memory_of(*words), US)
-    assert (found.best, found.changes, found.rests_on, found.by) == (
+    consensus = build_consensus(memory_of(*words), US)
+    assert (consensus.best, consensus.changes, consensus.rests_on, consensus.by) == (
         'coder1',
         ('a', 'b', 'c'),
         ('x', 'y'),
@@ -137,10 +137,10 @@ def test_a_consensus_has_the_demands_of_all():
 
 
 def test_unknown_names_are_dropped():
-    found = drop_unknown_names(
+    position = drop_unknown_names(
         pos('APPROVE', 'the second', ranking=['coder2', 'nobody', 'coder2', 'coder1']), NAMES
     )
-    assert (found.best, found.ranking) == ('', ('coder2', 'coder1'))
+    assert (position.best, position.ranking) == ('', ('coder2', 'coder1'))
 
 
 async def test_text_only_models_reach_a_consensus():

@@ -25,9 +25,9 @@ def make_version(number: int, **suite: Any) -> dict[str, Any]:
 )
 def test_a_recorded_contest_has_a_result(name: str, pattern: type[Pattern], best: str, tests: str) -> None:
     run = json.loads((FOLDER / f'{name}.json').read_text('utf-8'))
-    found = pattern.deliverables(run['parameters'], run['memory'])
-    assert (found.best, found.works[best].tests) == (best, tests)
-    assert set(found.works) == set(run['memory']['candidates'])
+    deliverables = pattern.deliverables(run['parameters'], run['memory'])
+    assert (deliverables.best, deliverables.works[best].tests) == (best, tests)
+    assert set(deliverables.works) == set(run['memory']['candidates'])
 
 
 def test_memory_of_an_older_version_is_read() -> None:
@@ -52,5 +52,5 @@ def test_memory_of_an_older_version_is_read() -> None:
 
 
 def test_any_pattern_offers_all_folders() -> None:
-    found = Pattern.deliverables({'project': 'p', 'test_command': 'make test'}, {'candidates': 3})
-    assert found == Deliverables(project='p', command='make test', seconds=120)
+    deliverables = Pattern.deliverables({'project': 'p', 'test_command': 'make test'}, {'candidates': 3})
+    assert deliverables == Deliverables(project='p', command='make test', seconds=120)

@@ -16,14 +16,17 @@ from tests.support.teams.parallel_review import BROKEN, WordSandbox, actors, rev
 
 
 async def play(name, model, **parameters) -> Outcome:
-    made = model if isinstance(model, FakeModel) else FakeModel(actors(model))
+    fake_model = model if isinstance(model, FakeModel) else FakeModel(actors(model))
     async with Conductor(
-        MemoryJournal(), catalog=review_catalog(made, Race, Vote), clock=HastyClock(), sandbox=WordSandbox()
+        MemoryJournal(),
+        catalog=review_catalog(fake_model, Race, Vote),
+        clock=HastyClock(),
+        sandbox=WordSandbox(),
     ) as conductor:
         run = (await conductor.start(name, {'task': 'Do it well.', **parameters})).id
         outcome = await to_the_end(conductor, run)
         assert await conductor.audit(run)
-        assert made.running == 0
+        assert fake_model.running == 0
         return outcome
 
 

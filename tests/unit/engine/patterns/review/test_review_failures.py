@@ -32,8 +32,8 @@ async def test_one_coder_fails_and_the_others_continue():
     assert memory['approved'] and memory['result'] == 'coder2'
     assert memory['candidates']['coder1']['status'] == 'failed'
     assert 'no such key' in memory['candidates']['coder1']['problem']
-    told = [request.messages[-1].text for request in model.requests if 'reviewer' in request.hints.role]
-    assert told and all('coder1: no implementation. no such key' in text for text in told)
+    prompts = [request.messages[-1].text for request in model.requests if 'reviewer' in request.hints.role]
+    assert prompts and all('coder1: no implementation. no such key' in text for text in prompts)
 
 
 async def test_one_surviving_coder_is_enough():

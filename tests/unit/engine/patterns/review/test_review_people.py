@@ -56,8 +56,8 @@ async def test_a_seat_is_taken_before_the_turn_and_handed_back():
     ]  # fmt: skip
     assert (debate[1]['text'], debate[1]['model']) == ('Not before it is tested.', '')
     assert outcome.memory['seats'] == []
-    asked = [r.messages[-1].text for r in model.requests if r.hints.state == 'debating.reviewer1.speaking']
-    assert 'reviewer2 (a person), round 1' in asked[-1]
+    prompts = [r.messages[-1].text for r in model.requests if r.hints.state == 'debating.reviewer1.speaking']
+    assert 'reviewer2 (a person), round 1' in prompts[-1]
 
 
 async def test_a_seat_is_taken_while_the_agent_is_thinking():

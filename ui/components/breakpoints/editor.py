@@ -22,7 +22,7 @@ PLACES = {
     'enter': 'When a state is entered',
     'leave': 'When a state is left',
     'edge': 'When a transition is taken',
-    '': 'Anywhere, once the condition holds',
+    '': 'Anywhere, once the condition is met',
 }
 PAUSE_SCOPES = {'run': 'The whole run', 'region': 'Only the region that hit it; others continue'}
 UNKNOWN = 'Choose one of the listed {}s.'

@@ -259,7 +259,7 @@ def _list_judgements(value: Any) -> list[tuple[str, bool | None, str]]:
 
 def _draw_criterion(name: str, holds: bool | None, missing: str, *, evaluated: bool) -> None:
     icon, word, kind = {
-        True: ('check_circle', 'holds', 'holds'),
+        True: ('check_circle', 'met', 'holds'),
         False: ('radio_button_unchecked', f'missing: {missing}', 'missing')
         if missing
         else ('remove_circle_outline', 'not needed', 'open'),

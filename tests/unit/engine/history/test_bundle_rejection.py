@@ -56,7 +56,7 @@ async def test_a_truncated_file_is_refused(target: Conductor, good: bytes) -> No
     await expect_refusal(target, b'\x00\x01\x02', 'not a bundle')
 
 
-def change_line(data: bytes, which: str, **fields: Any) -> bytes:
+def change_line(data: bytes, which: str, /, **fields: Any) -> bytes:
     lines = lines_of(data)
     target_line = next(line for line in lines if line.get('kind', 'head') == which)
     for name, value in fields.items():

@@ -33,7 +33,7 @@ from storage.sql.rows import SHAPE_WRITER
 from storage.sqlite.alchemy import alchemy
 from storage.sqlite.database import SqliteDatabase
 from storage.sqlite.file import connect, limit_size, prepare
-from storage.sqlite.migrations import APPLICATION, FIRST, MIGRATIONS
+from storage.sqlite.migrations import APPLICATION, MIGRATION_1, MIGRATIONS
 
 CHART = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=())
 
@@ -255,7 +255,7 @@ def test_a_family_is_found_without_reading_all_runs(file: Path) -> None:
 def version_1(file: Path) -> None:
     """Create and fill a database as version 1 did."""
     connection = sqlite3.connect(file)
-    for statement in FIRST.split(';'):
+    for statement in MIGRATION_1.split(';'):
         connection.execute(statement)
     connection.execute(
         "INSERT INTO run VALUES (7, 'old', 'debate', 'An old debate', 'done', 5.0, 6.0, 1, 10, 20, 1,"

@@ -21,6 +21,7 @@ MODULES = sorted(str(path.relative_to(ROOT)) for path in tree.modules())
 MAX_LINES = 500
 MAX_HEADLINE = 100
 MAX_ENTRIES = 15
+VAGUE_LOCALS = frozenset({'said', 'told', 'made', 'found', 'asked', 'kept'})
 ODD_LIMIT = re.compile(r'((?:MOST|LEAST|LONGEST|SHORTEST|FEWEST|DEEPEST)(?:_[A-Z_]+)?)\b.* = ')
 
 Rule = Callable[[str, str], Iterator[str]]
@@ -116,6 +117,18 @@ def limits_named_consistently(path: str, source: str) -> Iterator[str]:
             yield f'{path}:{number} defines {match[1]}: begin a limit with MAX_ or MIN_'
 
 
+def locals_named_by_content(path: str, source: str) -> Iterator[str]:
+    """A local of `ui` or `storage` is named by what it is, not by what happened to it."""
+    if path.startswith(('ui/', 'storage/')):
+        for function in ast.walk(ast.parse(source)):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            for node in ast.walk(function):
+                match node:
+                    case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in VAGUE_LOCALS:
+                        yield f'{path}:{node.lineno} names a local {name}: name it by what it is'
+
+
 RULES: list[Rule] = [
     within_max_length,
     has_headline,
@@ -127,6 +140,7 @@ RULES: list[Rule] = [
     pages_by_serve_page,
     machine_independent,
     limits_named_consistently,
+    locals_named_by_content,
 ]
 
 COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
@@ -154,6 +168,8 @@ COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
     (ui_modules_by_name, 'ui/a.py', 'from . import theme'),
     (pages_by_serve_page, 'ui/pages/a.py', "@ui.page('/a')\ndef a(): ..."),
     (limits_named_consistently, 'engine/a.py', 'MOST_FILES = 3'),
+    (locals_named_by_content, 'ui/a.py', 'def f():\n    found = 1'),
+    (locals_named_by_content, 'storage/a.py', 'async def f(said): ...'),
     (machine_independent, 'README.md', 'cd ' + '/'.join(['', 'work', 'main'])),
     (machine_independent, 'README.md', 'see https://' + '.'.join(['pypi', 'org'])),
 ]

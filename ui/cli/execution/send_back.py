@@ -42,8 +42,8 @@ def send_back(
     if not text.strip():
         raise InvalidInput({'TEXT': 'must not be empty'})
 
-    async def begin(conductor: Conductor, found: RunId) -> RunId:
-        print_reach(session.catalog, (await conductor.info(found)).models.values())
-        return await conductor.merging.send_back(found, agent, text)
+    async def begin(conductor: Conductor, run_id: RunId) -> RunId:
+        print_reach(session.catalog, (await conductor.info(run_id)).models.values())
+        return await conductor.merging.send_back(run_id, agent, text)
 
     start_and_show(session, run, begin)

@@ -69,15 +69,15 @@ def variants(  # noqa: PLR0913  (its arguments are the command's)
 
     async def work() -> list[RunInfo]:
         async with open_conductor(session) as conductor:
-            found = await find_run(conductor, run)
-            end = await conductor.turn_end(await conductor.info(found), at) if at else 0
+            run_id = await find_run(conductor, run)
+            end = await conductor.turn_end(await conductor.info(run_id), at) if at else 0
             if end != at:
                 print(turn_sentence(at, end), file=sys.stderr)
-            await confirm_cost(session, conductor, found, at, list(chosen.values()), yes=yes)
-            made = await conductor.fork_all(found, at, chosen, paused=paused)
-            for name, new in zip(chosen, made, strict=True):
+            await confirm_cost(session, conductor, run_id, at, list(chosen.values()), yes=yes)
+            forks = await conductor.fork_all(run_id, at, chosen, paused=paused)
+            for name, new in zip(chosen, forks, strict=True):
                 typer.echo(strip_control(f'{new}  {one_line(name, 100)}'), err=True)
-            return list(await asyncio.gather(*(_wait(conductor, new) for new in made)))
+            return list(await asyncio.gather(*(_wait(conductor, new) for new in forks)))
 
     infos = asyncio.run(work())
     for info in infos:
@@ -121,11 +121,11 @@ def _parse(file: str) -> dict[str, ForkOverrides]:
         raise InvalidInput({'FILE': f'is neither YAML nor JSON: {error}'}) from None
     if not isinstance(given, Mapping) or not given:
         raise InvalidInput({'FILE': 'must name variants, each with what changes in it'})
-    model, found = input_model(ForkOverrides), {}
+    model, changes = input_model(ForkOverrides), {}
     for name, values in given.items():
         try:
-            found[str(name)] = to_record(ForkOverrides, model.model_validate(values or {}))
+            changes[str(name)] = to_record(ForkOverrides, model.model_validate(values or {}))
         except ValidationError as error:
             problems = {'.'.join(map(str, (name, *item['loc']))): item['msg'] for item in error.errors()}
             raise InvalidInput(problems) from None
-    return found
+    return changes

@@ -128,13 +128,13 @@ def merge(  # noqa: PLR0913  (its arguments are the command's)
     typer.echo(strip_control(asyncio.run(work())), nl=False)
 
 
-async def _list_hunks(conductor: Conductor, found: Mergeable, agent: str) -> str:
+async def _list_hunks(conductor: Conductor, mergeable: Mergeable, agent: str) -> str:
     """List the changes of one agent or of all, numbered from 1. Raises `CommandError`."""
-    if agent and agent not in found.folders:
-        raise CommandError(f'--agent: name one of {", ".join(sorted(found.folders)) or "none"}')
+    if agent and agent not in mergeable.folders:
+        raise CommandError(f'--agent: name one of {", ".join(sorted(mergeable.folders)) or "none"}')
     lines = []
-    for name in [agent] if agent else sorted(found.folders):
-        for change in await conductor.merging.changes(found, name):
+    for name in [agent] if agent else sorted(mergeable.folders):
+        for change in await conductor.merging.changes(mergeable, name):
             lines.append(f'{change.path}={name}')
             for number, hunk in enumerate(split_hunks(change.text) if change.text else (), 1):
                 head, *body = hunk.text.splitlines()
@@ -142,9 +142,9 @@ async def _list_hunks(conductor: Conductor, found: Mergeable, agent: str) -> str
     return '\n'.join([*lines, '']) if lines else 'no agent has changed anything\n'
 
 
-async def _test(conductor: Conductor, found: Mergeable, whose: str) -> None:
+async def _test(conductor: Conductor, mergeable: Mergeable, whose: str) -> None:
     """Run the run's tests on an agent's work, or on what was composed. Raises `CommandError`."""
-    result = await conductor.merging.test(found, whose)
+    result = await conductor.merging.test(mergeable, whose)
     typer.echo(strip_control(result.text), err=True)
     if not result.passed:
         raise CommandError(f'the tests of {whose} did not pass: nothing was merged')

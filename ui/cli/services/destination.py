@@ -87,10 +87,10 @@ SecretOption = Annotated[
 @with_session('as_json', 'database')
 def list_destinations(*, session: Session) -> None:
     """List the destinations; secrets are left out."""
-    found = _with_destinations(session, lambda known: known.list())
-    for one in found:
-        _print(one, session.as_json)
-    if not found and not session.as_json:
+    destinations = _with_destinations(session, lambda service: service.list())
+    for destination in destinations:
+        _print(destination, session.as_json)
+    if not destinations and not session.as_json:
         typer.echo('nobody is notified: there are no destinations')
 
 
@@ -99,7 +99,7 @@ def list_destinations(*, session: Session) -> None:
 @with_session('as_json', 'database')
 def show(name: Name, *, session: Session) -> None:
     """Show a destination; its secret is left out."""
-    _print(_with_destinations(session, lambda known: _find(known, name)), session.as_json)
+    _print(_with_destinations(session, lambda service: _find(service, name)), session.as_json)
 
 
 @destination.command('add')
@@ -122,7 +122,7 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
     session: Session,
 ) -> None:
     """Add a destination; it is notified of events from now on. The secret of a webhook is printed once."""
-    given = Destination(
+    draft = Destination(
         name=name,
         channel=_channel(channel or 'webhook'),
         address=address,
@@ -133,8 +133,8 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
         secret=secret or '',
         paused=paused,
     )
-    made = _with_destinations(session, lambda known: known.add(given))
-    _print(made, session.as_json, secret=made.secret)
+    added = _with_destinations(session, lambda service: service.add(draft))
+    _print(added, session.as_json, secret=added.secret)
 
 
 @destination.command('change')
@@ -162,7 +162,7 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
     session: Session,
 ) -> None:
     """Change, pause or resume a destination; what is not given stays as it is."""
-    given = {
+    changes = {
         'name': new_name,
         'address': address,
         'channel': None if channel is None else _channel(channel),
@@ -173,12 +173,12 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
         'secret': secret,
         'paused': paused,
     }
-    values: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+    values: dict[str, Any] = {field: value for field, value in changes.items() if value is not None}
     if not values:
-        raise InvalidInput({'change': f'give what to change: {", ".join(f"--{field}" for field in given)}'})
+        raise InvalidInput({'change': f'give what to change: {", ".join(f"--{field}" for field in changes)}'})
 
-    async def work(known: AnyDestinations) -> Destination:
-        return await known.change((await _find(known, name)).id, **values)
+    async def work(service: AnyDestinations) -> Destination:
+        return await service.change((await _find(service, name)).id, **values)
 
     _print(_with_destinations(session, work), session.as_json)
 
@@ -189,8 +189,8 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
 def remove(name: Name, *, session: Session) -> None:
     """Remove a destination; messages that it has not got yet are never sent."""
 
-    async def work(known: AnyDestinations) -> None:
-        await known.remove((await _find(known, name)).id)
+    async def work(service: AnyDestinations) -> None:
+        await service.remove((await _find(service, name)).id)
 
     _with_destinations(session, work)
 
@@ -204,11 +204,11 @@ def test(name: Name, *, session: Session) -> None:
     async def work() -> Message:
         async with open_services(session) as services:
             notifications = services.notifications
-            found = await _find(notifications.destinations, name)
-            message = await notifications.test(found.id)
+            destination = await _find(notifications.destinations, name)
+            message = await notifications.test(destination.id)
             async with asyncio.timeout(TEST_SECONDS):
                 while True:
-                    (now,) = (one for one in await notifications.log() if one.id == message.id)
+                    (now,) = (entry for entry in await notifications.log() if entry.id == message.id)
                     if now.state != 'due' or now.attempts:
                         return now
                     await asyncio.sleep(POLL_SECONDS)
@@ -232,8 +232,8 @@ def _with_destinations(session: Session, work: Callable[[AnyDestinations], Await
     return asyncio.run(run())
 
 
-async def _find(known: AnyDestinations, name: str) -> Destination:
-    return find_named(await known.list(), name, 'destination')
+async def _find(service: AnyDestinations, name: str) -> Destination:
+    return find_named(await service.list(), name, 'destination')
 
 
 def _channel(channel: str) -> Channel:
@@ -243,25 +243,27 @@ def _channel(channel: str) -> Channel:
 
 
 def _events(events: list[str]) -> tuple[EventType, ...]:
-    if unknown := [one for one in events if one not in EVENT_TYPES]:
+    if unknown := [event for event in events if event not in EVENT_TYPES]:
         raise InvalidInput({'--event': f'must be one of {", ".join(EVENT_TYPES)}, not {unknown[0]!r}'})
-    return tuple(cast(EventType, one) for one in events)
+    return tuple(cast(EventType, event) for event in events)
 
 
-def _print(one: Destination, as_json: bool, *, secret: str = '') -> None:
+def _print(destination: Destination, as_json: bool, *, secret: str = '') -> None:
     if as_json:
         from ui.api.wire import encode
 
-        print_json(**encode(replace(one, secret=secret)))
+        print_json(**encode(replace(destination, secret=secret)))
         return
-    filters = [f'{field} {value}' for field in ('pattern', 'tag', 'person') if (value := getattr(one, field))]
+    filters = [
+        f'{field} {value}' for field in ('pattern', 'tag', 'person') if (value := getattr(destination, field))
+    ]
     facts = [
-        f'{one.channel} {one.address}',
-        'paused' if one.paused else '',
-        one.problem,
-        '' if len(one.events) == len(EVENT_TYPES) else ', '.join(one.events),
+        f'{destination.channel} {destination.address}',
+        'paused' if destination.paused else '',
+        destination.problem,
+        '' if len(destination.events) == len(EVENT_TYPES) else ', '.join(destination.events),
         *filters,
     ]
-    typer.echo(strip_control(f'{one.id}  {one.name}: {" · ".join(filter(None, facts))}'))
+    typer.echo(strip_control(f'{destination.id}  {destination.name}: {" · ".join(filter(None, facts))}'))
     if secret:
         typer.echo(f'    secret, shown only now: {secret}')

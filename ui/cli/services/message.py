@@ -50,10 +50,10 @@ def list_messages(
         async with open_services(session) as services:
             return await services.notifications.log(state=state or '', run=run, limit=limit)
 
-    found = asyncio.run(work())
-    for one in found:
-        print_message(one, session.as_json)
-    if not found and not session.as_json:
+    messages = asyncio.run(work())
+    for message in messages:
+        print_message(message, session.as_json)
+    if not messages and not session.as_json:
         typer.echo('no messages match' if state or run else 'there are no messages')
 
 
@@ -73,30 +73,30 @@ def resend(
     async def work() -> Message:
         async with open_services(session) as services:
             notifications = services.notifications
-            known = [one.id for one in await notifications.log(limit=MAX_SEARCHED)]
-            found = [one for one in known if one == name] or [one for one in known if one.startswith(name)]
-            if len(found) > 1:
-                raise InvalidInput({'MESSAGE': f'{len(found)} begin with {name!r}: give more of the id'})
-            return await notifications.resend(found[0] if found else name)
+            ids = [message.id for message in await notifications.log(limit=MAX_SEARCHED)]
+            matches = [id_ for id_ in ids if id_ == name] or [id_ for id_ in ids if id_.startswith(name)]
+            if len(matches) > 1:
+                raise InvalidInput({'MESSAGE': f'{len(matches)} begin with {name!r}: give more of the id'})
+            return await notifications.resend(matches[0] if matches else name)
 
     print_message(asyncio.run(work()), session.as_json)
 
 
-def print_message(one: Message, as_json: bool) -> None:
+def print_message(message: Message, as_json: bool) -> None:
     """Print a notification with its last attempt."""
     if as_json:
         from ui.api.wire import encode
 
-        print_json(**encode(one))
+        print_json(**encode(message))
         return
-    last = one.attempts[-1] if one.attempts else None
+    last = message.attempts[-1] if message.attempts else None
     facts = [
-        format_time(one.created),
-        one.event,
-        f'run {one.run}' if one.run else '',
-        count(len(one.attempts), 'attempt') if one.attempts else '',
+        format_time(message.created),
+        message.event,
+        f'run {message.run}' if message.run else '',
+        count(len(message.attempts), 'attempt') if message.attempts else '',
         f'status {last.status}' if last and last.status else '',
         last.error if last else '',
     ]
-    typer.echo(strip_control(f'{one.id}  {one.state:6}  {one_line(one.text, 200)}'))
+    typer.echo(strip_control(f'{message.id}  {message.state:6}  {one_line(message.text, 200)}'))
     typer.echo(strip_control(f'    {" · ".join(filter(None, facts))}'))

@@ -39,12 +39,12 @@ def changed_action(
 
     Another pattern starts without the parameters of the former one. Raises `InvalidInput`.
     """
-    given = parse_data(sets or ())
+    values = parse_data(sets or ())
     other = pattern is not None and pattern != before.pattern
     return replace(
         before,
         pattern=before.pattern if pattern is None else pattern,
-        parameters=given if other else {**before.parameters, **given},
+        parameters=values if other else {**before.parameters, **values},
         tags=before.tags if tags is None else tuple(tag for tag in tags if tag),
     )
 

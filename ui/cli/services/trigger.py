@@ -81,10 +81,10 @@ SecretOption = Annotated[
 @with_session('patterns', 'as_json', 'database')
 def list_triggers(*, session: Session) -> None:
     """List the triggers; secrets are left out."""
-    found = _with_triggers(session, lambda known: known.list())
-    for one in found:
-        _print(one, session.as_json)
-    if not found and not session.as_json:
+    triggers = _with_triggers(session, lambda service: service.list())
+    for trigger in triggers:
+        _print(trigger, session.as_json)
+    if not triggers and not session.as_json:
         typer.echo('there are no triggers')
 
 
@@ -94,12 +94,12 @@ def list_triggers(*, session: Session) -> None:
 def show(name: Name, *, session: Session) -> None:
     """Show a trigger, and the last ten payloads that set it off."""
 
-    async def work(known: AnyTriggers) -> tuple[Trigger, Sequence[Tick]]:
-        found = await _find(known, name)
-        return found, await known.log(found.id, MAX_TICKS)
+    async def work(service: AnyTriggers) -> tuple[Trigger, Sequence[Tick]]:
+        trigger = await _find(service, name)
+        return trigger, await service.log(trigger.id, MAX_TICKS)
 
-    found, ticks = _with_triggers(session, work)
-    _print(found, session.as_json)
+    trigger, ticks = _with_triggers(session, work)
+    _print(trigger, session.as_json)
     for tick in ticks:
         _print(tick, session.as_json)
 
@@ -126,7 +126,7 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
     if files is not None and secret is not None:
         raise InvalidInput({'--secret': 'signs webhooks; a trigger by files has none'})
     kind: Literal['webhook', 'file'] = 'webhook' if files is None else 'file'
-    given = Trigger(
+    draft = Trigger(
         name=name,
         kind=kind,
         action=new_action(pattern, sets, tags),
@@ -135,8 +135,8 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
         secret=secret or '',
         paused=paused,
     )
-    made = _with_triggers(session, lambda known: known.add(given))
-    _print(made, session.as_json, secret=made.secret)
+    added = _with_triggers(session, lambda service: service.add(draft))
+    _print(added, session.as_json, secret=added.secret)
 
 
 @trigger.command('change')
@@ -163,26 +163,26 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
 
     `--map` replaces all parameters that were taken from the payload.
     """
-    given = {
+    changes = {
         'name': new_name,
         'mapping': None if mapping is None else dict(parse_pairs('--map', mapping)),
         'files': files,
         'secret': secret,
         'paused': paused,
     }
-    values: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+    values: dict[str, Any] = {field: value for field, value in changes.items() if value is not None}
     acts = (pattern, sets, tags) != (None, None, None)
     if not values and not acts:
         options = '--name, --pattern, --set, --map, --tag, --files, --secret, --paused or --no-paused'
         raise InvalidInput({'change': f'give what to change: {options}'})
 
-    async def work(known: AnyTriggers) -> Trigger:
-        found = await _find(known, name)
-        if found.kind == 'webhook' and files is not None:
-            raise InvalidInput({'--files': f'{found.name} is set off by webhooks: add another trigger'})
+    async def work(service: AnyTriggers) -> Trigger:
+        trigger = await _find(service, name)
+        if trigger.kind == 'webhook' and files is not None:
+            raise InvalidInput({'--files': f'{trigger.name} is set off by webhooks: add another trigger'})
         if acts:
-            values['action'] = changed_action(found.action, pattern, sets, tags)
-        return await known.change(found.id, **values)
+            values['action'] = changed_action(trigger.action, pattern, sets, tags)
+        return await service.change(trigger.id, **values)
 
     _print(_with_triggers(session, work), session.as_json)
 
@@ -193,8 +193,8 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
 def remove(name: Name, *, session: Session) -> None:
     """Remove a trigger; its runs stay."""
 
-    async def work(known: AnyTriggers) -> None:
-        await known.remove((await _find(known, name)).id)
+    async def work(service: AnyTriggers) -> None:
+        await service.remove((await _find(service, name)).id)
 
     _with_triggers(session, work)
 
@@ -209,8 +209,8 @@ def _with_triggers(session: Session, work: Callable[[AnyTriggers], Awaitable[T]]
     return asyncio.run(run())
 
 
-async def _find(known: AnyTriggers, name: str) -> Trigger:
-    return find_named(await known.list(), name, 'trigger')
+async def _find(service: AnyTriggers, name: str) -> Trigger:
+    return find_named(await service.list(), name, 'trigger')
 
 
 def _print(item: Trigger | Tick, as_json: bool, *, secret: str = '') -> None:

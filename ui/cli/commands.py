@@ -29,7 +29,9 @@ COMMANDS = {
     'serve': Command(
         'Run', 'serve:serve', 'Serve the dashboard, and continue every run whose process has died.'
     ),
-    'mcp': Command('Run', 'mcp:mcp', 'Serve a chat agent over standard input and output, as an MCP server.'),
+    'mcp': Command(
+        'Run', 'operation.mcp:mcp', 'Serve a chat agent over standard input and output, as an MCP server.'
+    ),
     'acp': Command(
         'Run', 'operation.acp:acp', 'Serve an editor over standard input and output, as a coding agent.'
     ),
@@ -304,22 +306,6 @@ COMMANDS = {
     ),
 }
 """By name, in the order of the help."""
-LOCAL = frozenset(
-    {
-        'user',
-        'token',
-        'log',
-        'serve',
-        'worker',
-        'workers',
-        'sign-in',
-        'doctor',
-        'backup',
-        'restore-backup',
-        'copy-database',
-    }
-)
-"""Commands that concern only this machine: its server, its files, its credentials for MCP servers."""
 
 MIN_MEMORY, SERVER_MEMORY = 512, 1_024
 """Minimum address space for a command, and for a server with its threads, in megabytes."""
@@ -393,8 +379,6 @@ def _check_memory(megabytes: int) -> None:
 
 def load(name: str | None) -> Any:
     """Load a command with its options."""
-    from ui.cli.remote import with_server_option
-
     assert name is not None
     module, function = COMMANDS[name].place.split(':')
     place = importlib.import_module(f'{__package__}.{module}')
@@ -405,5 +389,5 @@ def load(name: str | None) -> Any:
         add_completion=False, rich_markup_mode='markdown', pretty_exceptions_show_locals=False
     )
     epilog = getattr(place, COMMANDS[name].epilog)
-    alone.command(name, epilog=epilog)(command if name in LOCAL else with_server_option(command))
+    alone.command(name, epilog=epilog)(command)
     return typer.main.get_command(alone)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -130,18 +128,6 @@ Pace = Annotated[
         show_default=False,
     ),
 ]
-
-
-def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a function, with their evaluated annotations."""
-    return dict(inspect.signature(function, eval_str=True).parameters)
-
-
-def set_parameters(command: Callable[..., Any], parameters: Iterable[inspect.Parameter]) -> None:
-    """Let a command have these parameters for Typer, in this order."""
-    named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in named}
 
 
 def group(help: str, epilog: str) -> typer.Typer:

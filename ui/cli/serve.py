@@ -18,10 +18,11 @@ from engine.host.clock import RealClock
 from engine.runtime import LiveRuns
 from ui.access.accounts import Accounts
 from ui.access.oidc import ProviderSettings
+from ui.cli.conductors import new_owner
 from ui.cli.exit_codes import CODES
 from ui.cli.options import FLEET, LogShape, Namespace, TemporalAddress
 from ui.cli.output.errors import CommandError
-from ui.cli.session import Session, new_owner, with_session
+from ui.cli.session import Session, with_session
 from ui.server.access_settings import AccessSettings
 from ui.server.logs import RunLog, set_up_logging
 from ui.server.metrics import Metrics

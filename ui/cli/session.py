@@ -1,23 +1,17 @@
-"""The options that commands share, and conductors with them: to run, to read, or to take over a run."""
+"""The options that commands share, as one object: where runs are, what may run, what is printed."""
 
 from __future__ import annotations
 
 import functools
-import os
-import socket
-import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 import typer
 
-from engine import Catalog, Conductor, EventRefused, InvalidInput
-from engine.errors import UnknownRun
-from engine.journal import MemoryJournal
-from engine.records import RunId, RunQuery
+from engine import Catalog, InvalidInput
 from ui.cli.options import (
     AsJson,
     Database,
@@ -26,15 +20,9 @@ from ui.cli.options import (
     Pace,
     Patterns,
     Quietly,
-    parameters_of,
-    set_parameters,
+    Server,
 )
-from ui.cli.remote import connect, knows_pattern, named_server, server_at_work, servers_at_work
-from ui.server.grace import grace_period
 from ui.settings import Settings, Storage, Synchronous
-
-Listing = Literal['list', 'trash']
-SHOWN_IDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +36,8 @@ class Session:
     """Pieces of text per second that simulated models stream; None leaves it as it is."""
     quiet: bool = False
     as_json: bool = False
+    server: str = ''
+    """The address that `--server` names, or ''."""
 
     @classmethod
     def of(  # noqa: PLR0913  (the options)
@@ -61,12 +51,20 @@ class Session:
         database: Database = '',
         synchronous: Durability = 'normal',
         files: Files = '',
+        server: Server = '',
     ) -> Session:
         """Make a session from options, which `with_session` adds to commands. Raises `InvalidInput`."""
         if synchronous not in get_args(Synchronous):
             raise InvalidInput({'--synchronous': f'must be normal or full, not {synchronous!r}'})
         settings = Settings.of(database, cast(Synchronous, synchronous), tuple(patterns), files)
-        return cls(storage=context.obj, settings=settings, pace=pace, quiet=quiet, as_json=as_json)
+        return cls(
+            storage=context.obj,
+            settings=settings,
+            pace=pace,
+            quiet=quiet,
+            as_json=as_json,
+            server=server.strip(),
+        )
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -83,7 +81,7 @@ def with_session(*options: str) -> Callable[[Callable[..., None]], Callable[...,
 
     Help lists them where that parameter is. The command gets a `Session` with their values.
     """
-    declared = parameters_of(Session.of)
+    declared = inspect.signature(Session.of, eval_str=True).parameters
     added = [declared[name] for name in declared if name in {'context', *options}]
     assert len(added) == len(options) + 1, options
 
@@ -93,125 +91,11 @@ def with_session(*options: str) -> Callable[[Callable[..., None]], Callable[...,
             session = Session.of(**{parameter.name: given.pop(parameter.name) for parameter in added})
             command(**given, session=session)
 
-        own = parameters_of(command)
-        set_parameters(
-            run, [parameter for name in own for parameter in (added if name == 'session' else [own[name]])]
-        )
+        own = inspect.signature(command, eval_str=True).parameters
+        both = [one for name in own for one in (added if name == 'session' else [own[name]])]
+        named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in both]
+        run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in named}
         return run
 
     return decorate
-
-
-def new_owner() -> str:
-    """Return a unique name for this process."""
-    return f'{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}'
-
-
-@asynccontextmanager
-async def open_conductor(
-    session: Session, catalog: Catalog | None = None, *, pattern: str = ''
-) -> AsyncIterator[Conductor]:
-    """Open a conductor whose runs no other process takes over while this one lives.
-
-    It has the session's catalog, unless another is given. If a server is named, or serves the database and
-    knows the `pattern`, it is that server's conductor.
-    """
-    catalog = session.catalog if catalog is None else catalog
-    url = server_at_work(session.storage, session.settings)
-    if url and (named_server() or not pattern or await knows_pattern(url, pattern)):
-        async with connect(url, catalog) as remote:
-            yield remote
-        return
-    async with _open_here(session, catalog) as conductor:
-        yield conductor
-
-
-@asynccontextmanager
-async def _open_here(session: Session, catalog: Catalog) -> AsyncIterator[Conductor]:
-    storage, settings = session.storage, session.settings
-    locks, owner = storage.locks(settings), new_owner()
-    async with Conductor(
-        await storage.open(settings),
-        catalog=catalog,
-        owner=owner,
-        is_alive=locks.is_alive,
-        workspaces=settings.workspaces,
-        files=storage.files(settings),
-    ) as conductor:
-        try:
-            locks.acquire(owner)
-            yield conductor
-        finally:
-            # Release the runs first: anyone who sees no lock may claim them.
-            with grace_period(settings.grace) as over:
-                await conductor.close(over)
-            locks.release()
-
-
-@asynccontextmanager
-async def open_reader(session: Session, catalog: Catalog | None = None) -> AsyncIterator[Conductor]:
-    """Open a conductor for reading runs, even while a server runs them; create no file."""
-    if url := named_server():
-        async with connect(url, catalog) as remote:
-            yield remote
-        return
-    storage, settings = session.storage, session.settings
-    file = storage.file(settings)
-    journal = await storage.open(settings) if file is None or file.exists() else MemoryJournal()
-    async with Conductor(
-        journal,
-        catalog=catalog or Catalog(),
-        workspaces=settings.workspaces,
-        files=storage.files(settings),
-    ) as conductor:
-        yield conductor
-
-
-async def find_run(conductor: Conductor, name: str, place: Listing = 'list') -> RunId:
-    """Find a run by its id, the beginning of one, or `last`; in the list or the trash.
-
-    Raises:
-        UnknownRun: there is no such run.
-        InvalidInput: several ids match.
-    """
-    if name == 'last':
-        newest = await conductor.runs(RunQuery(place=place, limit=1))
-        if not newest.runs:
-            raise UnknownRun(name)
-        return newest.runs[0].id
-    try:
-        return (await conductor.info(RunId(name))).id
-    except UnknownRun:
-        matches = [info.id async for info in conductor.iter_runs(place) if name and info.id.startswith(name)]
-    if not matches:
-        raise UnknownRun(name)
-    if len(matches) > 1:
-        listed = ', '.join(matches[:SHOWN_IDS]) + (', ...' if len(matches) > SHOWN_IDS else '')
-        raise InvalidInput({'RUN': f'{len(matches)} runs begin with {name!r}: {listed}'})
-    return matches[0]
-
-
-@asynccontextmanager
-async def claim(
-    session: Session, run: RunId, *, what: str = 'steer', paused: bool = True
-) -> AsyncIterator[Conductor]:
-    """Open a conductor that owns the run until it is released; `paused` pauses it before anything starts.
-
-    If a server runs it, this is that server's conductor, and the run is left as it is.
-
-    Raises:
-        EventRefused: the run has ended, or its process is still alive; `what` is the requested action.
-    """
-    for url in servers_at_work(session.storage, session.settings):
-        async with connect(url, session.catalog) as remote:
-            if named_server() or remote.owner == (await remote.info(run)).owner:
-                yield remote
-                return
-    async with _open_here(session, session.catalog) as conductor:
-        info = await conductor.info(run)
-        if info.status.ended:
-            raise EventRefused(run, what, f'it is {info.status}')
-        if run not in await conductor.recover(paused=paused, where=lambda info: info.id == run):
-            owned = f'its process {info.owner} is still running; control the run in its dashboard'
-            raise EventRefused(run, what, conductor.stranded.get(run, owned))
-        yield conductor

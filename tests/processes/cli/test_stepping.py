@@ -14,7 +14,7 @@ from engine import Breakpoint, Catalog, Conductor, Status
 from storage import open_journal
 from tests.support.cli import Hemicycle
 from tests.support.harness import until
-from ui.cli.session import claim
+from ui.cli.conductors import claim
 
 TASK = ('--task', 'Compare tea and coffee')
 

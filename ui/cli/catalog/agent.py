@@ -15,7 +15,7 @@ from engine.workspace import Sandbox
 from ui.cli.catalog.saving import end, open_catalog, report
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
-from ui.cli.remote import connect_to_named, with_server_option
+from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 
@@ -32,8 +32,7 @@ agent = group('List and test coding agents, which can take the place of a model.
 
 
 @agent.command('list')
-@with_server_option
-@with_session('as_json')
+@with_session('as_json', 'server')
 def list_agents(*, session: Session) -> None:
     """List the known coding agents: what they may access, or how to install them."""
     for info in asyncio.run(_infos(session)):
@@ -45,8 +44,7 @@ def list_agents(*, session: Session) -> None:
 
 
 @agent.command('test')
-@with_server_option
-@with_session('as_json')
+@with_session('as_json', 'server')
 def test(
     name: Annotated[str, typer.Argument(metavar='NAME', help='The name of the agent.', show_default=False)],
     *,
@@ -59,7 +57,7 @@ def test(
         chosen = name.removeprefix('agent:')
         if chosen not in names:
             raise InvalidInput({'NAME': f'there is no agent {name!r}; available: {", ".join(names)}'})
-        async with connect_to_named() as ask:
+        async with connect_to_named(session) as ask:
             if ask:
                 return await ask.one_of(AgentHealth, f'agents/{chosen}/test')
         async with open_catalog(session) as catalog:
@@ -75,7 +73,7 @@ def test(
 
 
 async def _infos(session: Session) -> Sequence[AgentInfo]:
-    async with connect_to_named() as ask:
+    async with connect_to_named(session) as ask:
         if ask:
             return await ask.many(AgentInfo, 'agents')
     async with open_catalog(session) as catalog:

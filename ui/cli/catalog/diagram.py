@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from engine import Catalog, InvalidInput
+from engine import InvalidInput
 from ui.cli.exit_codes import CODES
 from ui.cli.inputs import parse_parameters
 from ui.cli.options import PatternName
@@ -27,7 +27,7 @@ hemicycle diagram supervisor --set execution="side by side" --set workers=2 --fo
 {CODES}"""
 
 
-@with_session('patterns')
+@with_session('patterns', 'server')
 def diagram(  # noqa: PLR0913  (its arguments are the command's)
     pattern: PatternName,
     how: Annotated[
@@ -53,13 +53,13 @@ def diagram(  # noqa: PLR0913  (its arguments are the command's)
     """Draw the chart of a pattern with these parameters, without running it."""
     if how not in FORMATS:
         raise InvalidInput({'--format': f'must be {", ".join(FORMATS)}, not {how!r}'})
-    text = asyncio.run(_draw(session.catalog, pattern, sets or [], how, folded))
+    text = asyncio.run(_draw(session, pattern, sets or [], how, folded))
     if output is None:
         typer.echo(text, nl=False)
     else:
         output.write_text(text, 'utf-8')
 
 
-async def _draw(catalog: Catalog, pattern: str, sets: list[str], how: str, folded: bool) -> str:
-    values = parse_parameters(await find_pattern(catalog, pattern), None, sets)
-    return await export_chart(await find_shape(catalog, pattern, values), how, folded=folded)
+async def _draw(session: Session, pattern: str, sets: list[str], how: str, folded: bool) -> str:
+    values = parse_parameters(await find_pattern(session, pattern), None, sets)
+    return await export_chart(await find_shape(session, pattern, values), how, folded=folded)

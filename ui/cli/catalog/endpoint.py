@@ -14,7 +14,7 @@ from engine.models import PROVIDERS, EndpointHealth, EndpointInfo
 from ui.cli.catalog.saving import check_address, check_reference, end, open_catalog, remove, report, save
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
-from ui.cli.remote import connect_to_named, with_server_option
+from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 from ui.formatting.values import count
@@ -72,13 +72,12 @@ Test = Annotated[bool, typer.Option('--test/--no-test', help='Test it afterwards
 
 
 @endpoint.command('list')
-@with_server_option
-@with_session('as_json')
+@with_session('as_json', 'server')
 def list_endpoints(*, session: Session) -> None:
     """List the endpoints: of the configuration file, the environment, and found on this machine."""
 
     async def work() -> Sequence[EndpointInfo]:
-        async with connect_to_named() as ask:
+        async with connect_to_named(session) as ask:
             if ask:
                 return await ask.many(EndpointInfo, 'endpoints')
         async with open_catalog(session) as catalog:
@@ -99,8 +98,7 @@ def list_endpoints(*, session: Session) -> None:
 
 
 @endpoint.command('test')
-@with_server_option
-@with_session('as_json')
+@with_session('as_json', 'server')
 def test(
     name: Annotated[
         str, typer.Argument(metavar='NAME', help='The endpoint; by default all.', show_default=False)
@@ -115,7 +113,7 @@ def test(
     """
 
     async def work() -> Sequence[EndpointHealth]:
-        async with connect_to_named() as ask:
+        async with connect_to_named(session) as ask:
             if ask:
                 names = [info.endpoint for info in await ask.many(EndpointInfo, 'endpoints')]
                 return [

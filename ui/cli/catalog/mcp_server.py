@@ -17,7 +17,7 @@ from ui.cli.catalog.saving import check_address, end, open_catalog, remove, repo
 from ui.cli.inputs import parse_pairs
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
-from ui.cli.remote import connect_to_named, with_server_option
+from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 from ui.formatting.values import count
@@ -99,13 +99,12 @@ Test = Annotated[bool, typer.Option('--test/--no-test', help='Test it afterwards
 
 
 @mcp_server.command('list')
-@with_server_option
-@with_session('as_json')
+@with_session('as_json', 'server')
 def list_servers(*, session: Session) -> None:
     """List the MCP servers of the configuration file."""
 
     async def work() -> Sequence[ServerHealth]:
-        async with connect_to_named() as ask:
+        async with connect_to_named(session) as ask:
             if ask:
                 return await ask.many(ServerHealth, 'mcp-servers')
         async with open_catalog(session) as catalog:
@@ -123,8 +122,7 @@ def list_servers(*, session: Session) -> None:
 
 
 @mcp_server.command('test')
-@with_server_option
-@with_session('as_json')
+@with_session('as_json', 'server')
 def test(
     name: Annotated[
         str, typer.Argument(metavar='NAME', help='The server; by default all.', show_default=False)
@@ -135,7 +133,7 @@ def test(
     """Connect to MCP servers, and list their tools."""
 
     async def work() -> Sequence[ServerHealth]:
-        async with connect_to_named() as ask:
+        async with connect_to_named(session) as ask:
             if ask:
                 names = [health.server for health in await ask.many(ServerHealth, 'mcp-servers')]
                 return [

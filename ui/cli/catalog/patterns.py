@@ -23,10 +23,10 @@ hemicycle patterns --server http://127.0.0.1:8080
 ```"""
 
 
-@with_session('patterns', 'as_json')
+@with_session('patterns', 'as_json', 'server')
 def patterns(*, session: Session) -> None:
     """List patterns with their parameters, and files that could not be loaded."""
-    listing = asyncio.run(find_patterns(session.catalog))
+    listing = asyncio.run(find_patterns(session))
     if session.as_json:
         _as_json(listing)
         return

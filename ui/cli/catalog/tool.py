@@ -17,7 +17,7 @@ from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import parse_data
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
-from ui.cli.remote import connect_to_named, with_server_option
+from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.values import byte_size
@@ -41,8 +41,7 @@ ToolName = Annotated[str, typer.Argument(metavar='TOOL', help='The name of the t
 
 
 @tool.command('list')
-@with_server_option
-@with_session('patterns', 'as_json')
+@with_session('patterns', 'as_json', 'server')
 def list_tools(
     category: Annotated[
         str, typer.Option(metavar='CATEGORY', help='Only those of this category.', show_default=False)
@@ -66,8 +65,7 @@ def list_tools(
 
 
 @tool.command('show')
-@with_server_option
-@with_session('patterns', 'as_json')
+@with_session('patterns', 'as_json', 'server')
 def show(name: ToolName, *, session: Session) -> None:
     """Show a tool: its description for models, its arguments, and whether it can be used here."""
 
@@ -79,8 +77,7 @@ def show(name: ToolName, *, session: Session) -> None:
 
 
 @tool.command('try')
-@with_server_option
-@with_session('patterns', 'as_json')
+@with_session('patterns', 'as_json', 'server')
 def try_(
     name: ToolName,
     sets: Annotated[
@@ -136,7 +133,7 @@ class _Tools(Protocol):
 @asynccontextmanager
 async def _open(session: Session) -> AsyncIterator[_Tools]:
     """Open the tools of the named server, or of this machine."""
-    async with connect_to_named() as ask:
+    async with connect_to_named(session) as ask:
         if ask:
             yield _RemoteTools(ask)
             return

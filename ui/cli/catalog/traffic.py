@@ -14,11 +14,12 @@ from rich.text import Text
 from engine import InvalidInput, Status
 from engine.history import merge_shapes
 from engine.records import RunQuery, Traffic
+from ui.cli.conductors import open_reader
 from ui.cli.history.runs import FILTERS
 from ui.cli.options import PatternName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
-from ui.cli.session import Session, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line
 from ui.formatting.steps import duration, edge_text, path_text
 from ui.formatting.traffic import EdgeHeat, Heat, StateHeat, fork_note
@@ -34,7 +35,7 @@ hemicycle runs --pattern pipeline --edge "reviewing>analyzing"
 ```"""
 
 
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def traffic(  # noqa: PLR0913  (its arguments are the command's)
     pattern: PatternName,
     status: Annotated[

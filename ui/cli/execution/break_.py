@@ -10,11 +10,12 @@ import typer
 from engine import Breakpoint, InvalidInput
 from engine.records import RunId
 from engine.runtime import CONDITION_NAMES
+from ui.cli.conductors import claim, find_run, open_reader
 from ui.cli.execution.breakpoints import format_breakpoint, update_breakpoints
 from ui.cli.exit_codes import CODES
 from ui.cli.options import RunName
 from ui.cli.output.step_text import format_value
-from ui.cli.session import Session, claim, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 
 NAMES = '\n'.join(f'- `{name}`: {what}' for name, what in CONDITION_NAMES.items())
@@ -38,7 +39,7 @@ A condition is written as in Python, with `and`, `or`, `not`, comparisons, `in`,
 StateOption = Annotated[str, typer.Option(metavar='STATE', help='The path of a state.', show_default=False)]
 
 
-@with_session('patterns', 'database', 'synchronous')
+@with_session('patterns', 'database', 'synchronous', 'server')
 def break_(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     enter: StateOption = '',

@@ -13,6 +13,7 @@ import typer
 from engine import Conductor, InvalidInput
 from engine.history import ForkOverrides, StepSource
 from engine.records import Change, RunId
+from ui.cli.conductors import find_run, open_conductor
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.run import parse_by_role, print_reach, reporter_for
@@ -21,7 +22,7 @@ from ui.cli.inputs import json_or_text, parse_pairs, parse_parameters
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.remote import find_pattern, server_at_work
-from ui.cli.session import Session, find_run, open_conductor, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.forks import cost_sentence, turn_sentence
 
 FORK = f"""Examples:
@@ -56,7 +57,7 @@ Paused = Annotated[bool, typer.Option('--paused', help='Start paused.')]
 Repeated = list[str] | None
 
 
-@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def fork(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     *,
@@ -144,8 +145,7 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
 
     async def begin(conductor: Conductor, run_id: RunId) -> RunId:
         info = await conductor.info(run_id)
-        url = server_at_work(session.storage, session.settings)
-        pattern = await find_pattern(session.catalog, info.pattern, url)
+        pattern = await find_pattern(session, info.pattern, server_at_work(session))
         variation = ForkOverrides(  # the engine validates it
             changes=tuple(_change(path, value) for path, value in parse_pairs('--set-memory', memory or ())),
             models=chosen,
@@ -170,7 +170,7 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
     start_and_show(session, run, begin)
 
 
-@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def rerun(
     run: RunName = 'last', title: Title = '', paused: Paused = False, yes: Yes = False, *, session: Session
 ) -> None:
@@ -183,7 +183,7 @@ def rerun(
     start_and_show(session, run, begin)
 
 
-@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def retry(
     run: RunName = 'last', title: Title = '', paused: Paused = False, yes: Yes = False, *, session: Session
 ) -> None:

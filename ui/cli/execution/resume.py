@@ -8,12 +8,13 @@ import typer
 
 from engine import Conductor, Status
 from engine.records import RunId
+from ui.cli.conductors import claim, find_run, open_reader
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.run import reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.options import AtRegion, RunName
-from ui.cli.session import Session, claim, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 
 EPILOG = f"""Examples:
 
@@ -26,7 +27,7 @@ hemicycle resume last --at debating.left
 {CODES}"""
 
 
-@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def resume(run: RunName = 'last', at: AtRegion = '', *, session: Session) -> None:
     """Continue an unfinished run that no process is executing, and show it until it ends.
 

@@ -10,6 +10,7 @@ import typer
 
 from engine import Budget, Catalog, Conductor, InvalidInput, Pattern
 from engine.records import RunId
+from ui.cli.conductors import find_run, open_conductor
 from ui.cli.execution.breakpoints import parse_breakpoint
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
@@ -18,7 +19,7 @@ from ui.cli.inputs import describe_parameters, parse_parameters
 from ui.cli.options import PatternName
 from ui.cli.output.reporters import JsonReporter, ProgressReporter, QuietReporter, Reporter
 from ui.cli.remote import find_pattern, server_at_work
-from ui.cli.session import Session, find_run, open_conductor, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.parameters import describe_pattern
 
 EPILOG = f"""Examples:
@@ -38,7 +39,7 @@ DEBUG = 'Debugging'
 LIMITS = 'Budget'
 
 
-@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def run(  # noqa: PLR0913  (its arguments are the command's)
     pattern: PatternName,
     task: Annotated[
@@ -156,8 +157,8 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
     dashboard shows it while it runs and afterwards. **Ctrl+C** cancels it; a second one releases it,
     and `hemicycle resume` continues it.
     """
-    catalog, url = session.catalog, server_at_work(session.storage, session.settings)
-    values = parse_parameters(asyncio.run(find_pattern(catalog, pattern, url)), task, sets or [])
+    catalog, url = session.catalog, server_at_work(session)
+    values = parse_parameters(asyncio.run(find_pattern(session, pattern, url)), task, sets or [])
     if not replay and not url:  # A server checks them itself.
         _check(catalog.pattern(pattern), values)
     by_role = parse_by_role(models or [], '--model', 'NAME')

@@ -12,6 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from engine import Conductor, EventRefused
 from engine.records import ANSWER, RunId
+from ui.cli.conductors import claim, find_run, open_reader
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.questions import ask_in_terminal, question_lines
@@ -20,7 +21,7 @@ from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import parse_data
 from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
-from ui.cli.session import Session, claim, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 
 EPILOG = f"""Examples:
@@ -40,7 +41,7 @@ hemicycle send last say --set reviewer=reviewer2 --set text="I ran the tests." -
 {CODES}"""
 
 
-@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def send(
     run: RunName = 'last',
     event: Annotated[

@@ -10,12 +10,13 @@ import typer
 from engine import Conductor, EventRefused, InvalidInput, Status
 from engine.journal import StepMode
 from engine.records import RunId, RunInfo
+from ui.cli.conductors import claim, find_run, open_reader
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.run import reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.options import AtRegion, RunName
-from ui.cli.session import Session, claim, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 
 STEP_EPILOG = f"""Examples:
 
@@ -37,7 +38,7 @@ hemicycle pause last --at debating.left
 {CODES}"""
 
 
-@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def step(
     run: RunName = 'last',
     over: Annotated[
@@ -75,7 +76,7 @@ def step(
     raise typer.Exit(asyncio.run(work()))
 
 
-@with_session('patterns', 'database', 'synchronous')
+@with_session('patterns', 'database', 'synchronous', 'server')
 def pause(run: RunName = 'last', at: AtRegion = '', *, session: Session) -> None:
     """Pause a run, or one of its regions.
 

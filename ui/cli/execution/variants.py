@@ -16,11 +16,12 @@ from pydantic import ValidationError
 from engine import Conductor, InvalidInput, Status
 from engine.history import ForkOverrides
 from engine.records import RunId, RunInfo
+from ui.cli.conductors import find_run, open_conductor
 from ui.cli.execution.fork import Paused, Yes, confirm_cost
 from ui.cli.exit_codes import CODES, OF_STATUS, ExitCode
 from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
-from ui.cli.session import Session, find_run, open_conductor, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.forks import turn_sentence
 from ui.formatting.plain_text import one_line, strip_control
 
@@ -45,7 +46,7 @@ one round: {{parameters: {{max_iterations: 1}}, after: simulated}}
 POLL_SECONDS = 0.2
 
 
-@with_session('patterns', 'pace', 'as_json', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'as_json', 'database', 'synchronous', 'server')
 def variants(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName,
     file: Annotated[

@@ -11,10 +11,11 @@ import typer
 
 from engine import Conductor, InvalidInput
 from engine.records import MAX_NOTE, Annotation, Note, RunId, RunInfo
+from ui.cli.conductors import Listing, find_run, open_reader
 from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time
-from ui.cli.session import Listing, Session, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 
 T = TypeVar('T')
@@ -61,7 +62,7 @@ MAX_TITLE, MAX_TAGS = 200, 20
 Off = Annotated[bool, typer.Option('--off', help='Remove the mark again.')]
 
 
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def edit(  # noqa: PLR0913  (its arguments are the command's)
     runs: RunNames,
     title: Annotated[
@@ -135,7 +136,7 @@ def _change_tags(before: Sequence[str], add: Sequence[str], remove: Sequence[str
     return tags
 
 
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def note(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     text: Annotated[
@@ -181,19 +182,19 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
         out.print('no notes', style='dim')
 
 
-@with_session('database')
+@with_session('database', 'server')
 def star(runs: RunNames, off: Off = False, *, session: Session) -> None:
     """Star runs to find them again; the retention policy never deletes them."""
     asyncio.run(change_runs(session, runs, lambda here, run: here.annotate(run, starred=not off)))
 
 
-@with_session('database')
+@with_session('database', 'server')
 def pin(runs: RunNames, off: Off = False, *, session: Session) -> None:
     """Pin runs to the top of the list; the retention policy never deletes them."""
     asyncio.run(change_runs(session, runs, lambda here, run: here.annotate(run, pinned=not off)))
 
 
-@with_session('database')
+@with_session('database', 'server')
 def winner(run: RunName, *, session: Session) -> None:
     """Mark a run as the best of the variants it was forked with."""
     asyncio.run(change_runs(session, [run], lambda here, run: here.mark_winner(run)))

@@ -14,11 +14,12 @@ import typer
 
 from engine import Conductor
 from engine.records import RunId, View
+from ui.cli.conductors import find_run, open_reader
 from ui.cli.history.show import AtStep
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
-from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 
 EPILOG = """Examples:
@@ -45,7 +46,7 @@ class _Artifact:
         return f'{stem or "artifact"}.{kind}'
 
 
-@with_session('as_json', 'database', 'files')
+@with_session('as_json', 'database', 'files', 'server')
 def artifacts(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     name: Annotated[

@@ -6,9 +6,10 @@ import asyncio
 
 import typer
 
+from ui.cli.conductors import find_run, open_reader
 from ui.cli.exit_codes import CODES
 from ui.cli.options import RunName
-from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 
 EPILOG = f"""Examples:
 
@@ -20,7 +21,7 @@ hemicycle runs --json | jq -r .id | xargs -n 1 hemicycle audit
 {CODES}"""
 
 
-@with_session('patterns', 'database')
+@with_session('patterns', 'database', 'server')
 def audit(run: RunName = 'last', *, session: Session) -> None:
     """Fire a run's recorded events through a fresh chart, and compare every step with the recorded one.
 

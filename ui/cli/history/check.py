@@ -12,15 +12,16 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from engine import Catalog, Conductor, EngineError, InvalidInput
+from engine import Conductor, EngineError, InvalidInput
 from engine.history import Redaction, RegressionResult, RegressionTest
 from engine.models.scripted import QuickLoader
+from ui.cli.conductors import find_run, open_reader
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError, print_error
 from ui.cli.output.reporters import print_json
-from ui.cli.remote import connect, named_server
-from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.cli.remote import connect
+from ui.cli.session import Session, with_session
 from ui.exports.formats import to_yaml
 
 Outcome = RegressionResult | str
@@ -42,7 +43,7 @@ hemicycle check tests/ --junit report.xml
 {CODES}"""
 
 
-@with_session('patterns', 'database')
+@with_session('patterns', 'database', 'server')
 def save_test(
     run: RunName,
     file: Annotated[Path, typer.Argument(metavar='FILE', help='The YAML file to write.')],
@@ -58,7 +59,7 @@ def save_test(
     typer.echo(f'{file} expects what run {run} did, in {len(test.recorded)} steps')
 
 
-@with_session('patterns', 'as_json')
+@with_session('patterns', 'as_json', 'server')
 def check(
     files: Annotated[
         list[Path],
@@ -74,7 +75,7 @@ def check(
 
     All of them are replayed; if one cannot be, the exit code is 2.
     """
-    outcomes = asyncio.run(_outcomes(session.catalog, [file for path in files for file in _files(path)]))
+    outcomes = asyncio.run(_outcomes(session, [file for path in files for file in _files(path)]))
     for file, result in outcomes.items():
         _format(file, result, session.as_json)
     if junit:
@@ -116,14 +117,15 @@ async def _save(session: Session, name: str) -> RegressionTest:
         return await conductor.save_test(await find_run(conductor, name))
 
 
-async def _outcomes(catalog: Catalog, files: list[Path]) -> dict[Path, Outcome]:
-    return {file: await _outcome(catalog, file) for file in files}
+async def _outcomes(session: Session, files: list[Path]) -> dict[Path, Outcome]:
+    return {file: await _outcome(session, file) for file in files}
 
 
-async def _outcome(catalog: Catalog, file: Path) -> Outcome:
+async def _outcome(session: Session, file: Path) -> Outcome:
     try:
         test = read_test(file)
-        async with connect(named_server()) if named_server() else Conductor(catalog=catalog) as conductor:
+        here = connect(session.server) if session.server else Conductor(catalog=session.catalog)
+        async with here as conductor:
             return await conductor.check(test)
     except EngineError as error:
         return str(error)

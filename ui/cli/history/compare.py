@@ -12,12 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.history import Comparison, RunStats, json_differences
+from ui.cli.conductors import find_run, open_reader
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.options import SHOWN, RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_value, status_in_color
-from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.comparison import (
     FACETS,
     KINDS,
@@ -45,7 +46,7 @@ MAX_LINES = 12
 """The maximum number of lines shown of one kind."""
 
 
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def compare(
     a: RunName,
     b: Annotated[

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ui.cli.conductors import find_run, open_reader
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
-from ui.cli.remote import named_server
-from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.exports.formats import FormatName, file_name, stream_export
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ ENDINGS: dict[str, FormatName] = {'.jsonl.gz': 'bundle', '.jsonl': 'bundle', '.m
 """Formats by the ending of the file's name."""
 
 
-@with_session('database', 'files')
+@with_session('database', 'files', 'server')
 def export(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     html: Annotated[
@@ -83,7 +83,7 @@ def export(  # noqa: PLR0913  (its arguments are the command's)
 async def _export(session: Session, name: str, form: FormatName, output: str) -> str:
     async with open_reader(session, session.catalog) as conductor:
         info = await conductor.info(await find_run(conductor, name))
-        if named_server():  # It knows the secrets to leave out.
+        if session.server:  # It knows the secrets to leave out.
             content = cast('HttpConductor', conductor).export(info.id, form)
         else:
             content = stream_export(conductor, info.id, form)

@@ -12,11 +12,12 @@ import typer
 from engine import Conductor
 from engine.records import RunId
 from engine.workspace import format_patch, is_own_work
+from ui.cli.conductors import find_run, open_reader
 from ui.cli.history.show import AtStep
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
-from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.files import size
 from ui.formatting.plain_text import strip_control
 from ui.replay.history import History
@@ -42,7 +43,7 @@ AgentName = Annotated[
 ]
 
 
-@with_session('as_json', 'database', 'files')
+@with_session('as_json', 'database', 'files', 'server')
 def files(
     run: RunName = 'last',
     agent: AgentName = '',
@@ -80,7 +81,7 @@ def files(
     asyncio.run(find())
 
 
-@with_session('database', 'files')
+@with_session('database', 'files', 'server')
 def diff(run: RunName = 'last', agent: AgentName = '', at: AtStep = None, *, session: Session) -> None:
     """Print as a patch what an agent changed in the project it was given."""
 

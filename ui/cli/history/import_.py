@@ -11,8 +11,9 @@ import typer
 from engine import Catalog
 from engine.errors import BundleError
 from engine.history import Imported
+from ui.cli.conductors import open_conductor
 from ui.cli.output.reporters import print_json
-from ui.cli.session import Session, open_conductor, with_session
+from ui.cli.session import Session, with_session
 from ui.exports.text import import_message
 from ui.formatting.plain_text import strip_control
 
@@ -25,7 +26,7 @@ hemicycle import traces.json && hemicycle show last
 ```"""
 
 
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def import_runs(
     files: Annotated[
         list[Path],

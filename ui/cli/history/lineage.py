@@ -7,10 +7,11 @@ import asyncio
 import typer
 
 from engine.history import LineageNode
+from ui.cli.conductors import find_run, open_reader
 from ui.cli.exit_codes import CODES
 from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
-from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 
 EPILOG = f"""Examples:
@@ -23,7 +24,7 @@ hemicycle lineage last --json | jq -r 'select(.winner) | .id'
 {CODES}"""
 
 
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def lineage(run: RunName = 'last', *, session: Session) -> None:
     """Show a run's fork tree: the runs it was forked from, and all their forks, reruns and retries."""
     run_id, kin = asyncio.run(_lineage(session, run))

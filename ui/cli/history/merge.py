@@ -11,9 +11,10 @@ import typer
 from engine import Conductor
 from engine.history import Mergeable, Pick, merge_message
 from engine.workspace import MergePreview, Resolution, format_patch, split_hunks
+from ui.cli.conductors import find_run, open_reader
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
-from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.files import pull_request
 from ui.formatting.plain_text import strip_control
 
@@ -31,7 +32,7 @@ hemicycle merge 3f9 --pull-request
 ```"""
 
 
-@with_session('patterns', 'database', 'files')
+@with_session('patterns', 'database', 'files', 'server')
 def merge(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     agent: Annotated[

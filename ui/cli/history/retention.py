@@ -10,12 +10,12 @@ import typer
 from engine import Conductor
 from engine.history import CleanupResult
 from engine.records import RunId
+from ui.cli.conductors import find_run, open_reader
 from ui.cli.history.annotate import RunNames, change_runs
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
-from ui.cli.remote import named_server
-from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line
 from ui.formatting.values import byte_size, count
 
@@ -46,13 +46,13 @@ hemicycle retain
 ```"""
 
 
-@with_session('database')
+@with_session('database', 'server')
 def delete(runs: RunNames, *, session: Session) -> None:
     """Delete runs that have ended; they can be restored for a while, by default for 7 days."""
 
     async def move_to_trash(conductor: Conductor, run: RunId) -> None:
         info = await conductor.info(run)
-        if not named_server() and not info.status.ended:
+        if not session.server and not info.status.ended:
             locks = session.storage.locks(session.settings)
             if not locks.is_alive(info.owner):
                 conductor.stranded[run] = 'its process is gone'
@@ -61,13 +61,13 @@ def delete(runs: RunNames, *, session: Session) -> None:
     asyncio.run(change_runs(session, runs, move_to_trash))
 
 
-@with_session('database')
+@with_session('database', 'server')
 def restore(runs: RunNames, *, session: Session) -> None:
     """Restore deleted runs to the list."""
     asyncio.run(change_runs(session, runs, lambda here, run: here.restore(run), 'trash'))
 
 
-@with_session('database', 'files')
+@with_session('database', 'files', 'server')
 def purge(
     runs: Annotated[
         list[str] | None, typer.Argument(metavar='RUN...', help='Deleted runs.', show_default=False)
@@ -93,7 +93,7 @@ def purge(
     typer.echo(f'{count(asyncio.run(work()), "run")} permanently removed')
 
 
-@with_session('as_json', 'database', 'files')
+@with_session('as_json', 'database', 'files', 'server')
 def retain(
     dry_run: Annotated[bool, typer.Option('--dry-run', help='Only show what would be deleted.')] = False,
     *,

@@ -12,10 +12,11 @@ from rich.text import Text
 
 from engine import InvalidInput, Status
 from engine.records import RunInfo, RunPage, RunQuery
+from ui.cli.conductors import open_reader
 from ui.cli.options import SHOWN
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time, status_in_color
-from ui.cli.session import Session, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line
 from ui.formatting.usage import cost_text, token_count
 
@@ -30,7 +31,7 @@ hemicycle runs --limit 1000 --json | jq -r .id
 ```"""
 
 
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def runs(  # noqa: PLR0913  (its arguments are the command's)
     pattern: Annotated[str, typer.Option(help='Runs of this pattern.', rich_help_panel=FILTERS)] = '',
     status: Annotated[

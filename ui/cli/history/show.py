@@ -11,11 +11,12 @@ import typer
 from engine import Conductor
 from engine.history import report_of
 from engine.records import RunInfo, View
+from ui.cli.conductors import find_run, open_reader
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.output.reporters import SIMULATED, print_json
 from ui.cli.output.run_report import RunReport
-from ui.cli.session import Session, find_run, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 
 EPILOG = """Examples:
@@ -33,7 +34,7 @@ AtStep = Annotated[
 ]
 
 
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def show(
     run: RunName = 'last',
     at: AtStep = None,

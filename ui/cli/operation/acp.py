@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ui.cli.conductors import open_conductor
 from ui.cli.execution.run import parse_by_role
 from ui.cli.exit_codes import CODES
-from ui.cli.session import Session, open_conductor, with_session
+from ui.cli.session import Session, with_session
 
 EPILOG = f"""In the settings of an editor that speaks the Agent Client Protocol, here Zed:
 
@@ -20,7 +21,7 @@ EPILOG = f"""In the settings of an editor that speaks the Agent Client Protocol,
 {CODES}"""
 
 
-@with_session('patterns', 'pace', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'database', 'synchronous', 'server')
 def acp(
     pattern: Annotated[
         str,

@@ -12,9 +12,10 @@ from typing import Annotated
 import typer
 
 from engine.errors import Diverged, JournalDamaged, PatternError, UnknownPattern
+from ui.cli.conductors import open_reader
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.output.errors import CommandError
-from ui.cli.session import Session, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.values import count
 from ui.settings import BackupInfo, Settings, Storage
 

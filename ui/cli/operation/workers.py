@@ -15,10 +15,11 @@ from engine import EngineError, InvalidInput
 from engine.host.clock import RealClock
 from ui.access.access import Access
 from ui.access.caller import Caller, Role
+from ui.cli.conductors import open_reader
 from ui.cli.options import Namespace, TemporalAddress, group
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
-from ui.cli.session import Session, open_reader, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.values import count
 

@@ -13,7 +13,6 @@ from engine import InvalidInput
 from ui.cli.exit_codes import ExitCode
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
-from ui.cli.remote import with_server_option
 from ui.cli.services.message import print_message
 from ui.cli.services.opening import find_named, open_services
 from ui.cli.session import Session, with_session
@@ -83,8 +82,7 @@ SecretOption = Annotated[
 
 
 @destination.command('list')
-@with_server_option
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def list_destinations(*, session: Session) -> None:
     """List the destinations; secrets are left out."""
     destinations = _with_destinations(session, lambda service: service.list())
@@ -95,16 +93,14 @@ def list_destinations(*, session: Session) -> None:
 
 
 @destination.command('show')
-@with_server_option
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def show(name: Name, *, session: Session) -> None:
     """Show a destination; its secret is left out."""
     _print(_with_destinations(session, lambda service: _find(service, name)), session.as_json)
 
 
 @destination.command('add')
-@with_server_option
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def add(  # noqa: PLR0913  (its arguments are the command's)
     name: Annotated[str, typer.Argument(metavar='NAME', help='What to call it.', show_default=False)],
     address: Annotated[
@@ -138,8 +134,7 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
 
 
 @destination.command('change')
-@with_server_option
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def change(  # noqa: PLR0913  (its arguments are the command's)
     name: Name,
     new_name: Annotated[
@@ -184,8 +179,7 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
 
 
 @destination.command('remove')
-@with_server_option
-@with_session('database')
+@with_session('database', 'server')
 def remove(name: Name, *, session: Session) -> None:
     """Remove a destination; messages that it has not got yet are never sent."""
 
@@ -196,8 +190,7 @@ def remove(name: Name, *, session: Session) -> None:
 
 
 @destination.command('test')
-@with_server_option
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def test(name: Name, *, session: Session) -> None:
     """Send a test message, and wait until it was accepted or refused."""
 

@@ -11,6 +11,7 @@ import typer
 
 from engine import InvalidInput
 from engine.records import ANSWER, RunId
+from ui.cli.conductors import claim
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.questions import ask_in_terminal, question_lines
@@ -20,9 +21,8 @@ from ui.cli.inputs import parse_data, parse_time
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
-from ui.cli.remote import with_server_option
 from ui.cli.services.opening import open_services, services_of
-from ui.cli.session import Session, claim, with_session
+from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 from ui.services.inbox import InboxItem
 
@@ -55,8 +55,7 @@ QuestionName = Annotated[
 
 
 @inbox.command('list')
-@with_server_option
-@with_session('patterns', 'as_json', 'database')
+@with_session('patterns', 'as_json', 'database', 'server')
 def list_questions(
     assignee: Annotated[
         str, typer.Option(metavar='PERSON', help='Only those assigned to this person.', show_default=False)
@@ -84,8 +83,7 @@ def list_questions(
 
 
 @inbox.command('show')
-@with_server_option
-@with_session('patterns', 'as_json', 'database')
+@with_session('patterns', 'as_json', 'database', 'server')
 def show(question: QuestionName = 'last', *, session: Session) -> None:
     """Show a question: what is asked, what the agent said, and how to answer."""
 
@@ -97,8 +95,7 @@ def show(question: QuestionName = 'last', *, session: Session) -> None:
 
 
 @inbox.command('answer')
-@with_server_option
-@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def answer(
     question: QuestionName,
     event: Annotated[
@@ -155,8 +152,7 @@ def answer(
 
 
 @inbox.command('assign')
-@with_server_option
-@with_session('patterns', 'as_json', 'database')
+@with_session('patterns', 'as_json', 'database', 'server')
 def assign(
     question: QuestionName,
     person: Annotated[
@@ -179,8 +175,7 @@ def assign(
 
 
 @inbox.command('snooze')
-@with_server_option
-@with_session('patterns', 'as_json', 'database')
+@with_session('patterns', 'as_json', 'database', 'server')
 def snooze(
     question: QuestionName,
     hours: Annotated[float, typer.Option(min=0, help='For how long.')] = 1,

@@ -11,7 +11,6 @@ from engine import InvalidInput
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
-from ui.cli.remote import with_server_option
 from ui.cli.services.opening import open_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
@@ -30,8 +29,7 @@ message = group('List the notifications with their delivery attempts; send them 
 
 
 @message.command('list')
-@with_server_option
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def list_messages(
     state: Annotated[
         Literal['due', 'sent', 'failed'] | None,
@@ -58,8 +56,7 @@ def list_messages(
 
 
 @message.command('resend')
-@with_server_option
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def resend(
     name: Annotated[
         str,

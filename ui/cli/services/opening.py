@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from engine import Conductor, InvalidInput
 from engine.errors import JournalUnavailable
+from ui.cli.conductors import open_conductor
 from ui.cli.remote import server_at_work
-from ui.cli.session import Session, open_conductor
+from ui.cli.session import Session
 from ui.services.services import Services
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ async def open_services(session: Session, *, starts_runs: bool = False) -> Async
     Raises:
         JournalUnavailable: no server serves the database, and runs are started.
     """
-    if starts_runs and not server_at_work(session.storage, session.settings):
+    if starts_runs and not server_at_work(session):
         raise JournalUnavailable('no server serves this database: start `hemicycle serve`, then try again')
     async with open_conductor(session) as conductor:
         services = services_of(conductor)

@@ -72,7 +72,7 @@ BY_SERVER = (Operation.RUN, Operation.BACKFILL)
 """Operations that start runs, which a server has to continue."""
 
 
-@with_session('patterns', 'as_json', 'database')
+@with_session('patterns', 'as_json', 'database', 'server')
 def schedule(  # noqa: PLR0913  (its arguments are the command's)
     operation: Annotated[Operation, typer.Argument(metavar='OPERATION', help='What to do.')] = Operation.LIST,
     name: Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)] = '',

@@ -13,7 +13,6 @@ from engine import InvalidInput
 from ui.cli.inputs import parse_pairs
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
-from ui.cli.remote import with_server_option
 from ui.cli.services.opening import find_named, open_services
 from ui.cli.services.started_run import (
     Parameters,
@@ -77,8 +76,7 @@ SecretOption = Annotated[
 
 
 @trigger.command('list')
-@with_server_option
-@with_session('patterns', 'as_json', 'database')
+@with_session('patterns', 'as_json', 'database', 'server')
 def list_triggers(*, session: Session) -> None:
     """List the triggers; secrets are left out."""
     triggers = _with_triggers(session, lambda service: service.list())
@@ -89,8 +87,7 @@ def list_triggers(*, session: Session) -> None:
 
 
 @trigger.command('show')
-@with_server_option
-@with_session('patterns', 'as_json', 'database')
+@with_session('patterns', 'as_json', 'database', 'server')
 def show(name: Name, *, session: Session) -> None:
     """Show a trigger, and the last ten payloads that set it off."""
 
@@ -105,8 +102,7 @@ def show(name: Name, *, session: Session) -> None:
 
 
 @trigger.command('add')
-@with_server_option
-@with_session('patterns', 'as_json', 'database')
+@with_session('patterns', 'as_json', 'database', 'server')
 def add(  # noqa: PLR0913  (its arguments are the command's)
     name: Annotated[str, typer.Argument(metavar='NAME', help='What to call it.', show_default=False)],
     pattern: PatternOption = None,
@@ -140,8 +136,7 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
 
 
 @trigger.command('change')
-@with_server_option
-@with_session('patterns', 'as_json', 'database')
+@with_session('patterns', 'as_json', 'database', 'server')
 def change(  # noqa: PLR0913  (its arguments are the command's)
     name: Name,
     new_name: Annotated[
@@ -188,8 +183,7 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
 
 
 @trigger.command('remove')
-@with_server_option
-@with_session('patterns', 'database')
+@with_session('patterns', 'database', 'server')
 def remove(name: Name, *, session: Session) -> None:
     """Remove a trigger; its runs stay."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from ui.cli.conductors import open_conductor
 from ui.cli.exit_codes import CODES
-from ui.cli.session import Session, open_conductor, with_session
+from ui.cli.session import Session, with_session
 
 EPILOG = f"""In the configuration of a chat agent:
 
@@ -16,7 +17,7 @@ EPILOG = f"""In the configuration of a chat agent:
 {CODES}"""
 
 
-@with_session('patterns', 'pace', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'database', 'synchronous', 'server')
 def mcp(*, session: Session) -> None:
     """Serve a chat agent over standard input and output, as an MCP server.
 

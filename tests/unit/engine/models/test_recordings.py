@@ -18,7 +18,7 @@ from engine.models.endpoint import Endpoint
 from engine.models.recording.exchange import read_exchanges
 from engine.models.registry import ModelRegistry
 from engine.records import RunId
-from tests.models.reading import Pieces
+from tests.models.reading import ChunkedBody
 from tests.models.speech import OpenAISpeech, openai
 from tests.support.harness import (
     ENDS,
@@ -82,7 +82,7 @@ class Provider:
         told = speech.say(f'answer {number}') if done else openai(choices=[{'delta': {'tool_calls': [call]}}])
         body = speech.start + told + speech.stop + speech.report_usage(3) + speech.end
         headers = {'content-type': 'text/event-stream'}
-        return httpx.Response(200, headers=headers, stream=Pieces([body[:40], body[40:]]))
+        return httpx.Response(200, headers=headers, stream=ChunkedBody([body[:40], body[40:]]))
 
 
 def make_catalog(provider: Any) -> Catalog:

@@ -132,13 +132,13 @@ def test_links_use_the_public_address(team: Team) -> None:
     assert received[0]['data']['url'].startswith(f'{PUBLIC}/inbox/')
 
 
-@pytest.mark.parametrize('command', ['runs', 'schedule'])
+@pytest.mark.parametrize('command', ['runs', 'schedule', 'inbox list', 'tool show calculator'])
 def test_a_command_sends_its_token_to_the_server(
     team: Team, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    assert 'log in, or send a token' in team.hemicycle(command, '--server', team.url).stderr
+    assert 'log in, or send a token' in team.hemicycle(*command.split(), '--server', team.url).stderr
     monkeypatch.setenv('HEMICYCLE_TOKEN', team.tokens[Role.VIEWER])
-    answered = team.hemicycle(command, '--server', team.url)
+    answered = team.hemicycle(*command.split(), '--server', team.url)
     assert answered.exit_code == 0, answered.stderr
 
 

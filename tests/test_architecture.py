@@ -200,13 +200,13 @@ def test_every_rule_has_a_counterexample() -> None:
 
 def test_readme_shows_the_tree() -> None:
     assert tree.README.exists(), 'README.md is missing'
-    shown = tree.section(tree.README.read_text('utf-8'))
-    assert shown == tree.overview(), 'the tree in README.md is outdated: run python -m tests.tree'
+    overview = tree.section(tree.README.read_text('utf-8'))
+    assert overview == tree.overview(), 'the tree in README.md is outdated: run python -m tests.tree'
 
 
 def test_every_module_is_in_the_long_tree() -> None:
-    shown = tree.ARCHITECTURE.read_text('utf-8') if tree.ARCHITECTURE.exists() else ''
-    assert shown == tree.architecture(), f'{tree.ARCHITECTURE.name} is outdated: run python -m tests.tree'
+    overview = tree.ARCHITECTURE.read_text('utf-8') if tree.ARCHITECTURE.exists() else ''
+    assert overview == tree.architecture(), f'{tree.ARCHITECTURE.name} is outdated: run python -m tests.tree'
 
 
 def test_every_folder_is_a_package() -> None:
@@ -284,13 +284,13 @@ def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
     An import runs each package around the imported module, too, except those around the importing one: they
     are running already.
     """
-    known = {module_name(path) for path in sources}
+    names_known = {module_name(path) for path in sources}
     graph = {}
     for path, source in sources.items():
         module = module_name(path)
         named = ((f'{origin}.{name}', origin) for origin, name in imports(path, source))
-        targets = {next((name for name in names if name in known), '') for names in named}
-        around = {package for target in targets for package in packages_of(target) if package in known}
+        targets = {next((name for name in names if name in names_known), '') for names in named}
+        around = {package for target in targets for package in packages_of(target) if package in names_known}
         graph[module] = (targets | around.difference(packages_of(module))) - {'', module}
     return graph
 

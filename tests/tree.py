@@ -17,8 +17,8 @@ SECTION = re.compile(r'(?<=<!-- tree -->\n).*?(?=<!-- /tree -->)', re.DOTALL)
 def modules() -> Iterator[Path]:
     """Every Python file of the packages: `__init__.py` first, then its folder's files, then subfolders."""
     for package in PACKAGES:
-        found = (ROOT / package).rglob('*.py')
-        yield from sorted(found, key=lambda path: (path.parent.parts, path.name != '__init__.py', path.name))
+        paths = (ROOT / package).rglob('*.py')
+        yield from sorted(paths, key=lambda path: (path.parent.parts, path.name != '__init__.py', path.name))
 
 
 class Module(NamedTuple):
@@ -51,14 +51,14 @@ def headline(path: Path) -> str:
 
 def folders() -> list[Path]:
     """Every folder of code, tests included."""
-    found = {path.parent for name in (*PACKAGES, 'tests') for path in (ROOT / name).rglob('*.py')}
-    return sorted(found)
+    folders = {path.parent for name in (*PACKAGES, 'tests') for path in (ROOT / name).rglob('*.py')}
+    return sorted(folders)
 
 
 def overview() -> str:
     """The expected section of the README: the packages and their folders."""
-    shown = [folder for folder in folders() if len(folder.relative_to(ROOT).parts) <= 2]
-    rows = [(f'{folder.relative_to(ROOT)}/', headline(folder / '__init__.py')) for folder in shown]
+    top_level = [folder for folder in folders() if len(folder.relative_to(ROOT).parts) <= 2]
+    rows = [(f'{folder.relative_to(ROOT)}/', headline(folder / '__init__.py')) for folder in top_level]
     return _block(rows)
 
 

@@ -68,19 +68,19 @@ def operations(backend: Backend) -> Iterator[tuple[str, str, str, dict[str, Any]
 
 
 async def test_nothing_is_served_without_a_login(http: httpx.AsyncClient, backend: Backend) -> None:
-    asked = [
+    endpoints = [
         (method, PREFIX + path)
         for method, path, name, _ in operations(backend)
         if name != 'receive_webhook'  # it is signed
     ]
-    asked += [
+    endpoints += [
         ('GET', f'{PREFIX}/docs'),
         ('GET', f'{PREFIX}/openapi.json'),
         ('POST', '/mcp'),
         ('GET', '/metrics'),
     ]
-    assert len(asked) > 60
-    for method, path in asked:
+    assert len(endpoints) > 60
+    for method, path in endpoints:
         for headers in ({}, {'Authorization': 'Bearer hct_guessed'}, {'Cookie': f'{COOKIE}=guessed'}):
             response = await http.request(method, path, headers=headers)
             assert response.status_code == 401, (method, path)
@@ -95,7 +95,7 @@ async def test_each_operation_is_refused_to_lower_roles(
     http: httpx.AsyncClient, backend: Backend, access: Access, conductor: Conductor, role: Role
 ) -> None:
     run = (await conductor.start('lone', paused=True)).id
-    before, tried, wrong = (await conductor.runs()).total, 0, list[str]()
+    before, tried, failures = (await conductor.runs()).total, 0, list[str]()
     headers = await bearer(access, role)
     for method, path, name, operation in operations(backend):
         if method == 'GET' or name in READS or (role is Role.OPERATOR and name not in OF_ADMINS):
@@ -117,8 +117,8 @@ async def test_each_operation_is_refused_to_lower_roles(
         if name in BY_NAME and response.status_code == 404:
             continue
         if response.status_code != 403 or response.json()['type'] != 'urn:hemicycle:not-allowed':
-            wrong.append(f'{name}: {response.status_code} {response.text[:200]}')
-    assert wrong == []
+            failures.append(f'{name}: {response.status_code} {response.text[:200]}')
+    assert failures == []
     assert tried >= (len(OF_ADMINS) if role is Role.OPERATOR else 25)
     assert (await conductor.runs()).total == before
     assert (await conductor.info(run)).seq == 1
@@ -182,9 +182,9 @@ async def test_over_tls_only_this_host_can_set_the_cookie(http: httpx.AsyncClien
         await access.accounts.begin_session('viewer', 'password', '', ''),
         BASE.replace('http:', 'https:'),
     )
-    asked = f'{tls}{PREFIX}/runs'
-    assert (await http.get(asked, headers={'Cookie': f'{COOKIE}={secret}'})).status_code == 401
-    assert (await http.get(asked, headers={'Cookie': f'__Host-{COOKIE}={secret}'})).status_code == 200
+    url = f'{tls}{PREFIX}/runs'
+    assert (await http.get(url, headers={'Cookie': f'{COOKIE}={secret}'})).status_code == 401
+    assert (await http.get(url, headers={'Cookie': f'__Host-{COOKIE}={secret}'})).status_code == 200
     form = {'name': 'viewer', 'password': PASSWORD}
     for where, origin in ((tls, tls), (BASE, tls)):  # the second is behind a proxy that does not announce TLS
         response = await http.post(f'{where}/login', data=form, headers={'Origin': origin})
@@ -213,9 +213,9 @@ async def test_a_stranded_private_run_is_hidden_from_others(
     shown, hidden = [(await conductor.start('lone')).id for _ in range(2)]
     await conductor.annotate(hidden, private=True)
     conductor.stranded.update({shown: 'it is broken', hidden: 'its secret is broken'})
-    for role, seen in ((Role.VIEWER, {shown}), (Role.OPERATOR, {shown}), (Role.ADMIN, {shown, hidden})):
+    for role, visible in ((Role.VIEWER, {shown}), (Role.OPERATOR, {shown}), (Role.ADMIN, {shown, hidden})):
         answer = await http.get(PREFIX + '/server', headers=await bearer(access, role))
-        assert answer.json()['stranded'].keys() == seen, role
+        assert answer.json()['stranded'].keys() == visible, role
 
 
 async def test_a_viewer_may_not_try_tools(backend: Backend, access: Access) -> None:

@@ -80,8 +80,8 @@ async def test_reasoning_is_streamed_before_the_answer():
         api(conductor) as http,
     ):
         events = check_events(await http.post('/agui/lone', json=make_input()))
-        shown = [event for event in events if event['type'].startswith(('REASONING', 'TEXT'))]
-        kinds = list(dict.fromkeys(event['type'] for event in shown))
+        content_events = [event for event in events if event['type'].startswith(('REASONING', 'TEXT'))]
+        kinds = list(dict.fromkeys(event['type'] for event in content_events))
         assert kinds == [
             'REASONING_START',
             'REASONING_MESSAGE_START',
@@ -92,8 +92,8 @@ async def test_reasoning_is_streamed_before_the_answer():
             'TEXT_MESSAGE_CONTENT',
             'TEXT_MESSAGE_END',
         ]
-        assert join_deltas(shown, 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
-        assert join_deltas(shown, 'TEXT_MESSAGE_CONTENT') == 'It is. '
+        assert join_deltas(content_events, 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'
+        assert join_deltas(content_events, 'TEXT_MESSAGE_CONTENT') == 'It is. '
         [run] = (await conductor.runs()).runs
         translated_run = TranslatedRun(conductor, run.id)
         assert join_deltas(await translated_run.translate(), 'REASONING_MESSAGE_CONTENT') == 'Is it tea?'

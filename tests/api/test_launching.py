@@ -28,7 +28,7 @@ def api(conductor: Conductor) -> httpx.AsyncClient:
 
 
 async def test_a_run_is_launched_with_every_option_of_the_form(conductor: Conductor, http: httpx.AsyncClient):
-    asked = {
+    body = {
         'pattern': 'pipeline',
         'parameters': {'task': 'Compare tea and coffee', 'max_iterations': 2},
         'title': 'Tea',
@@ -43,7 +43,7 @@ async def test_a_run_is_launched_with_every_option_of_the_form(conductor: Conduc
         'instructions': {'researcher': 'Be brief.'},
         'tools': {'researcher': ['notes']},
     }
-    answer = await http.post('/runs', json=asked)
+    answer = await http.post('/runs', json=body)
     assert answer.status_code == 201, answer.text
     info = await conductor.info(RunId(answer.json()['id']))
     assert answer.headers['Location'] == f'/api/v1/runs/{info.id}'
@@ -61,7 +61,7 @@ async def test_a_run_is_launched_with_every_option_of_the_form(conductor: Conduc
 
 
 @pytest.mark.parametrize(
-    ('asked', 'status', 'field'),
+    ('body', 'status', 'field'),
     [
         ({'pattern': 'nothing'}, 404, None),
         ({}, 422, 'pattern'),
@@ -82,9 +82,9 @@ async def test_a_run_is_launched_with_every_option_of_the_form(conductor: Conduc
     ],
 )
 async def test_launch_errors_name_the_field(
-    conductor: Conductor, http: httpx.AsyncClient, asked: dict[str, Any], status: int, field: str | None
+    conductor: Conductor, http: httpx.AsyncClient, body: dict[str, Any], status: int, field: str | None
 ):
-    answer = await http.post('/runs', json=asked, headers={'Idempotency-Key': 'k'})
+    answer = await http.post('/runs', json=body, headers={'Idempotency-Key': 'k'})
     assert answer.status_code == status, answer.text
     assert field is None or [error['field'] for error in answer.json()['errors']] == [field]
     assert (await conductor.runs()).total == 0
@@ -145,11 +145,11 @@ async def test_a_launch_repeated_after_a_crash_starts_no_second_run(tmp_path: Pa
         async with api(conductor) as http:
             with pytest.raises(asyncio.CancelledError):
                 await http.post(at, json=body, headers={'Idempotency-Key': 'k'})
-        made = (await conductor.runs()).total - before
-        assert made == (2 if way == 'variants' else 1)
+        new_runs = (await conductor.runs()).total - before
+        assert new_runs == (2 if way == 'variants' else 1)
     journal = await open_journal(tmp_path / 'runs.db')
     async with Conductor(journal, catalog=catalog(FakeModel(), Lone)) as conductor:
         async with api(conductor) as http:
             response = await http.post(at, json=body, headers={'Idempotency-Key': 'k'})
             assert response.status_code == 201, response.text
-        assert (await conductor.runs()).total == before + made
+        assert (await conductor.runs()).total == before + new_runs

@@ -52,8 +52,8 @@ async def connect(url: str, headers: dict[str, str]) -> AsyncIterator[Client]:
 
 def arguments(schema: dict[str, Any], run: str) -> dict[str, Any]:
     """Return the required arguments of a tool, with the id of a run."""
-    given: dict[str, Any] = {'run': run, 'event': 'approve', 'at': 1, 'task': 'Tea or coffee?'}
-    return {name: given[name] for name in schema.get('required', ())}
+    values: dict[str, Any] = {'run': run, 'event': 'approve', 'at': 1, 'task': 'Tea or coffee?'}
+    return {name: values[name] for name in schema.get('required', ())}
 
 
 @pytest.mark.parametrize('role', list(Role))

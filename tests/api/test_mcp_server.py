@@ -53,8 +53,8 @@ async def test_a_pattern_runs_with_progress_and_answers(client: Client, conducto
 
 
 async def test_bad_input_is_reported(client: Client):
-    for name, given in (('pipeline', {'task': 'x'}), ('get_run', {}), ('nothing', {})):
-        result = await client.call_tool(name, given)
+    for name, arguments in (('pipeline', {'task': 'x'}), ('get_run', {}), ('nothing', {})):
+        result = await client.call_tool(name, arguments)
         assert result.is_error, name
         assert result.content[0].text
 

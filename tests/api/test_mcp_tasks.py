@@ -185,8 +185,8 @@ class TestExtension:
             run = (await conductor.start('asks', approvals='all')).id
             handle = TaskHandle(task_id=run)
             context = ClaimContext(session=client.session, tool_name='asks', read_timeout_seconds=None)
-            made = await polling.resolve(handle, context)
-            assert made.structured_content['status'] == 'done'
+            result = await polling.resolve(handle, context)
+            assert result.structured_content['status'] == 'done'
             assert 'input_required' in polling.seen
             late = {'step-3': {'action': 'accept', 'content': {'answer': 'deny'}}}
             assert 'error' not in await ask(client, 'tasks/update', taskId=run, inputResponses=late)

@@ -19,9 +19,9 @@ async def test_patterns_are_described_with_their_schema(http: httpx.AsyncClient)
 
 
 async def test_a_chart_is_drawn_in_each_format(http: httpx.AsyncClient):
-    given = {'parameters': '{"task": "Compare tea and coffee"}'}
+    parameters = {'parameters': '{"task": "Compare tea and coffee"}'}
     for form, beginning in (('mermaid', 'stateDiagram'), ('dot', 'digraph'), ('svg', '<svg')):
-        answer = await http.get('/patterns/pipeline/diagram', params={'format': form, **given})
+        answer = await http.get('/patterns/pipeline/diagram', params={'format': form, **parameters})
         assert answer.status_code == 200
         assert beginning in answer.text
 
@@ -42,12 +42,12 @@ async def test_a_run_is_read_exactly_as_the_engine_has_it(conductor: Conductor, 
 
 async def test_steps_come_in_pages_without_gaps(conductor: Conductor, http: httpx.AsyncClient):
     run = await complete_run(conductor, 'pipeline', TASK)
-    seen, cursor = [], ''
+    seqs, cursor = [], ''
     while cursor is not None:
         page = (await http.get(f'/runs/{run}/steps', params={'limit': 4, 'cursor': cursor})).json()
-        seen += [step['seq'] for step in page['items']]
+        seqs += [step['seq'] for step in page['items']]
         cursor = page['next']
-    assert seen == list(range(1, (await conductor.info(run)).seq + 1))
+    assert seqs == list(range(1, (await conductor.info(run)).seq + 1))
 
 
 async def test_paging_survives_runs_that_come_and_go(conductor: Conductor, http: httpx.AsyncClient):

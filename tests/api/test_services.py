@@ -190,8 +190,10 @@ async def test_the_client_answers_assigns_and_snoozes(conductor: Conductor, serv
 
 async def test_the_client_manages_destinations_and_messages(services: HttpServices):
     destinations = services.notifications.destinations
-    given = Destination(name='Team', channel='webhook', address=URL, events=('run.failed',), tag='prod')
-    destination = await destinations.add(given)
+    new_destination = Destination(
+        name='Team', channel='webhook', address=URL, events=('run.failed',), tag='prod'
+    )
+    destination = await destinations.add(new_destination)
     assert destination.secret.startswith('whsec_') and (destination.events, destination.tag) == (
         ('run.failed',),
         'prod',
@@ -208,8 +210,10 @@ async def test_the_client_manages_destinations_and_messages(services: HttpServic
 
 
 async def test_the_client_manages_triggers(services: HttpServices):
-    given = Trigger(name='A', kind='webhook', action=Action(pattern='pipeline'), mapping={'task': '/title'})
-    trigger = await services.triggers.add(given)
+    new_trigger = Trigger(
+        name='A', kind='webhook', action=Action(pattern='pipeline'), mapping={'task': '/title'}
+    )
+    trigger = await services.triggers.add(new_trigger)
     assert trigger.secret and trigger.mapping == {'task': '/title'}
     assert await services.triggers.list() == [replace(trigger, secret='')]
     assert (await services.triggers.change(trigger.id, paused=True, mapping={'task': '/name'})).paused

@@ -24,12 +24,12 @@ TASK = {'task': 'Compare tea and coffee'}
 
 
 def parse_events(text: str) -> list[ServerSentEvent]:
-    found = []
+    events = []
     for block in text.split('\n\n'):
         fields = dict(line.split(': ', 1) for line in block.split('\n') if ': ' in line and line[0] != ':')
         if 'event' in fields:
-            found.append(ServerSentEvent(fields['event'], fields.get('data', ''), fields.get('id')))
-    return found
+            events.append(ServerSentEvent(fields['event'], fields.get('data', ''), fields.get('id')))
+    return events
 
 
 async def test_a_stream_has_all_steps_in_order_and_ends_with_the_run(
@@ -152,11 +152,11 @@ def test_a_socket_streams_and_steers(client: TestClient):
     ident = client.post('/runs', json={'pattern': 'lone', 'paused': True}).json()['id']
     with client.websocket_connect('/socket') as socket:
         socket.send_json({'id': 1, 'do': 'subscribe', 'run': ident})
-        seen = [socket.receive_json() for _ in range(2)]
-        assert {'type': 'done', 'id': 1} in seen
-        while not [item for item in seen if item['type'] == 'step']:
-            seen.append(socket.receive_json())
-        assert next(item['seq'] for item in seen if item['type'] == 'step') == 1
+        messages = [socket.receive_json() for _ in range(2)]
+        assert {'type': 'done', 'id': 1} in messages
+        while not [item for item in messages if item['type'] == 'step']:
+            messages.append(socket.receive_json())
+        assert next(item['seq'] for item in messages if item['type'] == 'step') == 1
         socket.send_json({'id': 'x', 'do': 'cancel', 'run': ident, 'seen': 0})
         refused = answer_of(socket, 'x')
         assert (refused['type'], refused['problem']['status']) == ('problem', 412)
@@ -166,19 +166,19 @@ def test_a_socket_streams_and_steers(client: TestClient):
         assert answer_of(socket, 4)['problem']['status'] == 404
         for number in (5, 50):
             socket.send_json({'id': number, 'do': 'cancel', 'run': ident, 'key': 'once'})
-        while seen[-1]['type'] != 'end':
-            seen.append(socket.receive_json())
+        while messages[-1]['type'] != 'end':
+            messages.append(socket.receive_json())
         socket.send_json({'id': 6, 'do': 'subscribe'})
-        while seen[-1]['type'] != 'run':
-            seen.append(socket.receive_json())
+        while messages[-1]['type'] != 'run':
+            messages.append(socket.receive_json())
         client.delete(f'/runs/{ident}')
-        while seen[-1]['type'] != 'gone':
-            seen.append(socket.receive_json())
-        assert {item['id']: item['type'] for item in seen if item.get('id') in (5, 50)} == {
+        while messages[-1]['type'] != 'gone':
+            messages.append(socket.receive_json())
+        assert {item['id']: item['type'] for item in messages if item.get('id') in (5, 50)} == {
             5: 'done',
             50: 'done',
         }
-        for message in [*seen, refused]:
+        for message in [*messages, refused]:
             MESSAGES.validate_python(message)
 
 
@@ -215,9 +215,9 @@ def shared(backend: Backend) -> httpx.ASGITransport:
 
 async def test_only_configured_sites_may_use_the_server(shared: httpx.ASGITransport):
     async with httpx.AsyncClient(transport=shared, base_url='http://127.0.0.1:8080') as http:
-        asked = {'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'If-Match'}
+        preflight = {'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'If-Match'}
         for origin, may in ((ORIGIN, True), ('https://evil.example', False)):
-            before = await http.options('/runs', headers={'Origin': origin, **asked})
+            before = await http.options('/runs', headers={'Origin': origin, **preflight})
             assert (before.status_code == 200) is may
             assert ('access-control-allow-origin' in before.headers) is may
             response = await http.post('/runs', json={'pattern': 'lone'}, headers={'Origin': origin})

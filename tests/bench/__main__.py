@@ -56,7 +56,7 @@ TOPICS: dict[str, Callable[..., AsyncIterator[Row]]] = {
 
 async def measure(names: Sequence[str], *, fast: bool) -> tuple[list[Row], list[str]]:
     """Run these topics; returns their rows and the topics that failed."""
-    found: list[Row] = []
+    rows: list[Row] = []
     broken: list[str] = []
     collecting = asyncio.create_task(collect_young_objects())  # as the server does
     for name in names:
@@ -64,14 +64,14 @@ async def measure(names: Sequence[str], *, fast: bool) -> tuple[list[Row], list[
         try:
             with tempfile.TemporaryDirectory(prefix='hemicycle-bench-') as folder:
                 async for row in TOPICS[name](Path(folder), fast=fast):
-                    found.append(row)
+                    rows.append(row)
                     print(f'  {row.name}: {row.cells(verdict=False)[1]}', file=sys.stderr, flush=True)
         except Exception:  # The other topics are still worth running.
             traceback.print_exc()
             broken.append(name)
         print(f'{name}: {time.monotonic() - begun:.0f} seconds', file=sys.stderr, flush=True)
     collecting.cancel()
-    return found, broken
+    return rows, broken
 
 
 def event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -99,18 +99,19 @@ def main() -> int:
         parser.error('--readme takes no part of a run, and none of small sizes')
     tune()  # as the server does
     names = [name for name in options.only or TOPICS if name not in options.skip]
-    found = machine() | {'loop': 'uvloop' if event_loop() else 'asyncio'}
+    machine_info = machine() | {'loop': 'uvloop' if event_loop() else 'asyncio'}
     with asyncio.Runner(loop_factory=event_loop()) as runner:
         rows, broken = runner.run(measure(names, fast=options.fast))
-    print(note(found), end='\n\n')
+    print(note(machine_info), end='\n\n')
     print((markdown if options.markdown else text)(rows, verdict=not options.fast))
     if options.json:
-        kept = {'machine': found, 'fast': options.fast, 'rows': [row.record() for row in rows]}
-        options.json.write_text(json.dumps(kept, indent=2) + '\n')
+        report = {'machine': machine_info, 'fast': options.fast, 'rows': [row.record() for row in rows]}
+        options.json.write_text(json.dumps(report, indent=2) + '\n')
     if options.readme and not broken:
         day = datetime.now(UTC).date()
         README.write_text(
-            replace_table(README.read_text('utf-8'), rows, f'Measured on {day}: {note(found)}.'), 'utf-8'
+            replace_table(README.read_text('utf-8'), rows, f'Measured on {day}: {note(machine_info)}.'),
+            'utf-8',
         )
     failed = [row.name for row in rows if row.met is False and not options.fast]
     if failed:

@@ -154,16 +154,16 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                 base.append(watch.lap)
             work = f'{runs:,} run{"s" if runs > 1 else ""} × {steps:,} steps'
             pace = {name: walls(taken) for name, taken in laps.items() if name in others}
-            for name, taken in laps.items():
+            for name, times in laps.items():
                 yield Row(
                     name=f'activity, {work}' if name == 'Hemicycle' else f'activity, {work}: {name}',
-                    value=walls(taken),
+                    value=walls(times),
                     unit='µs',
                     base=walls(base),
                     against='bare insert',
-                    ratio=ratio(taken, base[: len(taken)]),
+                    ratio=ratio(times, base[: len(times)]),
                     target=(ONE if runs == 1 else MANY) if name == 'Hemicycle' else None,
-                    details={'cpu': cpus(taken), 'base_cpu': cpus(base), 'rounds': len(taken)},
+                    details={'cpu': cpus(times), 'base_cpu': cpus(base), 'rounds': len(times)},
                 )
             if pace:
                 ours, best = laps['Hemicycle'], min(pace, key=lambda name: pace[name])

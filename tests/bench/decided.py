@@ -113,8 +113,8 @@ class Ours:
     """A chart, and the data of one run."""
 
     def __init__(self, pattern: type[Pattern]) -> None:
-        made = pattern()
-        self._chart, self._state = Chart(made), RunState(made, made.remember())
+        workflow = pattern()
+        self._chart, self._state = Chart(workflow), RunState(workflow, workflow.remember())
         self._active: tuple[StatePath, ...] = (START,)
         self.fire('start', '')
 
@@ -126,18 +126,18 @@ class Ours:
 def measure(*, fast: bool) -> Iterator[Row]:
     """A row for each kind of chart."""
     rounds, count = (2, 50) if fast else (15, 400)
-    given = texts(count)
+    replies = texts(count)
     for pattern, what in ((Flat, 'flat'), (Nested, 'nested 3 levels'), (Parallel, 'parallel')):
         chart, bare = Ours(pattern), Bare(pattern)
         ours: list[Lap] = []
         base: list[Lap] = []
         for _ in range(rounds):
             with Stopwatch(count) as watch:
-                for text in given:
+                for text in replies:
                     chart.fire('go_a', text)
             ours.append(watch.lap)
             with Stopwatch(count) as watch:
-                for text in given:
+                for text in replies:
                     bare.go_a(text=text)  # type: ignore[attr-defined]
             base.append(watch.lap)
         yield compare(f'decided, {what}', ours, base, against='bare transitions')

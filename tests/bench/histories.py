@@ -79,11 +79,11 @@ async def _flatness(conductor: Conductor, run: RunId, pattern: str, long: int, *
     after_long: list[Lap] = []
     after_short: list[Lap] = []
     for number in range(rounds):
-        given = texts(count, seed=number)
+        replies = texts(count, seed=number)
         young = await _grow(conductor, pattern, SHORT)
         for one, laps in ((young, after_short), (run, after_long)):
             with Stopwatch(count) as watch:
-                for text in given:
+                for text in replies:
                     await conductor.send(one, 'go', data={'text': text})
             laps.append(watch.lap)
     return compare(

@@ -55,7 +55,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
 
 async def weigh(count: int) -> dict[str, float]:
     """Bytes that `count` waiting runs add to the process, and the size of their data as JSON."""
-    given = texts(200)
+    replies = texts(200)
     with tempfile.TemporaryDirectory(prefix='hemicycle-bench-') as folder:
         journal = await open_journal(Path(folder) / 'idle.db')
         async with Conductor(journal, catalog=Catalog(patterns={'asking': Asking})) as conductor:
@@ -63,7 +63,7 @@ async def weigh(count: int) -> dict[str, float]:
             async def one(number: int) -> str:
                 run = (await conductor.start('asking')).id
                 # A separate text: in reality, no two runs share a string.
-                await conductor.send(run, 'read', data={'text': f'{number} {given[number % len(given)]}'})
+                await conductor.send(run, 'read', data={'text': f'{number} {replies[number % len(replies)]}'})
                 return run
 
             first = await one(0)

@@ -36,36 +36,36 @@ PRAGMAS = ('PRAGMA journal_mode = WAL', 'PRAGMA synchronous = NORMAL')
 
 
 @asynccontextmanager
-async def open_peers(folder: Path, given: Sequence[str]) -> AsyncIterator[dict[str, Peer]]:
+async def open_peers(folder: Path, replies: Sequence[str]) -> AsyncIterator[dict[str, Peer]]:
     """Open the installed ones by name, each with its own database."""
     peers = (('langgraph.checkpoint.sqlite', langgraph), ('burr', burr), ('dbos', dbos))
     async with AsyncExitStack() as stack:
-        found: dict[str, Peer] = {}
+        timings: dict[str, Peer] = {}
         for package, peer in peers:
             if find_spec(package):
-                for name, making in peer(folder, given, stack):
-                    found[name] = await making
-        yield found
+                for name, making in peer(folder, replies, stack):
+                    timings[name] = await making
+        yield timings
 
 
 Made = Iterator[tuple[str, Awaitable[Peer]]]
 
 
-def langgraph(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made:
+def langgraph(folder: Path, replies: Sequence[str], stack: AsyncExitStack) -> Made:
     """LangGraph: a graph whose state is a list, and a saver that keeps each superstep."""
     from langgraph.channels import DeltaChannel
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
     from langgraph.graph import END, START, StateGraph
 
-    def extend(said: list[str] | None, writes: Sequence[list[str]]) -> list[str]:
-        return [*(said or []), *itertools.chain.from_iterable(writes)]
+    def extend(before: list[str] | None, writes: Sequence[list[str]]) -> list[str]:
+        return [*(before or []), *itertools.chain.from_iterable(writes)]
 
     # Not as classes: their annotations would be strings with names that cannot be resolved.
     plain = TypedDict('plain', {'steps': int, 'said': Annotated[list, operator.add]})  # noqa: UP013
     grown = TypedDict('grown', {'steps': int, 'said': Annotated[list, DeltaChannel(extend)]})  # noqa: UP013
 
     async def work(state: Any) -> dict[str, Any]:
-        return {'said': [given[len(state['said']) % len(given)]]}
+        return {'said': [replies[len(state['said']) % len(replies)]]}
 
     def following(after: str) -> Callable[[Any], str]:
         return lambda state: END if len(state['said']) >= state['steps'] else after
@@ -97,15 +97,15 @@ def langgraph(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made
     yield 'LangGraph at its best', make(grown, 'langgraph-best.db', best=True)
 
 
-def burr(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made:
+def burr(folder: Path, replies: Sequence[str], stack: AsyncExitStack) -> Made:
     """Burr: an application of three actions, and the asynchronous persister, which keeps the whole state."""
     from burr.core import ApplicationBuilder, State, action, expr
     from burr.integrations.persisters.b_aiosqlite import AsyncSQLitePersister
 
     @action(reads=['said', 'steps'], writes=['said', 'over'])
     async def work(state: State) -> State:
-        said = [*state['said'], given[len(state['said']) % len(given)]]
-        return state.update(said=said, over=len(said) >= state['steps'])
+        messages = [*state['said'], replies[len(state['said']) % len(replies)]]
+        return state.update(said=messages, over=len(messages) >= state['steps'])
 
     @action(reads=[], writes=[])
     async def end(state: State) -> State:
@@ -147,7 +147,7 @@ def burr(folder: Path, given: Sequence[str], stack: AsyncExitStack) -> Made:
 
 
 def dbos(  # noqa: C901  (what DBOS has one of in a process)
-    folder: Path, given: Sequence[str], stack: AsyncExitStack
+    folder: Path, replies: Sequence[str], stack: AsyncExitStack
 ) -> Made:
     """DBOS: a workflow whose steps are stored. A process can run only one DBOS, so each turn launches it."""
     from dbos import DBOS, DBOSConfig
@@ -174,14 +174,14 @@ def dbos(  # noqa: C901  (what DBOS has one of in a process)
 
     @DBOS.step()
     async def work(number: int) -> str:
-        return given[number % len(given)]
+        return replies[number % len(replies)]
 
     @DBOS.workflow()
     async def loop(steps: int) -> int:
-        said: list[str] = []
+        results: list[str] = []
         for number in range(steps):
-            said.append(await work(number))
-        return len(said)
+            results.append(await work(number))
+        return len(results)
 
     async def make(name: str, *, best: bool) -> Peer:
         async def side(runs: int, steps: int) -> None:

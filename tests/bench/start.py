@@ -58,14 +58,14 @@ def _seconds(arguments: list[str], folder: Path) -> float:
 
 
 def _time_serving(folder: Path, tries: int) -> list[float]:
-    found = []
+    durations = []
     for _ in range(tries):
         port = free_port()
         arguments = [COMMAND, 'serve', '--port', str(port), '--database', str(folder / 'runs.db')]
         begun = time.perf_counter()
         with server(arguments, f'http://127.0.0.1:{port}/', folder):
-            found.append(time.perf_counter() - begun)
-    return found
+            durations.append(time.perf_counter() - begun)
+    return durations
 
 
 async def _time_recovery(database: Path, runs: int) -> float:

@@ -119,10 +119,10 @@ def machine() -> dict[str, object]:
     }
 
 
-def note(found: dict[str, object]) -> str:
+def note(facts: dict[str, object]) -> str:
     """The machine in one line."""
     return (
-        f'{found["cores"]} cores ({found["processor"]}, {found["system"]}), Python {found["python"]}, SQLite'
-        f' {found["sqlite"]}, transitions {found["transitions"]}, NiceGUI {found["nicegui"]},'
-        f' {found["loop"]}, load {found["load"]:.1f} at the start'
+        f'{facts["cores"]} cores ({facts["processor"]}, {facts["system"]}), Python {facts["python"]}, SQLite'
+        f' {facts["sqlite"]}, transitions {facts["transitions"]}, NiceGUI {facts["nicegui"]},'
+        f' {facts["loop"]}, load {facts["load"]:.1f} at the start'
     )

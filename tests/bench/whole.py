@@ -81,8 +81,8 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
                     await _whole(conductor, runs)
             async with ticker.ticking():
                 with Stopwatch(1) as watch:
-                    found = await _whole(conductor, runs)
-            steps = sum([(await conductor.info(run)).seq for run in found])
+                    ids = await _whole(conductor, runs)
+            steps = sum([(await conductor.info(run)).seq for run in ids])
             what = f'pipeline, {runs:,} at once'
             yield Row(
                 name=f'{what}: CPU time per transition',

@@ -195,12 +195,13 @@ def findings(page: Page, context: dict[str, list[list[str]]] = NO_TOOLTIPS, **op
     options = {'preload': False, 'resultTypes': ['violations'], **options}
     if not page.evaluate('"axe" in window'):
         page.evaluate(AXE)
-    found = page.evaluate(
+    violations = page.evaluate(
         '([context, options]) => axe.run(context, options).then(({ violations }) => violations)',
         [context, options],
     )
     return [
-        f'{item["id"]}: {item["help"]}: {[node["html"][:200] for node in item["nodes"]]}' for item in found
+        f'{item["id"]}: {item["help"]}: {[node["html"][:200] for node in item["nodes"]]}'
+        for item in violations
     ]
 
 

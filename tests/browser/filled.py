@@ -78,17 +78,22 @@ class Filler:
         answer = self._request.delete(f'{self._url}/api/v1/runs/{deleted}', headers=self._own)
         assert answer.ok, answer.text()
         variants = [{'name': name, 'overrides': {'after': 'live'}} for name in ('A', 'B')]
-        made = self._post(f'runs/{done}/variants', {'at': 9, 'variants': variants})
+        variants_made = self._post(f'runs/{done}/variants', {'at': 9, 'variants': variants})
         waits = self.start(TASK, approvals='all')
         self._page.goto(f'{self._url}/inbox')
         question = self._page.get_by_role('article').get_attribute('data-ask')
-        return {'run': done, 'waits': waits, 'question': question, 'group': made[0]['options']['group']}
+        return {
+            'run': done,
+            'waits': waits,
+            'question': question,
+            'group': variants_made[0]['options']['group'],
+        }
 
     def run(self, task: str) -> str:
         """Run a task to its end, and return the run's id."""
-        made = self.start(task)
-        self._get(f'runs/{made}/result?wait=60')
-        return made
+        run = self.start(task)
+        self._get(f'runs/{run}/result?wait=60')
+        return run
 
     def start(self, task: str, **options: Any) -> str:
         """Start a run, and return its id."""

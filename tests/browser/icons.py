@@ -30,20 +30,20 @@ def literals() -> Iterator[str]:
 
 def icon_names() -> set[str]:
     """Return strings that are certainly names of icons, such as those of `ui.icon` and `icon=`."""
-    found: set[str] = set()
+    literals: set[str] = set()
     for path in (ROOT / 'ui').rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text('utf-8'))):
             if not isinstance(node, ast.Call):
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, 'id', '')
-            given = [word.value for word in node.keywords if word.arg == 'icon']
-            given += node.args[:1] if name in ('icon', 'empty_state', 'ActionLabel') else []
-            given += node.args[1:2] if name in ('notice', 'picker') else []
-            texts = [one for value in given for one in ast.walk(value)]
-            found |= {
+            icons = [word.value for word in node.keywords if word.arg == 'icon']
+            icons += node.args[:1] if name in ('icon', 'empty_state', 'ActionLabel') else []
+            icons += node.args[1:2] if name in ('notice', 'picker') else []
+            texts = [one for value in icons for one in ast.walk(value)]
+            literals |= {
                 text.value for text in texts if isinstance(text, ast.Constant) and isinstance(text.value, str)
             }
-    return found - {''}
+    return literals - {''}
 
 
 def main() -> None:
@@ -55,8 +55,10 @@ def main() -> None:
     letters = {glyph: chr(code) for code, glyph in font.getBestCmap().items()}
     glyphs = {}
     for lookup in font['GSUB'].table.LookupList.Lookup:
-        for held in lookup.SubTable:
-            for first, ligatures in getattr(getattr(held, 'ExtSubTable', held), 'ligatures', {}).items():
+        for subtable in lookup.SubTable:
+            for first, ligatures in getattr(
+                getattr(subtable, 'ExtSubTable', subtable), 'ligatures', {}
+            ).items():
                 for ligature in ligatures:
                     word = ''.join(letters.get(glyph, '?') for glyph in (first, *ligature.Component))
                     glyphs[word] = ligature.LigGlyph

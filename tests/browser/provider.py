@@ -67,17 +67,17 @@ class Google(Provider):
             return
         content = {'role': 'model', 'parts': [{'text': 'A live answer.'}]}
         counted = {'promptTokenCount': 1200, 'candidatesTokenCount': 4, 'cachedContentTokenCount': 1000}
-        whole = {
+        response = {
             'candidates': [{'content': content, 'finishReason': 'STOP'}],
             'usageMetadata': {**counted, 'totalTokenCount': 1204},
         }
-        self._stream(f'data: {json.dumps(whole)}\n\n'.encode())
+        self._stream(f'data: {json.dumps(response)}\n\n'.encode())
 
     def _has_key(self) -> bool:
         if self.headers.get('x-goog-api-key') == KEY:
             return True
-        said = {'code': 400, 'message': 'API key not valid.', 'status': 'INVALID_ARGUMENT'}
-        self._send(400, {'error': {**said, 'details': [{'reason': 'API_KEY_INVALID'}]}})
+        error = {'code': 400, 'message': 'API key not valid.', 'status': 'INVALID_ARGUMENT'}
+        self._send(400, {'error': {**error, 'details': [{'reason': 'API_KEY_INVALID'}]}})
         return False
 
 

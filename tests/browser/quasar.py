@@ -30,8 +30,8 @@ def entry(modules: Path) -> str:
     """Return a script that imports each part from its file: a bundler keeps all that an index imports."""
     imports = []
     for name in (*COMPONENTS, *PLUGINS):
-        (found,) = (modules / 'quasar' / 'src').glob(f'*/*/{name}.js')
-        imports.append(f"import {name} from '{found.relative_to(modules).as_posix()}';")
+        (path,) = (modules / 'quasar' / 'src').glob(f'*/*/{name}.js')
+        imports.append(f"import {name} from '{path.relative_to(modules).as_posix()}';")
     return ENTRY.format(
         imports='\n'.join(imports), components=', '.join(COMPONENTS), plugins=', '.join(PLUGINS)
     )

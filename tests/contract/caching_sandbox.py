@@ -25,7 +25,7 @@ class CachingSandbox(Sandbox):
         if key not in self.known:
             ended = await Sandbox.run(self, command, workspace, **options)
             self.known[key] = (mark, ended, await workspace.snapshot())
-        was, ran, left = self.known[key]
-        if left in workspace.objects and left != key[-1]:
-            await workspace.restore(left)
+        was, ran, digest = self.known[key]
+        if digest in workspace.objects and digest != key[-1]:
+            await workspace.restore(digest)
         return replace(ran, output=ran.output.replace(was, mark)) if mark else ran

@@ -31,14 +31,14 @@ STAGES = list(_stages())
 
 
 def roles() -> dict[str, Role]:
-    found = {f'{stage.__name__}.role': stage.role for stage in STAGES}
+    roles = {f'{stage.__name__}.role': stage.role for stage in STAGES}
     for module in MODULES:
-        found |= {
+        roles |= {
             f'{module.__name__}.{name}': value
             for name, value in vars(module).items()
             if isinstance(value, Role)
         }
-    return found
+    return roles
 
 
 every_stage = pytest.mark.parametrize('made', STAGES, ids=lambda made: made.__name__)

@@ -174,8 +174,8 @@ class TestSteering:
         await conductor.extend(run, tokens=100)
         gauge = (await local_conductor.view(run)).budget['tokens']
         assert gauge.limit == 600
-        made = await conductor.set_breakpoints(run, [Breakpoint(enter='over')])
-        assert [(item.id, item.enter) for item in made] == [('1', 'over')]
+        breakpoints = await conductor.set_breakpoints(run, [Breakpoint(enter='over')])
+        assert [(item.id, item.enter) for item in breakpoints] == [('1', 'over')]
         assert await conductor.probe(run, 'loops > 0') == await local_conductor.probe(run, 'loops > 0')
         with pytest.raises(StepPassed):
             await conductor.cancel(run, seen=1)
@@ -198,9 +198,9 @@ class TestSteering:
             await conductor.resume(run, key='a')
         for _ in range(2):
             await conductor.pause(run, key='a')
-        seen = (await conductor.info(run)).seq
+        seq = (await conductor.info(run)).seq
         for _ in range(2):
-            await conductor.send(run, 'resume', seen=seen, key='c')
+            await conductor.send(run, 'resume', seen=seq, key='c')
         for _ in range(2):
             await conductor.cancel(run, 'enough', key='a')
         with pytest.raises(EventRefused):
@@ -230,7 +230,7 @@ class TestSteering:
 
 
 async def test_runs_are_listed_and_found(conductor: Conductor, local_conductor: Conductor):
-    made = [
+    runs = [
         await run_to_end(conductor, title=f'run {number}', tags=['t'] * (number % 2)) for number in range(5)
     ]
     assert (await conductor.runs()).runs == (await local_conductor.runs()).runs
@@ -238,7 +238,7 @@ async def test_runs_are_listed_and_found(conductor: Conductor, local_conductor: 
     assert page == await local_conductor.runs(RunQuery(limit=2, offset=1))
     tagged = RunQuery(tag='t', text='run', status=(Status.DONE,), pattern='lone', until=1e11)
     assert await conductor.runs(tagged) == await local_conductor.runs(tagged)
-    assert [info.id async for info in conductor.iter_runs()] == made[::-1]
+    assert [info.id async for info in conductor.iter_runs()] == runs[::-1]
     went = RunQuery(state='working', edges=('working>over',))
     assert (await conductor.runs(went)).total == (await local_conductor.runs(went)).total
     traffic = await conductor.traffic(RunQuery(pattern='lone'))
@@ -344,8 +344,8 @@ async def test_a_run_is_saved_as_a_test(conductor: Conductor, local_conductor: C
     test = await conductor.save_test(run)
     assert test == await local_conductor.save_test(run)
     aside = Conductor(catalog=local_conductor.catalog)
-    found = await (conductor if isinstance(conductor, HttpConductor) else aside).check(test)
-    assert found.passed
+    report = await (conductor if isinstance(conductor, HttpConductor) else aside).check(test)
+    assert report.passed
     await aside.close()
 
 

@@ -25,9 +25,9 @@ async def texts(journal: Journal, name: str = 'one') -> list[tuple[int, str]]:
 async def test_a_new_run_has_neither_star_nor_pin_and_is_in_the_list(journal: Journal) -> None:
     info = await claim_run(journal)
     assert (info.starred, info.pinned, info.deleted) == (False, False, 0.0)
-    kept = run('two', starred=True, pinned=True, deleted=5.5)
-    await journal.create(kept, SHAPE)
-    assert await journal.info(kept.id) == kept
+    starred = run('two', starred=True, pinned=True, deleted=5.5)
+    await journal.create(starred, SHAPE)
+    assert await journal.info(starred.id) == starred
 
 
 async def test_stars_and_pins_persist_and_do_not_disturb_the_owner(journal: Journal) -> None:
@@ -37,8 +37,8 @@ async def test_stars_and_pins_persist_and_do_not_disturb_the_owner(journal: Jour
         info, starred=True, pinned=True, title='x'
     )
     await journal.append(replace(info, seq=1, status=Status.DONE), [step(1)])
-    found = await journal.info(ONE)
-    assert (found.starred, found.pinned, found.title, found.status) == (True, True, 'x', Status.DONE)
+    stored = await journal.info(ONE)
+    assert (stored.starred, stored.pinned, stored.title, stored.status) == (True, True, 'x', Status.DONE)
     assert not (await journal.annotate(ONE, starred=False)).starred
 
 
@@ -98,20 +98,20 @@ async def test_notes_do_not_change_the_history(journal: Journal) -> None:
 async def test_a_missing_note_is_named(journal: Journal) -> None:
     await claim_run(journal)
     await claim_run(journal, 'two')
-    kept = await note(journal, 'mine')
-    for number in (kept.id + 1, -1):
+    own_note = await note(journal, 'mine')
+    for number in (own_note.id + 1, -1):
         with pytest.raises(UnknownNote, match=f'one has no note {number}'):
             await journal.delete_note(ONE, number)
     with pytest.raises(UnknownNote, match='two has no note'):
-        await journal.delete_note(RunId('two'), kept.id)
+        await journal.delete_note(RunId('two'), own_note.id)
     with pytest.raises(UnknownNote, match='two has no note'):
-        await journal.write_note(replace(kept, run=RunId('two'), text='stolen'))
-    assert await journal.notes(ONE) == [kept]
+        await journal.write_note(replace(own_note, run=RunId('two'), text='stolen'))
+    assert await journal.notes(ONE) == [own_note]
     nobody = RunId('nobody')
     for call in (
         journal.notes(nobody),
         journal.write_note(Note(run=nobody, seq=1, text='x')),
-        journal.delete_note(nobody, kept.id),
+        journal.delete_note(nobody, own_note.id),
         journal.annotate(nobody, starred=True),
     ):
         with pytest.raises(UnknownRun, match='nobody'):
@@ -120,15 +120,15 @@ async def test_a_missing_note_is_named(journal: Journal) -> None:
 
 async def test_search_finds_notes(journal: Journal) -> None:
     await claim_run(journal, title='Horses', note='for Monday')
-    kept = await note(journal, 'a Zebra appears')
+    stored_note = await note(journal, 'a Zebra appears')
     await note(journal, 'the café closes')
     assert await list_runs(journal, text='zeb') == await list_runs(journal, text='café horses') == ['one']
     assert await list_runs(journal, text='monday zebra') == ['one']
-    await journal.write_note(replace(kept, text='a donkey appears'))
+    await journal.write_note(replace(stored_note, text='a donkey appears'))
     assert await list_runs(journal, text='zebra') == []
     await journal.annotate(ONE, title='Ponies')
     assert await list_runs(journal, text='donkey ponies') == ['one']
-    await journal.delete_note(ONE, kept.id)
+    await journal.delete_note(ONE, stored_note.id)
     assert await list_runs(journal, text='donkey') == []
 
 

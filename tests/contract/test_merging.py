@@ -48,13 +48,13 @@ async def test_a_result_is_composed_tested_and_merged(conductor: Conductor, run:
         await merging.preview(mergeable)
     with pytest.raises(InvalidInput, match='has 2 changes'):
         await merging.compose(mergeable, [Pick(path='a.txt', agent='one', hunks=(2,))])
-    made = await merging.compose(mergeable, [Pick(path='a.txt', agent='one', hunks=(0,))])
-    assert made.best == COMPOSED_AGENT
-    look = await merging.preview(made)
+    composed = await merging.compose(mergeable, [Pick(path='a.txt', agent='one', hunks=(0,))])
+    assert composed.best == COMPOSED_AGENT
+    look = await merging.preview(composed)
     assert (look.branch, look.paths, look.conflicts) == ('main', ('a.txt',), ())
     assert '+three' in look.patch and '+late' not in look.patch
     assert git(project, 'rev-parse', 'main') == look.onto
-    assert await merging.merge(made, look, message='Take one change') == git(project, 'rev-parse', 'main')
+    assert await merging.merge(composed, look, message='Take one change') == git(project, 'rev-parse', 'main')
     assert git(project, 'log', '-1', '--format=%s') == 'Take one change'
     assert (project / 'a.txt').read_text() == TEXT.replace('3\n', 'three\n', 1)
 

@@ -64,11 +64,13 @@ def no_delay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @every_model
 async def test_a_stream_has_content_and_one_end(name: str) -> None:
-    found = await events(name, ASKED)
-    assert [isinstance(event, Completed) for event in found] == [False] * (len(found) - 1) + [True]
-    assert text(found).strip()
-    assert isinstance(found[-1], Completed) and found[-1].reason == 'stop'
-    assert found[-1].usage.input > 0 and found[-1].usage.output > 0
+    model_events = await events(name, ASKED)
+    assert [isinstance(event, Completed) for event in model_events] == [False] * (len(model_events) - 1) + [
+        True
+    ]
+    assert text(model_events).strip()
+    assert isinstance(model_events[-1], Completed) and model_events[-1].reason == 'stop'
+    assert model_events[-1].usage.input > 0 and model_events[-1].usage.output > 0
 
 
 @every_model
@@ -80,11 +82,13 @@ async def test_an_answer_matches_the_requested_schema(name: str) -> None:
 
 @every_model
 async def test_calls_use_offered_tools_with_json_arguments(name: str) -> None:
-    found = await events(name, replace(ASKED, tools=(LOOK_UP,), choice='required'))
-    started = [event for event in found if isinstance(event, CallStarted)]
+    model_events = await events(name, replace(ASKED, tools=(LOOK_UP,), choice='required'))
+    started = [event for event in model_events if isinstance(event, CallStarted)]
     assert {event.name for event in started} <= {'look_up'}
     for call in started:
-        pieces = [event for event in found if isinstance(event, ArgumentPiece) and event.index == call.index]
+        pieces = [
+            event for event in model_events if isinstance(event, ArgumentPiece) and event.index == call.index
+        ]
         assert isinstance(json.loads(''.join(piece.text for piece in pieces) or '{}'), dict)
 
 

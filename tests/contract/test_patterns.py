@@ -43,23 +43,23 @@ def test_the_catalog_has_patterns_and_no_faults() -> None:
 
 def find_successors(shape: Shape) -> dict[str, set[str]]:
     """Return the successors of each state, ignoring guards; states inherit the edges of their ancestors."""
-    found: dict[str, set[str]] = {state.path: set(state.initial) for state in shape.states}
+    initial: dict[str, set[str]] = {state.path: set(state.initial) for state in shape.states}
     for state in shape.states:
         if state.parent:
-            found[state.path].add(state.parent)
+            initial[state.path].add(state.parent)
     for edge in shape.edges:
-        if edge.dest and edge.source in found:
-            found[edge.source].add(edge.dest)
-    return found
+        if edge.dest and edge.source in initial:
+            initial[edge.source].add(edge.dest)
+    return initial
 
 
 def closure(start: str, leads: dict[str, set[str]]) -> set[str]:
-    found, todo = {start}, [start]
+    reached, todo = {start}, [start]
     while todo:
-        new = leads[todo.pop()] - found
-        found |= new
+        new = leads[todo.pop()] - reached
+        reached |= new
         todo.extend(new)
-    return found
+    return reached
 
 
 @every_pattern

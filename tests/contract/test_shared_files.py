@@ -35,9 +35,11 @@ class Machines:
         self.folder, self.files, self.journal = folder, S3Files(url), MemoryJournal()
 
     def open(self, home: str, model: Any = None, **more: Any) -> Conductor:
-        found = model if isinstance(model, Catalog) else catalog(model or writing(2), Pair, tools=(jot,))
+        own_catalog = (
+            model if isinstance(model, Catalog) else catalog(model or writing(2), Pair, tools=(jot,))
+        )
         options = {'journal': self.journal, 'owner': home, 'workspaces': self.folder / home}
-        return Conductor(**{**options, 'catalog': found, 'files': self.files, **more})
+        return Conductor(**{**options, 'catalog': own_catalog, 'files': self.files, **more})
 
 
 @pytest.fixture
@@ -92,20 +94,20 @@ async def test_a_run_waits_while_files_are_unavailable(machines: Machines, s3: S
     async with machines.open('first', clock=HastyClock()) as first:
         run = await first.start('pair', paused=True)
         s3.stop()
-        said: list[JournalOutage] = []
+        outages: list[JournalOutage] = []
 
         async def listen() -> None:
             async for item in run.watch():
-                said.extend([item] if isinstance(item, JournalOutage) else [])
+                outages.extend([item] if isinstance(item, JournalOutage) else [])
 
         listening = asyncio.ensure_future(listen())
         resuming = asyncio.ensure_future(first.resume(run.id))
-        await until(lambda: bool(said))
+        await until(lambda: bool(outages))
         waits_at = (await first.info(run.id)).seq
         s3.start()
         assert (await run.result()).status is Status.DONE
         await asyncio.gather(listening, resuming)
-        assert said[0].problem.endswith('it cannot be reached') and said[-1].problem == ''
+        assert outages[0].problem.endswith('it cannot be reached') and outages[-1].problem == ''
         assert waits_at < (await first.info(run.id)).seq
         assert await first.audit(run.id)
     assert len(await at_step(machines.open('web'), run.id, (await machines.journal.info(run.id)).seq)) == 2
@@ -291,10 +293,10 @@ async def test_a_new_owner_keeps_the_recordings_of_finished_calls(machines: Mach
         assert (await second.result(run)).status is Status.DONE
         ended = [step for step in await second.transitions(run) if step.event.data.get('source') == 'live']
         assert len(read_exchanges(second.recordings.path(run))) == len(ended) == 4
-        kept = second.recordings.path(run).read_bytes()
+        recording = second.recordings.path(run).read_bytes()
     async with machines.open('web', make_catalog(None)) as web:
         await web.recordings.fetch(run)
-        assert web.recordings.path(run).read_bytes() == kept
+        assert web.recordings.path(run).read_bytes() == recording
 
 
 async def test_without_shared_files_nothing_is_requested(tmp_path: Path) -> None:

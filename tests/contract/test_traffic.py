@@ -75,7 +75,7 @@ class History:
     ) -> None:  # fmt: skip
         """Take a step `after` seconds later; with `dest`, it leads from `source` to `dest`."""
         self.time += after
-        left, entered = (_list_ancestry(source), _list_ancestry(dest)[::-1]) if dest else ((), ())
+        left_states, entered = (_list_ancestry(source), _list_ancestry(dest)[::-1]) if dest else ((), ())
         if dest:
             self.active = (StatePath(dest),)
         step = Transition(
@@ -84,7 +84,7 @@ class History:
             time=self.time,
             event=Event(name=name, at=StatePath(source if at is None else at)),
             raised=raised,
-            left=left,
+            left=left_states,
             entered=entered,
             active=self.active,
             edges=(Edge(source=StatePath(source or '[*]'), dest=dest),) if dest else (),
@@ -169,9 +169,9 @@ async def test_failures_are_counted_where_they_happened(journal: Journal) -> Non
     await run.go('failed', 'b.x', 'a')
     await run.go('done', 'a', 'b.x')
     await run.go('failed', 'b.x', 'bad', status=Status.FAILED)
-    found = {place.path: place for place in (await survey(journal)).states}
-    told = {path: (one.failed, one.expired, one.fell, one.troubled) for path, one in found.items()}
-    assert told == {'a': (0, 1, 0, 1), 'b.x': (2, 0, 1, 1), 'b': (0, 0, 1, 1), 'bad': (0, 0, 0, 0)}
+    states = {place.path: place for place in (await survey(journal)).states}
+    counts = {path: (one.failed, one.expired, one.fell, one.troubled) for path, one in states.items()}
+    assert counts == {'a': (0, 1, 0, 1), 'b.x': (2, 0, 1, 1), 'b': (0, 0, 1, 1), 'bad': (0, 0, 0, 0)}
 
 
 async def test_a_failure_that_ends_the_run_is_counted_in_its_state(journal: Journal) -> None:
@@ -179,8 +179,8 @@ async def test_a_failure_that_ends_the_run_is_counted_in_its_state(journal: Jour
     await run.go('start', '', 'b.x')
     await run.go('failed', 'b.x', 'a')
     await run.go('always', 'a', 'bad', raised=True, status=Status.FAILED)
-    found = {place.path: place.fell for place in (await survey(journal)).states}
-    assert found == {'a': 1, 'b': 1, 'b.x': 1, 'bad': 0}
+    failures = {place.path: place.fell for place in (await survey(journal)).states}
+    assert failures == {'a': 1, 'b': 1, 'b.x': 1, 'bad': 0}
 
 
 async def test_a_fork_counts_from_where_it_left_its_parent(journal: Journal) -> None:

@@ -83,8 +83,8 @@ async def test_on_disk_the_power_fails_at_any_step_of_a_fork(
         except PowerCut:
             pass
     async with make_conductor(await open_journal(tmp_path / 'runs.db'), model, tmp_path) as successor:
-        left = [info.id for info in await successor.journal.unfinished()]
-        assert await successor.recover() == left and not successor.stranded
+        unfinished = [info.id for info in await successor.journal.unfinished()]
+        assert await successor.recover() == unfinished and not successor.stranded
         fork = next(info.id for info in (await successor.runs()).runs if info.id != run)
         outcome = await successor.result(fork)
         assert outcome.status is Status.DONE

@@ -48,9 +48,9 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> Non
     before = hemicycle.steps(killed.id)
     assert len(before) >= steps
     # Everything shown is journaled; a line without a newline was cut off by the kill.
-    shown = [json.loads(text) for text in out.splitlines(keepends=True) if text.endswith('\n')]
-    assert [step['seq'] for step in shown] == [step.seq for step in before[: len(shown)]]
-    assert [step['event']['name'] for step in shown] == [step.event.name for step in before[: len(shown)]]
+    printed = [json.loads(text) for text in out.splitlines(keepends=True) if text.endswith('\n')]
+    assert [step['seq'] for step in printed] == [step.seq for step in before[: len(printed)]]
+    assert [step['event']['name'] for step in printed] == [step.event.name for step in before[: len(printed)]]
 
     result = hemicycle('resume', 'last', '--json')
     assert result.exit_code == 0, result.stderr
@@ -160,8 +160,8 @@ async def leave_ten_unfinished(hemicycle: Hemicycle, calls: Path) -> list[RunId]
     """Leave ten unfinished runs behind."""
     catalog = Catalog.load([hemicycle.patterns])
     async with Conductor(await open_journal(hemicycle.database), catalog=catalog) as crashed:
-        given = {'calls': str(calls), 'steps': LONG, 'pause': 0.02}
-        return [(await crashed.start('counting', given)).id for _ in range(10)]
+        parameters = {'calls': str(calls), 'steps': LONG, 'pause': 0.02}
+        return [(await crashed.start('counting', parameters)).id for _ in range(10)]
 
 
 def table(hemicycle: Hemicycle, query: str) -> list[Any]:

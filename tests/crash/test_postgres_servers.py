@@ -54,12 +54,12 @@ async def reader(servers: Servers) -> AsyncIterator[Journal]:
 async def two(servers: Servers) -> AsyncIterator[list[tuple[Process, httpx.AsyncClient]]]:
     """Two servers, and an HTTP client for each."""
     async with AsyncExitStack() as stack:
-        found = []
+        clients = []
         for _ in range(2):
             process = await servers.web()
             client = httpx.AsyncClient(base_url=f'{process.url}/api/v1/', timeout=30)
-            found.append((process, await stack.enter_async_context(client)))
-        yield found
+            clients.append((process, await stack.enter_async_context(client)))
+        yield clients
 
 
 async def check_all_ended(servers: Servers, reader: Journal, runs: list[str]) -> None:
@@ -81,12 +81,12 @@ async def test_a_server_adopts_the_runs_of_one_that_was_killed(
     first.kill()
     died = time.time()
     await check_all_ended(servers, reader, orphans + own)
-    taken = {
+    durations = {
         run: min(call.at for call in servers.lines() if call.run == run and call.pid == second.pid) - died
         for run in orphans
     }
-    print('adopted after', sorted(round(seconds, 2) for seconds in taken.values()))
-    assert max(taken.values()) < 15
+    print('adopted after', sorted(round(seconds, 2) for seconds in durations.values()))
+    assert max(durations.values()) < 15
     assert set(servers.count_repeats()) <= set(orphans)
     assert all(times <= 1 for times in servers.count_repeats().values()), servers.count_repeats()
 

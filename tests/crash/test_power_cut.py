@@ -125,8 +125,8 @@ async def run_with_power_cut(
         except PowerCut:
             run = RunId('')
     async with make_conductor(await open_journal_again(), model) as successor:
-        left = [info.id for info in await successor.journal.unfinished()]
-        assert await successor.recover() == left and not successor.stranded
+        unfinished = [info.id for info in await successor.journal.unfinished()]
+        assert await successor.recover() == unfinished and not successor.stranded
         (info,) = (await successor.runs()).runs
         assert not run or info.id == run
         outcome = await to_the_end(successor, info.id)
@@ -150,13 +150,13 @@ async def check(
     undisturbed: Undisturbed, open_journal_again: Callable[[], Awaitable[Journal]], at: int, written: bool
 ) -> None:
     expected, events, requests = undisturbed
-    outcome, found, made = await run_with_power_cut(open_journal_again, at, written)
+    outcome, names, request_count = await run_with_power_cut(open_journal_again, at, written)
     assert outcome.status is Status.DONE
     assert (outcome.memory, outcome.answer) == (expected.memory, expected.answer)
-    assert [name for name in found if name != 'recover@'] == events
-    assert requests <= made <= requests + 1, 'only the call in flight is repeated'
+    assert [name for name in names if name != 'recover@'] == events
+    assert requests <= request_count <= requests + 1, 'only the call in flight is repeated'
     assert len(DONE) == 1 and sum(DONE.values()) <= 2
-    if made > requests:
+    if request_count > requests:
         assert sum(DONE.values()) == 1
 
 

@@ -26,15 +26,15 @@ class FailingJournal:
         self.journal, self.left, self.done = journal, at, done
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.journal, name)
+        attribute = getattr(self.journal, name)
         if name == 'close':
-            return found
+            return attribute
 
         async def call(*args: Any, **options: Any) -> Any:
             self.left -= 1
             if self.left < 0 or (self.left == 0 and not self.done):
                 raise PowerCut
-            result = await found(*args, **options)
+            result = await attribute(*args, **options)
             if self.left == 0:
                 raise PowerCut
             return result
@@ -65,8 +65,8 @@ async def leave_runs(journal: MemoryJournal) -> list[RunId]:
 async def test_the_power_fails_at_any_call_of_a_recovery(done: bool) -> None:
     for at in range(1, MAX_CUTS):
         journal = MemoryJournal()
-        left = await leave_runs(journal)
-        assert len(left) == 3
+        unfinished = await leave_runs(journal)
+        assert len(unfinished) == 3
         failing = FailingJournal(journal, at, done=done)
         async with make_conductor(failing, 'cut') as crashed:
             try:
@@ -79,7 +79,7 @@ async def test_the_power_fails_at_any_call_of_a_recovery(done: bool) -> None:
             assert successor.stranded == {}
             for run in recovered:
                 assert (await successor.result(run)).status is Status.DONE
-            for run in left:
+            for run in unfinished:
                 steps = await successor.transitions(run)
                 assert steps[-1].active == (await successor.view(run)).active
                 assert await successor.audit(run) == len(steps)

@@ -50,14 +50,14 @@ class Reader:
 
     async def _take(self, answer: httpx.Response) -> bool:
         """Read some events; True if the run has ended."""
-        left = self._random.randint(1, 12)
+        remaining = self._random.randint(1, 12)
         async for event in EventSource(answer).aiter_sse():
             if event.event == 'end':
                 return True
             if event.event == 'step':
                 self.steps.append(int(event.id))
-            left -= 1
-            if not left:
+            remaining -= 1
+            if not remaining:
                 return False
         return False
 
@@ -69,8 +69,8 @@ async def test_no_step_is_lost_or_repeated(server: Server):
         readers = [Reader(f'runs/{run}/events', seed) for seed in range(STREAMS)]
         reading = [asyncio.create_task(reader.read(http)) for reader in readers]
         for kill in range(1, KILLS + 1):
-            seen = kill * ROUNDS // 4
-            await until(lambda seen=seen: max(max(item.steps, default=0) for item in readers) >= seen)
+            minimum = kill * ROUNDS // 4
+            await until(lambda seen=minimum: max(max(item.steps, default=0) for item in readers) >= seen)
             await asyncio.to_thread(server.kill)
             await asyncio.to_thread(server.start)
         await asyncio.wait_for(asyncio.gather(*reading), 120)

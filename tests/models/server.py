@@ -22,8 +22,8 @@ class Wire:
 
     async def head(self, status: str = '200 OK', **headers: str) -> None:
         lines = [f'HTTP/1.1 {status}']
-        given = {'content_type': 'text/event-stream', 'transfer_encoding': 'chunked', **headers}
-        lines += [f'{name.replace("_", "-")}: {value}' for name, value in given.items() if value]
+        all_headers = {'content_type': 'text/event-stream', 'transfer_encoding': 'chunked', **headers}
+        lines += [f'{name.replace("_", "-")}: {value}' for name, value in all_headers.items() if value]
         await self.raw('\r\n'.join([*lines, '', '']).encode())
 
     async def chunk(self, data: bytes) -> None:

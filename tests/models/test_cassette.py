@@ -165,9 +165,9 @@ async def test_a_secret_split_across_chunks_is_hidden(tmp_path: Path) -> None:
 
 def test_requests_match_regardless_of_call_ids() -> None:
     def body(first: str, second: str, item: str = 'a') -> dict[str, Any]:
-        asked = [{'id': first, 'function': {'arguments': '{}'}}, {'id': second}]
+        calls = [{'id': first, 'function': {'arguments': '{}'}}, {'id': second}]
         used = {'type': 'tool_use', 'id': first, 'input': {'id': item}}
-        return {'messages': [{'tool_calls': asked}, {'tool_call_id': second}, {'content': [used]}]}
+        return {'messages': [{'tool_calls': calls}, {'tool_call_id': second}, {'content': [used]}]}
 
     assert number_ids(body('call-7-1', 'call-7-2')) == number_ids(body('call-9-1', 'call-9-2'))
     assert number_ids(body('x', 'y')) != number_ids(body('x', 'x'))

@@ -248,9 +248,9 @@ async def test_a_call_has_a_cost_where_it_is_known(prices: dict[str, Price], cos
     'reported',
     [{'prompt_tokens_details': {'cache_write_tokens': 10**6}}, {'cache_creation_input_tokens': 10**6}],
 )
-@pytest.mark.parametrize(('kept', 'cost'), [('off', 1.25), ('5m', 1.25), ('1h', 2.0)])
+@pytest.mark.parametrize(('cache', 'cost'), [('off', 1.25), ('5m', 1.25), ('1h', 2.0)])
 async def test_cache_writes_through_a_proxy_cost_as_long_as_they_are_kept(
-    reported: dict[str, Any], kept: str, cost: float
+    reported: dict[str, Any], cache: str, cost: float
 ) -> None:
     usage = {'prompt_tokens': 10**6, 'completion_tokens': 1, **reported}
     last = {'choices': [{'delta': {'content': 'x'}, 'finish_reason': 'stop'}], 'usage': usage}
@@ -259,7 +259,7 @@ async def test_cache_writes_through_a_proxy_cost_as_long_as_they_are_kept(
         return httpx.Response(200, content=f'data: {json.dumps(last)}\n\ndata: [DONE]\n\n'.encode())
 
     prices = Prices(own={'m': Price(input=1, output=0, written=1.25, written_hour=2)})
-    line = EndpointClient(endpoint(cache=kept), prices=prices, transport=httpx.MockTransport(answer))
+    line = EndpointClient(endpoint(cache=cache), prices=prices, transport=httpx.MockTransport(answer))
     end = await complete(line)
     assert (end.usage.written, end.cost) == (10**6, pytest.approx(cost))
     await line.close()

@@ -45,8 +45,8 @@ async def test_a_failed_finish_disguised_by_a_proxy_fails_the_call(native: str) 
     choice = {'index': 0, 'delta': {}, 'finish_reason': 'stop', 'native_finish_reason': native}
     result = await read(say('half'), openai(choices=[choice]), b'data: [DONE]\n\n')
     assert result.failure.code == native
-    whole = {**choice, 'native_finish_reason': 'STOP'}
-    assert (await read(say('all'), openai(choices=[whole]), b'data: [DONE]\n\n')).end.reason == 'stop'
+    full_choice = {**choice, 'native_finish_reason': 'STOP'}
+    assert (await read(say('all'), openai(choices=[full_choice]), b'data: [DONE]\n\n')).end.reason == 'stop'
 
 
 async def test_a_failed_finish_of_anthropic_fails_the_call() -> None:
@@ -107,18 +107,18 @@ async def test_an_error_in_a_list_is_reported() -> None:
     assert (result.failure.kind, result.failure.retry_after) == ('rate limit', 34)
 
 
-@pytest.mark.parametrize('asked', ['openai', 'responses', 'anthropic', 'gemini'])
+@pytest.mark.parametrize('dialect', ['openai', 'responses', 'anthropic', 'gemini'])
 @pytest.mark.parametrize('answered', ['openai', 'responses', 'anthropic', 'gemini'])
-async def test_an_answer_in_another_dialect_is_named(asked: str, answered: str) -> None:
+async def test_an_answer_in_another_dialect_is_named(dialect: str, answered: str) -> None:
     first = {
         'openai': SPEECHES[0].start,
         'responses': openai(type='response.created', response={'id': '1'}),
         'anthropic': SPEECHES[1].start,
         'gemini': SPEECHES[2].start,
     }
-    result = await read(first[answered], dialect=asked)
-    assert ('is `dialect` right?' in str(result.failure)) == (asked != answered)
-    assert result.failure.retryable == (asked == answered)
+    result = await read(first[answered], dialect=dialect)
+    assert ('is `dialect` right?' in str(result.failure)) == (dialect != answered)
+    assert result.failure.retryable == (dialect == answered)
 
 
 @pytest.mark.parametrize('status', ['failed', 'incomplete', 'cancelled'])
@@ -126,11 +126,11 @@ async def test_a_response_that_did_not_complete_fails_without_a_reason(status: s
     def event(name: str, **more: Any) -> bytes:
         return openai(type=f'response.{name}', **more)
 
-    said = event('output_text.delta', output_index=0, delta='half')
+    half = event('output_text.delta', output_index=0, delta='half')
     for response in ({}, {'status': status, 'error': None, 'incomplete_details': None}):
         result = await read(
             event('created', response={'id': '1'}),
-            said,
+            half,
             event(status, response=response),
             dialect='responses',
         )
@@ -312,8 +312,8 @@ async def test_reasoning_found_only_in_details_is_shown() -> None:
         say('Yes'),
         finish('stop'),
     )
-    shown = [event.text for event in result.events if isinstance(event, ReasoningPiece)]
-    assert shown == ['Let me ', 'think']
+    pieces = [event.text for event in result.events if isinstance(event, ReasoningPiece)]
+    assert pieces == ['Let me ', 'think']
 
 
 @pytest.mark.parametrize('named', [False, True])

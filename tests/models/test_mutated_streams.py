@@ -48,10 +48,10 @@ def mutations(body: bytes, chance: random.Random) -> Iterator[bytes]:
     lines = body.split(b'\n')
     events = [at for at, line in enumerate(lines) if line.startswith(b'data: {') and line.endswith(b'}')]
     for _ in range(EACH if events else 0):
-        made = list(lines)
+        mutated = list(lines)
         for at in chance.sample(events, min(len(events), chance.choice([1, 1, 2]))):
-            made[at] = b'data: ' + mutate(made[at][6:], chance)
-        yield b'\n'.join(made)
+            mutated[at] = b'data: ' + mutate(mutated[at][6:], chance)
+        yield b'\n'.join(mutated)
 
 
 STREAMS = [

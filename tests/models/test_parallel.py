@@ -18,8 +18,8 @@ def fragments(text: str) -> list[str]:
 
 def chat(indexes: list[Any], ids: list[str]) -> bytes:
     def piece(index: Any, **call: Any) -> bytes:
-        given = call if index is None else {'index': index, **call}
-        return openai(choices=[{'index': 0, 'delta': {'tool_calls': [given]}}])
+        fragment = call if index is None else {'index': index, **call}
+        return openai(choices=[{'index': 0, 'delta': {'tool_calls': [fragment]}}])
 
     body = b''
     for (name, text), index, ident in zip(ASKED, indexes, ids, strict=True):

@@ -31,9 +31,9 @@ def test_the_test_server_leaves_no_connection_open(turns: int, request_: bytes) 
                 await asyncio.sleep(0)
         return client
 
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as warnings_raised:
         warnings.simplefilter('always', ResourceWarning)
         client = asyncio.run(cut_off())
         gc.collect()
     client.close()
-    assert [str(warning.message) for warning in found] == []
+    assert [str(warning.message) for warning in warnings_raised] == []

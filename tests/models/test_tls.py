@@ -111,11 +111,14 @@ certificate_password = "env:WORK_PASSWORD"
 
 def test_files_are_relative_to_the_configuration(tmp_path: Path) -> None:
     (tmp_path / 'endpoints.toml').write_text(FILE, 'utf-8')
-    made = load_configuration(tmp_path / 'endpoints.toml', {'WORK_PASSWORD': PASSWORD}).endpoints['work']
-    assert (made.ca, made.certificate) == (str(tmp_path / 'certs/ca.pem'), '/etc/client.pem')
-    assert (made.certificate_key, made.certificate_password) == (str(tmp_path / 'certs/client.key'), PASSWORD)
-    assert PASSWORD not in made.hide(f'it repeats {PASSWORD}') and PASSWORD not in repr(made)
-    recorded = label_call(made, 'm', 'work/m', 'working', 1).endpoint
+    settings = load_configuration(tmp_path / 'endpoints.toml', {'WORK_PASSWORD': PASSWORD}).endpoints['work']
+    assert (settings.ca, settings.certificate) == (str(tmp_path / 'certs/ca.pem'), '/etc/client.pem')
+    assert (settings.certificate_key, settings.certificate_password) == (
+        str(tmp_path / 'certs/client.key'),
+        PASSWORD,
+    )
+    assert PASSWORD not in settings.hide(f'it repeats {PASSWORD}') and PASSWORD not in repr(settings)
+    recorded = label_call(settings, 'm', 'work/m', 'working', 1).endpoint
     assert not {'ca', 'certificate', 'certificate_key', 'certificate_password'} & recorded.keys()
     lost = load_configuration(tmp_path / 'endpoints.toml', {})
     assert lost.missing == {'work': 'the environment variable WORK_PASSWORD is not set'}

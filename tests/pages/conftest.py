@@ -78,7 +78,7 @@ class Endless:
     def __init__(self) -> None:
         self.began, self.ended = asyncio.Event(), asyncio.Event()
 
-    async def __call__(self, *given: object, **more: object) -> NoReturn:
+    async def __call__(self, *fields: object, **more: object) -> NoReturn:
         self.began.set()
         try:
             await asyncio.Event().wait()

@@ -46,21 +46,21 @@ async def test_each_kind_of_artifact_is_rendered_and_long_ones_are_folded(user: 
 
     await user.open('/artifacts')
     await user.should_not_see('Artifacts')
-    found = {
+    artifacts = {
         'page': make_artifact('# A page'),
         'tree': make_artifact([{'a': 1}]),
         'passed': make_artifact(True),
         'nothing': make_artifact(''),
         'long': make_artifact('x' * (LONG + 1), kept='0' * 64),
     }
-    panes[0].show(view({'working': {'artifacts': found}}))
+    panes[0].show(view({'working': {'artifacts': artifacts}}))
     await user.should_see('Artifacts')
     await user.should_not_see('by a_tool')  # not shown yet
     with user:
         rows[0].open('Artifacts')
     await see(user, 'by a_tool', 'Yes', 'Empty.')
-    shown = user.find(kind=Conversation).elements
-    assert [block['text'] for talk in shown for block in talk._props['blocks']] == ['# A page']
+    conversations = user.find(kind=Conversation).elements
+    assert [block['text'] for talk in conversations for block in talk._props['blocks']] == ['# A page']
     (tree,) = user.find(kind=JsonTree).elements
     assert tree._props['value'] == {'0': {'a': 1}}
     panes[0].show(view({'working': {'artifacts': {'page': make_artifact('Another')}}}))

@@ -47,14 +47,14 @@ async def runs(conductor: Conductor) -> dict[str, str]:
 @pytest.fixture
 def refused(monkeypatch) -> list[str]:
     """All refusals, including those that are caught."""
-    found: list[str] = []
+    messages: list[str] = []
 
-    def note(error: NotAllowed, *said: object) -> None:
-        found.append(str(said))
-        Exception.__init__(error, *said)
+    def note(error: NotAllowed, *text: object) -> None:
+        messages.append(str(text))
+        Exception.__init__(error, *text)
 
     monkeypatch.setattr(NotAllowed, '__init__', note)
-    return found
+    return messages
 
 
 @pytest.mark.parametrize('role', list(Role))
@@ -71,8 +71,8 @@ async def test_every_page_opens_for_everybody(pages, backend, runs, refused, rol
 
 def disabled_actions(pages: User) -> set[str]:
     """Return the actions of the controls that are disabled on the page."""
-    found = {element.props.get('data-refused') for element in pages.client.elements.values()}
-    return {str(action) for action in found if action}
+    actions = {element.props.get('data-refused') for element in pages.client.elements.values()}
+    return {str(action) for action in actions if action}
 
 
 @pytest.mark.parametrize('role', [Role.VIEWER])

@@ -39,10 +39,10 @@ class FullDiskJournal(MemoryJournal):
 class UnreadableJournal(FullDiskJournal):
     """A journal that cannot be read either."""
 
-    async def transitions(self, *given, **options):
+    async def transitions(self, *args, **options):
         if self.full:
             raise JournalUnavailable('The disk is full.')
-        return await super().transitions(*given, **options)
+        return await super().transitions(*args, **options)
 
 
 def call_a_tool_first(request):
@@ -55,13 +55,13 @@ def call_a_tool_first(request):
 
 def press(user: User, text: str) -> None:
     """Click the button with this text, preferably one in a dialog."""
-    found = user.find(text).elements
-    found = [item for item in found if getattr(item, 'text', '') == text] or list(found)
-    asked = [item for item in found if any(isinstance(outer, ui.dialog) for outer in item.ancestors())]
+    matches = user.find(text).elements
+    matches = [item for item in matches if getattr(item, 'text', '') == text] or list(matches)
+    labels = [item for item in matches if any(isinstance(outer, ui.dialog) for outer in item.ancestors())]
     # An approval is shown in its pane and over the page; the text is that of the button or of its label.
     button, listener = next(
         (button, listener)
-        for label in asked or found
+        for label in labels or matches
         for button in (label, label.parent_slot.parent)
         for listener in button._event_listeners.values()
         if listener.type == 'click'
@@ -141,11 +141,13 @@ async def test_a_step_of_a_run_that_has_ended(user: User):
 async def test_the_address_is_replaced_in_one_call(user: User, monkeypatch):
     """A reload while the page is being drawn must open the same tab."""
     run = await finish_run(FakeModel(call_a_tool_first))
-    link, said = f'/runs/{run}/messages?at=3&inspect=memory', []
-    monkeypatch.setattr(screen.ui, 'run_javascript', said.append)
+    link, scripts = f'/runs/{run}/messages?at=3&inspect=memory', []
+    monkeypatch.setattr(screen.ui, 'run_javascript', scripts.append)
     await user.open(link)
-    await until(lambda: [script for script in said if 'State' in script])
-    assert [script for script in said if 'State' in script] == [f'history.replaceState(null, "", "{link}")']
+    await until(lambda: [script for script in scripts if 'State' in script])
+    assert [script for script in scripts if 'State' in script] == [
+        f'history.replaceState(null, "", "{link}")'
+    ]
 
 
 async def test_memory_is_read_off_the_event_loop(user: User, monkeypatch):
@@ -163,7 +165,7 @@ async def test_memory_is_read_off_the_event_loop(user: User, monkeypatch):
 async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: User, monkeypatch):
     """Only one read at a time: its result is shown, and then the last step, skipping those in between."""
     run = await finish_run(FakeModel(call_a_tool_first))
-    read, shown, may_end = [], [], threading.Event()
+    read, displayed, may_end = [], [], threading.Event()
 
     def document_of(view):
         read.append(view.seq)
@@ -171,7 +173,7 @@ async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: Us
         return {'memory': view.seq}, {}
 
     monkeypatch.setattr(inspector, '_document_of', document_of)
-    monkeypatch.setattr(inspector.JsonTree, 'show', lambda tree, value, *_: shown.append(value['memory']))
+    monkeypatch.setattr(inspector.JsonTree, 'show', lambda tree, value, *_: displayed.append(value['memory']))
     await user.open(f'/runs/{run}?at=3&inspect=memory')
     await until(lambda: read)
     for step in (4, 5):
@@ -179,8 +181,8 @@ async def test_memory_catches_up_when_steps_come_faster_than_it_is_read(user: Us
         await user.should_see(f'Step {step}')
     assert read == [3]
     may_end.set()
-    await until(lambda: shown[-1:] == [5])
-    assert shown == [3, 5] == read
+    await until(lambda: displayed[-1:] == [5])
+    assert displayed == [3, 5] == read
 
 
 async def test_a_budget_burns_down_and_is_extended(user: User):

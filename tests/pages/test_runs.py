@@ -12,13 +12,13 @@ from tests.support.pages.clicks import click, see
 NOW = 1_700_000_000.0
 
 
-async def keep(conductor, number: int, **given):
+async def keep(conductor, number: int, **fields):
     """Store a run that no process executes."""
     info = RunInfo(
         id=RunId(f'run{number:03}'), pattern='pipeline', title=f'Run {number}', status=Status.DONE,
         created=NOW + number, updated=NOW + number + 75, seq=12, usage=Usage(input=3_000, output=400),
     )  # fmt: skip
-    await conductor.journal.create(replace(info, **given), conductor.draw('pipeline'))
+    await conductor.journal.create(replace(info, **fields), conductor.draw('pipeline'))
 
 
 async def test_a_row_shows_who_started_its_run(pages, conductor):
@@ -83,10 +83,10 @@ async def test_the_home_page_lists_what_waits_for_a_person(pages, conductor):
     await conductor.cancel(run.id, 'not needed')
     await pages.open('/runs')
     await pages.should_see('not needed')
-    said = [
+    reasons = [
         element for element in pages.client.elements.values() if getattr(element, 'text', '') == 'not needed'
     ]
-    assert [sorted(item.classes) for item in said] == [['run-reason']]  # red is for failures
+    assert [sorted(item.classes) for item in reasons] == [['run-reason']]  # red is for failures
 
 
 async def test_the_address_filters_and_turns_pages(pages, conductor):

@@ -18,10 +18,10 @@ from ui.components.widgets import NativeSelect
 from ui.formatting.steps import path_text
 
 
-def send_event(user: User, kind: type[ui.element], event: str, said: dict | None = None) -> None:
+def send_event(user: User, kind: type[ui.element], event: str, data: dict | None = None) -> None:
     """Send an event to all elements of a kind."""
-    found = {element for element in user.client.elements.values() if isinstance(element, kind)}
-    UserInteraction(user, found, None).trigger(event, said)
+    elements = {element for element in user.client.elements.values() if isinstance(element, kind)}
+    UserInteraction(user, elements, None).trigger(event, data)
 
 
 async def test_paused_runs_offer_steps_and_active_ones_a_pause(user: User):
@@ -76,9 +76,9 @@ async def test_a_run_at_a_breakpoint_shows_where_and_why_in_the_header_the_stage
     await user.open(f'/runs/{run}')
     why = 'Stopped at breakpoint 1 at step 2: entering researching when step > 1'
     await user.should_see(f'{why} · {path_text("researching.thinking").capitalize()}', retries=30)
-    shown = user.find(ui.element).elements
-    assert 'Researcher: paused' in [item.props.get('aria-label') for item in shown]
-    assert [getattr(item, 'text', '') for item in shown].count(why) == 2
+    elements = user.find(ui.element).elements
+    assert 'Researcher: paused' in [item.props.get('aria-label') for item in elements]
+    assert [getattr(item, 'text', '') for item in elements].count(why) == 2
     await conductor.cancel(run)
 
 

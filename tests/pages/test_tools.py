@@ -86,14 +86,18 @@ class Arguments(BaseModel):
 
 
 def test_a_schema_is_described_in_words():
-    found = {argument.name: argument for argument in arguments(Arguments.model_json_schema())}
-    assert list(found) == ['since', 'since.day', 'lines', 'lines[].day', 'size', 'share', 'words', 'mode']
-    assert (found['since'].kind, found['since'].required, found['lines'].required) == ('object', False, True)
-    assert found['since.day'].help == 'As 2026-03-04' and found['since.day'].rules == (r'matches ^\d',)
-    assert (found['lines'].kind, found['words'].kind) == ('list of objects', 'list of text')
-    assert (found['size'].kind, found['size'].rules) == ('whole number or text', ('3 by default',))
-    assert found['share'].rules == ('at most 1', 'more than 0', '0.5 by default')
-    assert found['words'].rules[0] == 'at most 4 entries'
+    by_name = {argument.name: argument for argument in arguments(Arguments.model_json_schema())}
+    assert list(by_name) == ['since', 'since.day', 'lines', 'lines[].day', 'size', 'share', 'words', 'mode']
+    assert (by_name['since'].kind, by_name['since'].required, by_name['lines'].required) == (
+        'object',
+        False,
+        True,
+    )
+    assert by_name['since.day'].help == 'As 2026-03-04' and by_name['since.day'].rules == (r'matches ^\d',)
+    assert (by_name['lines'].kind, by_name['words'].kind) == ('list of objects', 'list of text')
+    assert (by_name['size'].kind, by_name['size'].rules) == ('whole number or text', ('3 by default',))
+    assert by_name['share'].rules == ('at most 1', 'more than 0', '0.5 by default')
+    assert by_name['words'].rules[0] == 'at most 4 entries'
 
 
 @pytest.mark.parametrize(
@@ -111,5 +115,5 @@ def test_any_schema_can_be_shown(schema):
 
 def test_a_recursive_schema_ends():
     node = {'type': 'object', 'properties': {'next': {'$ref': '#/$defs/node'}}}
-    found = arguments({'$defs': {'node': node}, **node})
-    assert 1 < len(found) < 10
+    listed = arguments({'$defs': {'node': node}, **node})
+    assert 1 < len(listed) < 10

@@ -64,5 +64,5 @@ def test_a_row_says_whether_its_target_is_met() -> None:
 
 def test_delays_end_when_the_number_or_a_later_one_is_seen() -> None:
     happened = [(1, 0.0), (2, 1.0), (3, 2.0), (4, 3.0), (5, 4.0)]
-    seen = [(1, 0.5), (3, 2.5), (4, 3.25)]
-    assert delays(happened, seen) == [1500.0, 500.0, 250.0]  # 1 was there at the start; 5 was never seen
+    displayed = [(1, 0.5), (3, 2.5), (4, 3.25)]
+    assert delays(happened, displayed) == [1500.0, 500.0, 250.0]  # 1 was there at the start; 5 was never seen

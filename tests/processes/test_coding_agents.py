@@ -113,7 +113,7 @@ async def test_a_later_change_invalidates_test_results(sandbox: Sandbox) -> None
         calls(('run_command', {'command': 'echo "x = 1" >> slugs.py'})),
         'TASK_COMPLETE',
     ]
-    seen: list[Any] = []
+    test_results: list[Any] = []
     model = FakeModel(lambda request: replies[min(request.hints.turn, 4)])
     catalog = Catalog.load()
     catalog.models['scripted'] = model  # type: ignore[assignment]
@@ -123,9 +123,11 @@ async def test_a_later_change_invalidates_test_results(sandbox: Sandbox) -> None
         for step in await conductor.transitions(run):
             if step.event.data.get('results'):
                 view = await conductor.view(run, step.seq)
-                seen.append(view.agents['working'].get('artifacts', {}).get('test_result', {}).get('value'))
+                test_results.append(
+                    view.agents['working'].get('artifacts', {}).get('test_result', {}).get('value')
+                )
         assert await conductor.audit(run)
-    assert seen == [False, True, True, None], 'nothing fits the keyword; all; reading; a change'
+    assert test_results == [False, True, True, None], 'nothing fits the keyword; all; reading; a change'
     assert outcome.status is Status.FAILED and 'a run of all tests, after the last change' in outcome.error
 
 

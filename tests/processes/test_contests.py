@@ -119,7 +119,7 @@ async def test_coders_cannot_reach_each_others_folders(sandbox: Sandbox, tmp_pat
     outcome = await play_to_end(
         model, sandbox, tmp_path, command='grep -qx "the work of coder2" done.txt', coders=2
     )
-    seen = [
+    texts = [
         part.text
         for request in model.requests
         if request.hints.role == 'coder1'
@@ -127,7 +127,7 @@ async def test_coders_cannot_reach_each_others_folders(sandbox: Sandbox, tmp_pat
         for part in message.parts
         if message.role == 'tool'
     ]
-    assert len(seen) == 9 and not [text for text in seen if secret in text]
+    assert len(texts) == 9 and not [text for text in texts if secret in text]
     candidate = outcome.memory['candidates']['coder2']
     assert [file['path'] for file in candidate['versions'][0]['files']] == ['done.txt']
     assert candidate['versions'][0]['evidence']['required']['passed'] == 1

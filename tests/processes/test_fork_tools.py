@@ -58,7 +58,7 @@ async def test_a_fork_of_a_coding_run_has_the_files_of_its_step(sandbox: Sandbox
             if step.event.name == 'done'
             and any(r['name'] == 'edit_file' for r in step.event.data.get('results', ()))
         )
-        kept, original = on_disk(conductor, run), (tmp_path / run / 'agents')
+        files_before, original = on_disk(conductor, run), (tmp_path / run / 'agents')
         times = {file: file.stat().st_mtime_ns for file in original.rglob('*') if file.is_file()}
         for at in (mended - 2, mended):
             played = await conductor.fork(run, at, variation=PLAYED)
@@ -76,11 +76,11 @@ async def test_a_fork_of_a_coding_run_has_the_files_of_its_step(sandbox: Sandbox
             outcome = await conductor.result(fork)
             assert outcome.status is Status.DONE, outcome.error
             ended = on_disk(conductor, fork)
-            assert {name: ended[name] for name in kept if name.endswith('.py')} == {
-                name: text for name, text in kept.items() if name.endswith('.py')
+            assert {name: ended[name] for name in files_before if name.endswith('.py')} == {
+                name: text for name, text in files_before.items() if name.endswith('.py')
             }
             assert await conductor.audit(fork) and await conductor.audit(played)
-        assert on_disk(conductor, run) == kept and await conductor.transitions(run) == steps
+        assert on_disk(conductor, run) == files_before and await conductor.transitions(run) == steps
         assert times == {file: file.stat().st_mtime_ns for file in original.rglob('*') if file.is_file()}
 
 
@@ -225,7 +225,7 @@ async def test_timeouts_are_replayed_and_can_occur_again() -> None:
         assert 'retry' in names and 'expired' in names and 'longer than' in results(steps)[0][0]
         model.requests.clear()
         assert await forks_alike(conductor, run) > 5 and not model.requests
-        for plays, asked in (
+        for plays, request_count in (
             ({'rushing': 'live'}, 1),
             ({'working': 'live'}, 3),
             ({'working.using_tools': 'live'}, 0),
@@ -235,7 +235,7 @@ async def test_timeouts_are_replayed_and_can_occur_again() -> None:
             forecast = await conductor.forecast(run, 1, overrides)
             fork = await conductor.fork(run, 1, variation=overrides)
             outcome = await asyncio.wait_for(conductor.result(fork), 60)
-            assert (outcome.status, len(model.requests)) == (Status.DONE, asked), (plays, forecast)
+            assert (outcome.status, len(model.requests)) == (Status.DONE, request_count), (plays, forecast)
             assert [
                 step.event.name for step in await conductor.transitions(fork) if step.event.name != 'recover'
             ] == names

@@ -139,9 +139,9 @@ OTHER = 'echo "def test_a(): pass" > test_b.py; '
 )  # fmt: skip
 async def test_disabled_tests_do_not_count(sandbox: Sandbox, command: str, message: str) -> None:
     replies = [RUN, calls(('run_command', {'command': command})), RUN, OVER]
-    seen: list[str] = []
-    outcome = await work('debugger', SAMPLES / 'spans', *replies, seen=seen)
-    assert outcome.status is Status.FAILED and any(message in text for text in seen), seen
+    results: list[str] = []
+    outcome = await work('debugger', SAMPLES / 'spans', *replies, seen=results)
+    assert outcome.status is Status.FAILED and any(message in text for text in results), results
 
 
 @pytest.mark.parametrize(
@@ -193,11 +193,11 @@ def wheel(folder: Path, name: str) -> str:
     """Write a wheel of a module with a value, for pip to install from a folder; returns its name."""
     file = f'{name}-1.0-py3-none-any.whl'
     about = f'{name}-1.0.dist-info'
-    with zipfile.ZipFile(folder / file, 'w') as made:
-        made.writestr(f'{name}.py', 'VALUE = 7\n')
-        made.writestr(f'{about}/METADATA', f'Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n')
-        made.writestr(f'{about}/WHEEL', 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n')
-        made.writestr(
+    with zipfile.ZipFile(folder / file, 'w') as archive:
+        archive.writestr(f'{name}.py', 'VALUE = 7\n')
+        archive.writestr(f'{about}/METADATA', f'Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n')
+        archive.writestr(f'{about}/WHEEL', 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n')
+        archive.writestr(
             f'{about}/RECORD', f'{name}.py,,\n{about}/METADATA,,\n{about}/WHEEL,,\n{about}/RECORD,,\n'
         )
     return file
@@ -249,8 +249,8 @@ async def test_links_that_a_copy_lacks_are_named(sandbox: Sandbox, tmp_path: Pat
 
 async def test_installed_dependencies_survive_a_restart_and_a_fork(sandbox: Sandbox, tmp_path: Path) -> None:
     project = write(tmp_path / 'project', test_dot_sh='test -e node_modules/marker')
-    given = {'request': 'mend it', 'project': str(project), 'install': True}
-    given['install_command'] = 'mkdir node_modules && touch node_modules/marker'
+    parameters = {'request': 'mend it', 'project': str(project), 'install': True}
+    parameters['install_command'] = 'mkdir node_modules && touch node_modules/marker'
     journal, files = MemoryJournal(), tmp_path / 'files'
 
     def conductor(*replies: Any) -> Conductor:
@@ -259,7 +259,7 @@ async def test_installed_dependencies_survive_a_restart_and_a_fork(sandbox: Sand
         return Conductor(journal, catalog=catalog, workspaces=files)
 
     async with conductor(asyncio.Event()) as cut_off:
-        run = (await cut_off.start('builder', given, approvals='none')).id
+        run = (await cut_off.start('builder', parameters, approvals='none')).id
         async for item in cut_off.watch(run):
             if isinstance(item, Transition) and item.active == ('working.thinking',):
                 break

@@ -127,13 +127,13 @@ class Standin:
 
 
 def calling() -> bytes:
-    asked = [
+    tool_calls = [
         ('small_leak', {'how': 'error'}),
         ('small_leak', {'how': 'text'}),
         ('write_file', {'path': 'notes.txt', 'text': 'nothing secret'}),
     ]
     body = anthropic('message_start', message={'id': '1', 'model': 'm', 'usage': {'input_tokens': 3}})
-    for index, (name, arguments) in enumerate(asked):
+    for index, (name, arguments) in enumerate(tool_calls):
         block = {'type': 'tool_use', 'id': f't{index}', 'name': name, 'input': arguments}
         body += anthropic('content_block_start', index=index, content_block=block)
         body += anthropic('content_block_stop', index=index)
@@ -183,8 +183,8 @@ async def serving_pages(home: Path, url: str) -> AsyncIterator[str]:
     """The address of a dashboard whose output goes to a file in the home."""
     port = free_port()
     with (home / 'server.out').open('wb') as out:
-        given = ('serve', '--port', str(port), '--patterns', str(home / 'patterns'))
-        process = await process_of(home, url, *given, out=out)
+        command = ('serve', '--port', str(port), '--patterns', str(home / 'patterns'))
+        process = await process_of(home, url, *command, out=out)
         try:
             yield f'http://127.0.0.1:{port}'
         finally:
@@ -239,28 +239,38 @@ async def read_everything(home: Path) -> str:
 async def test_no_key_is_stored_or_printed(tmp_path: Path) -> None:
     standin = Standin(tmp_path)
     async with leaking(tmp_path, standin) as server:
-        given = ('run', 'leaky', '--patterns', str(tmp_path / 'patterns'), '--record', '--approvals', 'none')
-        code, output = await hemicycle(tmp_path, server.url, *given, '--json', '--model', 'openai/m, work/m')
+        command = (
+            'run',
+            'leaky',
+            '--patterns',
+            str(tmp_path / 'patterns'),
+            '--record',
+            '--approvals',
+            'none',
+        )
+        code, output = await hemicycle(
+            tmp_path, server.url, *command, '--json', '--model', 'openai/m, work/m'
+        )
         assert code == 0, output
         assert standin.asked.count('work') == 4
-        code, failed = await hemicycle(tmp_path, server.url, *given, '--model', 'openai/m')
+        code, failed = await hemicycle(tmp_path, server.url, *command, '--model', 'openai/m')
         assert code == 1 and 'You sent' in failed
-        shown = (
+        commands = (
             ('show', 'last'),
             ('show', 'last', '--json'),
             ('runs', '--json'),
-            ('audit', 'last', *given[2:4]),
+            ('audit', 'last', *command[2:4]),
         )
-        others = [await hemicycle(tmp_path, server.url, *asked) for asked in shown]
+        others = [await hemicycle(tmp_path, server.url, *asked) for asked in commands]
         run, request_count = RunId(json.loads(output.splitlines()[0])['run']), len(standin.asked)
-        again = await hemicycle(tmp_path, server.url, *given[:4], '--approvals', 'none', '--replay', run)
-        assert again[0] == 0 and 'all done' in again[1], again[1]
+        replayed = await hemicycle(tmp_path, server.url, *command[:4], '--approvals', 'none', '--replay', run)
+        assert replayed[0] == 0 and 'all done' in replayed[1], replayed[1]
         assert len(standin.asked) == request_count
     everything = await read_everything(tmp_path)
     # The keys did reach the journal, where they are hidden.
     assert everything.count('[hidden]') > 5 and 'bad token [hidden]' in everything
     assert 'nothing secret' in everything and 'the token is [hidden]' in everything
-    for text in (everything, output, failed, *(out for _, out in others), again[1]):
+    for text in (everything, output, failed, *(out for _, out in others), replayed[1]):
         assert not HIDDEN.search(text), HIDDEN.search(text)
     assert standin.seen == [] and find_leaks(tmp_path) == []
 
@@ -270,8 +280,8 @@ def layers(data: bytes) -> str:
     if data[:2] == b'\x1f\x8b':
         return layers(gzip.decompress(data))
     text = data.decode('latin-1')
-    found = [word[:-1] if len(word) % 4 == 1 else word for word in BASE64.findall(text)]
-    inside = [base64.b64decode(word + '=' * (-len(word) % 4)) for word in found]
+    words = [word[:-1] if len(word) % 4 == 1 else word for word in BASE64.findall(text)]
+    inside = [base64.b64decode(word + '=' * (-len(word) % 4)) for word in words]
     return '\n'.join([text, *map(layers, inside)])
 
 
@@ -284,11 +294,13 @@ async def fork_variants(home: Path, run: RunId) -> tuple[str, list[RunId]]:
             step.seq for step in await conductor.transitions(run) if 'working.using_tools' in step.entered
         )
         overrides = ForkOverrides(instructions={'working': 'Say less.'}, after='recorded')
-        made = await conductor.fork_all(run, at, {'same': ForkOverrides(after='recorded'), 'told': overrides})
-        for fork in made:
+        forks = await conductor.fork_all(
+            run, at, {'same': ForkOverrides(after='recorded'), 'told': overrides}
+        )
+        for fork in forks:
             assert (await conductor.result(fork)).status == 'done'
-        await conductor.mark_winner(made[1])
-        return (await conductor.lineage(made[0])).children[0].group, made
+        await conductor.mark_winner(forks[1])
+        return (await conductor.lineage(forks[0])).children[0].group, forks
 
 
 async def test_no_key_is_exported_or_shown_by_the_debugger(
@@ -297,7 +309,7 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     async with leaking(tmp_path, Standin(tmp_path)) as server:
-        given = (
+        command = (
             'leaky',
             '--patterns',
             str(tmp_path / 'patterns'),
@@ -306,7 +318,7 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
             'none',
             '--json',
         )
-        code, output = await hemicycle(tmp_path, server.url, 'run', *given, '--model', 'openai/m, work/m')
+        code, output = await hemicycle(tmp_path, server.url, 'run', *command, '--model', 'openai/m, work/m')
         assert code == 0, output
         run = RunId(json.loads(output.splitlines()[0])['run'])
         group, forks = await fork_variants(tmp_path, run)
@@ -318,15 +330,15 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
         ]  # fmt: skip
         files: dict[str, bytes] = {}
         async with serving_pages(tmp_path, server.url) as address, httpx.AsyncClient() as http:
-            shown = {name: await page(http, f'{address}/{name}') for name in pages}
+            page_texts = {name: await page(http, f'{address}/{name}') for name in pages}
             for one, form in itertools.product((run, forks[1]), FORMATS):
                 answer = await http.get(f'{address}/runs/{one}/export/{form}', timeout=60)
                 assert answer.status_code == 200, answer.text
                 files[f'{form} of {one}'] = answer.content
         body = b''.join(files.values()).decode(errors='replace')
         assert 'bad token [hidden]' in body and 'Say less.' in body
-        assert f'{forks[0]}' in shown[f'variants/{group}']
-        for name, text in shown.items():
+        assert f'{forks[0]}' in page_texts[f'variants/{group}']
+        for name, text in page_texts.items():
             assert not HIDDEN.search(text), (name, HIDDEN.search(text))
         assert find_leaks(tmp_path) == []  # from here on only text written by people
         catalog = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
@@ -339,8 +351,8 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
                 files[f'{form}, annotated'] = b''.join(
                     [piece async for piece in stream_export(writer, run, form)]
                 )
-        asked = ('export', run, '--bundle', '--family', '-o', str(tmp_path / 'family'))
-        code, output = await hemicycle(tmp_path, server.url, *asked)
+        arguments = ('export', run, '--bundle', '--family', '-o', str(tmp_path / 'family'))
+        code, output = await hemicycle(tmp_path, server.url, *arguments)
         assert code == 0 and not HIDDEN.search(output), output
         files['of the command line'] = (tmp_path / 'family').read_bytes()
     for name, data in files.items():
@@ -353,8 +365,8 @@ async def test_a_server_logs_and_shows_no_key(tmp_path: Path) -> None:
     standin = Standin(tmp_path)
     async with leaking(tmp_path, standin) as server:
         standin.holds = True
-        given = ('run', 'leaky', '--patterns', str(tmp_path / 'patterns'), '--json', '--model', 'openai/m')
-        cut_off = await process_of(tmp_path, server.url, *given, out=asyncio.subprocess.PIPE)
+        command = ('run', 'leaky', '--patterns', str(tmp_path / 'patterns'), '--json', '--model', 'openai/m')
+        cut_off = await process_of(tmp_path, server.url, *command, out=asyncio.subprocess.PIPE)
         assert cut_off.stdout
         run = json.loads(await asyncio.wait_for(cut_off.stdout.readline(), 120))['run']
         await asyncio.wait_for(standin.came.wait(), 120)
@@ -369,8 +381,8 @@ async def test_a_server_logs_and_shows_no_key(tmp_path: Path) -> None:
                     break
                 await asyncio.sleep(0.1)
             names = (f'runs/{run}', f'runs/{run}/export/markdown', '', 'runs', 'settings', 'tools')
-            shown = [await page(http, f'{address}/{name}') for name in names]
+            page_texts = [await page(http, f'{address}/{name}') for name in names]
     assert 'is failed' in log and '[hidden]' in log
-    for text in (log, *shown):
+    for text in (log, *page_texts):
         assert not HIDDEN.search(text), HIDDEN.search(text)
     assert find_leaks(tmp_path) == []

@@ -146,9 +146,9 @@ def address(installed: Path, project: Path) -> Iterator[str]:
     )
     try:
         output_line = line(server.stdout)
-        found = re.search(r'http://\S+', output_line)
-        assert found, output_line
-        yield found[0].rstrip('/')
+        match = re.search(r'http://\S+', output_line)
+        assert match, output_line
+        yield match[0].rstrip('/')
     finally:
         server.kill()
         server.communicate()

@@ -83,13 +83,13 @@ async def fork_and_compare(conductor: Conductor, run: RunId, at: int) -> RunId:
     assert not begin or (own[begin].event.name, own[begin].changes) == ('recover', ())
     before = await conductor.transitions(run)
     fields = recorded_fields(before)  # The pattern may have gained some fields since.
-    found = normalize(own[:begin] + own[begin + bool(begin) :], fields)
+    actual = normalize(own[:begin] + own[begin + bool(begin) :], fields)
     expected = normalize(before, fields)
-    for number, (one, now) in enumerate(zip(expected, found, strict=False), start=1):
+    for number, (one, now) in enumerate(zip(expected, actual, strict=False), start=1):
         other = {name: as_recorded(value, one[name]) for name, value in now.items()}
         differing = [(name, one[name], other[name]) for name in one if one[name] != other[name]]
         assert not differing, f'forked at {at}, step {number} differs: {differing}'
-    assert len(found) == len(expected), f'forked at {at}: {len(found)} steps instead of {len(expected)}'
+    assert len(actual) == len(expected), f'forked at {at}: {len(actual)} steps instead of {len(expected)}'
     return fork
 
 

@@ -88,8 +88,8 @@ class FakeModel:
 
 def in_turn(*replies: Any) -> Callable[[ModelRequest], Any]:
     """Replies one after another; the last one is repeated."""
-    left = list(replies)
-    return lambda request: left.pop(0) if len(left) > 1 else left[0]
+    remaining = list(replies)
+    return lambda request: remaining.pop(0) if len(remaining) > 1 else remaining[0]
 
 
 def pipeline_reply(request: ModelRequest, *, revisions: int = 1) -> Any:

@@ -56,8 +56,8 @@ def parse(words: list[str]) -> None:
         inner = command.get_command(context, rest[0])
         assert inner, f'{words[0]} has no command {rest[0]!r}'
         command, context, rest = inner, inner.context_class(inner, parent=context), rest[1:]
-    _, left, _ = command.make_parser(context).parse_args(rest)
-    assert not left, f'{words[0]} takes no {left[0]!r}'
+    _, extra, _ = command.make_parser(context).parse_args(rest)
+    assert not extra, f'{words[0]} takes no {extra[0]!r}'
 
 
 CALLS = [
@@ -86,7 +86,7 @@ def test_commands_are_found() -> None:
     assert len(CALLS) > 30
 
 
-@pytest.mark.parametrize('wrong', ['runs --colour red', 'forecast last', 'user explode', 'audit one two'])
-def test_an_unknown_command_is_noticed(wrong: str) -> None:
+@pytest.mark.parametrize('line', ['runs --colour red', 'forecast last', 'user explode', 'audit one two'])
+def test_an_unknown_command_is_noticed(line: str) -> None:
     with pytest.raises(Exception, match=r'colour|forecast|explode|two'):
-        parse(wrong.split())
+        parse(line.split())

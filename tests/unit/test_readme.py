@@ -24,8 +24,8 @@ BLOCKS = [block for page in PAGES for block in re.findall(r'```python\n(.*?)```'
 def define_pattern(block: str) -> type[Pattern]:
     names: dict[str, object] = {'__name__': 'readme'}
     exec(compile(block, 'README.md', 'exec'), names)
-    found = [value for value in names.values() if isinstance(value, type) and value.__module__ == 'readme']
-    return next(value for value in found if issubclass(value, Pattern))
+    classes = [value for value in names.values() if isinstance(value, type) and value.__module__ == 'readme']
+    return next(value for value in classes if issubclass(value, Pattern))
 
 
 def test_the_program_prints_every_step_and_the_outcome(capsys, monkeypatch):

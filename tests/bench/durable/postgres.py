@@ -60,9 +60,9 @@ async def _row(server: PostgresServer, *, runs: int, fast: bool) -> Row:
             started = [(await conductor.start('bounded')).id for _ in range(runs)]
             await _round(conductor, started, texts(5))
             for number in range(rounds):
-                given = texts(each, seed=number)
+                replies = texts(each, seed=number)
                 with Stopwatch(runs * each) as watch:
-                    await _round(conductor, started, given)
+                    await _round(conductor, started, replies)
                 ours.append(watch.lap)
                 rows = bare.execute(STORED, (min(runs * each, 300),)).fetchall()
                 with Stopwatch(len(rows)) as watch:
@@ -79,9 +79,9 @@ async def _row(server: PostgresServer, *, runs: int, fast: bool) -> Row:
     )
 
 
-async def _round(conductor: Conductor, runs: list[RunId], given: list[str]) -> None:
+async def _round(conductor: Conductor, runs: list[RunId], replies: list[str]) -> None:
     async def one(run: RunId) -> None:
-        for text in given:
+        for text in replies:
             await conductor.send(run, 'go', data={'text': text})
 
     await asyncio.gather(*map(one, runs))

@@ -46,9 +46,9 @@ async def _row(
         await _round(conductor, started, texts(5))
         written = runs * 6
         for number in range(rounds):
-            given = texts(each, seed=number)
+            replies = texts(each, seed=number)
             with Stopwatch(runs * each) as watch:
-                await _round(conductor, started, given)
+                await _round(conductor, started, replies)
             ours.append(watch.lap)
             # At most a second's worth: the cost of a bare row does not depend on their number.
             rows = read_stored(database, min(runs * each, 1_000), skip=written)
@@ -67,9 +67,9 @@ async def _row(
     )
 
 
-async def _round(conductor: Conductor, runs: list[RunId], given: list[str]) -> None:
+async def _round(conductor: Conductor, runs: list[RunId], replies: list[str]) -> None:
     async def one(run: RunId) -> None:
-        for text in given:
+        for text in replies:
             await conductor.send(run, 'go', data={'text': text})
 
     await asyncio.gather(*map(one, runs))

@@ -79,19 +79,19 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             home = folder / f'{workers}'
             home.mkdir()
             with fleet_on(server, home) as fleet:
-                found = await _drive(server, fleet, workers, number)
-            first = first or found
+                outcome = await _drive(server, fleet, workers, number)
+            first = first or outcome
             yield Row(
                 name=f'{number} runs on {workers} worker{"s" * (workers > 1)}',
-                value=found.rate,
+                value=outcome.rate,
                 unit='runs/s',
-                base=None if first is found else first.rate,
-                against='' if first is found else '1 worker',
+                base=None if first is outcome else first.rate,
+                against='' if first is outcome else '1 worker',
                 details={
-                    'transitions_a_second': found.rate * found.transitions / number,
-                    'transitions_a_run': found.transitions / number,
-                    'bytes_a_run': found.bytes / number,
-                    **{f'{kind}_ms_a_run': found.each(kind) for kind in found.processor},
+                    'transitions_a_second': outcome.rate * outcome.transitions / number,
+                    'transitions_a_run': outcome.transitions / number,
+                    'bytes_a_run': outcome.bytes / number,
+                    **{f'{kind}_ms_a_run': outcome.each(kind) for kind in outcome.processor},
                 },
             )
         if first:
@@ -140,7 +140,7 @@ async def _drive(server: PostgresServer, fleet: Fleet, workers: int, number: int
         drivers = await asyncio.gather(*(fleet.worker() for _ in range(workers)))
         ready = time.monotonic()
         started = sum(processor(worker.pid) for worker in drivers)
-        left = len(await _list_unfinished(conductor, runs))
+        unfinished = len(await _list_unfinished(conductor, runs))
 
         async def all_ended() -> bool:
             await asyncio.sleep(0.1)
@@ -157,7 +157,7 @@ async def _drive(server: PostgresServer, fleet: Fleet, workers: int, number: int
     now = {'PostgreSQL': _postgres(server), 'Temporal': processor(temporal.pid)}
     return Found(
         seconds=ended - ready,
-        left=left,
+        left=unfinished,
         runs=runs,
         transitions=sum(info.seq for info in infos),
         processor={
@@ -176,9 +176,9 @@ async def _list_unfinished(conductor: Conductor, runs: list[RunId]) -> list[RunI
 
 def _size(database: str) -> int:
     with psycopg.connect(database) as connection:
-        found = connection.execute('SELECT pg_database_size(current_database())').fetchone()
-    assert found
-    return int(found[0])
+        row = connection.execute('SELECT pg_database_size(current_database())').fetchone()
+    assert row
+    return int(row[0])
 
 
 def _postgres(server: PostgresServer) -> float:

@@ -36,17 +36,17 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         journal = await open_journal(fleet.database)
         try:
             async with httpx.AsyncClient(base_url=f'{web.url}/api/v1/', timeout=30) as client:
-                seen = await _time_steps(fleet, client, journal, seconds=3 if fast else 20)
+                timings = await _time_steps(fleet, client, journal, seconds=3 if fast else 20)
                 sent, answered = await _time_commands(fleet, client, journal, number=10 if fast else 200)
         finally:
             await journal.close()
-    yield Row(name="step from a worker to another process's page, median", value=median(seen), unit='ms')
+    yield Row(name="step from a worker to another process's page, median", value=median(timings), unit='ms')
     yield Row(
         name="step from a worker to another process's page, p95",
-        value=percentile(seen, 0.95),
+        value=percentile(timings, 0.95),
         unit='ms',
         target=DOM,
-        details={'steps': len(seen), 'worst': max(seen)},
+        details={'steps': len(timings), 'worst': max(timings)},
     )
     yield Row(name='command to a run in a worker, median', value=median(sent), unit='ms')
     yield Row(
@@ -82,9 +82,9 @@ async def _time_steps(
         await page.wait_for_timeout(2_000)
         await page.evaluate(WATCH)
         await page.wait_for_timeout(seconds * 1_000)
-        seen = (await page.evaluate('window.seen'))['steps']
+        timings = (await page.evaluate('window.seen'))['steps']
     await web.post(f'runs/{run}/cancel')
-    return delays([(step.seq, step.time) for step in await journal.transitions(run)], seen)
+    return delays([(step.seq, step.time) for step in await journal.transitions(run)], timings)
 
 
 async def _time_commands(
@@ -101,7 +101,7 @@ async def _time_commands(
         assert answer.is_success, answer.text
         await asyncio.sleep(PAUSE / 2)
     steps = await journal.transitions(run)
-    taken = [step.time for step in steps if step.event.name in ('pause', 'resume')]
-    assert len(taken) == number
+    times = [step.time for step in steps if step.event.name in ('pause', 'resume')]
+    assert len(times) == number
     await web.post(f'runs/{run}/cancel')
-    return [(at - sent) * 1e3 for at, sent in zip(taken, begun, strict=True)], answered
+    return [(at - sent) * 1e3 for at, sent in zip(times, begun, strict=True)], answered

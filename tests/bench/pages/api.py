@@ -78,7 +78,7 @@ async def _time_launches(url: str, tries: int) -> tuple[list[float], float]:
 
         for _ in range(10):
             await launch()
-        found = [await launch() for _ in range(tries)]
+        launches = [await launch() for _ in range(tries)]
 
         async def some() -> None:
             for _ in range(tries // 8):
@@ -86,7 +86,7 @@ async def _time_launches(url: str, tries: int) -> tuple[list[float], float]:
 
         begun = time.perf_counter()
         await asyncio.gather(*(some() for _ in range(8)))
-        return found, tries // 8 * 8 / (time.perf_counter() - begun)
+        return launches, tries // 8 * 8 / (time.perf_counter() - begun)
 
 
 async def _time_streams(url: str, streams: int) -> tuple[list[float], float]:
@@ -105,8 +105,8 @@ async def _read(host: str, port: int, run: str, late: list[float]) -> None:
     opened = time.time()
     while line := await reader.readline():
         if line.startswith(b'data:') and b'"time":"' in line:
-            told = line.partition(b'"time":"')[2].partition(b'"')[0].decode()
-            moment = datetime.fromisoformat(f'{told[:26].rstrip("Z")}+00:00').timestamp()
+            timestamp = line.partition(b'"time":"')[2].partition(b'"')[0].decode()
+            moment = datetime.fromisoformat(f'{timestamp[:26].rstrip("Z")}+00:00').timestamp()
             if moment > opened:
                 late.append(time.time() - moment)
         if line.startswith(b'event: end'):

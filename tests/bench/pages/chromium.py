@@ -33,8 +33,8 @@ class Probe:
 
     async def longest(self) -> float:
         """The longest task since `begin`, in milliseconds; 0 if none was long."""
-        found: list[float] = await self.page.evaluate('window.longTasks')
-        return max(found, default=0.0)
+        tasks: list[float] = await self.page.evaluate('window.longTasks')
+        return max(tasks, default=0.0)
 
     async def measure_cpu(self) -> float:
         """Seconds of processor time that the main thread has worked so far."""

@@ -59,9 +59,9 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     url = f'http://127.0.0.1:{port}'
     arguments = ['-m', 'tests.bench.servers.debugger', str(folder), str(port), str(rounds)]
     with server(arguments, f'{url}/bench', folder):
-        found = fetch_bench(url)
-        address, steps = f'{url}/runs/{found["run"]}', found['run_steps']
-        short = f'{url}/runs/{found["short"]}', found['short_steps']
+        bench = fetch_bench(url)
+        address, steps = f'{url}/runs/{bench["run"]}', bench['run_steps']
+        short = f'{url}/runs/{bench["short"]}', bench['short_steps']
         async with chromium() as probe:
             await time_opening(probe, *short)  # now the browser has cached the scripts
             await probe.page.wait_for_timeout(1_000)
@@ -69,7 +69,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             await probe.page.wait_for_timeout(1_000)
             first = await time_opening(probe, address, steps)
             await probe.page.wait_for_timeout(2_000 if fast else 8_000)
-            again = await time_opening(probe, address, steps)
+            warm = await time_opening(probe, address, steps)
             await probe.page.wait_for_timeout(1_000)
             await probe.page.evaluate(SEEN)
             spent = await probe.page.evaluate(DRAG, seconds)
@@ -78,8 +78,8 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
         forks = [(await asyncio.to_thread(_fetch, f'{url}/bench/fork?at={at}'))['ms'] for _ in range(3)]
     name = f'run of {steps:,} steps'
     yield Row(name=f'{name}: opening, cold', value=first, unit='ms', target=OPENING)
-    yield Row(name=f'{name}: opening, warm', value=again, unit='ms', target=OPENING)
-    yield Row(name=f'{name}: opening, warm', value=again, unit='ms', base=base, against=f'{short[1]} steps')
+    yield Row(name=f'{name}: opening, warm', value=warm, unit='ms', target=OPENING)
+    yield Row(name=f'{name}: opening, warm', value=warm, unit='ms', base=base, against=f'{short[1]} steps')
     yield Row(
         name=f'{name}: a slider position, rendered over the whole run',
         value=spent / max(positions, 1),

@@ -44,9 +44,9 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     url = f'http://127.0.0.1:{port}'
     arguments = ['-m', 'tests.bench.servers.live', str(folder), str(port), str(len(AGENTS))]
     with server(arguments, f'{url}/runs', folder):
-        seen, bench, before = await _watch(url, seconds=3 if fast else 20)
-    steps = delays(bench['steps'], seen['steps'])
-    pieces = piece_delays(AGENTS, bench['said'], seen['pieces'])
+        timings, bench, before = await _watch(url, seconds=3 if fast else 20)
+    steps = delays(bench['steps'], timings['steps'])
+    pieces = piece_delays(AGENTS, bench['said'], timings['pieces'])
     late, busy = ([lag * 1e3 for lag in lags] for lags in zip(*bench['lags'], strict=True))
     share = (bench['cpu'] - before['cpu']) / (bench['now'] - before['now'])
     yield Row(
@@ -77,30 +77,32 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
 
 
 def piece_delays(
-    agents: Sequence[str], said: Sequence[tuple[str, int, float]], seen: Sequence[tuple[str, int, float]]
+    agents: Sequence[str],
+    spoken: Sequence[tuple[str, int, float]],
+    displayed: Sequence[tuple[str, int, float]],
 ) -> list[float]:
     """Milliseconds from sending each piece (agent, number, time) to its first appearance."""
     return [
         delay
         for name in agents
         for delay in delays(
-            [(number, at) for role, number, at in said if role == name],
-            [(number, at) for role, number, at in seen if role == name],
+            [(number, at) for role, number, at in spoken if role == name],
+            [(number, at) for role, number, at in displayed if role == name],
         )
     ]
 
 
-def delays(happened: Iterable[tuple[int, float]], seen: Iterable[tuple[int, float]]) -> list[float]:
+def delays(happened: Iterable[tuple[int, float]], displayed: Iterable[tuple[int, float]]) -> list[float]:
     """Milliseconds from each number to the first appearance of it or of a later one."""
-    shown = list(seen)
+    shown = list(displayed)
     numbers = [number for number, _ in shown]
-    found = []
+    delays = []
     for number, at in happened:
         index = bisect_left(numbers, number)
         # Earlier pieces were not observed; the last ones may not have appeared yet.
         if index < len(shown) and numbers and number > numbers[0]:
-            found.append((shown[index][1] - at) * 1e3)
-    return found
+            delays.append((shown[index][1] - at) * 1e3)
+    return delays
 
 
 async def _watch(url: str, seconds: float) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -112,8 +114,8 @@ async def _watch(url: str, seconds: float) -> tuple[dict[str, Any], dict[str, An
         await page.evaluate(WATCH)
         before = fetch_bench(url)
         await page.wait_for_timeout(seconds * 1_000)
-        seen, bench = await page.evaluate('window.seen'), fetch_bench(url)
-    return seen, bench, before
+        timings, bench = await page.evaluate('window.seen'), fetch_bench(url)
+    return timings, bench, before
 
 
 def fetch_bench(url: str) -> dict[str, Any]:

@@ -89,13 +89,13 @@ async def _watch(module: list[str], last: list[str], folder: Path, seconds: floa
                 processor(process.pid) - spent,
                 os.times().elapsed - now,
             )
-            longest, seen, said = (
+            longest, timings, bench = (
                 await probe.longest(),
                 await probe.page.evaluate('window.seen'),
                 fetch_bench(url),
             )
     return Watched(
-        delays=piece_delays(SIX, said['said'], seen['pieces']),
+        delays=piece_delays(SIX, bench['said'], timings['pieces']),
         longest=longest,
         server=spent / now * 100,
         page=page / now * 100,

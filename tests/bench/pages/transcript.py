@@ -60,15 +60,15 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             await page.wait_for_timeout(1_000)
             await probe.begin()
             opening = await page.evaluate(OPEN)
-            whole = (
+            script = (
                 f'document.querySelectorAll(".transcript-list .block[aria-setsize=\\"{messages}\\"]").length'
             )
-            await page.wait_for_function(f'{whole} === {messages}')
+            await page.wait_for_function(f'{script} === {messages}')
             filling = await probe.longest()
             ours = await _scroll(probe, frames)
-            said: str = await page.inner_text('.transcript-group:last-child .block:last-child')
-            if f'Message {messages}.' not in said:
-                raise RuntimeError(f'the last message is another one: {said[:80]!r}')
+            text: str = await page.inner_text('.transcript-group:last-child .block:last-child')
+            if f'Message {messages}.' not in text:
+                raise RuntimeError(f'the last message is another one: {text[:80]!r}')
         async with chromium() as probe:
             await probe.page.goto(f'{url}/bare')
             bare = await _scroll(probe, frames)

@@ -36,9 +36,9 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
             spent, now = processor(process.pid), os.times().elapsed
             await probe.page.wait_for_timeout(seconds * 1_000)
             spent, now = processor(process.pid) - spent, os.times().elapsed - now
-            seen, said = await probe.page.evaluate('window.seen'), fetch_bench(url)
+            timings, bench = await probe.page.evaluate('window.seen'), fetch_bench(url)
         memory = resident(process.pid)
-    delays = piece_delays(TWELVE, said['said'], seen['pieces'])
+    delays = piece_delays(TWELVE, bench['said'], timings['pieces'])
     rate = f'{len(TWELVE)} agents in {len(TWELVE)} panes, {PACE * len(TWELVE)} chunks per second'
     yield Row(
         name=f'{rate}: chunk from agent to DOM, median',

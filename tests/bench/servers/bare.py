@@ -39,9 +39,9 @@ def page() -> HTMLResponse:
 @app.get('/bench')
 def bench() -> dict[str, Any]:
     """Everything since the last request."""
-    found = {'said': said[:]}
+    state = {'said': said[:]}
     said.clear()
-    return found
+    return state
 
 
 @app.websocket('/pieces')

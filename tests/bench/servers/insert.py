@@ -32,9 +32,9 @@ def main() -> None:
         return 'ready'
 
     @app.post('/runs', status_code=201)
-    async def create(asked: Asked) -> dict[str, int | None]:
-        made = connection.execute('INSERT INTO run (body) VALUES (?)', (asked.model_dump_json(),))
-        return {'id': made.lastrowid}
+    async def create(body: Asked) -> dict[str, int | None]:
+        cursor = connection.execute('INSERT INTO run (body) VALUES (?)', (body.model_dump_json(),))
+        return {'id': cursor.lastrowid}
 
     uvicorn.run(app, port=int(port), log_level='critical')
 

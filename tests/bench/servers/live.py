@@ -120,7 +120,7 @@ def main(folder: Path, port: int, agents: int) -> None:
     from ui.server.serve import listen, run
 
     talker, lags = Talker(), Lags()
-    known: dict[str, Any] = {}
+    context: dict[str, Any] = {}
 
     async def open_conductor() -> Conductor:
         journal = Stamped(await open_journal(Settings(database=folder / 'live.db')))
@@ -128,24 +128,24 @@ def main(folder: Path, port: int, agents: int) -> None:
             patterns={'talk': Talk}, models={'scripted': talker}, tools={'calculator': calculator}
         )
         conductor = Conductor(journal, catalog=catalog)  # type: ignore[arg-type]
-        known['journal'], known['run'] = journal, (await conductor.start('talk', {'agents': agents})).id
-        known['watch'] = asyncio.create_task(lags.watch())
+        context['journal'], context['run'] = journal, (await conductor.start('talk', {'agents': agents})).id
+        context['watch'] = asyncio.create_task(lags.watch())
         return conductor
 
     @app.get('/bench')
     def bench() -> dict[str, Any]:
         """Everything since the last request."""
-        found = {
-            'run': known['run'],
-            'steps': known['journal'].steps[:],
+        state = {
+            'run': context['run'],
+            'steps': context['journal'].steps[:],
             'said': talker.said[:],
             'lags': lags.found[:],
             'cpu': time.process_time(),
             'now': time.perf_counter(),
         }
-        for noted in (known['journal'].steps, talker.said, lags.found):
+        for noted in (context['journal'].steps, talker.said, lags.found):
             noted.clear()
-        return found
+        return state
 
     with listen('127.0.0.1', port) as listening:
         run(listening, open_conductor, folder=folder, show=False)

@@ -25,14 +25,14 @@ def update(name: str, /, **fields: Any) -> None:
 def talk(pace: float, reply: int) -> None:
     """Say numbered words, with a tool call after every `reply` of them."""
     number, due = 0, time.monotonic()
-    with open(os.environ['SAID'] + os.path.basename(os.getcwd()), 'w', encoding='utf-8') as said:
+    with open(os.environ['SAID'] + os.path.basename(os.getcwd()), 'w', encoding='utf-8') as log:
         while True:
             due += 1 / pace
             time.sleep(max(0.0, due - time.monotonic()))
             number += 1
             text = f'{WORDS[number % len(WORDS)]} p{number} ' + ('\n\n' if number % 20 == 0 else '')
-            said.write(f'{number} {time.time()}\n')
-            said.flush()
+            log.write(f'{number} {time.time()}\n')
+            log.flush()
             update('agent_message_chunk', content={'type': 'text', 'text': text})
             if number % reply == 0:
                 ended = {'status': 'completed', 'rawInput': {'pattern': 'merge'}, 'rawOutput': 'spans.py:12'}

@@ -89,20 +89,20 @@ def main(folder: Path, port: int, messages: int) -> None:
 
     from ui.server.serve import listen, run
 
-    known: dict[str, Any] = {}
+    context: dict[str, Any] = {}
 
     async def open_conductor() -> Conductor:
         journal = await open_journal(Settings(database=folder / 'transcript.db'))
         catalog = Catalog(patterns={'dialogue': Dialogue}, models={'scripted': Author()})
         conductor = Conductor(journal, catalog=catalog)
-        known['run'] = (await conductor.start('dialogue', {'messages': messages})).id
-        await conductor.result(known['run'])
+        context['run'] = (await conductor.start('dialogue', {'messages': messages})).id
+        await conductor.result(context['run'])
         return conductor
 
     @app.get('/bench')
     def bench() -> dict[str, Any]:
         """Which run it is."""
-        return dict(known)
+        return dict(context)
 
     @app.get('/bare')
     def bare() -> HTMLResponse:

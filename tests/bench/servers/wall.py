@@ -40,12 +40,12 @@ def main(folder: Path, port: int) -> None:
     @app.get('/bench')
     def bench() -> dict[str, Any]:
         """Everything sent so far."""
-        said = []
+        lines = []
         for written in folder.glob('said-*'):
             for line in written.read_text().splitlines():
                 number, at = line.split()
-                said.append((written.name.rpartition('.')[2], int(number), float(at)))
-        return {'said': said}
+                lines.append((written.name.rpartition('.')[2], int(number), float(at)))
+        return {'said': lines}
 
     with listen('127.0.0.1', port) as listening:
         run(listening, open_conductor, folder=folder, show=False)

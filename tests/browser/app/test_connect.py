@@ -17,8 +17,8 @@ def address(monkeypatch):
 
 
 def test_a_model_is_connected_changed_and_removed(page, new_server, address, axe):
-    kept = '# Ours, since spring.\n[retention]\ndays = 90  # by law\n'
-    new_server.endpoints.write_text(kept)
+    configuration = '# Ours, since spring.\n[retention]\ndays = 90  # by law\n'
+    new_server.endpoints.write_text(configuration)
     new_server.start()
     page.goto(f'{new_server.url}/settings')
     page.get_by_role('button', name='Connect a model').click()
@@ -36,13 +36,13 @@ def test_a_model_is_connected_changed_and_removed(page, new_server, address, axe
     expect(dialog.get_by_text('not the key itself')).to_be_visible()
     expect(dialog.get_by_label('Key')).to_be_focused()
     expect(dialog.get_by_label('Address')).to_have_value(address)
-    assert new_server.endpoints.read_text() == kept
+    assert new_server.endpoints.read_text() == configuration
     dialog.get_by_label('Key').fill('env:GOOD_KEY')
     dialog.get_by_role('button', name='Save and test').click()
     expect(page.get_by_text('lab answers and offers 22 models.')).to_be_visible()
     expect(dialog).to_be_hidden()
     written = new_server.endpoints.read_text()
-    assert written.startswith(kept)
+    assert written.startswith(configuration)
     assert f'[endpoints.lab]\nurl = "{address}"\nkey = "env:GOOD_KEY"' in written
 
     page.get_by_role('button', name='Edit lab').click()
@@ -57,7 +57,7 @@ def test_a_model_is_connected_changed_and_removed(page, new_server, address, axe
     page.get_by_role('dialog', name='Edit lab').get_by_role('button', name='Remove').click()
     page.get_by_role('dialog', name='Remove lab?').get_by_role('button', name='Remove').click()
     expect(page.get_by_role('button', name='Edit lab')).to_have_count(0)
-    assert new_server.endpoints.read_text().strip() == kept.strip()
+    assert new_server.endpoints.read_text().strip() == configuration.strip()
 
 
 def test_a_model_that_does_not_answer_is_connected_on_the_home_page(page, new_server, address):
@@ -99,7 +99,7 @@ def test_gemini_is_connected_tested_by_a_call_and_used(page, new_server, monkeyp
         )
 
         edit = page.get_by_role('button', name='Edit gemini')
-        for field, value, said in (
+        for field, value, message in (
             ('Models', 'gemini-none', 'gemini-none: no such model (HTTP 404)'),
             ('Key', 'env:BAD_KEY', 'API key not valid.'),
         ):
@@ -107,7 +107,7 @@ def test_gemini_is_connected_tested_by_a_call_and_used(page, new_server, monkeyp
             dialog = page.get_by_role('dialog', name='Edit gemini')
             dialog.get_by_label(field).fill(value)
             dialog.get_by_role('button', name='Save and test').click()
-            expect(page.get_by_text(said).first).to_be_visible()
+            expect(page.get_by_text(message).first).to_be_visible()
             page.keyboard.press('Escape')
             expect(dialog).to_be_hidden()
         edit.click()
@@ -122,8 +122,8 @@ def test_gemini_is_connected_tested_by_a_call_and_used(page, new_server, monkeyp
 
 def test_an_mcp_server_is_connected_changed_and_removed(page, new_server, axe):
     program = Path(__file__).parents[2] / 'support' / 'mcp' / 'server.py'
-    kept = '# Ours, since spring.\n[retention]\ndays = 90  # by law\n'
-    new_server.endpoints.write_text(kept)
+    configuration = '# Ours, since spring.\n[retention]\ndays = 90  # by law\n'
+    new_server.endpoints.write_text(configuration)
     new_server.start()
     page.goto(f'{new_server.url}/settings')
     page.get_by_role('button', name='Connect an MCP server').click()
@@ -135,7 +135,7 @@ def test_an_mcp_server_is_connected_changed_and_removed(page, new_server, axe):
     dialog.get_by_role('button', name='Save and test').click()
     expect(dialog.get_by_text('No closing quotation.')).to_be_visible()
     expect(dialog.get_by_label('Command')).to_be_focused()
-    assert new_server.endpoints.read_text() == kept
+    assert new_server.endpoints.read_text() == configuration
     dialog.get_by_label('Variables').fill('A=1\ngarbage')
     dialog.get_by_label('Command').fill('')
     dialog.get_by_role('button', name='Save and test').click()
@@ -151,7 +151,7 @@ def test_an_mcp_server_is_connected_changed_and_removed(page, new_server, axe):
     expect(page.get_by_text('small is available and offers')).to_be_visible()
     expect(dialog).to_be_hidden()
     written = new_server.endpoints.read_text()
-    assert written.startswith(kept)
+    assert written.startswith(configuration)
     assert f'[mcp.small]\ncommand = "{sys.executable}"\nargs = ["{program}", "stdio"]' in written
 
     page.get_by_role('button', name='Edit small').click()
@@ -168,4 +168,4 @@ def test_an_mcp_server_is_connected_changed_and_removed(page, new_server, axe):
     page.get_by_role('dialog', name='Edit small').get_by_role('button', name='Remove').click()
     page.get_by_role('dialog', name='Remove small?').get_by_role('button', name='Remove').click()
     expect(page.get_by_text('No MCP server is connected')).to_be_visible()
-    assert new_server.endpoints.read_text().strip() == kept.strip()
+    assert new_server.endpoints.read_text().strip() == configuration.strip()

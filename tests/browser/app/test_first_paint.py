@@ -25,8 +25,8 @@ FIRST = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
 def test_the_first_text_needs_no_script_and_no_style_sheet(page, server):
-    for held in ('**/*.js*', '**/*.mjs*', '**/*.css*', '**/*.woff2*'):
-        page.route(held, lambda route: None)
+    for glob in ('**/*.js*', '**/*.mjs*', '**/*.css*', '**/*.woff2*'):
+        page.route(glob, lambda route: None)
     page.context.add_init_script('window.did_handshake = true')  # no script connects, so do not wait for it
     page.goto(f'{server.url}/settings', wait_until='commit')
     expect(page.get_by_role('heading', name='Settings')).to_be_visible()
@@ -86,9 +86,9 @@ def test_loaded_files_are_cached(page, server):
     assert [url for url in loaded if '/components/' in url] == []
     page.goto(f'{server.url}/launch/pipeline')
     expect(page.locator('.diagram svg')).to_be_visible()
-    again = page.evaluate("""performance.getEntriesByType("resource")
+    requested = page.evaluate("""performance.getEntriesByType("resource")
         .filter((one) => one.name.includes(".bundle.js")).map((one) => one.transferSize)""")
-    assert again == [0, 0, 0]
+    assert requested == [0, 0, 0]
 
 
 def test_a_page_is_small_and_does_not_shift(page, server):
@@ -125,15 +125,15 @@ def test_a_lost_connection_covers_nothing(open_page, server):
         page.evaluate('window.socket.disconnect()')
         element = page.locator('#popup')
         expect(element).to_be_visible()
-        shown = element.bounding_box()
+        element_box = element.bounding_box()
         for part in page.locator('.topbar a, .topbar button, h1').all():
             if not part.is_visible():
                 continue
             box = part.bounding_box()
             apart = (
-                box['x'] >= shown['x'] + shown['width']
-                or box['x'] + box['width'] <= shown['x']
-                or box['y'] >= shown['y'] + shown['height']
-                or box['y'] + box['height'] <= shown['y']
+                box['x'] >= element_box['x'] + element_box['width']
+                or box['x'] + box['width'] <= element_box['x']
+                or box['y'] >= element_box['y'] + element_box['height']
+                or box['y'] + box['height'] <= element_box['y']
             )
             assert apart, part.inner_text()

@@ -114,8 +114,8 @@ def test_the_step_number_takes_one_line_that_the_slider_does_not_cover(open_page
     assert page.evaluate(OVERFLOW) <= 0
     page.set_viewport_size({'width': 720, 'height': 450})
     expect(page.locator('.thumb')).to_be_visible()
-    thumb, said = (page.locator(selector).bounding_box() for selector in ('.thumb', '.player-count'))
-    assert said['x'] - thumb['x'] - thumb['width'] >= 6
+    thumb, count_box = (page.locator(selector).bounding_box() for selector in ('.thumb', '.player-count'))
+    assert count_box['x'] - thumb['x'] - thumb['width'] >= 6
 
 
 def test_in_a_low_window_the_plan_is_collapsed(open_page, run):

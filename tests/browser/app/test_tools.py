@@ -5,8 +5,8 @@ import re
 from playwright.sync_api import Page, expect
 
 
-def use(page: Page, **given: str) -> None:
-    for name, value in given.items():
+def use(page: Page, **fields: str) -> None:
+    for name, value in fields.items():
         page.get_by_label(name, exact=True).fill(value)
         page.keyboard.press('Tab')  # closes the field's menu, which covers the button
     page.get_by_role('button', name='Run tool').click()

@@ -50,11 +50,11 @@ def test_scripts_in_names_texts_and_imports_never_run(open_page, new_server, tmp
         assert answer.ok, answer.text()
         return answer.json()
 
-    asked = {'pattern': 'pipeline', 'parameters': {'task': EVIL}}
-    ended = post('/runs', asked | {'title': EVIL, 'tags': ['<b onclick=ran.push(6)>']})['id']
-    waiting = post('/runs', asked | {'title': EVIL, 'approvals': 'all'})['id']
-    post('/schedules', {'name': EVIL, 'action': asked, 'spec': {'cron': ['0 6 * * *']}})
-    post('/triggers', {'name': EVIL, 'action': asked})
+    launch = {'pattern': 'pipeline', 'parameters': {'task': EVIL}}
+    ended = post('/runs', launch | {'title': EVIL, 'tags': ['<b onclick=ran.push(6)>']})['id']
+    waiting = post('/runs', launch | {'title': EVIL, 'approvals': 'all'})['id']
+    post('/schedules', {'name': EVIL, 'action': launch, 'spec': {'cron': ['0 6 * * *']}})
+    post('/triggers', {'name': EVIL, 'action': launch})
     trace = (ROOT / 'tests' / 'golden' / 'traces' / 'pydantic_ai.json').read_text()
     data = json.loads(trace)
     spans = [
@@ -147,6 +147,6 @@ def inject_scripts(bundle: bytes, run: str) -> bytes:
         return value
 
     head, *lines, end = map(json.loads, gzip.decompress(bundle).splitlines())
-    told = [head | {'runs': [INJECTED]}, *map(change, lines)]
-    body = b''.join(json.dumps(line).encode() + b'\n' for line in told)
+    lines_sent = [head | {'runs': [INJECTED]}, *map(change, lines)]
+    body = b''.join(json.dumps(line).encode() + b'\n' for line in lines_sent)
     return body + json.dumps(end | {'sha256': hashlib.sha256(body).hexdigest()}).encode() + b'\n'

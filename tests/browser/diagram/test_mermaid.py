@@ -65,8 +65,8 @@ CHARTS = charts()
 def test_mermaid_draws_every_pattern(draw, shape, text):
     drawn = draw(text)
     assert drawn['type'] == 'stateDiagram'
-    shown = [state.name.replace('_', ' ') for state in shape.states if not state.parent]
-    assert [label for label in shown if label not in drawn['text']] == []
+    labels = [state.name.replace('_', ' ') for state in shape.states if not state.parent]
+    assert [label for label in labels if label not in drawn['text']] == []
 
 
 def test_mermaid_shows_odd_names_as_they_are(draw):
@@ -75,5 +75,5 @@ def test_mermaid_shows_odd_names_as_they_are(draw):
     )
     shape = Shape(pattern='odd', title='Odd', initial=states[0].path, states=states, edges=())
     drawn = draw(mermaid(shape))
-    shown = drawn['text'].replace('\xa0', ' ')
-    assert [name for name in ODD if name.replace('_', ' ') not in shown] == []
+    text = drawn['text'].replace('\xa0', ' ')
+    assert [name for name in ODD if name.replace('_', ' ') not in text] == []

@@ -86,16 +86,16 @@ def test_the_view_switches_between_the_whole_chart_and_active_states(page, run):
     look = page.get_by_role('button', name='Fit the active states or the whole diagram (0)')
     look.click()
     expect_view_moved(page, near)
-    whole = view_box(page)
-    sizes = zip(whole.split()[2:], near.split()[2:], strict=True)
+    full_view = view_box(page)
+    sizes = zip(full_view.split()[2:], near.split()[2:], strict=True)
     assert max(float(all_of_it) / float(part) for all_of_it, part in sizes) > 1.2
     assert name_height(page) < MIN_LEGIBLE
     page.keyboard.press('ArrowRight')
     expect(page.locator('.step-number')).to_have_text('Step 5')
     assert name_height(page) < MIN_LEGIBLE  # the view still shows the whole chart
-    whole = view_box(page)
+    full_view = view_box(page)
     look.click()
-    expect_view_moved(page, whole)
+    expect_view_moved(page, full_view)
     page.wait_for_function(
         f'() => ({NAME_HEIGHT})(document.querySelector(".diagram .state.active")) >= {MIN_LEGIBLE}',
         timeout=10_000,

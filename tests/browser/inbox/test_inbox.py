@@ -113,4 +113,4 @@ def test_a_destination_is_added_tested_and_its_message_sent_again(page, new_serv
         axe(page, dark=True)
         row.get_by_role('button').click()
         expect(row).to_contain_text('Sent', timeout=30_000)
-        assert [asked[3]['type'] for asked in receiver.asked[:2]] == ['test', 'test']
+        assert [request[3]['type'] for request in receiver.asked[:2]] == ['test', 'test']

@@ -48,8 +48,8 @@ def test_a_version_is_downloaded_never_as_a_page_and_links_to_its_step(page, wai
     assert answer.headers['content-disposition'].startswith('attachment; filename="notes.txt"')
     assert answer.headers['x-content-type-options'] == 'nosniff'
     assert answer.headers['content-type'] == 'application/octet-stream'
-    for wrong in ('0' * 64, '..%2f..%2fetc%2fpasswd', 'abc'):
-        assert page.request.get(re.sub(r'kept/[^?]+', f'kept/{wrong}', f'{origin}{href}')).status == 404
+    for digest in ('0' * 64, '..%2f..%2fetc%2fpasswd', 'abc'):
+        assert page.request.get(re.sub(r'kept/[^?]+', f'kept/{digest}', f'{origin}{href}')).status == 404
 
     page.get_by_role('button', name='part_1.py').click()
     expect(content).to_contain_text('def add(a, b):')
@@ -74,8 +74,8 @@ def test_a_long_result_is_shortened_and_versions_of_files_are_compared(page, wai
     expect(report).to_contain_text('line 899')
     with page.expect_download() as download:
         report.get_by_role('link', name='Download the full result').click()
-    with download.value.path().open() as whole:
-        assert len(whole.read().splitlines()) == 900
+    with download.value.path().open() as file:
+        assert len(file.read().splitlines()) == 900
     assert download.value.suggested_filename == 'report.txt'
 
     page.keyboard.press('End')

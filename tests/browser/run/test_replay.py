@@ -107,8 +107,8 @@ def test_figures_match_the_shown_step_even_when_stepping_fast(page, finished):
     for _ in range(9):
         page.keyboard.press('ArrowLeft', delay=20)
     at(page, 5)
-    seen = dict(page.evaluate('seen'))
-    assert seen == {step: figures[step] for step in seen}
+    figures_seen = dict(page.evaluate('seen'))
+    assert figures_seen == {step: figures[step] for step in figures_seen}
 
 
 STEPS_OF = "marks => marks.map(mark => /Step (\\d+)/.exec(mark.getAttribute('aria-label'))[1])"

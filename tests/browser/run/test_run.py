@@ -188,16 +188,16 @@ def test_a_killed_server_loses_and_repeats_nothing(page, new_server, console):
     new_server.start()
     url = launch(page, new_server)
     expect(page.get_by_role('region', name='Analyzer')).to_be_visible(timeout=30_000)
-    seen = page.locator('.step-number').inner_text()
+    label = page.locator('.step-number').inner_text()
     new_server.pace = 0
     new_server.restart()
     status(page, 'Done')  # the page reconnects by itself, and the run continues
     expect(page.locator('.mark[data-kinds~="restart"]')).to_have_count(1)
     recovered = STEPS + 1
     expect(count(page)).to_contain_text(f'{recovered} / {recovered}')
-    number = seen.removeprefix('Step ')
+    number = label.removeprefix('Step ')
     page.goto(f'{url}?at={number}')
-    expect(page.locator('.step-number')).to_have_text(seen)
+    expect(page.locator('.step-number')).to_have_text(label)
     page.get_by_role('tab', name='Transcript').click()
     element = page.locator('.transcript .block.text header b', has_text='Researcher')
     expect(element).to_have_count(1)
@@ -260,11 +260,11 @@ def test_a_narrow_window_shows_one_part_at_a_time(open_page, finished, axe):
     axe(page)
 
 
-@pytest.mark.parametrize(('path', 'said'), [('/runs/nothere', 'no run'), ('/runs/nothere?at=3', 'no run')])
-def test_unknown_run(page, server, path, said, console):
+@pytest.mark.parametrize(('path', 'text'), [('/runs/nothere', 'no run'), ('/runs/nothere?at=3', 'no run')])
+def test_unknown_run(page, server, path, text, console):
     console.expect('404')
     page.goto(server.url + path)
-    expect(page.locator('.page')).to_contain_text(re.compile(said, re.IGNORECASE))
+    expect(page.locator('.page')).to_contain_text(re.compile(text, re.IGNORECASE))
 
 
 def test_a_step_beyond_the_end(page, finished, console):

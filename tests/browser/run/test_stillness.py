@@ -88,11 +88,11 @@ def test_nothing_shifts_during_a_whole_run(page, open_page, new_server):
     for looked in (watcher, reader):
         wait_while_it_runs(looked, '.run-head .pill.done')
     for looked in (watcher, reader):
-        seen = looked.evaluate('still')
-        assert seen['frames'] > 100
-        assert seen['changes'] == []
-        assert seen['restyled'] == 0  # setting the colour scheme again would restyle the whole page
-        assert seen['shifts'] == [], '\n'.join(seen['shifts'])
+        changes = looked.evaluate('still')
+        assert changes['frames'] > 100
+        assert changes['changes'] == []
+        assert changes['restyled'] == 0  # setting the colour scheme again would restyle the whole page
+        assert changes['shifts'] == [], '\n'.join(changes['shifts'])
     assert reader.evaluate('String(getSelection())') == selected
     expect(watcher.get_by_role('region', name='Result')).to_contain_text('Approved: coder1, version 2')
     expect(reader.get_by_role('button', name=re.compile('Show the result'))).to_be_visible()

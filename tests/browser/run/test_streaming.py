@@ -66,8 +66,8 @@ def cut(text: str, seed: int) -> list[str]:
 @pytest.mark.parametrize('ends', ['\n', '\r\n'])
 @pytest.mark.parametrize('seed', range(4))
 def test_streamed_pieces_add_up_and_only_the_end_is_redrawn(home, seed, ends):
-    grown, whole, redone = home.evaluate(PIECES, cut(WHOLE.replace('\n', ends), seed))
-    assert grown.replace('\n', '') == whole.replace('\n', '')
+    grown, full, redone = home.evaluate(PIECES, cut(WHOLE.replace('\n', ends), seed))
+    assert grown.replace('\n', '') == full.replace('\n', '')
     assert redone <= 2
 
 
@@ -126,8 +126,8 @@ def test_json_is_readable_while_it_is_written(home, seed, ascii):
 
 def test_a_written_file_is_shown_verbatim(home):
     text = json.dumps({'path': 'a.py', 'text': 'def f():\n    return "é"\n'})
-    shown = home.evaluate(READ, [cut(text, 3), {'code': True}])
-    assert shown == '**Path**: a.py\n\n**Text**\n\n~~~~~~~~\ndef f():\n    return "é"\n\n~~~~~~~~'
+    markdown = home.evaluate(READ, [cut(text, 3), {'code': True}])
+    assert markdown == '**Path**: a.py\n\n**Text**\n\n~~~~~~~~\ndef f():\n    return "é"\n\n~~~~~~~~'
 
 
 def test_calls_and_records_are_readable_while_they_stream(page, new_server):
@@ -154,10 +154,10 @@ DESCRIBE = """async (values) => {
 def test_call_arguments_are_not_shown_as_json(home):
     values = [['mastodon', 'linkedin'], [], True, None, 0.1234567890123, {'x': 1, 'dry': False}]
     values += [[f'a word {number}' for number in range(20)], {'a': {'b': 1}}, '{"kept": "as written"}']
-    found = home.evaluate(DESCRIBE, values)
-    assert found[:6] == ['mastodon, linkedin', 'none', 'yes', 'none', '0.123457', 'x: 1 · dry: no']
-    assert found[6].splitlines()[:2] == ['a word 0', 'a word 1']
-    assert found[7:] == ['{"a":{"b":1}}', '{"kept": "as written"}']
+    descriptions = home.evaluate(DESCRIBE, values)
+    assert descriptions[:6] == ['mastodon, linkedin', 'none', 'yes', 'none', '0.123457', 'x: 1 · dry: no']
+    assert descriptions[6].splitlines()[:2] == ['a word 0', 'a word 1']
+    assert descriptions[7:] == ['{"a":{"b":1}}', '{"kept": "as written"}']
 
 
 READER = """async ([blocks, after, told]) => {
@@ -188,11 +188,11 @@ READER = """async ([blocks, after, told]) => {
 
 @pytest.mark.parametrize('told', ['selection', 'focus'])
 def test_a_call_that_ends_keeps_the_selection_and_the_focus(home, told):
-    asked = [['request', 'word ' * 20], ['lines', 'line\n' * 40]]
+    arguments = [['request', 'word ' * 20], ['lines', 'line\n' * 40]]
     call = {
         'kind': 'tool',
         'title': 'search',
-        'arguments': asked,
+        'arguments': arguments,
         'raw': '',
         'tags': [],
         'text': '',
@@ -200,10 +200,10 @@ def test_a_call_that_ends_keeps_the_selection_and_the_focus(home, told):
     }
     running = {**call, 'state': 'running', 'note': 'running', 'ok': None}
     ended = {**call, 'state': 'ok', 'note': 'done · 2 s', 'ok': True, 'text': 'Found nothing.'}
-    before, after, said, results = home.evaluate(READER, [[running], [ended], told])
+    before, after, summary, results = home.evaluate(READER, [[running], [ended], told])
     assert before == after
     assert before[1] == 'Show less' if told == 'focus' else 'line' in before[1]
-    assert (said, results) == ('done · 2 s', 1)
+    assert (summary, results) == ('done · 2 s', 1)
 
 
 UNREAD = """async (blocks) => {
@@ -244,13 +244,13 @@ UNREAD = """async (blocks) => {
 
 
 def test_a_pane_that_was_scrolled_up_stays_and_offers_new_text(home):
-    followed, stayed, led, again, shortened = home.evaluate(
+    followed, stayed, led, unread, shortened = home.evaluate(
         UNREAD, [{'kind': 'text', 'text': 'A line.\n\n' * 40}]
     )
     assert followed[0] > 100 and followed[1] == ''
     assert stayed == [10, '↓ New text']
     assert led == [0, '', True, True], 'at the end, without the button, which took no room'
-    assert again == [0, '↓ New text']
+    assert unread == [0, '↓ New text']
     assert shortened == '', 'an earlier step has less text, and all of it is in view'
 
 

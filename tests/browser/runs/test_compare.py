@@ -76,14 +76,14 @@ def test_the_first_divergence_is_three_clicks_from_the_list_and_fits_a_phone(pag
     expect(page.locator('.aligned-row[aria-selected="true"]')).to_contain_text('researching')
     expect(page.locator('.compare-title').first).to_have_attribute('href', re.compile(rf'{ids[0]}\?at=\d+'))
 
-    for tab, seen in (
+    for tab, text in (
         ('Transcript', 'Show earlier|Researcher'),
         ('Memory', 'max iterations'),
         ('Files', 'No agent has written a file'),
         ('Numbers', 'max iterations'),
     ):
         page.get_by_role('tab', name=tab).click()
-        expect(page.locator('.middle .panel-body:visible')).to_contain_text(re.compile(seen))
+        expect(page.locator('.middle .panel-body:visible')).to_contain_text(re.compile(text))
         axe(page)
 
     page.get_by_role('link', name='Swap A and B').click()

@@ -59,16 +59,16 @@ def place(page):
 
 
 def test_a_saved_page_plays_without_a_network(offline, axe):
-    page, asked = offline
+    page, requests = offline
     page.keyboard.press('Home')
     expect(page.locator('#place')).to_have_text(re.compile('^1 / '))
     assert page.locator('#talk article:visible').count() == 0
-    shown = set()
+    active_states = set()
     for step in range(2, 9):
         page.keyboard.press('ArrowRight')
         expect(page.locator('#place')).to_have_text(re.compile(f'^{step} / '))
-        shown.add(page.locator('.diagram .active').first.get_attribute('id'))
-    assert {'s:researching.thinking', 's:analyzing.thinking'} <= shown
+        active_states.add(page.locator('.diagram .active').first.get_attribute('id'))
+    assert {'s:researching.thinking', 's:analyzing.thinking'} <= active_states
     assert page.locator('#talk article:visible').count() == 3
     assert page.url.endswith('#step=8')
     page.get_by_role('tab', name='Memory').click()
@@ -90,7 +90,7 @@ def test_a_saved_page_plays_without_a_network(offline, axe):
     axe(page)
     assert page.evaluate('window.broken') is None
     expect(page.locator('h1')).to_contain_text('</script>')
-    assert len(asked) == 1 and asked[0].startswith('file:')
+    assert len(requests) == 1 and requests[0].startswith('file:')
     expect(page.locator('.stamp')).to_contain_text('no model is called')
 
 
@@ -144,7 +144,7 @@ def test_a_bundle_is_imported_on_the_page(open_page, new_server, files, tmp_path
     dialog = page.get_by_role('dialog')
     broken = tmp_path / 'broken.jsonl.gz'
     broken.write_bytes(gzip.compress(gzip.decompress(files['bundle'].read_bytes())[:-50]))
-    for chosen, said in (
+    for chosen, notice in (
         (broken, 'was cut off'),
         (files['bundle'], re.compile(r'Run \w+ imported')),
         (files['bundle'], 'already'),
@@ -152,7 +152,7 @@ def test_a_bundle_is_imported_on_the_page(open_page, new_server, files, tmp_path
         with page.expect_file_chooser() as chooser:
             dialog.get_by_role('button', name='Choose files').press('Enter')
         chooser.value.set_files([chosen])
-        expect(dialog.locator('.notice', has_text=said)).to_be_visible()
+        expect(dialog.locator('.notice', has_text=notice)).to_be_visible()
     # While it is shown, Quasar's loading bar has no accessible name.
     page.wait_for_function(NO_BAR)
     axe(page)

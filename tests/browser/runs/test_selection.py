@@ -164,9 +164,9 @@ def test_a_list_is_sorted_totaled_and_compacted_and_its_bar_covers_no_run(page, 
     page.get_by_role('button', name='Run ↑').click()
     expect(titles).to_have_text(sorted(names, reverse=True))
     page.emulate_media(forced_colors='active')
-    seen = '(one) => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]'
-    current = page.locator('.topbar nav a[aria-current]').evaluate(seen)
-    assert page.get_by_role('button', name='Run ↓').evaluate(seen) == current
+    script = '(one) => [getComputedStyle(one).color, getComputedStyle(one).backgroundColor]'
+    current = page.locator('.topbar nav a[aria-current]').evaluate(script)
+    assert page.get_by_role('button', name='Run ↓').evaluate(script) == current
     page.emulate_media(forced_colors='none')
     tall = page.locator('.run').first.bounding_box()['height']
     page.get_by_role('button', name='Compact rows').click()

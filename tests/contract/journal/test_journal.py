@@ -229,10 +229,10 @@ async def test_only_changed_fields_are_updated(journal: Journal) -> None:
     )
     size = await journal.append(moved, [step(1)])
     assert size > 0
-    kept = replace(moved, title='Renamed', tags=('x',), note='n', owner='me', bytes=size)
-    assert await journal.info(info.id) == kept
+    renamed = replace(moved, title='Renamed', tags=('x',), note='n', owner='me', bytes=size)
+    assert await journal.info(info.id) == renamed
     assert await journal.append(replace(moved, status=Status.DONE), []) == 0
-    assert await journal.info(info.id) == replace(kept, status=Status.DONE)
+    assert await journal.info(info.id) == replace(renamed, status=Status.DONE)
 
 
 async def test_bytes_are_counted(journal: Journal) -> None:
@@ -263,10 +263,10 @@ async def test_a_stale_owner_writes_nothing(journal: Journal) -> None:
 
 async def test_a_wrong_seq_writes_nothing(journal: Journal) -> None:
     info = await claim_run(journal, steps=2)
-    for wrong in (1, 2, 4, 5):
+    for seq in (1, 2, 4, 5):
         with pytest.raises(JournalConflict) as caught:
-            await journal.append(replace(info, status=Status.DONE), [step(wrong)])
-        assert (caught.value.run, caught.value.seq) == ('one', wrong)
+            await journal.append(replace(info, status=Status.DONE), [step(seq)])
+        assert (caught.value.run, caught.value.seq) == ('one', seq)
         assert await seqs(journal) == [1, 2]
         assert await journal.info(info.id) == info
 
@@ -373,8 +373,8 @@ JSON = st.recursive(
 @given(data=st.dictionaries(st.text(), JSON), value=JSON)
 async def test_json_survives_a_round_trip(journal: Journal, data: Any, value: Any) -> None:
     """All examples are steps of one run, which the first creates."""
-    known = (await journal.runs(RunQuery(limit=1))).runs
-    info = known[0] if known else await claim_run(journal)
+    runs = (await journal.runs(RunQuery(limit=1))).runs
+    info = runs[0] if runs else await claim_run(journal)
     seq = info.seq + 1
     sent = step(seq, event=Event(name='e', data=data), changes=(Change(op='add', path='/x', value=value),))
     await journal.append(replace(info, seq=seq), [sent], Snapshot(run=info.id, seq=seq, state=data))
@@ -396,9 +396,9 @@ async def test_a_fork_starts_with_its_parents_steps(journal: Journal) -> None:
     await journal.fork(child, SHAPE)
     assert await journal.transitions(child.id) == [step(seq, 'child') for seq in (1, 2, 3)]
     assert await journal.snapshot(child.id, 9) == Snapshot(run=child.id, seq=3, state={'at': 3})
-    kept = await journal.info(child.id)
-    assert (kept.seq, kept.parent, kept.parent_at, kept.tags) == (3, 'one', 3, ('forked',))
-    assert 0 < kept.bytes < (await journal.info(parent.id)).bytes
+    stored = await journal.info(child.id)
+    assert (stored.seq, stored.parent, stored.parent_at, stored.tags) == (3, 'one', 3, ('forked',))
+    assert 0 < stored.bytes < (await journal.info(parent.id)).bytes
     info = await journal.claim(child.id, 'me')
     await journal.append(info, [step(4, 'child', event=Event(name='other'))])
     assert (await journal.transitions(parent.id))[3].event.name == 'done'
@@ -460,6 +460,6 @@ async def test_a_deleted_run_is_gone(journal: Journal) -> None:
     assert await list_runs(journal) == ['other']
     assert await list_runs(journal, tag='t') == []
     assert await seqs(journal, 'other') == [1]
-    again = await claim_run(journal)
-    assert (await seqs(journal), again.tags, again.seq) == ([], (), 0)
+    claimed = await claim_run(journal)
+    assert (await seqs(journal), claimed.tags, claimed.seq) == ([], (), 0)
     assert (await journal.info(other.id)).seq == 1

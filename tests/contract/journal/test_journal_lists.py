@@ -131,8 +131,8 @@ async def test_a_request_is_reserved_once_and_its_reply_stored(journal: Journal)
     assert await journal.reserve(other) == other
     late = replace(other, key='l', created=101.1 + RESERVATION_SECONDS)
     await journal.reserve(late)
-    again = replace(reservation, created=late.created)
-    assert await journal.reserve(again) == again  # The earlier one had expired.
+    reservation_again = replace(reservation, created=late.created)
+    assert await journal.reserve(reservation_again) == reservation_again  # The earlier one had expired.
 
 
 @pytest.mark.parametrize('place', ['list', 'trash'])

@@ -110,8 +110,8 @@ async def grow_lists(journal: Journal) -> RunId:
 
 
 async def snapshots(journal: Journal, run: RunId, last: int) -> dict[int, Snapshot]:
-    found = [await journal.snapshot(run, at) for at in range(1, last + 1)]
-    return {snapshot.seq: snapshot for snapshot in found if snapshot}
+    snapshots = [await journal.snapshot(run, at) for at in range(1, last + 1)]
+    return {snapshot.seq: snapshot for snapshot in snapshots if snapshot}
 
 
 async def test_each_step_reads_back_identically(journal: Journal) -> None:
@@ -125,10 +125,10 @@ async def test_each_step_reads_back_identically(journal: Journal) -> None:
         ]
         assert max(starts) > 10, 'a snapshot repeats no item of those before it'
         for at in range(len(steps) + 1):
-            view, told = await reader.view(run, at), fold(run, shape, steps[:at])
-            assert view == told, at
-            assert list(view.memory) == list(told.memory), 'in the same order'
-            assert orjson.dumps(dict(view.memory)) == orjson.dumps(dict(told.memory))
+            view, expected = await reader.view(run, at), fold(run, shape, steps[:at])
+            assert view == expected, at
+            assert list(view.memory) == list(expected.memory), 'in the same order'
+            assert orjson.dumps(dict(view.memory)) == orjson.dumps(dict(expected.memory))
 
 
 async def test_a_fork_reads_its_parents_lists(journal: Journal) -> None:
@@ -149,12 +149,12 @@ async def test_a_list_that_was_read_does_not_change(journal: Journal) -> None:
     assert snapshot and 'tails' in snapshot.state
     unread, read = Fold.load(snapshot, shape), Fold.load(snapshot, shape)
     before = deepcopy(read.document)
-    seen = read.document
+    document = read.document
     for step in steps[snapshot.seq :]:
         unread.apply(step)
         assert read.apply(step).document == read.document
     assert unread.document == read.document == fold_document(run, shape, steps)
-    assert seen == before
+    assert document == before
     assert complete_snapshot(snapshot).state['document']['memory'] == before['memory']
 
 
@@ -167,9 +167,9 @@ async def test_lists_are_loaded_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
     run = await grow_lists(journal)
     names: list[str] = []
 
-    def noting(field: str, found: Any) -> list[Any]:
+    def noting(field: str, value: Any) -> list[Any]:
         names.append(field)
-        return join_tails(field, found)
+        return join_tails(field, value)
 
     monkeypatch.setattr('engine.journal.memory_journal.join_tails', noting)
     async with open_conductor(journal) as reader:

@@ -77,9 +77,9 @@ class Fleet:
         command = [binary, 'server', 'start-dev', '--headless', '--port', str(self.port)]
         log = self.home / 'temporal.log'
         with log.open('ab') as output:
-            kept = ('--db-filename', str(self.home / 'temporal.db'), '--log-level', 'error')
+            options_used = ('--db-filename', str(self.home / 'temporal.db'), '--log-level', 'error')
             started = subprocess.Popen(  # noqa: ASYNC220  (it does not wait)
-                [*command, *kept, *options],
+                [*command, *options_used, *options],
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
@@ -99,27 +99,27 @@ class Fleet:
 
     async def worker(self, *options: str, patterns: Path = PATTERNS, **environment: str) -> Process:
         """Start a worker, and wait until it accepts runs."""
-        made = self._start('worker', *options, '--patterns', str(patterns), **environment)
-        await until(lambda: ' takes runs of ' in made.log.read_text(), 'a worker takes runs', made)
-        made.url = re.findall(r'worker at (\S+)', made.log.read_text())[0]
-        return made
+        worker = self._start('worker', *options, '--patterns', str(patterns), **environment)
+        await until(lambda: ' takes runs of ' in worker.log.read_text(), 'a worker takes runs', worker)
+        worker.url = re.findall(r'worker at (\S+)', worker.log.read_text())[0]
+        return worker
 
     async def web(self, *options: str, **environment: str) -> Process:
         """Start a web server, and wait until it serves."""
         port = ('--port', str(free_port()))
-        made = self._start('serve', *port, '--patterns', str(PATTERNS), *options, **environment)
-        await until(lambda: 'Hemicycle is at ' in made.log.read_text(), 'a web server listens', made)
-        made.url = re.findall(r'Hemicycle is at (\S+)', made.log.read_text())[0]
+        server = self._start('serve', *port, '--patterns', str(PATTERNS), *options, **environment)
+        await until(lambda: 'Hemicycle is at ' in server.log.read_text(), 'a web server listens', server)
+        server.url = re.findall(r'Hemicycle is at (\S+)', server.log.read_text())[0]
         async with httpx.AsyncClient() as client:
 
             async def ready() -> bool:
                 try:
-                    return (await client.get(f'{made.url}/readyz', timeout=10)).is_success
+                    return (await client.get(f'{server.url}/readyz', timeout=10)).is_success
                 except httpx.TransportError:
                     return False
 
-            await until(ready, 'a web server is ready', made)
-        return made
+            await until(ready, 'a web server is ready', server)
+        return server
 
     def token(self) -> dict[str, str]:
         """The header that workers require."""
@@ -205,15 +205,15 @@ async def launch(
 async def check_journal(database: str, runs: list[str]) -> dict[str, list[Transition]]:
     """Audit runs as `hemicycle audit` does, and check that no step is missing."""
     journal = await open_journal(database)
-    found = {}
+    counts = {}
     async with Conductor(journal, catalog=Catalog.load([PATTERNS])) as conductor:
         for run in map(RunId, runs):
             steps = await conductor.transitions(run)
             assert [step.seq for step in steps] == list(range(1, len(steps) + 1)), f'{run} has holes'
             assert (await conductor.info(run)).seq == len(steps)
             assert await conductor.audit(run) == len(steps)
-            found[str(run)] = steps
-    return found
+            counts[str(run)] = steps
+    return counts
 
 
 async def check_calls(fleet: Fleet, journal: Journal, runs: list[str], steps: int) -> None:
@@ -222,11 +222,11 @@ async def check_calls(fleet: Fleet, journal: Journal, runs: list[str], steps: in
     for call in fleet.lines():
         if call.run in of:
             of[call.run].append(call)
-    for run, made in of.items():
-        again = sum(call.what == 'begin' for call in made) - steps
+    for run, calls in of.items():
+        repeats = sum(call.what == 'begin' for call in calls) - steps
         moves = (await journal.info(RunId(run))).epoch - 1
-        assert again <= moves, f'{run} repeated {again} calls in {moves} moves'
-        first, ended = first_times(made, 'begin'), first_times(made, 'end')
+        assert repeats <= moves, f'{run} repeated {repeats} calls in {moves} moves'
+        first, ended = first_times(calls, 'begin'), first_times(calls, 'end')
         assert sorted(ended) == list(range(steps)), f'{run} has holes'
         early = [step for step in range(1, steps) if first[step] < ended[step - 1]]
         assert not early, f'{run} began {early} before the calls before these had ended'
@@ -266,5 +266,5 @@ async def until(
 
 
 def is_open(port: int) -> bool:
-    with socket.socket() as asked:
-        return asked.connect_ex(('127.0.0.1', port)) == 0
+    with socket.socket() as probe:
+        return probe.connect_ex(('127.0.0.1', port)) == 0

@@ -21,12 +21,12 @@ STEPS = 100
 
 def version(fleet: Fleet, old: str, new: str) -> Path:
     """A folder with the next version of the patterns."""
-    made = fleet.home / 'next'
-    shutil.copytree(PATTERNS, made, ignore=shutil.ignore_patterns('__pycache__'))
-    file = made / 'counting.py'
+    copied = fleet.home / 'next'
+    shutil.copytree(PATTERNS, copied, ignore=shutil.ignore_patterns('__pycache__'))
+    file = copied / 'counting.py'
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
-    return made
+    return copied
 
 
 async def driven(fleet: Fleet, web: httpx.AsyncClient, worker: Process, number: int = 4) -> list[str]:
@@ -66,7 +66,7 @@ async def test_runs_wait_when_no_version_can_replay_them(
     runs = await driven(fleet, web, previous)
     upgraded = await fleet.worker(patterns=version(fleet, 'memory.taken += 1', 'memory.taken += 2'))
     await shut_down(previous)
-    left = len(fleet.lines())
+    before = len(fleet.lines())
     temporal = await Temporal.at(f'127.0.0.1:{fleet.port}', namespace='default')
 
     async def all_wait() -> bool:
@@ -74,7 +74,7 @@ async def test_runs_wait_when_no_version_can_replay_them(
         return all('no worker can replay its history' in reason for reason in reasons)
 
     await until(all_wait, 'each says why it waits')
-    assert fleet.lines()[left:] == []
+    assert fleet.lines()[before:] == []
     new = await launch(web, calls=str(fleet.calls), steps=4)  # It starts with the existing version.
     await fleet.wait_for_end([new], reader)
     assert {call.pid for call in fleet.lines() if call.run == new} == {upgraded.pid}

@@ -54,18 +54,18 @@ async def test_files_follow_a_run_to_another_machine(
 
     await until(halfway, 'some files are written')
     first.kill()
-    left = await seq(reader, run)
+    before = await seq(reader, run)
     second = await fleet.worker(**machine(fleet, 'second', files))
     await fleet.wait_for_end([run], reader)
     info = await reader.info(RunId(run))
-    assert (info.status, left < info.seq) == (Status.DONE, True), second.log.read_text()
+    assert (info.status, before < info.seq) == (Status.DONE, True), second.log.read_text()
     steps = (await check_journal(fleet.database, [run]))[run]
     names = [f'{number:03}.txt' for number in range(STEPS)]
     assert sorted(os.listdir(fleet.home / 'second' / 'workspaces' / run / 'agents' / 'desk')) == names
     assert not (fleet.home / 'web' / 'workspaces' / run / 'agents').exists()
-    shown = (await web.get(f'runs/{run}/files')).json()
-    assert [file['path'] for item in shown for file in item['files']] == names
-    (snapshot,) = (item['snapshot'] for item in shown)
+    listed = (await web.get(f'runs/{run}/files')).json()
+    assert [file['path'] for item in listed for file in item['files']] == names
+    (snapshot,) = (item['snapshot'] for item in listed)
     archive = await web.get(f'runs/{run}/snapshots/{snapshot}/archive')
     with zipfile.ZipFile(io.BytesIO(archive.content)) as packed:
         assert packed.read(names[-1]) == b'file %d' % (STEPS - 1)
@@ -98,6 +98,6 @@ async def test_runs_wait_while_the_bucket_is_unavailable(
 
 
 async def test_a_worker_does_not_start_without_its_bucket(fleet: Fleet, s3: S3Server) -> None:
-    made = fleet._start('worker', **machine(fleet, 'first', 's3://nothing-here/x'))
-    await until(lambda: made.ended is not None, 'it gives up')
-    assert f's3://nothing-here/x at {s3.url}: there is no bucket of that name' in made.log.read_text()
+    worker = fleet._start('worker', **machine(fleet, 'first', 's3://nothing-here/x'))
+    await until(lambda: worker.ended is not None, 'it gives up')
+    assert f's3://nothing-here/x at {s3.url}: there is no bucket of that name' in worker.log.read_text()

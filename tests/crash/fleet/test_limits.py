@@ -45,9 +45,9 @@ async def test_workers_share_the_limit_of_concurrent_calls(fleet: Fleet, reader:
         for _ in range(2):
             await fleet.worker('--at-once', str(RUNS // 2), **environment)
         server = await fleet.web(**environment)
-        asked = {'pattern': 'asking', 'parameters': {'steps': STEPS}, 'models': {'': 'ours/large'}}
+        body = {'pattern': 'asking', 'parameters': {'steps': STEPS}, 'models': {'': 'ours/large'}}
         async with httpx.AsyncClient(base_url=f'{server.url}/api/v1/', timeout=30) as web:
-            answers = [await web.post('runs', json=asked) for _ in range(RUNS)]
+            answers = [await web.post('runs', json=body) for _ in range(RUNS)]
             runs = [str(answer.raise_for_status().json()['id']) for answer in answers]
         await fleet.wait_for_end(runs, reader)
     infos = [await reader.info(RunId(run)) for run in runs]

@@ -30,13 +30,13 @@ async def test_the_runs_of_a_killed_worker_continue(
     died = time.time()
     await fleet.wait_for_end(runs, reader)
     await check_journal(fleet.database, runs)
-    taken = {
+    durations = {
         run: min(c.at for c in fleet.lines() if c.run == run and c.at > died and c.pid != victim.pid) - died
         for run in orphans
     }
-    print(sorted(round(seconds, 2) for seconds in taken.values()))
+    print(sorted(round(seconds, 2) for seconds in durations.values()))
     assert orphans
-    assert max(taken.values()) < 15
+    assert max(durations.values()) < 15
     await check_calls(fleet, reader, runs, 120)
     assert set(fleet.count_repeats()) <= orphans
     infos = [await reader.info(RunId(run)) for run in runs]

@@ -37,19 +37,19 @@ async def say(web: httpx.AsyncClient, run: str) -> None:
 
 async def test_an_event_wakes_a_resting_run(fleet: Fleet, web: httpx.AsyncClient, reader: Journal) -> None:
     worker = await fleet.worker()
-    woken, kept = [await launch(web, 'waiting', calls=str(fleet.calls)) for _ in range(2)]
-    for run in (woken, kept):
+    woken, resting = [await launch(web, 'waiting', calls=str(fleet.calls)) for _ in range(2)]
+    for run in (woken, resting):
         await wait_until_released(fleet, worker, reader, run)
     await say(web, woken)
     await fleet.wait_for_end([woken], reader)
     worker.kill()
-    await say(web, kept)  # Without a worker, the web server journals it.
-    names = [step.event.name for step in await reader.transitions(RunId(kept))]
+    await say(web, resting)  # Without a worker, the web server journals it.
+    names = [step.event.name for step in await reader.transitions(RunId(resting))]
     assert names[-1] == 'said'
-    assert kept not in {call.run for call in fleet.lines()}
+    assert resting not in {call.run for call in fleet.lines()}
     await fleet.worker()
-    await fleet.wait_for_end([kept], reader)
-    await check_journal(fleet.database, [woken, kept])
+    await fleet.wait_for_end([resting], reader)
+    await check_journal(fleet.database, [woken, resting])
     assert fleet.count_repeats() == {}
 
 

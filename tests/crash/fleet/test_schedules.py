@@ -34,9 +34,9 @@ def is_paused(one: ScheduleListDescription) -> bool:
     return one.schedule.state.paused
 
 
-async def add(web: httpx.AsyncClient, fleet: Fleet, **given: Any) -> str:
+async def add(web: httpx.AsyncClient, fleet: Fleet, **fields: Any) -> str:
     action = {'pattern': 'counting', 'parameters': {'calls': str(fleet.calls), 'steps': 1, 'pause': 0.0}}
-    body = {'name': 'often', 'action': action, 'policy': {'overlap': 'allow_all'}, **given}
+    body = {'name': 'often', 'action': action, 'policy': {'overlap': 'allow_all'}, **fields}
     answer = await web.post('schedules', json=body)
     assert answer.status_code == 201, answer.text
     return str(answer.json()['id'])
@@ -86,21 +86,21 @@ async def test_temporal_follows_changes_of_schedules(
 ) -> None:
     spec = {'cron': ['30 2 * * MON-FRI', '0 9 13 * FRI'], 'time_zone': 'Europe/Berlin'}
     schedule = await add(web, fleet, spec=spec)
-    found: list[ScheduleListDescription] = []
+    schedules: list[ScheduleListDescription] = []
 
     async def has(number: int, paused: bool) -> bool:
-        found[:] = await list_schedules(temporal)
-        return len(found) == number and all(is_paused(item) == paused for item in found)
+        schedules[:] = await list_schedules(temporal)
+        return len(schedules) == number and all(is_paused(item) == paused for item in schedules)
 
     await until(lambda: has(1, False), 'Temporal has the schedule')
     ours = (await web.get(f'schedules/{schedule}')).json()['next_times']
-    assert found[0].info
-    theirs = {moment.isoformat()[:19] for moment in found[0].info.next_action_times}
+    assert schedules[0].info
+    theirs = {moment.isoformat()[:19] for moment in schedules[0].info.next_action_times}
     assert {moment[:19] for moment in ours[:3]} <= theirs
     await web.patch(f'schedules/{schedule}', json={'paused': True, 'note': 'holidays'})
     await until(lambda: has(1, True), 'Temporal has it paused')
-    assert found[0].schedule
-    assert found[0].schedule.state.note == 'holidays'
+    assert schedules[0].schedule
+    assert schedules[0].schedule.state.note == 'holidays'
     await web.delete(f'schedules/{schedule}')
     await until(lambda: has(0, False), 'Temporal has no schedule any more')
 

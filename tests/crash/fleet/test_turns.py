@@ -23,7 +23,7 @@ SETTINGS = yaml.safe_load((ROOT / 'assets' / 'deploy' / 'temporal.yaml').read_te
 """The settings that we ship: each has a list of values with conditions."""
 
 
-async def observe_order(home: Path, asked: Sequence[tuple[str, str]]) -> list[int]:
+async def observe_order(home: Path, tasks: Sequence[tuple[str, str]]) -> list[int]:
     """Return in which order a worker that takes one run at a time gets runs of these authors and tags."""
     order: list[int] = []
 
@@ -34,23 +34,23 @@ async def observe_order(home: Path, asked: Sequence[tuple[str, str]]) -> list[in
 
     fleet = Fleet(home, '')
     try:
-        given = [part for name, (one,) in SETTINGS.items() for part in _option(name, one)]
-        await fleet.temporal(*given)
+        options = [part for name, (one,) in SETTINGS.items() for part in _option(name, one)]
+        await fleet.temporal(*options)
         temporal = await Temporal.at(f'127.0.0.1:{fleet.port}', namespace='default', identity='a test')
         client, plain = temporal.client, UnsandboxedWorkflowRunner()
         placed = [
             Placement(
                 run=str(number), pattern='any', version='1', priority=priority_of((tag,)), author=author
             )
-            for number, (author, tag) in enumerate(asked)
+            for number, (author, tag) in enumerate(tasks)
         ]
 
         async def all_queued() -> bool:
-            found = [
+            workflows = [
                 await client.get_workflow_handle(workflow_id(str(number))).describe()
-                for number in range(len(asked))
+                for number in range(len(tasks))
             ]
-            return all(item.raw_description.pending_activities for item in found)
+            return all(item.raw_description.pending_activities for item in workflows)
 
         async with Worker(client, task_queue=CONTROL, workflows=[RunWorkflow], workflow_runner=plain):
             for placement in placed:
@@ -58,7 +58,7 @@ async def observe_order(home: Path, asked: Sequence[tuple[str, str]]) -> list[in
             await until(all_queued, 'all wait for a worker')
             queue = placed[0].queue
             async with Worker(client, task_queue=queue, activities=[drive], max_concurrent_activities=1):
-                await until(lambda: len(order) == len(asked), 'all are handed out')
+                await until(lambda: len(order) == len(tasks), 'all are handed out')
     finally:
         fleet.close()
     return order
@@ -69,8 +69,8 @@ def _option(name: str, constrained: dict[str, Any]) -> tuple[str, str]:
 
 
 async def test_runs_are_taken_by_priority(tmp_path: Path) -> None:
-    asked = [*[('', 'priority:5')] * 2, *[('', '')] * 4, *[('', 'priority:1')] * 2]
-    order = await observe_order(tmp_path, asked)
+    tasks = [*[('', 'priority:5')] * 2, *[('', '')] * 4, *[('', 'priority:1')] * 2]
+    order = await observe_order(tmp_path, tasks)
     assert set(order[:2]) == {6, 7} and set(order[-2:]) == {0, 1}, order
 
 

@@ -72,9 +72,9 @@ async def site(fleet: Fleet, tmp_path: Path) -> AsyncIterator[Site]:
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
-        made = await playwright.chromium.launch(executable_path=chromium.path(), args=chromium.ARGUMENTS)
-        yield made
-        await made.close()
+        browser = await playwright.chromium.launch(executable_path=chromium.path(), args=chromium.ARGUMENTS)
+        yield browser
+        await browser.close()
 
 
 async def pages_of_both(site: Site, browser: Browser, path: str) -> list[Page]:
@@ -113,6 +113,6 @@ async def test_pages_of_a_killed_server_recover_their_place(
     # It is live again: new steps are drawn.
     await expect(live.locator(SAID)).to_have_text(re.compile(r'^Step \d+'), timeout=60_000)
     seq = (await reader.info(RunId(run))).seq
-    shown = f'Number(/\\d+/.exec(document.querySelector("{SAID}").textContent))'
-    await live.wait_for_function(f'{shown} > {seq}', timeout=60_000)
+    displayed_step = f'Number(/\\d+/.exec(document.querySelector("{SAID}").textContent))'
+    await live.wait_for_function(f'{displayed_step} > {seq}', timeout=60_000)
     assert (await reader.info(RunId(run))).status is Status.RUNNING

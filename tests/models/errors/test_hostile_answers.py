@@ -148,16 +148,16 @@ def calls_of(dialect: str, number: int) -> bytes:
     """Return an answer with this many calls."""
     names = [str(at) for at in range(number)]
     call = {'type': 'function_call', 'name': 'a', 'arguments': '{}'}
-    whole: dict[str, Any] = {
+    responses: dict[str, Any] = {
         'openai': {'choices': [{'message': {'tool_calls': [fragment('{}', int(at)) for at in names]}}]},
         'anthropic': {'content': [{'type': 'tool_use', 'name': 'a', 'id': at, 'input': {}} for at in names]},
         'responses': {'status': 'completed', 'output': [{**call, 'call_id': at} for at in names]},
         'gemini': {'candidates': [{'content': {'parts': [{'functionCall': {'name': 'a'}}] * number}}]},
     }
-    whole['openai']['choices'][0]['finish_reason'] = 'tool_calls'
-    whole['anthropic']['stop_reason'] = 'tool_use'
-    whole['gemini']['candidates'][0]['finishReason'] = 'STOP'
-    return json.dumps(whole[dialect]).encode()
+    responses['openai']['choices'][0]['finish_reason'] = 'tool_calls'
+    responses['anthropic']['stop_reason'] = 'tool_use'
+    responses['gemini']['candidates'][0]['finishReason'] = 'STOP'
+    return json.dumps(responses[dialect]).encode()
 
 
 @pytest.mark.parametrize('dialect', DIALECTS)

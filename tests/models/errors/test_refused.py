@@ -35,8 +35,8 @@ async def test_an_error_response_is_mapped(
     body = speech.refusal('No, because of that.', type)
 
     async def script(wire: Wire) -> None:
-        given = {'content_type': 'application/json', 'x_request_id': 'req_7', **headers}
-        await wire.head(status, transfer_encoding='', content_length=str(len(body)), **given)
+        all_headers = {'content_type': 'application/json', 'x_request_id': 'req_7', **headers}
+        await wire.head(status, transfer_encoding='', content_length=str(len(body)), **all_headers)
         await wire.raw(body)
 
     result = await serve_and_read(speech, script)

@@ -100,10 +100,10 @@ def test_structured_answers_use_a_tool_when_there_are_tools() -> None:
 
 
 async def test_signatures_and_ids_go_back_with_their_calls() -> None:
-    *_, said, results = body(ModelRequest(model='m', messages=await load_conversation('gemini-calls.sse')))[
-        'contents'
-    ]
-    assert said == {
+    *_, contents, results = body(
+        ModelRequest(model='m', messages=await load_conversation('gemini-calls.sse'))
+    )['contents']
+    assert contents == {
         'role': 'model',
         'parts': [
             {
@@ -123,8 +123,10 @@ async def test_signatures_and_ids_go_back_with_their_calls() -> None:
 
 
 async def test_a_signature_in_an_empty_part_goes_back_in_one() -> None:
-    said = body(ModelRequest(model='m', messages=await load_conversation('gemini-text.sse')))['contents'][-1]
-    assert said['parts'] == [{'text': 'Grüß dich 🐝 !'}, {'text': '', 'thoughtSignature': 'EjQKMgEM'}]
+    content = body(ModelRequest(model='m', messages=await load_conversation('gemini-text.sse')))['contents'][
+        -1
+    ]
+    assert content['parts'] == [{'text': 'Grüß dich 🐝 !'}, {'text': '', 'thoughtSignature': 'EjQKMgEM'}]
 
 
 async def test_signatures_of_text_and_of_thoughts_go_back_with_them() -> None:
@@ -136,15 +138,15 @@ async def test_signatures_of_text_and_of_thoughts_go_back_with_them() -> None:
         part(executableCode={'language': 'PYTHON', 'code': '1'}),
         finish('STOP'),
     )
-    said = body(ModelRequest(model='m', messages=(*OPENING, result.message)))['contents'][-1]
-    assert said['parts'] == [
+    content = body(ModelRequest(model='m', messages=(*OPENING, result.message)))['contents'][-1]
+    assert content['parts'] == [
         {'text': 'Hm.', 'thought': True, 'thoughtSignature': 'a'},
         {'text': 'Yes!', 'thoughtSignature': 'b'},
         {'text': ' More.'},
         {'executableCode': {'language': 'PYTHON', 'code': '1'}},
     ]
     elsewhere = body(ModelRequest(model='m', messages=(*OPENING, result.message)), 'gemini-3-pro-preview')
-    assert elsewhere['contents'][-1] == said
+    assert elsewhere['contents'][-1] == content
 
 
 def test_replies_of_other_models_are_sent_without_their_signatures() -> None:
@@ -309,18 +311,18 @@ def test_its_prices_are_known() -> None:
 def test_googles_openai_compatible_address_uses_that_dialect(tmp_path: Path) -> None:
     file = tmp_path / 'endpoints.toml'
     file.write_text('[endpoints.gemini]\nurl = "https://generativelanguage.googleapis.com/v1beta/openai/"')
-    given = {'GEMINI_API_KEY': 'k'}
-    found = load_configuration(file, given).endpoints['gemini']
-    assert (found.dialect, found.reasoning) == ('openai', 'google')
-    assert load_configuration(None, given).endpoints['gemini'].dialect == 'gemini'
+    environment = {'GEMINI_API_KEY': 'k'}
+    endpoint_settings = load_configuration(file, environment).endpoints['gemini']
+    assert (endpoint_settings.dialect, endpoint_settings.reasoning) == ('openai', 'google')
+    assert load_configuration(None, environment).endpoints['gemini'].dialect == 'gemini'
 
 
 def test_recordings_match_requests_regardless_of_ids() -> None:
     def one(ident: str, argument: str) -> Any:
         opaque = Opaque(provider='here', data={'of': 'call', 'id': ident})
-        said = (ToolCall(id=ident, name='notes', arguments=json.dumps({'id': argument})), opaque)
+        parts = (ToolCall(id=ident, name='notes', arguments=json.dumps({'id': argument})), opaque)
         result = ToolResult(id=ident, name='notes', text='ok')
-        talk = (Message(role='assistant', parts=said), Message(role='tool', parts=(result,)))
+        talk = (Message(role='assistant', parts=parts), Message(role='tool', parts=(result,)))
         return number_ids(body(ModelRequest(model='m', messages=(*OPENING, *talk))))
 
     assert one('a', 'x') == one('b', 'x')

@@ -78,9 +78,9 @@ def test_anthropic_gets_an_image_within_the_result() -> None:
 
 
 def test_chat_completions_get_it_as_a_message_after_all_results() -> None:
-    *_, one, two, shown = body('openai')['messages']
-    assert (one['role'], two['role'], shown['role']) == ('tool', 'tool', 'user')
-    assert shown['content'] == [
+    *_, one, two, images_message = body('openai')['messages']
+    assert (one['role'], two['role'], images_message['role']) == ('tool', 'tool', 'user')
+    assert images_message['content'] == [
         {'type': 'text', 'text': 'What read_file has returned as an image:'},
         {'type': 'image_url', 'image_url': {'url': f'data:image/png;base64,{DATA}'}},
     ]
@@ -103,7 +103,7 @@ def test_a_model_without_vision_gets_no_image(dialect: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ('model', 'seen'),
+    ('model', 'takes'),
     [
         ('claude-3-5-haiku-latest', True),
         ('anthropic/claude-sonnet-5', True),
@@ -124,8 +124,8 @@ def test_a_model_without_vision_gets_no_image(dialect: str) -> None:
         ('llama3.3', False),
     ],
 )
-def test_a_model_is_known_by_its_name(model: str, seen: bool) -> None:
-    assert takes_images(model, endpoint()) is seen
+def test_a_model_is_known_by_its_name(model: str, takes: bool) -> None:
+    assert takes_images(model, endpoint()) is takes
 
 
 def test_an_image_counts_when_tokens_are_estimated() -> None:
@@ -271,10 +271,10 @@ async def test_an_image_of_an_mcp_tool_is_shown_and_its_text_says_so(context: To
 
 
 async def test_only_the_newest_existing_images_are_loaded(context: ToolContext) -> None:
-    kept = [await context.files.store(b'%d' % number) for number in range(MAX_IMAGES + 5)]
-    parts = [Image(media_type='image/png', digest=digest) for digest in (*kept, 'ab' * 32)]
-    found = await load_images([Message(role='tool', parts=tuple(parts))], context.files)
-    assert set(found) == set(kept[6:])
+    digests = [await context.files.store(b'%d' % number) for number in range(MAX_IMAGES + 5)]
+    parts = [Image(media_type='image/png', digest=digest) for digest in (*digests, 'ab' * 32)]
+    images = await load_images([Message(role='tool', parts=tuple(parts))], context.files)
+    assert set(images) == set(digests[6:])
 
 
 class Looking(Lone):

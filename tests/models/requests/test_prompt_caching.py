@@ -82,9 +82,9 @@ def test_a_proxy_is_asked_for_models_that_need_it(model: str, marked: bool) -> N
 
 
 def test_the_saving_is_the_price_without_a_cache_minus_the_actual_cost() -> None:
-    endpoint = Endpoint(name='here', url='http://here.example/v1')
+    own_endpoint = Endpoint(name='here', url='http://here.example/v1')
     prices = Prices(own={'here/m': Price(input=10, output=20, cached=1, written=12.5)})
-    models = ModelRegistry({}, EndpointSettings(endpoints={'here': endpoint}, prices=prices))
+    models = ModelRegistry({}, EndpointSettings(endpoints={'here': own_endpoint}, prices=prices))
     read = Usage(input=1_000_000, output=5, cached=800_000, written=100_000)
     assert models.cache_saving({'here/m': read}) == pytest.approx(0.8 * 9 - 0.1 * 2.5)
     assert models.cache_saving({'here/m': Usage(input=9, written=9)}) == pytest.approx(-9 * 2.5e-6)

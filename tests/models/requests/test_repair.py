@@ -65,8 +65,8 @@ async def collect_requests(model: str, *answers: dict[str, Any], **more: Any) ->
         return httpx.Response(200, json=answers[len(requests) - 1])
 
     client = EndpointClient(endpoint(effort='4000', **more), transport=httpx.MockTransport(answer))
-    made: Any = client.model(model)
-    async with Conductor(catalog=catalog(made, Asking)) as conductor:
+    scripted: Any = client.model(model)
+    async with Conductor(catalog=catalog(scripted, Asking)) as conductor:
         outcome = await conductor.result((await conductor.start('asking')).id)
     assert (outcome.status, outcome.memory.get('number')) == (Status.DONE, 4), outcome.error
     return requests

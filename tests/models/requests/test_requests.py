@@ -138,17 +138,17 @@ def test_options_are_sent_where_they_are_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ('choice', 'openai', 'anthropic'),
+    ('choice', 'openai_choice', 'anthropic_choice'),
     [
         ('auto', 'auto', {'type': 'auto'}),
         ('none', 'none', {'type': 'none'}),
         ('notes', {'type': 'function', 'function': {'name': 'notes'}}, {'type': 'tool', 'name': 'notes'}),
     ],
 )
-def test_tool_choice_is_translated(choice: str, openai: Any, anthropic: Any) -> None:
+def test_tool_choice_is_translated(choice: str, openai_choice: Any, anthropic_choice: Any) -> None:
     model_request = request(tools=(NOTES,), choice=choice)
-    assert to_openai(model_request)['tool_choice'] == openai
-    assert to_anthropic(model_request)['tool_choice'] == anthropic
+    assert to_openai(model_request)['tool_choice'] == openai_choice
+    assert to_anthropic(model_request)['tool_choice'] == anthropic_choice
 
 
 def test_short_ids_are_nine_letters_and_digits_and_the_same_each_time() -> None:
@@ -223,17 +223,17 @@ class Bounded(BaseModel):
 
 
 @pytest.mark.parametrize(
-    ('bounds', 'kept'),
+    ('bounds', 'keywords'),
     [
         ('none', set()),
         ('numbers', {'minimum', 'maximum', 'minItems'}),
         ('all', {'minimum', 'maximum', 'minItems', 'minLength'}),
     ],
 )
-def test_bounds_are_sent_where_the_endpoint_enforces_them(bounds: str, kept: set[str]) -> None:
+def test_bounds_are_sent_where_the_endpoint_enforces_them(bounds: str, keywords: set[str]) -> None:
     payload = to_openai(request(schema=Bounded.model_json_schema()), bounds=bounds)
     fields = payload['response_format']['json_schema']['schema']['properties'].values()
-    assert {name for field in fields for name in field} - {'type', 'items'} == kept
+    assert {name for field in fields for name in field} - {'type', 'items'} == keywords
 
 
 @pytest.mark.parametrize(

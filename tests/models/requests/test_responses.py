@@ -123,8 +123,8 @@ async def test_a_conversation_is_resent_when_the_stored_response_is_gone() -> No
 
 async def test_a_refusal_is_not_an_answer() -> None:
     item = {'type': 'message', 'content': [{'type': 'refusal', 'refusal': 'I cannot.'}]}
-    whole = json.dumps({'id': 'r', 'status': 'completed', 'output': [item]}).encode()
-    result = await replay(whole, 'responses', headers={'content-type': 'application/json'})
+    body = json.dumps({'id': 'r', 'status': 'completed', 'output': [item]}).encode()
+    result = await replay(body, 'responses', headers={'content-type': 'application/json'})
     assert (result.end.reason, result.text) == ('filter', 'I cannot.')
 
 

@@ -6,15 +6,15 @@ from ui.pages.launch.efforts import Efforts
 
 
 async def draw(user):
-    made = []
+    instances = []
 
     @ui.page('/efforts')
     def page():
-        made.append(Efforts(on_change=lambda: None))
-        made[0].set_roles(('pro', 'judge'))
+        instances.append(Efforts(on_change=lambda: None))
+        instances[0].set_roles(('pro', 'judge'))
 
     await user.open('/efforts')
-    return made[0]
+    return instances[0]
 
 
 async def test_each_role_has_its_own_effort(user):

@@ -33,15 +33,15 @@ class Wide(Pattern):
 @pytest.fixture
 def launchers(monkeypatch):
     """The launchers created by pages, newest last."""
-    made = []
+    dialogs = []
 
     class Kept(LaunchForm):
         def __init__(self, backend, pattern):
             super().__init__(backend, pattern)
-            made.append(self)
+            dialogs.append(self)
 
     monkeypatch.setattr(page, 'LaunchForm', Kept)
-    return made
+    return dialogs
 
 
 async def test_a_form_is_drawn_for_any_pattern(pages, conductor):
@@ -151,10 +151,10 @@ async def test_a_run_is_restarted_from_its_recording(pages, conductor, launchers
     await pages.should_not_see('Model for all roles')
     click(pages, 'Run')
     await pages.should_see('Here is run', retries=50)
-    made = await newest(conductor)
-    assert (await conductor.result(made.id)).answer == (await conductor.result(first)).answer
-    assert (made.options, made.seed) == ({'approvals': 'marked', 'replay': first}, 7)
-    spending = (await conductor.view(made.id)).spending
+    info = await newest(conductor)
+    assert (await conductor.result(info.id)).answer == (await conductor.result(first)).answer
+    assert (info.options, info.seed) == ({'approvals': 'marked', 'replay': first}, 7)
+    spending = (await conductor.view(info.id)).spending
     assert {spent.origins for spent in spending.values()} == {('replayed',)}
 
 

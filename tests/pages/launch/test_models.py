@@ -35,15 +35,15 @@ def registry():
 
 @pytest.fixture
 async def models(user, registry):
-    made = []
+    instances = []
 
     @ui.page('/models')
     def page():
-        made.append(Models(registry, on_change=lambda: None))
-        made[0].set_roles(ROLES)
+        instances.append(Models(registry, on_change=lambda: None))
+        instances[0].set_roles(ROLES)
 
     await user.open('/models')
-    return made[0]
+    return instances[0]
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ async def test_changes_of_one_agent_are_picked_one_by_one(pages, conductor):
     assert set(mergeable.folders) == {'one', 'two'} and mergeable.best == ''
     tick(pages, 'two')
     await pages.should_see('1 file of 1 selected', retries=MAX_LOOKS)
-    taken = {box.text for box in pages.find(ui.checkbox).elements if box.value}
-    assert 'two' in taken and 'one' not in taken
+    ticked = {box.text for box in pages.find(ui.checkbox).elements if box.value}
+    assert 'two' in ticked and 'one' not in ticked
 
 
 @pytest.fixture

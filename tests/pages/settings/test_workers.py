@@ -53,8 +53,8 @@ async def waiting(conductor: Conductor, fleet: FakeFleet) -> str:
 
 
 def worker(**values: object) -> WorkerInfo:
-    given = {'name': 'east-1', 'url': 'http://east:1', 'started': 1.0, 'at_once': 50, 'program': '0.1.0'}
-    return WorkerInfo(**given | values)  # type: ignore[arg-type]
+    facts = {'name': 'east-1', 'url': 'http://east:1', 'started': 1.0, 'at_once': 50, 'program': '0.1.0'}
+    return WorkerInfo(**facts | values)  # type: ignore[arg-type]
 
 
 async def test_workers_and_waiting_runs_are_shown(
@@ -112,8 +112,10 @@ async def test_a_worker_is_drained_by_an_administrator(
 async def test_only_administrators_can_drain(pages: User, fleet: FakeFleet) -> None:
     fleet.there = [worker()]
     await pages.open('/workers')
-    (made,) = {element.parent_slot.parent for element in pages.find('Drain…').elements if element.parent_slot}
-    assert made.props['data-refused'] == 'fleet.drain'
+    (group,) = {
+        element.parent_slot.parent for element in pages.find('Drain…').elements if element.parent_slot
+    }
+    assert group.props['data-refused'] == 'fleet.drain'
 
 
 @pytest.mark.parametrize('role', [Role.VIEWER])

@@ -51,10 +51,10 @@ def ask(method: str, **params: Any) -> Any:
     number = next(NUMBERS)
     put({'id': number, 'method': method, 'params': {'sessionId': SESSION, **params}})
     while True:
-        found = take()
-        if found.get('id') == number and 'method' not in found:
-            if (error := found.get('error')) is None:
-                return found.get('result')
+        message = take()
+        if message.get('id') == number and 'method' not in message:
+            if (error := message.get('error')) is None:
+                return message.get('result')
             return f'refused: {(error.get("data") or {}).get("details", error["message"])}'
 
 
@@ -125,8 +125,8 @@ def roams(prompt: str) -> None:
     """Try to write to the folder that the prompt names, through the protocol and directly."""
     target = prompt.partition('Go to ')[2].split()[0]
     say(f'{ask("fs/write_text_file", path=f"{target}/evil.txt", content="x")}\n')
-    made = ask('terminal/create', command=f'echo x > {target}/evil.txt')['terminalId']
-    code = ask('terminal/wait_for_exit', terminalId=made)['exitCode']
+    terminal = ask('terminal/create', command=f'echo x > {target}/evil.txt')['terminalId']
+    code = ask('terminal/wait_for_exit', terminalId=terminal)['exitCode']
     say(f'the terminal {"wrote" if code == 0 else "was refused"}\n')
     for path in (f'{target}/mine.txt', f'{target}/evil.txt', f'{os.getcwd()}/../other/evil.txt'):
         try:
@@ -172,11 +172,11 @@ def asks_late(prompt: str) -> None:
 def writes(prompt: str) -> None:
     ask('fs/write_text_file', path=f'{os.getcwd()}/a.txt', content='one\ntwo\n')
     text = ask('fs/read_text_file', path=f'{os.getcwd()}/a.txt', line=2, limit=1)['content']
-    made = ask('terminal/create', command='cat', args=['a.txt'])['terminalId']
+    terminal = ask('terminal/create', command='cat', args=['a.txt'])['terminalId']
     update('tool_call', toolCallId='c1', title='cat', kind='execute', status='in_progress',
-           content=[{'type': 'terminal', 'terminalId': made}])  # fmt: skip
-    code = ask('terminal/wait_for_exit', terminalId=made)['exitCode']
-    ask('terminal/release', terminalId=made)
+           content=[{'type': 'terminal', 'terminalId': terminal}])  # fmt: skip
+    code = ask('terminal/wait_for_exit', terminalId=terminal)['exitCode']
+    ask('terminal/release', terminalId=terminal)
     update('tool_call_update', toolCallId='c1', status='completed')
     say(f'{text.strip()} {code}')
 
@@ -325,10 +325,10 @@ def answer(way: str, loads: bool, method: str, params: dict[str, Any]) -> dict[s
 def main(way: str, *options: str) -> None:
     before(way)
     while True:
-        found = take()
-        if way != 'mute' and found.get('id') is not None:
-            reply = answer(way, 'loads' in options, found.get('method', ''), found.get('params') or {})
-            put({'id': found['id'], **reply})
+        message = take()
+        if way != 'mute' and message.get('id') is not None:
+            reply = answer(way, 'loads' in options, message.get('method', ''), message.get('params') or {})
+            put({'id': message['id'], **reply})
 
 
 if __name__ == '__main__':

@@ -151,5 +151,5 @@ async def test_an_agents_question_becomes_the_editors_permission_request(
         prompt = connection.prompt(session_id=session, prompt=[text_block('go')])
         assert (await asyncio.wait_for(prompt, 100)).stop_reason == 'end_turn'
         await until(lambda: shown in str(editor.shown))  # the client delivers updates in separate tasks
-    (asked,) = editor.asked
-    assert 'rm -r build' in str(asked.title)
+    (request,) = editor.asked
+    assert 'rm -r build' in str(request.title)

@@ -48,8 +48,8 @@ def test_a_killed_run_continues_with_its_agent(steps: int, tmp_path: Path) -> No
     assert sessions and sessions <= {step.event.data['session']['id'] for step in replies(after)}
     for name in ('racer1', 'racer2'):
         told = [step.event.data['text'] for step in replies(after) if name in step.event.at.split('.')]
-        said = [text for text in told if text]
-        assert len(said) - len(set(said)) <= 1, said
+        texts = [text for text in told if text]
+        assert len(texts) - len(set(texts)) <= 1, texts
         ids = {
             step.event.data['session']['id'] for step in replies(after) if name in step.event.at.split('.')
         }

@@ -93,9 +93,9 @@ async def test_cancelling_during_a_command_leaves_nothing(program: Path, sandbox
 async def test_a_session_killed_during_a_command_is_resumed(program: Path, sandbox: Sandbox) -> None:
     command = 'test -e begun.txt || { echo > begun.txt; sleep 1000; }'
     hangs = ('bash', {'command': command, 'description': 'once', 'timeout': 900_000})
-    again = lone(retry=Retry(attempts=3, delay=0.01))
+    pattern = lone(retry=Retry(attempts=3, delay=0.01))
     with local(Provider(hangs).reply) as provider:
-        async with conductor_with(opencode(program, provider.url, 'allow'), again) as conductor:
+        async with conductor_with(opencode(program, provider.url, 'allow'), pattern) as conductor:
             run = (await conductor.start('lone', models=BY_IT)).id
             await wait_for_state(conductor, run, f'{WORK}.using_tools')
             await until((conductor.workspaces.of(run, WORK).folder / 'begun.txt').exists)

@@ -31,11 +31,11 @@ async def test_a_permission_open_at_a_crash_is_requested_again(tmp_path: Path) -
         assert await second.recover() == [run]
         await second.send(run, 'approve', at=APPROVING)
         await until(lambda: find_processes(f'{run}/{WORK}'))
-        again = await wait_for_state(second, run, APPROVING)
-        assert again.seq > view.seq
+        view_after = await wait_for_state(second, run, APPROVING)
+        assert view_after.seq > view.seq
         lost = next(
             part
-            for message in again.agents[WORK]['messages']
+            for message in view_after.agents[WORK]['messages']
             for part in message['parts']
             if part['kind'] == 'result'
         )

@@ -130,8 +130,8 @@ async def test_closing_hemicycle_leaves_no_agent() -> None:
 @pytest.mark.parametrize('loads', [True, False])
 async def test_work_continues_after_a_crash(loads: bool) -> None:
     """The session is resumed if the agent can; otherwise a new one gets the history from the journal."""
-    again = lone(retry=Retry(attempts=2, delay=0.01))
-    async with conductor_with(odd('dies_once', *(['loads'] if loads else [])), again) as conductor:
+    pattern = lone(retry=Retry(attempts=2, delay=0.01))
+    async with conductor_with(odd('dies_once', *(['loads'] if loads else [])), pattern) as conductor:
         run = (await conductor.start('lone', models=BY_ODD)).id
         outcome = await asyncio.wait_for(conductor.result(run), 60)
         log = (conductor.workspaces.of(run, WORK).folder / 'log.txt').read_text()

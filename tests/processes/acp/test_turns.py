@@ -98,8 +98,8 @@ async def test_files_and_commands_go_through_the_workspace(sandbox: Sandbox) -> 
 
 async def test_output_of_the_agents_own_terminal_is_shown() -> None:
     _, view, _, _ = await play(odd('runs_itself'))
-    shown = [block for block in agent_blocks(view.agents[WORK], CallContext()) if block['kind'] == 'tool']
-    assert [(block['title'], block['text'], block['ok']) for block in shown] == [
+    blocks = [block for block in agent_blocks(view.agents[WORK], CallContext()) if block['kind'] == 'tool']
+    assert [(block['title'], block['text'], block['ok']) for block in blocks] == [
         ('execute', 'one\ntwo\nIt ended with status 2.', False),
         ('read', 'a.txt', True),
     ]

@@ -53,7 +53,7 @@ async def inside(sandbox: Sandbox, workspace, command: str) -> str:
 async def test_each_worktree_has_the_history_and_its_own_branch(
     sandbox: Sandbox, project: Path, tmp_path: Path
 ) -> None:
-    kept = git(project, 'for-each-ref'), git(project, 'status', '--porcelain', '--ignored')
+    state_before = git(project, 'for-each-ref'), git(project, 'status', '--porcelain', '--ignored')
     spaces, trees = Workspaces(tmp_path / 'runs'), await Worktrees.of(str(project))
     one, two = (spaces.of(RunId('r'), name) for name in ('one', 'two'))
     for name, space in (('one', one), ('two', two)):
@@ -74,7 +74,7 @@ async def test_each_worktree_has_the_history_and_its_own_branch(
     assert output.count('No such file or directory') + output.count('nonexistent') >= 4, output
     assert 'mine' in await inside(sandbox, one, 'git log -1 --format=%s')
     assert await inside(sandbox, two, 'git log -1 --format=%s; git status --porcelain') == 'Initial state'
-    assert (git(project, 'for-each-ref'), git(project, 'status', '--porcelain', '--ignored')) == kept
+    assert (git(project, 'for-each-ref'), git(project, 'status', '--porcelain', '--ignored')) == state_before
     assert not list(tmp_path.rglob('evil.txt'))
 
 
@@ -115,11 +115,11 @@ async def test_four_agents_race_and_the_best_is_merged_by_a_command(
             'spans.py'
         ]
         for agent, passes in (('racer2', True), ('racer1', False)):
-            made = await conductor.merging.compose(
+            composed = await conductor.merging.compose(
                 mergeable, [Pick(path='spans.py', agent=agent, hunks=(0,))]
             )
-            assert (await conductor.merging.test(made, made.best)).passed is passes
-            assert (await conductor.merging.preview(made)).paths == ('spans.py',)
+            assert (await conductor.merging.test(composed, composed.best)).passed is passes
+            assert (await conductor.merging.preview(composed)).paths == ('spans.py',)
         with pytest.raises(InvalidInput, match='has 1 changes'):
             await conductor.merging.compose(mergeable, [Pick(path='spans.py', agent='racer2', hunks=(1,))])
     assert (git(project, 'rev-parse', 'main'), git(project, 'for-each-ref')) == before
@@ -145,8 +145,8 @@ async def test_one_agents_changes_are_merged_by_a_command(
 ) -> None:
     sample = scenarios(pattern)[0]
     project = tmp_path / 'project'
-    given = str(sample.parameters['project']).removeprefix('sample:')
-    shutil.copytree(SPANS.parent / given, project)
+    folder_name = str(sample.parameters['project']).removeprefix('sample:')
+    shutil.copytree(SPANS.parent / folder_name, project)
     git(project, 'init', '-q', '-b', 'main')
     git(project, 'add', '-A')
     git(project, 'commit', '-q', '-m', 'first')

@@ -46,10 +46,10 @@ def test_a_damaged_page_is_reported_in_one_line(
     tmp_path: Path, done: Hemicycle, command: tuple[str, ...]
 ) -> None:
     hemicycle, random = Hemicycle(tmp_path, like=done), Random(7)
-    whole, codes = hemicycle.database.read_bytes(), set()
-    for page in range(0, len(whole) // PAGE, 2):
+    content, codes = hemicycle.database.read_bytes(), set()
+    for page in range(0, len(content) // PAGE, 2):
         start = page * PAGE + (100 if page == 0 else 0)
-        damaged = bytearray(whole)
+        damaged = bytearray(content)
         damaged[start : (page + 1) * PAGE] = random.randbytes((page + 1) * PAGE - start)
         for file in tmp_path.glob('hemicycle.db-*'):
             file.unlink()

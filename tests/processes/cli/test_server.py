@@ -56,9 +56,9 @@ def test_every_command_works_in_a_named_server(server: Server, tmp_path: Path):
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return hemicycle(*arguments, '--server', server.url, home=tmp_path)
 
-    made = run('run', 'pipeline', *TASK, '--title', 'Tea', '--quiet')
-    assert made.returncode == 0, made.stderr
-    assert '# Tea' in made.stdout
+    started = run('run', 'pipeline', *TASK, '--title', 'Tea', '--quiet')
+    assert started.returncode == 0, started.stderr
+    assert '# Tea' in started.stdout
     [info] = read_lines(run('runs', '--json'))
     assert info['title'] == 'Tea'
     assert 'done' in run('show', 'last').stdout
@@ -70,9 +70,9 @@ def test_every_command_works_in_a_named_server(server: Server, tmp_path: Path):
     assert '# Tea' in out.read_text('utf-8')
     assert run('rerun', 'last', '--quiet').returncode == 0
     assert len(read_lines(run('runs', '--json'))) == 2
-    kept = tmp_path / 'tea.yaml'
-    assert run('save-test', 'last', str(kept)).returncode == 0
-    assert 'passed' in run('check', str(kept)).stdout
+    test_file = tmp_path / 'tea.yaml'
+    assert run('save-test', 'last', str(test_file)).returncode == 0
+    assert 'passed' in run('check', str(test_file)).stdout
     bundle = tmp_path / 'tea.jsonl.gz'
     assert run('export', 'last', '--bundle', '-o', str(bundle)).returncode == 0
     assert 'already' in run('import', str(bundle)).stdout
@@ -90,8 +90,8 @@ def test_a_pattern_that_only_the_server_has_is_listed_drawn_run_and_forked(serve
     assert 'ticking' in [pattern['name'] for pattern in read_lines(run('patterns', '--json'))]
     assert 'working' in run('diagram', 'ticking').stdout
     assert 'there is no such parameter' in run('diagram', 'ticking', '--set', 'x=1').stderr
-    made = run('run', 'ticking', '--quiet')
-    assert made.returncode == 0, made.stderr
+    started = run('run', 'ticking', '--quiet')
+    assert started.returncode == 0, started.stderr
     forked = run('fork', 'last', '--at', '2', '--quiet')
     assert forked.returncode == 0, forked.stderr
     beside = hemicycle('run', 'ticking', '--database', str(server.database), '--quiet', home=tmp_path)
@@ -108,8 +108,8 @@ def test_commands_delegate_to_the_server_of_their_database(server: Server, tmp_p
     assert read_lines(result) == [info]
     owner = httpx.get(f'{server.url}/api/v1/server').json()
     assert info['owner'] == owner['owner']
-    held = run('run', 'pipeline', *TASK, '--paused', '--title', 'held')
-    assert held.returncode == 4, held.stderr
+    paused = run('run', 'pipeline', *TASK, '--paused', '--title', 'held')
+    assert paused.returncode == 4, paused.stderr
     assert run('resume', 'last', '--quiet').returncode == 0
 
 

@@ -66,8 +66,8 @@ def test_a_breakpoint_hit_during_a_takeover_still_stops_the_run(
     @asynccontextmanager
     async def claim_slowly(*args: Any, **options: Any) -> AsyncIterator[Conductor]:
         async with claim(*args, **options) as conductor:
-            (found,) = (await conductor.runs()).runs
-            await until(lambda: conductor.resting_step(found.id))
+            (info,) = (await conductor.runs()).runs
+            await until(lambda: conductor.resting_step(info.id))
             yield conductor
 
     monkeypatch.setattr(command, 'claim', claim_slowly)

@@ -101,10 +101,10 @@ async def test_secrets_echoed_by_the_token_endpoint_are_not_shown(tmp_path: Path
     file = tmp_path / 'far.json'
     async with (
         serve_guarded() as server,
-        using(server, file, client_id='mine', client_secret='a-secret-of-mine') as made,
+        using(server, file, client_id='mine', client_secret='a-secret-of-mine') as connection,
     ):
         server.echoes = True
-        problem = (await made[0].sign_in('far', browse)).problem
+        problem = (await connection[0].sign_in('far', browse)).problem
         assert 'invalid_grant' in problem and len(problem) < 2_500
         assert server.grants[0][echoed] not in problem
         assert 'tokens' not in json.loads(file.read_text('utf-8'))
@@ -126,7 +126,7 @@ async def test_a_token_endpoint_that_hangs_is_named(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ('server', 'asked', 'problem'),
+    ('server', 'address', 'problem'),
     [
         ('https://mcp.example/mcp', 'http://sign-in.example/token', 'not encrypted'),
         ('https://8.8.8.8/mcp', 'https://127.0.0.1/token', 'this machine or in a private network'),
@@ -137,9 +137,9 @@ async def test_a_token_endpoint_that_hangs_is_named(tmp_path: Path, monkeypatch:
         ('https://10.0.0.1/mcp', 'https://10.0.0.2/token', ''),
     ],
 )
-async def test_a_server_may_redirect_only_to_safe_addresses(server: str, asked: str, problem: str) -> None:
-    found = await oauth.address_problem(server, asked)
-    assert (problem in found) if problem else found == ''
+async def test_a_server_may_redirect_only_to_safe_addresses(server: str, address: str, problem: str) -> None:
+    reason = await oauth.address_problem(server, address)
+    assert (problem in reason) if problem else reason == ''
 
 
 async def test_an_encrypted_server_may_not_send_people_to_an_unencrypted_page(tmp_path: Path) -> None:

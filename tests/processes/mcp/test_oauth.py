@@ -112,8 +112,8 @@ async def test_a_refused_sign_in_is_reported_and_keeps_no_token(tmp_path: Path) 
 
 async def test_a_preregistered_client_is_used(tmp_path: Path) -> None:
     async with serve_guarded() as server:
-        given = {'client_id': 'mine', 'client_secret': 'a-secret-of-mine'}
-        async with using(server, tmp_path / 'far.json', **given) as (servers, _):
+        credentials = {'client_id': 'mine', 'client_secret': 'a-secret-of-mine'}
+        async with using(server, tmp_path / 'far.json', **credentials) as (servers, _):
             assert not (await servers.sign_in('far', browse)).problem
         assert server.registered == []
         assert (server.grants[0]['client_id'], server.grants[0]['client_secret']) == (
@@ -143,12 +143,12 @@ oauth = {client_id = "mine", client_secret = "env:SECRET", scope = "read", port 
 def test_oauth_is_configured_briefly_or_in_detail(tmp_path: Path) -> None:
     path = tmp_path / 'endpoints.toml'
     path.write_text(FILE, 'utf-8')
-    made = load_configuration(path, {'SECRET': 'a-secret-of-mine'}).servers
-    assert made['far'].oauth == OAuth(file=tmp_path / 'oauth' / 'far.json')
-    near = made['near'].oauth
+    servers = load_configuration(path, {'SECRET': 'a-secret-of-mine'}).servers
+    assert servers['far'].oauth == OAuth(file=tmp_path / 'oauth' / 'far.json')
+    near = servers['near'].oauth
     assert near is not None and (near.client_id, near.scope, near.port) == ('mine', 'read', 8123)
-    assert near.client_secret == 'a-secret-of-mine' and 'a-secret' not in repr(made['near'])
-    assert made['near'].hide('a-secret-of-mine') == '[hidden]'
+    assert near.client_secret == 'a-secret-of-mine' and 'a-secret' not in repr(servers['near'])
+    assert servers['near'].hide('a-secret-of-mine') == '[hidden]'
     assert load_configuration(path, {}).missing_servers == {
         'near': 'the environment variable SECRET is not set'
     }

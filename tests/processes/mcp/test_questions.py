@@ -45,9 +45,9 @@ async def waiting(conductor: Conductor, run: RunId, count: int = 1) -> list[Any]
     """Wait until the run waits for `count` answers, and return the events it accepts."""
     async with asyncio.timeout(60):
         while True:
-            found = [event for event in await conductor.accepts(run) if event.event == 'answer']
-            if len(found) == count:
-                return found
+            events = [event for event in await conductor.accepts(run) if event.event == 'answer']
+            if len(events) == count:
+                return events
             await asyncio.sleep(0.02)
 
 
@@ -61,12 +61,12 @@ async def test_a_question_waits_for_a_persons_answer(kind: str, tmp_path: Path) 
     hotel = Hotel(tmp_path, kind)
     async with hotel.conductor(calls(('small_book', {})), 'booked') as conductor:
         run = await start_run(conductor, 'remote', approvals='none')
-        (asked,) = await waiting(conductor, run)
+        (event,) = await waiting(conductor, run)
         info = await conductor.info(run)
         assert (info.status, info.waiting) == (Status.WAITING, 'answer')
-        assert asked.at == 'working.asking' and asked.takes == ('action', 'content')
-        assert asked.question.server == 'small' and asked.question.message == 'Who stays?'
-        assert asked.question.fields['properties']['name']['minLength'] == 2
+        assert event.at == 'working.asking' and event.takes == ('action', 'content')
+        assert event.question.server == 'small' and event.question.message == 'Who stays?'
+        assert event.question.fields['properties']['name']['minLength'] == 2
         with pytest.raises(InvalidInput) as refused:
             await conductor.send(run, 'answer', data={'content': {'name': 'A', 'nights': 99}})
         assert set(refused.value.problems) == {'content.name', 'content.nights'}
@@ -142,8 +142,8 @@ async def test_in_an_editor_a_question_is_a_form(
 async def test_a_url_request_shows_its_address(tmp_path: Path) -> None:
     async with Hotel(tmp_path).conductor(calls(('small_pay', {})), 'paid') as conductor:
         run = await start_run(conductor, 'remote', approvals='none')
-        (asked,) = await waiting(conductor, run)
-        assert asked.question.url == 'https://pay.example/1'
+        (event,) = await waiting(conductor, run)
+        assert event.question.url == 'https://pay.example/1'
         await conductor.send(run, 'answer')
         await conductor.result(run)
         assert results(await conductor.view(run)) == ['accept']
@@ -192,9 +192,9 @@ async def test_questions_of_two_runs_are_kept_apart(tmp_path: Path) -> None:
     async with Conductor(catalog=remote(FakeModel(reply), Hotel(tmp_path).file)) as conductor:
         # Servers of the older protocol do not say which run a question is for. The first questions may be
         # cancelled, but no run gets another's question; from then on each run has its own connection.
-        asked = [await collect_questions(conductor, 1, 2), await collect_questions(conductor, 3, 4)]
-        assert set(asked[0]) <= {'Guest 1?', 'Guest 2?', ''}
-        assert asked[1] == ['Guest 3?', 'Guest 4?']
+        questions = [await collect_questions(conductor, 1, 2), await collect_questions(conductor, 3, 4)]
+        assert set(questions[0]) <= {'Guest 1?', 'Guest 2?', ''}
+        assert questions[1] == ['Guest 3?', 'Guest 4?']
 
 
 async def test_a_run_asks_while_another_one_waits(tmp_path: Path) -> None:
@@ -215,15 +215,15 @@ async def collect_questions(conductor: Conductor, *seeds: int) -> list[str]:
     async with asyncio.timeout(60):
         while any([(await conductor.info(run)).status is Status.RUNNING for run in runs]):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
-    asked = []
+    questions = []
     for run, seed in zip(runs, seeds, strict=True):
         found = [event.question.message for event in await conductor.accepts(run) if event.question]
         assert found in ([], [f'Guest {seed}?'])
-        asked += found or ['']
+        questions += found or ['']
         if found:
             await conductor.send(run, 'answer', data={'content': GUEST})
         assert (await conductor.result(run)).answer == 'done'
-    return asked
+    return questions
 
 
 async def test_a_fork_replays_an_answer_only_for_the_same_question(tmp_path: Path) -> None:
@@ -254,8 +254,8 @@ async def test_a_task_of_the_older_protocol_is_followed_to_its_end(tmp_path: Pat
     reply = calls(('small_export', {'how': 'done'}), ('small_export', {'how': 'asks'}))
     async with hotel.conductor(reply, 'done') as conductor:
         run = await start_run(conductor, 'remote', approvals='none')
-        (found,) = await waiting(conductor, run)
-        assert found.question.message == 'Which format?'
+        (event,) = await waiting(conductor, run)
+        assert event.question.message == 'Which format?'
         await conductor.send(run, 'answer', data={'content': GUEST})
         await conductor.result(run)
         assert results(await conductor.view(run)) == ['exported', 'exported for Ada']

@@ -69,15 +69,18 @@ async def test_tools_of_a_server_are_ordinary_tools(kind: str, tmp_path: Path) -
         async with connect(server) as (servers, tools):
             assert servers.last_health()[0].connected is False and tools == {}
             await answering(servers)
-            found = await servers.find(['mcp:small'])
-            assert list(found) == list(tools)
-            add = found['small_add']
+            servers_tools = await servers.find(['mcp:small'])
+            assert list(servers_tools) == list(tools)
+            add = servers_tools['small_add']
             assert (add.category, add.side_effects, add.approval) == ('small', False, False)
             assert add.spec.description == 'Add two numbers.'
             assert add.spec.schema['properties']['a']['type'] == 'integer'
             assert add.arguments.model_json_schema()['required'] == ['a']
-            assert (found['small_remember'].side_effects, found['small_remember'].approval) == (True, False)
-            (wipe,) = (tool for name, tool in found.items() if name.startswith('small_wipe_all_now_'))
+            assert (
+                servers_tools['small_remember'].side_effects,
+                servers_tools['small_remember'].approval,
+            ) == (True, False)
+            (wipe,) = (tool for name, tool in servers_tools.items() if name.startswith('small_wipe_all_now_'))
             assert isinstance(wipe, RemoteTool) and wipe.origin == 'wipe.all/now'
             assert (wipe.side_effects, wipe.approval) == (True, True)
 
@@ -205,8 +208,8 @@ async def test_a_run_uses_them(tmp_path: Path) -> None:
         'headers = {Authorization = "env:MISSING"}\n'
     )
     model = FakeModel(in_turn(calls(('small_add', {'a': 2}), ('small_fail', {'text': 'x'})), 'the end'))
-    made = remote(model, file, TOKEN=SECRET)
-    async with Conductor(catalog=made) as conductor:
+    own_catalog = remote(model, file, TOKEN=SECRET)
+    async with Conductor(catalog=own_catalog) as conductor:
         run = (await conductor.start('remote')).id
         outcome = await conductor.result(run)
         assert (outcome.status, outcome.answer) == (Status.DONE, 'the end'), outcome.error
@@ -215,10 +218,10 @@ async def test_a_run_uses_them(tmp_path: Path) -> None:
         assert [item['ok'] for item in results] == [True, False] and results[0]['text'] == '3'
         assert 'small_add' in {tool.name for tool in model.requests[0].tools}
         assert SECRET not in repr(steps)
-        health = {item.server: item for item in made.mcp.last_health()}
+        health = {item.server: item for item in own_catalog.mcp.last_health()}
         assert health['other'].problem == 'the environment variable MISSING is not set'
-        assert health['small'].connected and 'small_add' in made.tools
-    assert not made.mcp.last_health()[0].connected
+        assert health['small'].connected and 'small_add' in own_catalog.tools
+    assert not own_catalog.mcp.last_health()[0].connected
 
 
 async def test_an_unconfigured_server_is_a_pattern_error() -> None:

@@ -238,8 +238,8 @@ async def test_a_command_cannot_see_or_end_other_processes(sandbox: Sandbox, wor
     with subprocess.Popen(['sleep', '30'], env={'MARK': SECRET}) as other:  # noqa: ASYNC220
         try:
             listed = await attempt(sandbox, workspace, 'ls /proc')
-            seen = {int(word) for word in listed.output.split() if word.isdigit()}
-            assert other.pid not in seen and os.getpid() not in seen and len(seen) < 12
+            pids = {int(word) for word in listed.output.split() if word.isdigit()}
+            assert other.pid not in pids and os.getpid() not in pids and len(pids) < 12
             script = f'cat /proc/*/cmdline /proc/*/environ; kill -9 {other.pid} -1'
             ran = await attempt(sandbox, workspace, script)
             assert str(workspace.folder) not in ran.output
@@ -257,18 +257,18 @@ async def test_a_command_cannot_outlive_the_time_limit(sandbox: Sandbox, workspa
     ran = await attempt(sandbox, workspace, script, Limits(seconds=0.5))
     assert ran.ended == 'time' and time.monotonic() - started < 60 and 'time' in ran.summary
     await none_left(mark)
-    left = await attempt(sandbox, workspace, f'(setsid sleep {mark} &); echo over')
-    assert left.output == 'over\n' and left.ended == 'exit'
+    attempted = await attempt(sandbox, workspace, f'(setsid sleep {mark} &); echo over')
+    assert attempted.output == 'over\n' and attempted.ended == 'exit'
     await none_left(mark)
 
 
 async def test_a_command_cannot_outlive_its_caller(sandbox: Sandbox, workspace: Workspace) -> None:
     mark = f'3{secrets.randbelow(10**8)}'
-    asked = asyncio.ensure_future(attempt(sandbox, workspace, f'setsid sleep {mark} & sleep {mark}'))
+    task = asyncio.ensure_future(attempt(sandbox, workspace, f'setsid sleep {mark} & sleep {mark}'))
     await some_started(mark)
-    asked.cancel()
+    task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asked
+        await task
     await none_left(mark)
 
 
@@ -396,8 +396,8 @@ async def children() -> list[int]:
     """This process's sandboxes that are still running."""
     for _ in range(1_200):
         tasks = Path('/proc/self/task').glob('*/children')
-        found = [int(pid) for path in tasks for pid in path.read_text().split()]
-        names = [pid for pid in found if 'bwrap' in Path(f'/proc/{pid}/comm').read_text()]
+        pids = [int(pid) for path in tasks for pid in path.read_text().split()]
+        names = [pid for pid in pids if 'bwrap' in Path(f'/proc/{pid}/comm').read_text()]
         if not names:
             return []
         await asyncio.sleep(0.05)
@@ -407,10 +407,10 @@ async def children() -> list[int]:
 async def none_left(mark: str) -> None:
     """Wait until no process has `mark` among its arguments."""
     for _ in range(1_200):
-        if not (found := sleepers(mark)):
+        if not (pids := sleepers(mark)):
             return
         await asyncio.sleep(0.05)
-    raise AssertionError(f'they live on: {found}')
+    raise AssertionError(f'they live on: {pids}')
 
 
 async def some_started(mark: str) -> None:
@@ -423,10 +423,10 @@ async def some_started(mark: str) -> None:
 
 
 def sleepers(mark: str) -> list[Path]:
-    found = []
+    paths = []
     for path in Path('/proc').glob('[0-9]*/cmdline'):
         try:
-            found += [path] if f'sleep\0{mark}'.encode() in path.read_bytes() else []
+            paths += [path] if f'sleep\0{mark}'.encode() in path.read_bytes() else []
         except OSError:
             continue
-    return found
+    return paths

@@ -80,14 +80,14 @@ async def test_the_workspace_is_shared_with_the_tools(either: Sandbox, workspace
 
 async def test_a_program_that_is_cancelled_twice_leaves_no_task_and_no_pipe(tmp_path: Path) -> None:
     """Its escaped child holds the other end of the pipe."""
-    said: list[str] = []
+    output: list[str] = []
     tasks, files = asyncio.all_tasks(), len(os.listdir('/proc/self/fd'))
     script = ['sh', '-c', "(setsid sh -c 'echo $$; exec sleep 600' &); echo orphaned; sleep 600"]
     running = asyncio.create_task(
-        run_process(script, tmp_path, Limits(), said.append, environment=os.environ)
+        run_process(script, tmp_path, Limits(), output.append, environment=os.environ)
     )
-    await until(lambda: len(''.join(said).split()) == 2)
-    (child,) = (int(word) for word in ''.join(said).split() if word.isdigit())
+    await until(lambda: len(''.join(output).split()) == 2)
+    (child,) = (int(word) for word in ''.join(output).split() if word.isdigit())
     try:
         for _ in range(2):
             running.cancel()
@@ -147,8 +147,8 @@ async def test_a_broken_sandbox_is_detected(workspace: Workspace, monkeypatch: p
 def test_the_environment_enables_commands(monkeypatch: pytest.MonkeyPatch, value: str, unsafe: bool) -> None:
     monkeypatch.setenv('HEMICYCLE_UNSAFE_COMMANDS', value)
     monkeypatch.setenv('HEMICYCLE_COMMAND_NETWORK', value)
-    made = Sandbox.of_environment()
-    assert made.unsafe is made.network is unsafe
+    from_environment = Sandbox.of_environment()
+    assert from_environment.unsafe is from_environment.network is unsafe
 
 
 async def test_the_network_can_be_allowed(sandbox: Sandbox, workspace: Workspace) -> None:

@@ -119,8 +119,8 @@ async def test_a_command_without_a_report_is_judged_by_its_exit_code(workspace, 
     tested = await run_test_suite(workspace, sandbox, command=command)
     assert tested.passed is passed
     assert 'fine' in tested.output
-    said = 'succeeded' if passed else 'failed'
-    assert tested.text.startswith(f'the test command {said}; it reported no tests')
+    verb = 'succeeded' if passed else 'failed'
+    assert tested.text.startswith(f'the test command {verb}; it reported no tests')
 
 
 async def test_a_command_may_write_a_report(workspace, sandbox):

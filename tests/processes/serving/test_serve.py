@@ -61,15 +61,15 @@ def test_driving_runs_needs_temporal(tmp_path: Path) -> None:
 
 
 def test_a_free_port_is_used() -> None:
-    with listen('127.0.0.1', 0) as found:
-        assert page_url(found) == f'http://127.0.0.1:{found.getsockname()[1]}'
+    with listen('127.0.0.1', 0) as listener:
+        assert page_url(listener) == f'http://127.0.0.1:{listener.getsockname()[1]}'
 
 
 def test_a_taken_port_gives_way_to_the_next() -> None:
     with listen('127.0.0.1', 0) as first:
-        taken = first.getsockname()[1]
-        with listen('127.0.0.1', taken) as second:
-            assert taken < second.getsockname()[1] < taken + 100
+        used_port = first.getsockname()[1]
+        with listen('127.0.0.1', used_port) as second:
+            assert used_port < second.getsockname()[1] < used_port + 100
 
 
 def test_an_unavailable_port_is_named() -> None:
@@ -78,8 +78,8 @@ def test_an_unavailable_port_is_named() -> None:
 
 
 def test_connections_disable_nagle() -> None:
-    with listen('127.0.0.1', 0) as found, socket.create_connection(found.getsockname()):
-        accepted, _ = found.accept()
+    with listen('127.0.0.1', 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
@@ -174,10 +174,10 @@ def test_failures_of_runs_are_logged(tmp_path: Path) -> None:
         server.terminate()
         code, _, err = wait_for_exit(server)
     assert code == 0
-    failure = next(said for said in err.splitlines() if 'the well is dry' in said)
+    failure = next(entry for entry in err.splitlines() if 'the well is dry' in entry)
     assert 'ERROR' in failure
     assert 'failed working' in failure
-    assert any('is failed: ' in said for said in err.splitlines())
+    assert any('is failed: ' in entry for entry in err.splitlines())
 
 
 def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:

@@ -60,10 +60,10 @@ class PostgresServer:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         options = {**FAST, **self.settings, 'unix_socket_directories': str(self.folder)}
-        given = [part for name, value in options.items() for part in ('-c', f'{name}={value}')]
+        settings = [part for name, value in options.items() for part in ('-c', f'{name}={value}')]
         with (self.folder / 'log').open('ab') as log:
             self.process = subprocess.Popen(
-                [self.programs / 'postgres', '-D', self.folder / 'data', *given],
+                [self.programs / 'postgres', '-D', self.folder / 'data', *settings],
                 stdout=log,
                 stderr=log,
                 **self._identity(),

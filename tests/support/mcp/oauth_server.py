@@ -57,8 +57,8 @@ class Guarded:
             case '/.well-known/oauth-protected-resource/mcp' if self.redirects:
                 return StreamingResponse(endless(), 307, {'location': '/elsewhere'})
             case '/.well-known/oauth-protected-resource/mcp' | '/elsewhere':
-                found = {'resource': f'{self.url}/mcp', 'authorization_servers': [self.url]}
-                return JSONResponse(found | self.resource)
+                metadata = {'resource': f'{self.url}/mcp', 'authorization_servers': [self.url]}
+                return JSONResponse(metadata | self.resource)
             case '/.well-known/oauth-authorization-server':
                 ends = {f'{name}_endpoint': f'{self.url}/{path}' for name, path in ENDS.items()}
                 more = {'response_types_supported': ['code'], 'code_challenge_methods_supported': ['S256']}
@@ -68,22 +68,22 @@ class Guarded:
                 self.registered.append(await request.json())
                 return JSONResponse({**self.registered[-1], 'client_id': 'client-1'}, 201)
             case '/authorize':
-                asked = dict(request.query_params)
-                found = {'error': 'access_denied'} if self.refuses else {'code': 'a-code'}
-                back = {**found, 'state': asked['state']}
-                return RedirectResponse(f'{asked["redirect_uri"]}?{urlencode(back)}', 302)
+                query = dict(request.query_params)
+                metadata = {'error': 'access_denied'} if self.refuses else {'code': 'a-code'}
+                back = {**metadata, 'state': query['state']}
+                return RedirectResponse(f'{query["redirect_uri"]}?{urlencode(back)}', 302)
             case '/token':
-                given = {
+                grant = {
                     name: values[0] for name, values in parse_qs((await request.body()).decode()).items()
                 }
-                self.grants.append(given)
+                self.grants.append(grant)
                 if self.hangs:
                     await asyncio.Event().wait()
                 if self.bytes:
                     return Response(self.bytes[1], self.bytes[0])
                 if self.echoes:
-                    return JSONResponse({'error': 'invalid_grant', 'error_description': str(given)}, 400)
-                token = RENEWED if given['grant_type'] == 'refresh_token' else TOKEN
+                    return JSONResponse({'error': 'invalid_grant', 'error_description': str(grant)}, 400)
+                token = RENEWED if grant['grant_type'] == 'refresh_token' else TOKEN
                 made = {'token_type': 'Bearer', 'expires_in': self.lifetime, 'refresh_token': REFRESH}
                 return JSONResponse(self.token or {'access_token': token, **made})
         if request.headers.get('authorization', '').removeprefix('Bearer ') not in self.valid:

@@ -125,8 +125,8 @@ def main() -> None:  # noqa: C901  (a list of methods)
             sys.stdout.buffer.write(deep(ident) + b'\n')
             sys.stdout.buffer.flush()
             continue
-        for key, found in [(ident, answer), *(waiting if free else ())]:
-            sys.stdout.buffer.write(json.dumps({'jsonrpc': '2.0', 'id': key, **found}).encode() + b'\n')
+        for key, answer_body in [(ident, answer), *(waiting if free else ())]:
+            sys.stdout.buffer.write(json.dumps({'jsonrpc': '2.0', 'id': key, **answer_body}).encode() + b'\n')
             sys.stdout.buffer.flush()
         waiting = [] if free else waiting
 

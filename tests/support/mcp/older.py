@@ -89,10 +89,12 @@ class Older:
         raise LookupError(method)
 
     async def _call(self, params: dict[str, Any]) -> dict[str, Any]:
-        given = params.get('arguments') or {}
+        arguments = params.get('arguments') or {}
         match params['name']:
             case 'book':
-                answer = await self._ask({'message': given.get('ask', 'Who stays?'), 'requestedSchema': FORM})
+                answer = await self._ask(
+                    {'message': arguments.get('ask', 'Who stays?'), 'requestedSchema': FORM}
+                )
                 return _text(json.dumps(answer, sort_keys=True))
             case 'pay':
                 ask = {
@@ -104,7 +106,12 @@ class Older:
                 return _text((await self._ask(ask))['action'])
             case 'export' if 'task' in params:
                 self._polls = 0
-                task = {**STAMPS, 'taskId': given.get('how', 'done'), 'status': 'working', 'pollInterval': 10}
+                task = {
+                    **STAMPS,
+                    'taskId': arguments.get('how', 'done'),
+                    'status': 'working',
+                    'pollInterval': 10,
+                }
                 return {'task': task}
             case 'peek':
                 return _text('nothing')

@@ -78,8 +78,8 @@ class LongWork(Extension):
         if params.task_id == 'flood':
             return {**WORKING, 'resultType': 'complete', 'taskId': params.task_id, 'pollIntervalMs': -5}
         if params.task_id == 'asks for ever':
-            asked = {f'{name} {len(self._asked)}': one for name, one in ASKS.items()}
-            more = {'status': 'input_required', 'inputRequests': asked if len(self._asked) % 2 else {}}
+            requests = {f'{name} {len(self._asked)}': one for name, one in ASKS.items()}
+            more = {'status': 'input_required', 'inputRequests': requests if len(self._asked) % 2 else {}}
             return {**WORKING, 'resultType': 'complete', 'taskId': params.task_id, **more}
         if params.task_id == 'foreign':
             content = [{'type': 'text', 'text': 'of somebody else'}]

@@ -22,7 +22,7 @@ def write_certificates(folder: Path) -> Path:
     def sign(name: str, key: ec.EllipticCurvePrivateKey) -> bytes:
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         now = datetime.datetime.now(datetime.UTC)
-        made = (
+        certificate = (
             x509.CertificateBuilder()
             .subject_name(subject if key is not authority else issuer)
             .issuer_name(issuer)
@@ -55,7 +55,7 @@ def write_certificates(folder: Path) -> Path:
             )
             .sign(authority, hashes.SHA256())
         )
-        return made.public_bytes(serialization.Encoding.PEM)
+        return certificate.public_bytes(serialization.Encoding.PEM)
 
     def private(key: ec.EllipticCurvePrivateKey, password: str = '') -> bytes:
         how: serialization.KeySerializationEncryption = serialization.NoEncryption()

@@ -70,12 +70,12 @@ def test_everything_included_loads_without_a_fault() -> None:
 def test_a_faulty_file_is_reported_and_the_others_load(
     tmp_path: Path, text: str, line: int, says: str
 ) -> None:
-    found = load(tmp_path, a_bad=text, b_good=GOOD.format(name='Good'))
-    (fault,) = found.faults
+    loaded = load(tmp_path, a_bad=text, b_good=GOOD.format(name='Good'))
+    (fault,) = loaded.faults
     assert fault.path == str(tmp_path / 'a_bad.py')
     assert fault.line == line
     assert re.search(says, fault.problem), fault.problem
-    assert 'good' in found.patterns
+    assert 'good' in loaded.patterns
 
 
 def test_files_of_the_same_name_in_two_folders_both_load(tmp_path: Path) -> None:
@@ -101,9 +101,9 @@ def test_names_are_unique_and_unknown_ones_list_the_known() -> None:
 
 
 def test_asking_for_a_broken_pattern_names_its_fault(tmp_path: Path) -> None:
-    found = load(tmp_path, mine='import nothing_of_that_name\n')
+    loaded = load(tmp_path, mine='import nothing_of_that_name\n')
     with pytest.raises(UnknownPattern, match=r"no pattern 'mine'.*mine\.py, line 1: .*nothing_of_that_name"):
-        found.pattern('mine')
+        loaded.pattern('mine')
 
 
 def test_a_pattern_is_found_by_its_alias() -> None:

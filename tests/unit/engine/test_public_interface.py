@@ -85,9 +85,9 @@ def test_every_package_with_public_names_is_listed() -> None:
 
 @pytest.mark.parametrize('method', ['start', 'send', 'pause', 'runs', 'fork', 'info', 'delete', 'check'])
 def test_the_conductors_methods_are_documented_on_its_class(method: str) -> None:
-    found = getattr(Conductor, method)
-    assert inspect.getdoc(found)
-    assert 'self' in inspect.signature(found).parameters
+    method_object = getattr(Conductor, method)
+    assert inspect.getdoc(method_object)
+    assert 'self' in inspect.signature(method_object).parameters
 
 
 @pytest.mark.parametrize('door', PUBLIC)

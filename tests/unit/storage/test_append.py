@@ -44,8 +44,8 @@ async def test_a_rolled_back_append_is_not_considered_stored(journal: SqlJournal
     assert (await journal.info(RUN)).status is Status.RUNNING
     await database._writer.do(lambda connection: limit_size(connection, None))
     await journal.append(waiting, [step(2)])
-    found = await journal.info(RUN)
-    assert (found.status, found.waiting, found.seq) == (Status.WAITING, 'approval', 2)
+    stored = await journal.info(RUN)
+    assert (stored.status, stored.waiting, stored.seq) == (Status.WAITING, 'approval', 2)
 
 
 async def test_a_cancelled_caller_forgets_its_write(journal: SqlJournal) -> None:

@@ -69,9 +69,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
 @pytest.fixture(scope='module')
 def archive(home: Home, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A backup of it."""
-    made = tmp_path_factory.mktemp('archive') / 'backup.tar.gz'
-    write_backup(home.settings, home.workspaces, made)
-    return made
+    archive = tmp_path_factory.mktemp('archive') / 'backup.tar.gz'
+    write_backup(home.settings, home.workspaces, archive)
+    return archive
 
 
 @pytest.fixture
@@ -198,8 +198,8 @@ def link(archive: Path) -> None:
 
 def unpack(archive: Path) -> dict[str, bytes]:
     with tarfile.open(archive) as packed:
-        found = {member.name: packed.extractfile(member) for member in packed if member.isreg()}
-        return {name: file.read() for name, file in found.items() if file}
+        members = {member.name: packed.extractfile(member) for member in packed if member.isreg()}
+        return {name: file.read() for name, file in members.items() if file}
 
 
 def pack(archive: Path, members: dict[str, bytes], *others: tarfile.TarInfo) -> None:
@@ -267,11 +267,13 @@ for case in json.loads(sys.argv[1]):
 
 def kill_before(what: str, *cases: tuple[tuple[str, int], Path, Home]) -> None:
     """Back up or restore in processes, each of which is killed right before the nth audit event of a name."""
-    given = [
+    arguments = [
         (what, *event, str(archive), str(home.settings.path), str(home.workspaces))
         for event, archive, home in cases
     ]
-    done = subprocess.run([sys.executable, '-c', KILLED, json.dumps(given)], capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, '-c', KILLED, json.dumps(arguments)], capture_output=True, check=True
+    )
     assert [int(number) for number in done.stdout.split()] == [signal.SIGKILL] * len(cases)
 
 
@@ -322,7 +324,7 @@ def test_the_files_of_a_restore_in_progress_are_left_alone(
 def test_a_full_disk_is_named_and_leaves_nothing(
     archive: Path, other: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*given: object, **options: object) -> None:
+    def fail(*args: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     for place, name in ((tarfile.TarFile, 'extract'), (shutil, 'copyfile')):

@@ -231,12 +231,12 @@ def test_migrations_match_the_tables(file: Path) -> None:
     prepare(Settings(database=file))
     connection = connect(Settings(database=file))
     for table in SQLModel.metadata.tables.values():
-        found = connection.execute(f'PRAGMA table_info("{table.name}")').fetchall()
-        made = {(name, kind, bool(needed), bool(key)) for _, name, kind, needed, _, key in found}
-        said = {
+        columns = connection.execute(f'PRAGMA table_info("{table.name}")').fetchall()
+        actual = {(name, kind, bool(needed), bool(key)) for _, name, kind, needed, _, key in columns}
+        expected = {
             (c.name, c.type.compile(sqlite.dialect()), not c.nullable, c.primary_key) for c in table.columns
         }
-        assert made == said, table.name
+        assert actual == expected, table.name
         indexes = {row[1] for row in connection.execute(f'PRAGMA index_list("{table.name}")')}
         assert {index.name for index in table.indexes} <= indexes
     connection.close()

@@ -59,19 +59,23 @@ def content(database: str | Path) -> dict[str, list[tuple[Any, ...]]]:
     opened: Any = (
         psycopg.connect(database, context=ADAPTERS) if '://' in str(database) else sqlite3.connect(database)
     )
-    found = {}
+    tables = {}
     with closing(opened) as connection:
         for table in TABLES:
             names = ', '.join(column.name for column in table.c)
             keys = ', '.join(column.name for column in table.primary_key)
-            kept = "WHERE kind <> 'process'" if table.name == 'entry' else ''
-            rows = connection.execute(f'SELECT {names} FROM "{table.name}" {kept} ORDER BY {keys}').fetchall()
-            found[table.name] = [tuple(row) for row in rows]
-    return found
+            condition = "WHERE kind <> 'process'" if table.name == 'entry' else ''
+            rows = connection.execute(
+                f'SELECT {names} FROM "{table.name}" {condition} ORDER BY {keys}'
+            ).fetchall()
+            tables[table.name] = [tuple(row) for row in rows]
+    return tables
 
 
-def copy(source: str | Path, target: str | Path, said: Callable[[int, int], None] = lambda *_: None) -> None:
-    copy_database(Settings(database=source), Settings(database=target), said)
+def copy(
+    source: str | Path, target: str | Path, report: Callable[[int, int], None] = lambda *_: None
+) -> None:
+    copy_database(Settings(database=source), Settings(database=target), report)
 
 
 @pytest.fixture(scope='module')
@@ -110,8 +114,8 @@ async def test_the_copy_is_usable(source: Path, tmp_path: Path, postgres_url: st
     journal = await open_journal(target)
     async with Conductor(journal) as conductor:
         assert await journal.entries(EntryQuery(kind='process')) == []
-        [found] = (await conductor.runs(RunQuery(text='turning'))).runs
-        assert found.starred
+        [info] = (await conductor.runs(RunQuery(text='turning'))).runs
+        assert info.starred
         [noted] = (await conductor.runs(RunQuery(text='kept'))).runs
         await conductor.audit(noted.id)
         note = await journal.write_note(Note(run=noted.id, id=0, seq=4, text='Another', created=1.5))

@@ -17,9 +17,9 @@ WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT gra
 @pytest.fixture
 def engine(postgres: PostgresServer) -> Iterator[Engine]:
     """An engine for an empty database."""
-    made = create_engine(postgres.create().replace('postgresql:', 'postgresql+psycopg:'))
-    yield made
-    made.dispose()
+    engine = create_engine(postgres.create().replace('postgresql:', 'postgresql+psycopg:'))
+    yield engine
+    engine.dispose()
 
 
 def migrate_alone(engine: Engine) -> int:

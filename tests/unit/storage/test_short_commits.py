@@ -37,9 +37,9 @@ def where(connection: sqlite3.Connection) -> str:
 @pytest.fixture
 async def writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Writer]:
     monkeypatch.setattr(writer_module, 'SLOW', 60.0)  # a busy disk must not change which thread writes
-    made = open_writer(tmp_path)
-    yield made
-    await made.close()
+    writer = open_writer(tmp_path)
+    yield writer
+    await writer.close()
 
 
 def open_writer(folder: Path, **settings: Any) -> Writer:

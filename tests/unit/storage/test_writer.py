@@ -78,12 +78,12 @@ async def queue_together(writer: Writer, *works: Work[Any]) -> list[Any]:
 async def run_together(writer: Writer, *waiting: Coroutine[Any, Any, Any]) -> list[Any]:
     """Return the outcomes of awaitables whose jobs were all queued before the writer woke up."""
     gate = Gate()
-    held = asyncio.create_task(writer.do(gate.work))
+    blocker = asyncio.create_task(writer.do(gate.work))
     await asyncio.to_thread(gate.entered.wait, 10)
     tasks = [asyncio.create_task(item) for item in waiting]
     await asyncio.sleep(0)  # each task runs up to its wait
     gate.opened.set()
-    await held
+    await blocker
     return list(await asyncio.gather(*tasks, return_exceptions=True))
 
 
@@ -145,15 +145,15 @@ async def test_an_error_after_a_write_rolls_back_only_that_write(writer: Writer)
 
 async def test_a_cancelled_caller_does_not_affect_the_others(writer: Writer) -> None:
     gate = Gate()
-    held = asyncio.create_task(writer.do(gate.work))
+    blocker = asyncio.create_task(writer.do(gate.work))
     await asyncio.to_thread(gate.entered.wait, 10)
-    cancelled, kept = (asyncio.create_task(writer.do(insert(value))) for value in (1, 2))
+    cancelled, accepted = (asyncio.create_task(writer.do(insert(value))) for value in (1, 2))
     await asyncio.sleep(0)
     cancelled.cancel()
     gate.opened.set()
-    assert await kept == 2
+    assert await accepted == 2
     assert cancelled.cancelled() or await asyncio.wait({cancelled})
-    await held
+    await blocker
     assert await writer.do(count) == 2  # it was already queued
 
 
@@ -171,14 +171,14 @@ async def test_closing_flushes_the_queue(tmp_path: Path) -> None:
 
 async def test_the_loop_keeps_running_while_the_writer_is_stuck(writer: Writer) -> None:
     gate = Gate()
-    held = asyncio.create_task(writer.do(gate.work))
+    blocker = asyncio.create_task(writer.do(gate.work))
     rounds = 0
     while rounds < 1000:
         await asyncio.sleep(0)
         rounds += 1
-    assert not held.done()
+    assert not blocker.done()
     gate.opened.set()
-    await held
+    await blocker
 
 
 async def test_the_loop_yields_only_while_a_thread_waits(monkeypatch: pytest.MonkeyPatch) -> None:

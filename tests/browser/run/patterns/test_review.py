@@ -33,12 +33,12 @@ def wait_while_it_runs(page: Page, selector: str) -> None:
         page.wait_for_function(MOVED, arg=[head, selector], timeout=PATIENCE)
 
 
-def check_tab(open_page, axe, url: str, tab: str, seen: str, **options) -> None:
+def check_tab(open_page, axe, url: str, tab: str, selector: str, **options) -> None:
     """Check a tab in a separate page, since the check blocks a large page for a long time."""
     page = open_page(**options)
     page.goto(url)
     page.get_by_role('tab', name=tab).click()
-    expect(page.get_by_role('tabpanel', name=tab).locator(seen).first).to_be_visible()
+    expect(page.get_by_role('tabpanel', name=tab).locator(selector).first).to_be_visible()
     assert page.evaluate(OVERFLOW) <= 0
     axe(page)
     page.close()

@@ -42,13 +42,13 @@ class Filing(Pattern):
 
     async def work(self, memory, activity):
         workspace, step = activity.workspace('desk'), memory.taken
-        found = [entry.path for entry in await workspace.entries()]
-        missing = [name for number in range(step) if (name := f'{number:03}.txt') not in found]
+        names = [entry.path for entry in await workspace.entries()]
+        missing = [name for number in range(step) if (name := f'{number:03}.txt') not in names]
         if missing:
             raise RuntimeError(f'gone: {missing}')
         if memory.artifact and await workspace.load(memory.artifact) != b'artifact %d' % (step - 1):
             raise RuntimeError('another artifact')
         await asyncio.sleep(memory.pause)
         await workspace.write(f'{step:03}.txt', b'file %d' % step)
-        kept = await workspace.store(b'artifact %d' % step)
-        return {'artifact': kept, 'snapshots': {'desk': await workspace.snapshot()}}
+        digest = await workspace.store(b'artifact %d' % step)
+        return {'artifact': digest, 'snapshots': {'desk': await workspace.snapshot()}}

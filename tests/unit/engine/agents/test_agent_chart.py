@@ -122,7 +122,7 @@ async def test_results_of_tools_go_back_in_the_order_of_the_calls() -> None:
 
 
 @pytest.mark.parametrize(
-    ('asked', 'says'),
+    ('call', 'says'),
     [
         (('bad', {'how': 'said'}), 'not today'),
         (('bad', {'how': 'exit'}), 'bad failed unexpectedly: SystemExit: 2'),
@@ -139,8 +139,8 @@ async def test_results_of_tools_go_back_in_the_order_of_the_calls() -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-async def test_tool_errors_are_reported_to_the_model(asked: Any, says: str) -> None:
-    outcome, state, _ = await run(in_turn(calls(asked, ('good', {'text': 'beside'})), 'sorry'))
+async def test_tool_errors_are_reported_to_the_model(call: Any, says: str) -> None:
+    outcome, state, _ = await run(in_turn(calls(call, ('good', {'text': 'beside'})), 'sorry'))
     assert outcome.status is Status.DONE and outcome.answer == 'sorry'
     (failed, beside) = results(state)
     assert failed[0] is False and says in failed[1] and len(failed[1]) < 3_000
@@ -221,8 +221,10 @@ async def test_turns_are_limited() -> None:
 class Waiting:
     """A run that waits for approval of two calls."""
 
-    def __init__(self, *asked: Any) -> None:
-        self.model = FakeModel(in_turn(calls(*asked), calls(('danger', {'text': 'more'})), 'the end'))
+    def __init__(self, *approved_calls: Any) -> None:
+        self.model = FakeModel(
+            in_turn(calls(*approved_calls), calls(('danger', {'text': 'more'})), 'the end')
+        )
         self.journal = MemoryJournal()
         SEEN.clear()
 

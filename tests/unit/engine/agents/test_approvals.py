@@ -34,8 +34,8 @@ async def test_a_run_names_the_tools_that_wait_for_approval(approvals: Any, wait
         assert (await running.result(run)).answer == 'the end'
         assert [text for _, text in SEEN] == ['one', 'two']
         steps = await running.transitions(run)
-        asked = next(step.event.data['approval'] for step in steps if 'approval' in step.event.data)
-        assert asked == waiting
+        approval = next(step.event.data['approval'] for step in steps if 'approval' in step.event.data)
+        assert approval == waiting
         assert await running.audit(run)
 
 

@@ -126,8 +126,8 @@ async def test_a_tools_model_calls_use_the_agents_model_and_are_counted() -> Non
         if request.hints.role == 'maker.think_up':
             assert not request.tools
             return {'number': 7} if request.schema else f'thought {request.hints.turn}'
-        asked = [('think_up', {'about': 'one'}), ('think_up', {'about': 'two', 'structured': True})]
-        return calls(*asked) if request.hints.turn == 0 else 'end'
+        tool_calls = [('think_up', {'about': 'one'}), ('think_up', {'about': 'two', 'structured': True})]
+        return calls(*tool_calls) if request.hints.turn == 0 else 'end'
 
     view, texts, model, _ = await run(reply)
     assert texts == ['thought 0', 'number 7']

@@ -106,14 +106,14 @@ async def test_failed_attempts_are_journaled_with_their_usage() -> None:
     assert (retry['kind'], retry['status'], retry['request_id']) == ('overloaded', 529, 'r')
 
 
-@pytest.mark.parametrize(('asked', 'tries'), [(60.0, 4), (60.5, 1), (300.0, 1)])
-async def test_a_wait_of_over_a_minute_fails_instead(asked: float, tries: int) -> None:
-    error = ModelError('later', kind='rate limit', retryable=True, retry_after=asked)
+@pytest.mark.parametrize(('delay', 'tries'), [(60.0, 4), (60.5, 1), (300.0, 1)])
+async def test_a_wait_of_over_a_minute_fails_instead(delay: float, tries: int) -> None:
+    error = ModelError('later', kind='rate limit', retryable=True, retry_after=delay)
     one = Live(lambda request: error)
     outcome, steps = await play({'one': one}, 'one')
     assert outcome.status == 'failed'
     assert len(one.requests) == tries
-    assert all(step['delay'] == asked for step in list_events(steps, 'retry'))
+    assert all(step['delay'] == delay for step in list_events(steps, 'retry'))
 
 
 async def test_a_roles_effort_is_limited_by_its_model() -> None:
@@ -257,14 +257,14 @@ async def test_an_endpoint_may_have_its_own_attempts_and_timeout() -> None:
 
 async def test_calls_are_streamed_with_their_arguments() -> None:
     model = FakeModel(in_turn(calls(('notes', '{"action": "list"}'), ('nothing', '{}')), 'done'))
-    seen: list[tuple[str, str]] = []
+    deltas: list[tuple[str, str]] = []
     async with Conductor(catalog=catalog(model, Lone)) as conductor:
         run = (await conductor.start('lone', paused=True)).id
         with conductor.feed.subscribe(run) as subscription:
             await conductor.resume(run)
             await conductor.result(run)
-            seen += [(item.kind, item.text) for item in subscription.drain() if isinstance(item, Delta)]
-    told = [item for item in seen if item[0] in ('call', 'arguments')]
+            deltas += [(item.kind, item.text) for item in subscription.drain() if isinstance(item, Delta)]
+    told = [item for item in deltas if item[0] in ('call', 'arguments')]
     assert told == [
         ('call', 'notes\n'),
         ('arguments', '{"action": "list"}'),

@@ -76,13 +76,13 @@ async def target(tmp_path: Path) -> AsyncIterator[Conductor]:
         yield conductor
 
 
-async def whole(conductor: Conductor, *runs: RunId, compressed: bool = False, **given: Any) -> bytes:
-    pieces = [piece async for piece in conductor.export_bundle(runs, compressed=compressed, **given)]
+async def whole(conductor: Conductor, *runs: RunId, compressed: bool = False, **options: Any) -> bytes:
+    pieces = [piece async for piece in conductor.export_bundle(runs, compressed=compressed, **options)]
     return b''.join(pieces)
 
 
-async def pipeline(conductor: Conductor, **given: Any) -> RunId:
-    run = (await conductor.start('pipeline', {'task': 'Which database?'}, **given)).id
+async def pipeline(conductor: Conductor, **options: Any) -> RunId:
+    run = (await conductor.start('pipeline', {'task': 'Which database?'}, **options)).id
     await to_the_end(conductor, run)
     return run
 
@@ -206,11 +206,11 @@ async def test_forks_follow_a_renamed_parent(source: Conductor, destination: Con
     parent = await run_pair(source)
     fork = await source.fork(parent, 2)
     await to_the_end(source, fork)
-    taken = await pipeline(destination)
-    made = (await whole(source, parent, fork)).replace(parent.encode(), taken.encode())
-    imported = await destination.import_bundle(io.BytesIO(seal(lines_of(made))))
+    existing = await pipeline(destination)
+    renamed = (await whole(source, parent, fork)).replace(parent.encode(), existing.encode())
+    imported = await destination.import_bundle(io.BytesIO(seal(lines_of(renamed))))
     assert [item.outcome for item in imported] == ['renamed', 'new']
-    assert (await destination.info(fork)).parent == imported[0].run != taken
+    assert (await destination.info(fork)).parent == imported[0].run != existing
 
 
 async def test_an_imported_unfinished_run_is_closed_and_can_be_forked(
@@ -289,8 +289,8 @@ def test_secrets_of_this_process_are_redacted() -> None:
         'KEY_PATH_KEY': '/etc/some/long/path',
     }
     redaction = Redaction.for_catalog(catalog(FakeModel()), environment)
-    said = {'a-long-secret-value': ['x a-long-secret-value', 3], 'word': '/etc/some/long/path'}
-    assert redaction.redact_value(said) == {'[hidden]': ['x [hidden]', 3], 'word': '/etc/some/long/path'}
+    value = {'a-long-secret-value': ['x a-long-secret-value', 3], 'word': '/etc/some/long/path'}
+    assert redaction.redact_value(value) == {'[hidden]': ['x [hidden]', 3], 'word': '/etc/some/long/path'}
     assert redaction.found == 2
 
 
@@ -372,15 +372,15 @@ async def test_files_of_a_run_that_another_database_knows_are_not_replaced(
     assert theirs.exists()
 
 
-@pytest.mark.parametrize('kept', [False, True], ids=['before', 'after'])
+@pytest.mark.parametrize('is_committed', [False, True], ids=['before', 'after'])
 async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without_a_run(
-    source: Conductor, target: Conductor, kept: bool, monkeypatch: Any
+    source: Conductor, target: Conductor, is_committed: bool, monkeypatch: Any
 ) -> None:
     run, root, put = await run_pair(source), target.workspaces.root, target.journal.import_runs
     bundle = await whole(source, run)
 
     async def die(runs: Any) -> None:
-        if kept:
+        if is_committed:
             await put(runs)
         raise OSError('killed')
 
@@ -392,11 +392,11 @@ async def test_an_import_killed_around_the_journal_entry_leaves_no_files_without
             await target.import_bundle(io.BytesIO(bundle))
     assert len(os.listdir(root)) == 2, 'the files, and the folder they came from'
     await target.clean_up()
-    if kept:
+    if is_committed:
         await same(source, target, run)
     else:
         await nothing_in(target)
-    assert os.listdir(root) == [run] * kept
+    assert os.listdir(root) == [run] * is_committed
     await target.import_bundle(io.BytesIO(bundle))
     await same(source, target, run)
 
@@ -412,10 +412,10 @@ async def test_a_cancelled_import_leaves_nothing(source: Conductor, target: Cond
 
 
 async def test_progress_is_reported(source: Conductor, target: Conductor) -> None:
-    told: list[int] = []
+    progress: list[int] = []
     bundle = await whole(source, *[await pipeline(source) for _ in range(6)])
-    await target.import_bundle(io.BytesIO(bundle), progress=told.append)
-    assert told == sorted(told) and 0 < told[-1] <= len(bundle)
+    await target.import_bundle(io.BytesIO(bundle), progress=progress.append)
+    assert progress == sorted(progress) and 0 < progress[-1] <= len(bundle)
 
 
 async def test_an_unknown_run_is_named(source: Conductor) -> None:

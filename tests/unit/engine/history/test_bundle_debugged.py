@@ -225,7 +225,7 @@ async def test_a_tampered_file_names_the_line_and_the_field(source: Conductor, t
     garbled = [*lines[:at], lines[at].replace(b'"time"', b'"tame"', 1), *lines[at + 1 :]]
     no_json = [*lines[:at], b'{"kind":"step",\n', *lines[at + 1 :]]
     quietly = [*lines[:at], lines[at].replace(b'Which database', b'Which Database'), *lines[at + 1 :]]
-    for changed, line, said in (
+    for changed, line, reason in (
         (swapped, at + 1, 'seq: step 1 is missing'),
         (doubled, at + 2, 'seq: step 2 is missing'),
         (lacking, at + 1, 'seq: step 1 is missing'),
@@ -234,5 +234,5 @@ async def test_a_tampered_file_names_the_line_and_the_field(source: Conductor, t
         (quietly, len(lines), 'sha256: the file is damaged: its checksum does not match'),
     ):
         assert changed != lines
-        error = await expect_refusal(target, b''.join(changed), said)
+        error = await expect_refusal(target, b''.join(changed), reason)
         assert error.line == line, str(error)

@@ -190,14 +190,14 @@ async def test_mutated_bundles_are_imported_completely_or_not_at_all(
         def mutate(mutation: tuple[str, int], value: Any) -> None:
             kind, at = mutation
             at = (at + seed * 7919) % max(1, len(good) if kind in ('cut', 'byte') else len(lines))
-            made = {
+            damaged = {
                 'cut': lambda: good[:at],
                 'drop': lambda: b''.join(lines[:at] + lines[at + 1 :]),
                 'twice': lambda: b''.join([*lines[: at + 1], *lines[at:]]),
                 'byte': lambda: good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :],
                 'value': lambda: replace_value(lines_of(good), at, value),
             }[kind]()
-            asyncio.run_coroutine_threadsafe(take(made), loop).result(60)
+            asyncio.run_coroutine_threadsafe(take(damaged), loop).result(60)
 
         await asyncio.to_thread(mutate)
 

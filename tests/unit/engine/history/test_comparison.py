@@ -35,11 +35,11 @@ Word = tuple[str, str]
 
 def steps(*words: Word, run: str = 'a') -> list[Transition]:
     """Return steps that take these edges; an edge to `beside` also enters its regions."""
-    found = []
+    steps = []
     for seq, (event, edge) in enumerate(words, start=1):
         source, _, dest = edge.partition('>')
         entered = ('beside', 'beside.l', 'beside.r') if dest == 'beside' else (dest,)
-        found.append(
+        steps.append(
             Transition(
                 run=RunId(run),
                 seq=seq,
@@ -50,7 +50,7 @@ def steps(*words: Word, run: str = 'a') -> list[Transition]:
                 active=leaves(dest),
             )
         )
-    return found
+    return steps
 
 
 def leaves(dest: str) -> tuple[StatePath, ...]:
@@ -85,11 +85,11 @@ def inside(region: str, words: Sequence[Word]) -> list[Word]:
 
 def interleave(draw: st.DrawFn, left: Sequence[Word], right: Sequence[Word]) -> list[Word]:
     """Interleave the steps of the two regions at random."""
-    queues, found = [inside('l', left), inside('r', right)], []
+    queues, merged = [inside('l', left), inside('r', right)], []
     while any(queues):
         full = [queue for queue in queues if queue]
-        found.append(draw(st.sampled_from(full)).pop(0))
-    return found
+        merged.append(draw(st.sampled_from(full)).pop(0))
+    return merged
 
 
 @st.composite
@@ -189,8 +189,8 @@ def test_the_reason_names_a_guard_once_without_its_consequences():
     a[1] = replace(a[1], guards=(guard, twice))
     no = [replace(item, value=False) for item in (guard, twice)]
     b[1] = replace(b[1], guards=(*no, after))
-    told = verdict_sentence(compare_steps(a, b))
-    assert 'Is good? Yes in A, no in B: A went' in told
+    sentence = verdict_sentence(compare_steps(a, b))
+    assert 'Is good? Yes in A, no in B: A went' in sentence
     a[1] = replace(a[1], guards=())
     assert 'Is late? Not evaluated in A, yes in B' in verdict_sentence(compare_steps(a, b))
 
@@ -237,8 +237,8 @@ def test_after_a_divergence_nothing_is_pending():
 
 def test_a_run_that_ends_earlier_diverges_there():
     def over(history, **facts):
-        made = make_stats(history, **facts)
-        return replace(made, view=replace(made.view, status=Status.CANCELLED))
+        statistics = make_stats(history, **facts)
+        return replace(statistics, view=replace(statistics.view, status=Status.CANCELLED))
 
     a, b = steps(ENTER, LEAVE), steps(ENTER)
     parted = compare(over(a), over(b, run='b'), a, b).divergence

@@ -35,10 +35,10 @@ class Two:
         return run
 
     def take_counts(self) -> tuple[int, int]:
-        found = len(self.real.requests), len(self.playing.requests)
+        counts = len(self.real.requests), len(self.playing.requests)
         self.real.requests.clear()
         self.playing.requests.clear()
-        return found
+        return counts
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ async def test_a_fork_continues_as_configured_beyond_the_recording(two: Two, cou
         run = await two.run_pair()
         part = await cut_run(conductor, run, count)
         steps = await conductor.transitions(run, after=count)
-        left = sum('usage' in step.event.data for step in steps)
+        usage_count = sum('usage' in step.event.data for step in steps)
         for begin, beyond in itertools.product((0, 1, 2), ('live', 'simulated', 'stop')):
             two.take_counts()
             overrides = ForkOverrides(after='recorded', beyond=beyond)  # type: ignore[arg-type]
@@ -99,7 +99,10 @@ async def test_a_fork_continues_as_configured_beyond_the_recording(two: Two, cou
                 assert two.take_counts() == (0, 0)
                 await conductor.resume(fork)
             assert (await conductor.result(fork)).status is Status.DONE
-            assert two.take_counts() == ((0, left) if beyond == 'simulated' else (left, 0)), (begin, beyond)
+            assert two.take_counts() == ((0, usage_count) if beyond == 'simulated' else (usage_count, 0)), (
+                begin,
+                beyond,
+            )
             assert await conductor.audit(fork)
 
 
@@ -133,8 +136,8 @@ async def test_edits_in_a_parallel_state_are_seen_by_both_regions(two: Two, afte
             done = (await conductor.view(run, at)).memory['said']
             for side in ('left', 'right'):  # The edit replaced the earlier text.
                 assert (f';{side}.thinking: {side} heard' in outcome.answer) is (side not in done), at
-            left = sum('usage' in step.event.data for step in original[at:])
-            assert two.take_counts() == (0 if after == 'recorded' else left, 0)
+            usage_count = sum('usage' in step.event.data for step in original[at:])
+            assert two.take_counts() == (0 if after == 'recorded' else usage_count, 0)
             assert await conductor.audit(fork)
             assert (await conductor.transitions(fork))[at].active == original[at - 1].active
             if after == 'recorded':
@@ -171,9 +174,11 @@ async def test_a_failed_attempt_is_replayed_once(two: Two, plays: Any) -> None:
 
 @pytest.mark.parametrize(('expression', 'waits'), [('1+1', False), ('6*7', True)])
 async def test_a_replayed_approval_holds_for_the_same_call_only(expression: str, waits: bool) -> None:
-    asked = ['1+1', expression]
+    expressions = ['1+1', expression]
     model = FakeModel(
-        lambda request: 'done' if request.hints.turn else calls(('calculator', {'expression': asked.pop(0)}))
+        lambda request: (
+            'done' if request.hints.turn else calls(('calculator', {'expression': expressions.pop(0)}))
+        )
     )
     async with make_conductor(model, None, Counting) as conductor:
         run = (await conductor.start('counting', approvals='all')).id

@@ -36,9 +36,9 @@ async def send(context: ToolContext, text: str) -> str:
     """Send something to somebody, and keep a copy."""
     SENT[context.key] += 1
     files = context.files
-    known = (await files.read('sent.txt')).decode() if (files.folder / 'sent.txt').exists() else ''
-    await files.write('sent.txt', f'{known}{text}\n'.encode())
-    return f'{known}{text}'
+    sent = (await files.read('sent.txt')).decode() if (files.folder / 'sent.txt').exists() else ''
+    await files.write('sent.txt', f'{sent}{text}\n'.encode())
+    return f'{sent}{text}'
 
 
 class Post(Lone):
@@ -220,8 +220,8 @@ async def test_a_fork_whose_files_cannot_be_copied_leaves_neither_a_run_nor_file
 ) -> None:
     copy = conductor.workspaces.fork
 
-    async def fail(*given: Any) -> None:
-        await copy(*given)
+    async def fail(*args: Any) -> None:
+        await copy(*args)
         raise WorkspaceError('the disk is full')
 
     monkeypatch.setattr(conductor.workspaces, 'fork', fail)
@@ -237,7 +237,7 @@ async def test_a_fork_that_cannot_start_is_removed_files_first(
 ) -> None:
     delete = conductor.journal.delete
 
-    async def fail(*given: Any) -> None:
+    async def fail(*args: Any) -> None:
         raise OSError(28, 'No space left on device')
 
     async def delete_with_room(deleted: RunId) -> None:

@@ -62,16 +62,18 @@ async def test_new_instructions_reach_started_and_unstarted_agents() -> None:
     async with make_conductor(model) as conductor:
         run, at = await run_pipeline(conductor)
         request_count = len(model.requests)
-        told = {'reviewer': 'Be kind.', 'analyzer': 'Be brief.'}
-        fork = await conductor.fork(run, at, variation=ForkOverrides(instructions=told))
+        instructions = {'reviewer': 'Be kind.', 'analyzer': 'Be brief.'}
+        fork = await conductor.fork(run, at, variation=ForkOverrides(instructions=instructions))
         await conductor.result(fork)
         heard = {request.hints.role: request.messages[0].text for request in model.requests[request_count:]}
-        assert heard == told
-        early = await conductor.fork(run, 1, variation=ForkOverrides(instructions=told))
+        assert heard == instructions
+        early = await conductor.fork(run, 1, variation=ForkOverrides(instructions=instructions))
         request_count = len(model.requests)
         await conductor.result(early)
         heard = {request.hints.role: request.messages[0].text for request in model.requests[request_count:]}
-        assert {role: heard[role] for role in told} == told and heard['researcher'] != 'Be kind.'
+        assert {role: heard[role] for role in instructions} == instructions and heard[
+            'researcher'
+        ] != 'Be kind.'
         assert await conductor.audit(early) and await conductor.audit(fork)
 
 

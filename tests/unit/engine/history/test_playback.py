@@ -147,14 +147,14 @@ async def test_a_replaying_fork_can_be_stepped() -> None:
         run, _ = await run_pipeline(conductor)
         request_count, expected = len(model.requests), await conductor.transitions(run)
         fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
-        known = len(await steps_when_stopped(conductor, fork))
+        count = len(await steps_when_stopped(conductor, fork))
         while not (await conductor.info(fork)).status.ended:
             assert (await conductor.info(fork)).status is Status.PAUSED
             await conductor.step(fork)
             steps = await steps_when_stopped(conductor, fork)
-            stepped, *played = [step.event for step in steps[known:] if not step.raised]
+            stepped, *played = [step.event for step in steps[count:] if not step.raised]
             assert stepped.name == 'step' and len(played) == 1
-            known = len(steps)
+            count = len(steps)
         played = [step for step in steps if step.event.name not in ('recover', 'step')]
         assert normalize(played) == normalize(expected) and len(model.requests) == request_count
 

@@ -32,14 +32,14 @@ pytestmark = pytest.mark.slow
 async def copy_first_steps(journal: MemoryJournal, parent: RunId, run: RunId, count: int) -> MemoryJournal:
     """Return a journal with a whole run, and the first `count` steps of a fork of it."""
     second_journal = MemoryJournal()
-    for known, steps in ((parent, None), (run, count)):
-        info, history = await journal.info(known), await journal.transitions(known, until=steps)
+    for source, steps in ((parent, None), (run, count)):
+        info, history = await journal.info(source), await journal.transitions(source, until=steps)
         cut = (
             replace(info, epoch=1)
             if steps is None
             else replace(info, epoch=1, status=Status.RUNNING, seq=count)
         )
-        await second_journal.create(replace(cut, seq=0), await journal.shape(known))
+        await second_journal.create(replace(cut, seq=0), await journal.shape(source))
         if history:
             await second_journal.append(cut, history)
     return second_journal
@@ -180,8 +180,8 @@ async def test_a_paused_fork_replays_nothing_before_it_is_resumed(at: int) -> No
         assert (await successor.result(fork)).status is Status.DONE
         unplayed = ('recover', 'resume')
         steps = [step for step in await successor.transitions(fork) if step.event.name not in unplayed]
-        found, expected = normalize(steps), normalize(await successor.transitions(run))
-        assert found[1:] == expected[1:] and len(model.requests) == 7
+        actual, expected = normalize(steps), normalize(await successor.transitions(run))
+        assert actual[1:] == expected[1:] and len(model.requests) == 7
 
 
 async def stuck(conductor: Conductor, model: FakeModel) -> RunId:
@@ -235,8 +235,8 @@ async def test_a_fork_interrupted_before_its_first_step_starts_as_requested(afte
         partial_journal = await copy_first_steps(journal, run, fork, 4)
     async with make_conductor(model, partial_journal, Pair) as successor:
         assert await successor.recover() == [fork]
-        found = (await successor.transitions(fork))[4]
-        assert (found.event.data, found.changes) == (first.event.data, first.changes)
+        step = (await successor.transitions(fork))[4]
+        assert (step.event.data, step.changes) == (first.event.data, first.changes)
         view = await successor.view(fork)
         assert (view.status, view.memory['said']) == (Status.PAUSED, 'mine')
         await successor.resume(fork)

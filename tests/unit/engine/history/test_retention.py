@@ -26,7 +26,7 @@ async def keeper(journal: Journal, tmp_path: Path) -> AsyncIterator[Conductor]:
         yield conductor
 
 
-async def keep(keeper: Conductor, name: str, days: float = 0, files: int = 0, **given: Any) -> RunId:
+async def keep(keeper: Conductor, name: str, days: float = 0, files: int = 0, **fields: Any) -> RunId:
     """Store a run that ended this many days ago, with `files` bytes of files."""
     at = keeper.clock.now() - days * DAY
     plain = {
@@ -37,7 +37,7 @@ async def keep(keeper: Conductor, name: str, days: float = 0, files: int = 0, **
         'updated': at,
         'seq': 3,
     }
-    info = RunInfo(id=RunId(name), **(plain | given))
+    info = RunInfo(id=RunId(name), **(plain | fields))
     await keeper.journal.create(info, keeper.draw('pipeline'))
     home = keeper.workspaces.home(info.id)
     (home / 'agents' / 'one').mkdir(parents=True)
@@ -116,8 +116,8 @@ async def test_the_policy_moves_runs_to_the_trash_first(keeper: Conductor) -> No
     await keep(keeper, 'a', 40)
     await keep(keeper, 'b', 1)
     policy = Retention(days=30)
-    (found,) = await keeper.preview_cleanup(policy)
-    assert found.info.id == 'a' and await names(keeper) == 'ab'
+    (expired,) = await keeper.preview_cleanup(policy)
+    assert expired.info.id == 'a' and await names(keeper) == 'ab'
     done = await keeper.clean_up(policy)
     assert [item.info.id for item in done.taken] == ['a'] and done.purged == ()
     assert (await names(keeper), await names(keeper, 'trash'), folders(keeper)) == ('b', 'a', 'ab')
@@ -134,8 +134,8 @@ async def test_the_size_limit_counts_files_history_and_recordings(keeper: Conduc
     weight = (await keeper.disk_usage([info]))[info.id]
     assert (weight.history, weight.files, weight.recording, weight.total) == (50, 1_000, 200, 1_250)
     assert [item.info.id for item in await keeper.preview_cleanup(Retention(size=3_350))] == []
-    (found,) = await keeper.preview_cleanup(Retention(size=3_349))
-    assert (found.info.id, found.bytes) == ('a', 1_250)
+    (expired,) = await keeper.preview_cleanup(Retention(size=3_349))
+    assert (expired.info.id, expired.bytes) == ('a', 1_250)
 
 
 async def test_files_shared_with_a_fork_are_counted_once(keeper: Conductor) -> None:

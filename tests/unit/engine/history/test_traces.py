@@ -303,7 +303,7 @@ async def test_traces_without_contents_keep_chart_times_and_tools(memory_conduct
 
 
 async def test_calls_without_an_agent_and_results_without_a_span(memory_conductor: Conductor) -> None:
-    asked = {
+    attributes = {
         'gen_ai.prompt.0.role': 'user',
         'gen_ai.prompt.0.content': 'How warm is it?',
         'gen_ai.completion.0.role': 'assistant',
@@ -311,7 +311,7 @@ async def test_calls_without_an_agent_and_results_without_a_span(memory_conducto
         'gen_ai.completion.0.tool_calls.0.name': 'weather',
         'gen_ai.completion.0.tool_calls.0.arguments': '{"place": "Oslo"}',
     }
-    then = {name: value for name, value in asked.items() if 'prompt' in name} | {
+    then = {name: value for name, value in attributes.items() if 'prompt' in name} | {
         'gen_ai.prompt.1.role': 'assistant',
         'gen_ai.prompt.1.tool_calls.0.id': 'k1',
         'gen_ai.prompt.1.tool_calls.0.name': 'weather',
@@ -322,7 +322,9 @@ async def test_calls_without_an_agent_and_results_without_a_span(memory_conducto
     }
     about: dict[str, Any] = {'llm.request.type': 'chat', 'gen_ai.usage.prompt_tokens': 5}
     run = await import_spans(
-        memory_conductor, span('c1', '', (0, 1), **about, **asked), span('c2', '', (3, 4), **about, **then)
+        memory_conductor,
+        span('c1', '', (0, 1), **about, **attributes),
+        span('c2', '', (3, 4), **about, **then),
     )
     assert await actives(memory_conductor, run) == [
         'agent.thinking', 'agent.using_tools', 'agent.thinking', 'agent.done', 'done',
@@ -411,7 +413,7 @@ async def test_messages_of_the_agent_development_kit_are_read(memory_conductor: 
     )  # fmt: skip
     greeter = (await memory_conductor.view(run)).agents['greeter']
     assert greeter['instructions'] == 'You greet.'
-    assert [(kind, said) for _, kind, said in parts(greeter)] == [
+    assert [(kind, entry) for _, kind, entry in parts(greeter)] == [
         ('text', 'hi'), ('call', 'hello'), ('result', 'hello'), ('text', 'I have greeted.'),
     ]  # fmt: skip
     assert greeter['messages'][2]['parts'][0]['text'] == '{"result": "Hello, you"}'

@@ -14,11 +14,11 @@ from engine.records import RunId, RunInfo
 NOW = 1_700_000_000.0
 
 
-def run(name: str, days: float = 0, **given: Any) -> RunInfo:
+def run(name: str, days: float = 0, **fields: Any) -> RunInfo:
     """Return a run that ended this many days ago."""
     at = NOW - days * DAY
     plain = {'pattern': 'p', 'title': name, 'status': Status.DONE, 'created': at - 60, 'updated': at}
-    return RunInfo(id=RunId(name), **(plain | given))
+    return RunInfo(id=RunId(name), **(plain | fields))
 
 
 def takes(policy: Retention, *runs: RunInfo, size: int = 100) -> str:
@@ -67,7 +67,7 @@ def test_deletions_by_one_limit_count_for_another() -> None:
         {'status': Status.PAUSED},
         {'status': Status.WAITING},
     ],
-    ids=lambda given: next(iter(str(value) for value in given.values())) + next(iter(given)),
+    ids=lambda fields: next(iter(str(value) for value in fields.values())) + next(iter(fields)),
 )
 @pytest.mark.parametrize(
     'policy', [Retention(days=1), Retention(runs=1), Retention(size=0)], ids=['age', 'count', 'size']
@@ -119,7 +119,9 @@ def test_an_invalid_size_is_refused(text: str) -> None:
         parse_size(text)
 
 
-@pytest.mark.parametrize('wrong', [{'days': 0}, {'runs': 0}, {'size': -1}, {'trash_days': -1}, {'month': 1}])
-def test_an_invalid_section_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        RetentionSection(**wrong)
+@pytest.mark.parametrize(
+    'section', [{'days': 0}, {'runs': 0}, {'size': -1}, {'trash_days': -1}, {'month': 1}]
+)
+def test_an_invalid_section_is_refused(section: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(section))):
+        RetentionSection(**section)

@@ -97,8 +97,8 @@ async def test_each_agent_has_its_own_sum_and_simulated_calls_cost_nothing() -> 
 
 async def test_spending_is_the_same_from_a_snapshot() -> None:
     fold = await play({'one': Silent(cents=2)}, 'one')
-    again = Fold.load(fold.snapshot(), fold.shape)
-    assert again.view == fold.view
+    loaded = Fold.load(fold.snapshot(), fold.shape)
+    assert loaded.view == fold.view
 
 
 async def test_a_snapshot_of_an_old_version_still_loads() -> None:
@@ -144,5 +144,5 @@ def test_an_activitys_own_usage_field_is_ignored(usage: Any) -> None:
 
 
 def test_counts_too_large_for_the_database_are_dropped() -> None:
-    found = usage_from_dict({'usage': {'input': 10**30, 'output': 7}})['']
-    assert (found.input, found.output) == (0, 7)
+    usage = usage_from_dict({'usage': {'input': 10**30, 'output': 7}})['']
+    assert (usage.input, usage.output) == (0, 7)

@@ -216,23 +216,26 @@ def test_endpoint_infos_hold_no_secret(tmp_path: Path) -> None:
     text = FILE + '[endpoints.proxy]\nurl = "http://me:hidden-word@localhost:99/v1"\n'
     environment = {'TEAM': 'secret-team', 'MISTRAL_API_KEY': KEY, 'HEMICYCLE_MISTRAL_URL': 'http://eu/v1'}
     registry = ModelRegistry({}, read(tmp_path, text, environment, keyring=lambda service, user: KEY))
-    found = {offered.endpoint: offered for offered in registry.endpoint_infos()}
-    assert {name: (offered.found, offered.key) for name, offered in found.items()} == {
+    by_endpoint = {offered.endpoint: offered for offered in registry.endpoint_infos()}
+    assert {name: (offered.found, offered.key) for name, offered in by_endpoint.items()} == {
         'openai': ('file', 'keyring:hemicycle/openai'),
         'work': ('file', ''),
         'proxy': ('file', ''),
         'mistral': ('environment', 'env:MISTRAL_API_KEY'),
         'azure': ('file', 'env:WORK_KEY'),
     }
-    assert found['azure'].problem == 'the environment variable WORK_KEY is not set'
-    assert (found['azure'].url, found['mistral'].url) == ('https://me.example/openai/v1', 'http://eu/v1')
-    assert (found['proxy'].url, found['proxy'].is_local, found['work'].is_local) == (
+    assert by_endpoint['azure'].problem == 'the environment variable WORK_KEY is not set'
+    assert (by_endpoint['azure'].url, by_endpoint['mistral'].url) == (
+        'https://me.example/openai/v1',
+        'http://eu/v1',
+    )
+    assert (by_endpoint['proxy'].url, by_endpoint['proxy'].is_local, by_endpoint['work'].is_local) == (
         'http://localhost:99/v1',
         True,
         False,
     )
-    assert found['openai'].models == ('gpt-5', 'gpt-5-mini')
-    assert not any(secret in repr(found) for secret in (KEY, 'secret-team', 'hidden-word'))
+    assert by_endpoint['openai'].models == ('gpt-5', 'gpt-5-mini')
+    assert not any(secret in repr(by_endpoint) for secret in (KEY, 'secret-team', 'hidden-word'))
     assert (
         registry.unconfigured()['anthropic'] == 'ANTHROPIC_API_KEY'
         and 'mistral' not in registry.unconfigured()

@@ -153,8 +153,8 @@ def test_any_task_gets_an_answer(task: str, visit: int, role: str) -> None:
 
 
 def test_a_recursive_schema_ends() -> None:
-    made = SchemaFaker(Tree.model_json_schema(), lambda name, index: f'{name} {index}').value()
-    Tree.model_validate(made)
+    value = SchemaFaker(Tree.model_json_schema(), lambda name, index: f'{name} {index}').value()
+    Tree.model_validate(value)
 
 
 @pytest.mark.parametrize(
@@ -182,8 +182,8 @@ def test_a_value_is_checked_against_its_schema(value: Any, schema: dict[str, Any
 
 
 def test_a_topic_is_extracted_from_the_text() -> None:
-    found = extract_topic('Should a small team adopt event sourcing for its order system?')
-    assert found.terms == ('event sourcing', 'a small team', 'the order system')
+    topic = extract_topic('Should a small team adopt event sourcing for its order system?')
+    assert topic.terms == ('event sourcing', 'a small team', 'the order system')
     assert extract_topic('Compare a heat pump and a gas boiler').options == ('a heat pump', 'a gas boiler')
     assert extract_topic('PostgreSQL vs SQLite for a desktop app').options == ('PostgreSQL', 'SQLite')
     assert (
@@ -202,10 +202,10 @@ def test_a_researcher_notes_calculates_and_then_reports() -> None:
     assert [call.tool for call in first.calls] == ['notes', 'calculator']
     assert first.calls[1].arguments == {'expression': '12 * 12'}
     next_request = append_result(request('researcher', output=Findings, tools=True), 'calculator', '144')
-    found = Findings.model_validate(improvise(next_request).answer)
-    assert any('144' in finding for finding in found.findings)
-    assert any('library' in finding for finding in found.findings)
-    assert 'My own calculation' in found.sources
+    findings = Findings.model_validate(improvise(next_request).answer)
+    assert any('144' in finding for finding in findings.findings)
+    assert any('library' in finding for finding in findings.findings)
+    assert 'My own calculation' in findings.sources
 
 
 def test_a_reviewer_sends_back_once_and_then_approves() -> None:
@@ -230,14 +230,16 @@ def test_a_revision_answers_every_comment() -> None:
 
 def test_a_rejected_answer_is_rebuilt_from_the_schema() -> None:
     plain = improvise(request('reviewer', output=Review)).answer
-    again = improvise(request('reviewer', 'Your answer does not fit: score', output=Review, turn=1)).answer
-    assert plain and again and plain['comments'] != again['comments']
-    Review.model_validate(again)
+    second_answer = improvise(
+        request('reviewer', 'Your answer does not fit: score', output=Review, turn=1)
+    ).answer
+    assert plain and second_answer and plain['comments'] != second_answer['comments']
+    Review.model_validate(second_answer)
 
 
 def test_agents_of_one_role_differ_and_take_sides() -> None:
-    told = {improvise(request('worker', state=f'team.w{number}')).text for number in range(8)}
-    assert len(told) > 2
+    texts = {improvise(request('worker', state=f'team.w{number}')).text for number in range(8)}
+    assert len(texts) > 2
     assert improvise(request('pro')).text != improvise(request('con')).text
 
 
@@ -264,17 +266,17 @@ def test_a_reviewer_runs_every_candidates_tests_and_uses_the_results() -> None:
     prompt = 'Your folder holds copies of them: coder1/ (version 1, 2 files), coder2/ (version 1, 9 files).'
     names = ('list_files', 'test_candidate', 'compare_candidates')
     tools = tuple(ToolSpec(name=name, description='', schema={}) for name in names)
-    asked = replace(request('reviewer1', prompt, output=Position), tools=tools)
-    look, compare = improvise(asked).calls
+    model_request = replace(request('reviewer1', prompt, output=Position), tools=tools)
+    look, compare = improvise(model_request).calls
     assert (look.tool, compare.arguments) == ('list_files', {'first': 'coder1', 'second': 'coder2'})
     listed = 'coder1/\ncoder1/test_a.py  9\ncoder2/\ncoder2/tests/test_b.py  8\ncoder3/\ncoder3/note.txt  7'
-    asked = append_result(asked, 'list_files', listed)
-    assert [call.arguments for call in improvise(asked).calls] == [
+    model_request = append_result(model_request, 'list_files', listed)
+    assert [call.arguments for call in improvise(model_request).calls] == [
         {'candidate': 'coder1'},
         {'candidate': 'coder2'},
     ]
-    asked = append_result(asked, 'test_candidate', 'coder1 version 1: 3 passed in 0.1 s')
-    assert improvise(asked).answer['rests_on'] == ['coder1 version 1: 3 passed']
+    model_request = append_result(model_request, 'test_candidate', 'coder1 version 1: 3 passed in 0.1 s')
+    assert improvise(model_request).answer['rests_on'] == ['coder1 version 1: 3 passed']
 
 
 def append_result(request: ModelRequest, tool: str, text: str) -> ModelRequest:

@@ -79,8 +79,10 @@ class Provider:
         function = {'name': 'good', 'arguments': '{"text": "x"}'}
         call = {'index': 0, 'id': f'theirs-{number}', 'function': function}
         done = messages[-1]['role'] == 'tool' or 'tools' not in orjson.loads(request.content)
-        told = speech.say(f'answer {number}') if done else openai(choices=[{'delta': {'tool_calls': [call]}}])
-        body = speech.start + told + speech.stop + speech.report_usage(3) + speech.end
+        content = (
+            speech.say(f'answer {number}') if done else openai(choices=[{'delta': {'tool_calls': [call]}}])
+        )
+        body = speech.start + content + speech.stop + speech.report_usage(3) + speech.end
         headers = {'content-type': 'text/event-stream'}
         return httpx.Response(200, headers=headers, stream=ChunkedBody([body[:40], body[40:]]))
 

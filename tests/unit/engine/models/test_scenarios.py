@@ -179,8 +179,8 @@ async def play(scenario: Scenario) -> tuple[Outcome, list[Transition]]:
 
 
 def find_name(library: Library, task: str) -> str:
-    found = library.find('pipeline', task)
-    return found.name if found else ''
+    scenario = library.find('pipeline', task)
+    return scenario.name if scenario else ''
 
 
 CASES = """

@@ -48,8 +48,8 @@ async def test_a_scripted_failure_looks_like_a_real_one(tmp_path: Path, kind: st
     events, error = await expect_failure(tmp_path, kind, after)
     if kind == 'connection':  # Unreachable, so no text was streamed.
         after = 0
-    said = [event for event in events if not isinstance(event, Started)]
-    assert len(said) == after and all(isinstance(event, TextPiece) for event in said)
+    pieces = [event for event in events if not isinstance(event, Started)]
+    assert len(pieces) == after and all(isinstance(event, TextPiece) for event in pieces)
     assert (error.kind, error.retryable) == (kind, kind in TRANSIENT_KINDS)
     assert 'It said no' in str(error)
     if kind in FAILURES:

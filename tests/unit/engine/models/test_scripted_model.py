@@ -65,11 +65,11 @@ def model(tmp_path: Path) -> Scripted:
 def make_request(
     role: str = 'researcher', *, task: str = 'Weigh the apples', **hints: int | str
 ) -> ModelRequest:
-    told = Hints(pattern='pipeline', role=role, state=role, task=task)
+    base_hints = Hints(pattern='pipeline', role=role, state=role, task=task)
     return ModelRequest(
         model='scripted',
         messages=(Message.of('user', task),),
-        hints=replace(told, **hints),  # type: ignore[arg-type]
+        hints=replace(base_hints, **hints),  # type: ignore[arg-type]
     )
 
 
@@ -219,20 +219,20 @@ async def test_a_reader_may_leave_early(model: Scripted) -> None:
         await anext(stream)
 
 
-@pytest.mark.parametrize(('said', 'pace'), [('', PACE), ('0', 0.0), ('120', 120.0), ('2.5', 2.5)])
-def test_the_environment_sets_the_pace(monkeypatch: pytest.MonkeyPatch, said: str, pace: float) -> None:
-    monkeypatch.setenv(SETTING, said)
+@pytest.mark.parametrize(('value', 'pace'), [('', PACE), ('0', 0.0), ('120', 120.0), ('2.5', 2.5)])
+def test_the_environment_sets_the_pace(monkeypatch: pytest.MonkeyPatch, value: str, pace: float) -> None:
+    monkeypatch.setenv(SETTING, value)
     assert Scripted().pace == pace
     assert Scripted(pace=7).pace == 7
 
 
-@pytest.mark.parametrize('said', ['fast', '-1', 'nan', 'inf', '1e9'])
-def test_an_invalid_pace_is_a_fault(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
-    monkeypatch.setenv(SETTING, said)
+@pytest.mark.parametrize('value', ['fast', '-1', 'nan', 'inf', '1e9'])
+def test_an_invalid_pace_is_a_fault(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv(SETTING, value)
     model = Scripted()
     assert model.pace == PACE
     assert [fault.path for fault in model.faults] == [SETTING]
-    assert said in model.faults[0].problem
+    assert value in model.faults[0].problem
 
 
 def record_waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:

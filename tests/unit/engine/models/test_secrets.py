@@ -81,16 +81,16 @@ def chunk(**delta: Any) -> bytes:
 
 @pytest.mark.parametrize('fails', [False, True])
 async def test_echoed_keys_are_not_journaled(fails: bool) -> None:
-    said = json.dumps(ECHOES)
+    message = json.dumps(ECHOES)
 
     def answer(request: httpx.Request) -> httpx.Response:
         assert request.headers['authorization'] == f'Bearer {KEY}'
         headers = {'content-type': 'text/event-stream', 'x-request-id': KEY}
         if fails:
-            return httpx.Response(400, headers=headers, json={'error': {'message': said, 'code': KEY}})
-        call = {'index': 0, 'id': 'a', 'function': {'name': 'notes', 'arguments': said}}
+            return httpx.Response(400, headers=headers, json={'error': {'message': message, 'code': KEY}})
+        call = {'index': 0, 'id': 'a', 'function': {'name': 'notes', 'arguments': message}}
         first = [item for item in json.loads(request.content)['messages'] if item['role'] == 'tool']
-        parts = [chunk(content=said)] if first else [chunk(content=said[:9], tool_calls=[call])]
+        parts = [chunk(content=message)] if first else [chunk(content=message[:9], tool_calls=[call])]
         parts.append(openai(choices=[{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]))
         return httpx.Response(200, headers=headers, content=b''.join([*parts, b'data: [DONE]\n\n']))
 

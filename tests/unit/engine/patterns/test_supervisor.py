@@ -84,11 +84,11 @@ async def test_one_task_leads_directly_to_the_synthesis() -> None:
     assert results(outcome) == [('a', 'researcher', True)]
 
 
-@pytest.mark.parametrize(('most', 'kept'), [(1, ['b']), (2, ['b', 'a']), (3, ['b', 'a', 'c'])])
-async def test_a_plan_that_is_too_long_is_cut_with_a_message(most: int, kept: list[str]) -> None:
+@pytest.mark.parametrize(('most', 'completed'), [(1, ['b']), (2, ['b', 'a']), (3, ['b', 'a', 'c'])])
+async def test_a_plan_that_is_too_long_is_cut_with_a_message(most: int, completed: list[str]) -> None:
     plan = [plan_task('a', 'writer', 'b'), plan_task('b'), plan_task('c', 'writer', 'a')]
     outcome, _, model = await run(team_reply(plan), max_tasks=most)
-    assert [task for task, _, _ in results(outcome)] == kept
+    assert [task for task, _, _ in results(outcome)] == completed
     texts = notes(outcome, 'limit')
     assert bool(texts) == (most < 3) and all('left out: ' in text and 'c' in text for text in texts)
     assert f'at most {most} tasks' in model.requests[0].messages[-1].text

@@ -39,39 +39,39 @@ class Held:
 
 
 async def test_independent_tasks_run_in_parallel_up_to_the_number_of_workers() -> None:
-    held = Held([plan_task(name) for name in 'abcd'], workers=3)
-    async with team(held.model) as conductor:
-        started = await begin(conductor, **held.parameters)
-        await until(lambda: len(held.begun) == 3)
+    barrier = Held([plan_task(name) for name in 'abcd'], workers=3)
+    async with team(barrier.model) as conductor:
+        started = await begin(conductor, **barrier.parameters)
+        await until(lambda: len(barrier.begun) == 3)
         view = await conductor.view(started)
         assert [leaf for leaf in view.active if leaf.endswith('working.thinking')] == [
             f'executing.worker_{number}.working.thinking' for number in (1, 2, 3)
         ]
         assert [step['state'] for step in view.memory['steps']] == ['in progress'] * 3 + ['pending']
         assert view.memory['under_way'] == {'worker_1': 'a', 'worker_2': 'b', 'worker_3': 'c'}
-        await held.release('b')
-        await until(lambda: len(held.begun) == 4)
+        await barrier.release('b')
+        await until(lambda: len(barrier.begun) == 4)
         view = await conductor.view(started)
         assert view.memory['under_way']['worker_2'] == 'd'
         for task in 'acd':
-            await held.release(task)
+            await barrier.release(task)
         outcome = await conductor.result(started)
         assert outcome.status is Status.DONE and len(outcome.memory['completed_results']) == 4
         assert await conductor.audit(started)
 
 
 async def test_a_task_waits_for_its_dependencies_even_if_workers_are_idle() -> None:
-    held = Held([plan_task('a'), plan_task('b'), plan_task('c', 'writer', 'a', 'b')], workers=6)
-    async with team(held.model) as conductor:
-        started = await begin(conductor, **held.parameters)
-        await until(lambda: held.begun == ['a', 'b'])
+    barrier = Held([plan_task('a'), plan_task('b'), plan_task('c', 'writer', 'a', 'b')], workers=6)
+    async with team(barrier.model) as conductor:
+        started = await begin(conductor, **barrier.parameters)
+        await until(lambda: barrier.begun == ['a', 'b'])
         assert (await conductor.view(started)).memory['steps'][2]['state'] == 'blocked'
-        await held.release('a')
-        await until(lambda: held.model.running == 1)
-        assert held.begun == ['a', 'b']
-        await held.release('b')
-        await until(lambda: held.begun == ['a', 'b', 'c'])
-        await held.release('c')
+        await barrier.release('a')
+        await until(lambda: barrier.model.running == 1)
+        assert barrier.begun == ['a', 'b']
+        await barrier.release('b')
+        await until(lambda: barrier.begun == ['a', 'b', 'c'])
+        await barrier.release('c')
         assert (await conductor.result(started)).status is Status.DONE
 
 
@@ -103,13 +103,13 @@ async def test_a_plan_with_only_unknown_roles_fails_and_says_why() -> None:
 
 
 async def test_cancelling_stops_every_worker() -> None:
-    held = Held([plan_task(name) for name in 'abc'])
-    async with team(held.model) as conductor:
-        started = await begin(conductor, **held.parameters)
-        await until(lambda: held.model.running == 3)
+    barrier = Held([plan_task(name) for name in 'abc'])
+    async with team(barrier.model) as conductor:
+        started = await begin(conductor, **barrier.parameters)
+        await until(lambda: barrier.model.running == 3)
         await conductor.cancel(started)
         assert (await conductor.result(started)).status is Status.CANCELLED
-        assert held.model.running == 0
+        assert barrier.model.running == 0
 
 
 async def test_recovery_after_any_step_carries_out_every_task_once() -> None:
@@ -132,8 +132,8 @@ async def test_recovery_after_any_step_carries_out_every_task_once() -> None:
             assert await successor.recover() == [started], successor.stranded
             outcome = await successor.result(started)
             assert (outcome.status, outcome.answer) == (Status.DONE, expected.answer)
-            found = [(item['task_id'], item['success']) for item in outcome.memory['completed_results']]
-            assert sorted(found) == [('a', True), ('b', True), ('c', True), ('p', False)]
+            results = [(item['task_id'], item['success']) for item in outcome.memory['completed_results']]
+            assert sorted(results) == [('a', True), ('b', True), ('c', True), ('p', False)]
             assert await successor.audit(started)
 
 
@@ -163,14 +163,14 @@ class Handy(Supervisor):
 
 
 async def test_hanging_failing_and_flooding_tools_are_reported_to_the_worker() -> None:
-    told: dict[str, tuple[bool, str]] = {}
+    results: dict[str, tuple[bool, str]] = {}
 
     def work(request: ModelRequest) -> Any:
         if request.hints.turn == 0:
             return calls(('hangs', {}), ('breaks', {}), ('floods', {}))
         for part in request.messages[-1].parts:
             if part.kind == 'result':
-                told[part.name] = (part.ok, part.text)
+                results[part.name] = (part.ok, part.text)
         return {'success': True, 'output': 'done all the same'}
 
     model = FakeModel(team_reply([plan_task('a', 'tinker')], work))
@@ -180,6 +180,6 @@ async def test_hanging_failing_and_flooding_tools_are_reported_to_the_worker() -
         outcome = await conductor.result(await begin(conductor, 'handy', **MANY))
         size = (await conductor.info(outcome.run)).bytes
     assert outcome.memory['completed_results'][0]['success']
-    assert told['hangs'][0] is False and 'longer than 0.01 seconds' in told['hangs'][1]
-    assert told['breaks'] == (False, 'breaks failed unexpectedly: ZeroDivisionError: oh')
-    assert told['floods'][0] and 'more characters' in told['floods'][1] and size < 500_000
+    assert results['hangs'][0] is False and 'longer than 0.01 seconds' in results['hangs'][1]
+    assert results['breaks'] == (False, 'breaks failed unexpectedly: ZeroDivisionError: oh')
+    assert results['floods'][0] and 'more characters' in results['floods'][1] and size < 500_000

@@ -45,8 +45,8 @@ def plan_at_first(request: ModelRequest) -> Any:
 
 def fixed_once(**fix: Any) -> Any:
     """A team whose first code is wrong; the tester says so, and then finds nothing."""
-    wrong = {'passed': False, 'summary': 'It triples.', **fix}
-    return team(coding=bad_at_first, exploring=lambda r: wrong if r.hints.visit == 1 else good(r))
+    finding = {'passed': False, 'summary': 'It triples.', **fix}
+    return team(coding=bad_at_first, exploring=lambda r: finding if r.hints.visit == 1 else good(r))
 
 
 async def test_a_good_team_reaches_the_goal_and_every_output_is_verified() -> None:
@@ -268,12 +268,12 @@ def leaf_of(path: str) -> str:
 
 
 async def test_a_critical_finding_is_fixed_though_the_tests_pass() -> None:
-    found = {
+    finding = {
         'passed': True,
         'summary': 'It can be misused.',
         'issues': [{'severity': 'critical', 'text': 'eval of user input', 'file': 'double.py'}],
     }
-    outcome, _ = await play(team(exploring=lambda r: found if r.hints.visit == 1 else good(r)))
+    outcome, _ = await play(team(exploring=lambda r: finding if r.hints.visit == 1 else good(r)))
     assert outcome.memory['metrics']['fix_cycles'] == 1 and outcome.memory['status'] == 'completed'
 
 

@@ -27,7 +27,7 @@ from tests.support.teams.time_bounded import (
 
 def plan(*steps: tuple[str, Sequence[int]]) -> dict[str, Any]:
     described = [
-        {'description': said, 'complexity': 'simple', 'depends_on': list(needs)} for said, needs in steps
+        {'description': text, 'complexity': 'simple', 'depends_on': list(needs)} for text, needs in steps
     ]
     return {'analysis': 'It is small.', 'steps': described}
 
@@ -60,8 +60,8 @@ async def test_blocked_steps_are_replanned_within_the_round() -> None:
 
 async def test_the_supervisor_may_replan_the_remaining_steps() -> None:
     def judge(request: ModelRequest) -> Any:
-        again = 'The interface turned out otherwise.' if request.hints.visit == 1 else ''
-        return verdict(evidence='The tests pass.', replan=again)
+        replan = 'The interface turned out otherwise.' if request.hints.visit == 1 else ''
+        return verdict(evidence='The tests pass.', replan=replan)
 
     def writing(request: ModelRequest) -> Any:
         return plan(('the only one', ())) if request.hints.visit > 1 else PLAN
@@ -84,8 +84,8 @@ async def test_a_person_may_replan_the_remaining_steps() -> None:
         return plan(('what was asked for', ())) if len(prompts) > 1 else PLAN
 
     def exploring(request: ModelRequest) -> Any:
-        found = {'passed': True, 'summary': 'Nothing is wrong.'}
-        return signal if request.hints.visit == 1 and not signal.is_set() else found
+        finding = {'passed': True, 'summary': 'Nothing is wrong.'}
+        return signal if request.hints.visit == 1 and not signal.is_set() else finding
 
     async with make_conductor(team(writing=writing, exploring=exploring), clock=SimulatedClock()) as local:
         run = await begin(local)
@@ -142,8 +142,8 @@ async def test_a_run_that_expired_while_replanning_resumes_it() -> None:
         return hanging.pop() if hanging else plan(('another', ()))
 
     def judge(request: ModelRequest) -> Any:
-        again = 'Do it otherwise.' if request.hints.visit == 1 else ''
-        return verdict(evidence='The tests pass.', replan=again)
+        replan = 'Do it otherwise.' if request.hints.visit == 1 else ''
+        return verdict(evidence='The tests pass.', replan=replan)
 
     async with make_conductor(team(writing=writing, reviewing_step=judge), clock=clock) as local:
         run = await begin(local, minutes=5, grace=0, agent_seconds=3600, wait_for_time=1e5)

@@ -217,8 +217,8 @@ async def test_actions_after_finish_now_do_not_cut_off_the_current_call(
     hold = asyncio.Event()
 
     def reply(request: ModelRequest) -> Any:
-        held = leaf(request) == 'coding' and request.hints.visit == 1 and not hold.is_set()
-        return hold if held else good(request)
+        should_hang = leaf(request) == 'coding' and request.hints.visit == 1 and not hold.is_set()
+        return hold if should_hang else good(request)
 
     async with make_conductor(reply, clock=SimulatedClock()) as local:
         run = await begin(local, minutes=600, agent_seconds=3600)
@@ -332,10 +332,10 @@ async def test_the_report_of_a_cancelled_run_asks_for_no_time_and_shows_nothing_
         await reaches(conductor, run, where)
         await conductor.cancel(run, 'enough')
         view = await conductor.view(run)
-        told = report_of(conductor.catalog, await conductor.shape(run), view).text
-    assert '**Cancelled.** The run was cancelled: enough.' in told
-    assert 'Add time' not in told and 'in progress' not in told
-    assert 'Fork it at the step before its end to go on.' in told
+        report = report_of(conductor.catalog, await conductor.shape(run), view).text
+    assert '**Cancelled.** The run was cancelled: enough.' in report
+    assert 'Add time' not in report and 'in progress' not in report
+    assert 'Fork it at the step before its end to go on.' in report
 
 
 async def test_the_report_has_no_constants_and_is_stated_at_every_step() -> None:
@@ -385,7 +385,7 @@ async def test_an_expired_run_continues_where_it_was(where: str) -> None:
         assert (view.status, view.waiting) == (Status.WAITING, 'more time')
         memory = dict(view.memory)
         assert memory['status'] == 'time_expired' and 'Add time' in memory['report']
-        kept = {name: step['status'] for name, step in memory['steps'].items()}
+        statuses = {name: step['status'] for name, step in memory['steps'].items()}
         await clock.advance(500)  # The clock had stopped a second earlier.
         await local.send(run, 'add_time', data={'seconds': 3000})
         outcome = await local.result(run)
@@ -393,7 +393,7 @@ async def test_an_expired_run_continues_where_it_was(where: str) -> None:
     after = outcome.memory
     assert after['status'] == 'completed', after['reason']
     assert (after['iteration'], after['clock']['idle'], len(after['plans'])) == (1, 501, 1)
-    assert set(kept) <= set(after['steps']) and after['time_limit'] == 3300
+    assert set(statuses) <= set(after['steps']) and after['time_limit'] == 3300
     plans = [message for message in after['messages'] if message['type'] == 'PLAN_RESPONSE']
     assert len(plans) == 1, 'finished planning is not repeated'
 
@@ -446,8 +446,8 @@ async def test_a_spent_token_budget_ends_with_a_report() -> None:
 
 def test_added_time_defaults_to_five_minutes_and_may_be_given_in_seconds() -> None:
     pattern = TimeBounded.sample()
-    for given, seconds in (({}, 300), ({'seconds': 20}, 20), ({'minutes': 1, 'seconds': 20}, 80)):
-        assert pattern.validate_input('add_time', given)['seconds'] == seconds
+    for fields, seconds in (({}, 300), ({'seconds': 20}, 20), ({'minutes': 1, 'seconds': 20}, 80)):
+        assert pattern.validate_input('add_time', fields)['seconds'] == seconds
     for minutes, problem in ((0, 'how much time'), (-1, 'minutes')):
         with pytest.raises(InvalidInput, match=problem):
             pattern.validate_input('add_time', {'minutes': minutes})

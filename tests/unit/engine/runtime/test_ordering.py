@@ -100,9 +100,9 @@ async def run(conductor: Conductor, held: HeldJournal) -> RunId:
     starting = asyncio.ensure_future(conductor.start('visits'))
     await held.next()
     held.release()
-    found = (await starting).id
+    run = (await starting).id
     await until(lambda: Visits.begun)
-    return found
+    return run
 
 
 def list_visits() -> list[int]:

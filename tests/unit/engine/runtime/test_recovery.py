@@ -78,9 +78,9 @@ class Crowded(MemoryJournal):
 async def test_recovery_claims_a_limited_number_of_runs_at_a_time() -> None:
     journal = Crowded()
     async with make_conductor(journal, hanging()) as crashed:
-        left = [(await crashed.start('two')).id for _ in range(MAX_CONCURRENT_RECOVERIES + 4)]
+        unfinished = [(await crashed.start('two')).id for _ in range(MAX_CONCURRENT_RECOVERIES + 4)]
     async with make_conductor(journal) as successor:
-        assert await successor.recover() == left
+        assert await successor.recover() == unfinished
     assert journal.most == MAX_CONCURRENT_RECOVERIES
 
 
@@ -271,7 +271,7 @@ async def test_a_run_stopped_by_a_journal_bug_continues_from_its_last_step(
 ) -> None:
     journal, model = MemoryJournal(), FakeModel(in_turn('one', asyncio.Event(), 'two'))
 
-    def fail(*given: Any) -> None:
+    def fail(*args: Any) -> None:
         raise RuntimeError('bug in counting')
 
     async with make_conductor(journal, model) as local:
@@ -338,10 +338,10 @@ async def test_a_fork_at_every_step_reaches_an_end_and_leaves_its_parent_alone()
             fork = await local.fork(run, step.seq)
             outcome = await local.result(fork)
             assert outcome.status is Status.DONE and outcome.answer == 'draft 2 ', step.seq
-            made = await local.info(fork)
-            assert made.parent == run and made.parent_at >= step.seq
-            assert not history[made.parent_at].raised
-            assert await local.audit(fork) == made.seq
+            fork_info = await local.info(fork)
+            assert fork_info.parent == run and fork_info.parent_at >= step.seq
+            assert not history[fork_info.parent_at].raised
+            assert await local.audit(fork) == fork_info.seq
         assert await local.transitions(run) == history and await local.info(run) == info
 
 

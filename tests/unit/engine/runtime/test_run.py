@@ -255,7 +255,7 @@ async def test_a_result_that_is_not_json_fails_the_run(conductor: Conductor, res
 
 
 async def test_cancel_stops_the_work_and_drops_its_result(conductor: Conductor) -> None:
-    seen: list[str] = []
+    log: list[str] = []
     begun = asyncio.Event()
 
     async def does(activity: Activity) -> str:
@@ -264,7 +264,7 @@ async def test_cancel_stops_the_work_and_drops_its_result(conductor: Conductor) 
             await forever()
         except asyncio.CancelledError:
             await settle()
-            seen.append('cleaned up')
+            log.append('cleaned up')
             activity.stream('too late', 'text')
         return 'a late result'
 
@@ -274,7 +274,7 @@ async def test_cancel_stops_the_work_and_drops_its_result(conductor: Conductor) 
     with conductor.feed.subscribe(run) as reader:
         await conductor.cancel(run, 'enough')
         assert not any(isinstance(item, Delta) for item in reader.drain())
-    assert seen == ['cleaned up']
+    assert log == ['cleaned up']
     outcome = await conductor.result(run)
     assert (outcome.status, outcome.error) == (Status.CANCELLED, 'enough')
     assert await events(conductor, run) == ['start@', 'cancel@']

@@ -46,10 +46,10 @@ async def _steps(conductor: Conductor, run: RunId, after: int) -> list[int]:
     return [item.seq async for item in conductor.watch(run, after=after) if isinstance(item, Transition)]
 
 
-async def _collect(items: AsyncIterator[Any], seen: list[int]) -> None:
+async def _collect(items: AsyncIterator[Any], seqs: list[int]) -> None:
     async for item in items:
         if isinstance(item, Transition):
-            seen.append(item.seq)
+            seqs.append(item.seq)
 
 
 @pytest.mark.parametrize('after', [-1, 99])
@@ -82,11 +82,11 @@ async def test_an_overrun_reader_gets_current_texts_in_full(monkeypatch: pytest.
     with feed.subscribe(RUN) as reader:
         for word in 'abcdefg':
             feed.publish(delta(word))
-        shown = ''
+        text = ''
         for item in reader.drain():
             assert isinstance(item, Delta)
-            shown = '' if item.kind == 'reset' else shown + item.text
-        assert reader.overrun and shown == 'abcdefg'
+            text = '' if item.kind == 'reset' else text + item.text
+        assert reader.overrun and text == 'abcdefg'
 
 
 async def test_a_late_reader_sees_the_current_reply_and_outage() -> None:
@@ -165,14 +165,14 @@ class GatedReads:
         self.asked, self.gate = asyncio.Event(), asyncio.Event()
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.journal, name)
-        return self._late(found) if name == self.name else found
+        attribute = getattr(self.journal, name)
+        return self._late(attribute) if name == self.name else attribute
 
     def _late(self, read: Any) -> Any:
-        async def late(*given: Any, **named: Any) -> Any:
+        async def late(*args: Any, **named: Any) -> Any:
             self.asked.set()
             await self.gate.wait()
-            return await read(*given, **named)
+            return await read(*args, **named)
 
         return late
 
@@ -183,15 +183,15 @@ async def test_a_step_written_while_the_journal_is_read_arrives_once() -> None:
         run = (await conductor.start('lone')).id
         gated = GatedReads(conductor.journal, 'transitions')  # type: ignore[arg-type]
         items = feed_module.watch(gated, conductor.feed, run, 0, is_live=lambda: True)  # type: ignore[arg-type]
-        seen: list[int] = []
-        looking = asyncio.ensure_future(_collect(items, seen))
+        seqs: list[int] = []
+        looking = asyncio.ensure_future(_collect(items, seqs))
         await gated.asked.wait()
         await conductor.pause(run)  # Now both the journal and the feed have the step.
         gated.gate.set()
-        await until(lambda: len(seen) >= 2)
+        await until(lambda: len(seqs) >= 2)
         await conductor.cancel(run)
         await looking
-        assert seen == [1, 2, 3]
+        assert seqs == [1, 2, 3]
 
 
 async def test_a_step_written_while_the_summary_is_read_arrives() -> None:
@@ -242,9 +242,9 @@ async def test_steps_from_the_feed_are_not_read_from_the_journal() -> None:
     class Counting(MemoryJournal):
         reads = 0
 
-        async def transitions(self, *given: Any, **named: Any) -> Any:
+        async def transitions(self, *args: Any, **named: Any) -> Any:
             self.reads += 1
-            return await super().transitions(*given, **named)
+            return await super().transitions(*args, **named)
 
     journal = Counting()
     async with make_conductor(lambda request: asyncio.Event(), journal) as conductor:
@@ -266,9 +266,9 @@ async def test_a_dropped_step_is_read_from_the_journal(monkeypatch: pytest.Monke
     monkeypatch.setattr(feed_module, 'MAX_WAITING', 3)
     async with make_conductor(lambda request: asyncio.Event()) as conductor:
         run = (await conductor.start('lone')).id
-        seen: list[int] = []
-        looking = asyncio.ensure_future(_collect(conductor.watch(run), seen))
-        await until(lambda: seen == [1])
+        seqs: list[int] = []
+        looking = asyncio.ensure_future(_collect(conductor.watch(run), seqs))
+        await until(lambda: seqs == [1])
         await settle()
         publish = conductor.feed.publish
 
@@ -280,7 +280,7 @@ async def test_a_dropped_step_is_read_from_the_journal(monkeypatch: pytest.Monke
         monkeypatch.setattr(conductor.feed, 'publish', publish_more)
         await conductor.pause(run)
         monkeypatch.undo()
-        await until(lambda: seen == [1, 2])
+        await until(lambda: seqs == [1, 2])
         await conductor.cancel(run)
         await looking
 
@@ -311,11 +311,11 @@ class Unreadable(MemoryJournal):
     failures = 0
     """Number of reads that still fail."""
 
-    async def transitions(self, *given: Any, **options: Any) -> list[Transition]:
+    async def transitions(self, *args: Any, **options: Any) -> list[Transition]:
         if self.failures:
             self.failures -= 1
             raise JournalUnavailable('the server is starting')
-        return await super().transitions(*given, **options)
+        return await super().transitions(*args, **options)
 
 
 @pytest.mark.parametrize('read', [0, 2])

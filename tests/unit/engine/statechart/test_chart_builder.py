@@ -58,8 +58,8 @@ class Branching(Base):
         return [{'name': 'working', 'parallel': inside}, *self.ends()]
 
 
-async def say(found: Any, scope: Any, activity: Activity) -> dict[str, Any]:
-    return {'text': found.parameters.task if isinstance(found, Pattern) else found.task}
+async def say(value: Any, scope: Any, activity: Activity) -> dict[str, Any]:
+    return {'text': value.parameters.task if isinstance(value, Pattern) else value.task}
 
 
 class Keeping(Base):
@@ -146,8 +146,8 @@ async def test_a_chart_that_keeps_its_parameters_is_not_shared() -> None:
 
 async def test_parallel_reviews_of_different_tasks_share_one_chart() -> None:
     async with Conductor() as conductor:
-        asked = [ParallelReview(ParallelReview.parse({'task': task})) for task in TASKS]
-        first, second = (conductor._live.charts.of(workflow) for workflow in asked)
+        workflows = [ParallelReview(ParallelReview.parse({'task': task})) for task in TASKS]
+        first, second = (conductor._live.charts.of(workflow) for workflow in workflows)
         assert first is second
         three = ParallelReview(ParallelReview.parse({'task': TASKS[0], 'coders': 3}))
         two = ParallelReview(ParallelReview.parse({'task': TASKS[0], 'coders': 2}))

@@ -23,7 +23,7 @@ class Bits(Memory):
 
 
 def states_of(rng: random.Random, depth: int, prefix: str) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = []
+    states: list[dict[str, Any]] = []
     for number in range(rng.randint(2, 3)):
         state: dict[str, Any] = {'name': f'{prefix}{number}'}
         kind = (
@@ -46,8 +46,8 @@ def states_of(rng: random.Random, depth: int, prefix: str) -> list[dict[str, Any
             state['on_enter'] = 'note'
         if rng.random() < 0.3:
             state['on_exit'] = 'note'
-        made.append(state)
-    return made
+        states.append(state)
+    return states
 
 
 def edges_of(rng: random.Random, names: list[str], states: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -72,9 +72,9 @@ def edges_of(rng: random.Random, names: list[str], states: list[dict[str, Any]])
 
 def make(seed: int) -> type[Pattern]:
     rng = random.Random(seed)
-    made = [{'name': 'root', 'initial': 'x0', 'children': states_of(rng, 2, 'x')}]
-    names = [item['name'] for item in made[0]['children']]  # type: ignore[attr-defined]
-    made[0]['transitions'] = edges_of(rng, names, made[0]['children'])  # type: ignore[arg-type]
+    states = [{'name': 'root', 'initial': 'x0', 'children': states_of(rng, 2, 'x')}]
+    names = [item['name'] for item in states[0]['children']]  # type: ignore[attr-defined]
+    states[0]['transitions'] = edges_of(rng, names, states[0]['children'])  # type: ignore[arg-type]
 
     class Random(Pattern):
         """Guards read bits of memory, which actions flip."""
@@ -83,7 +83,7 @@ def make(seed: int) -> type[Pattern]:
         initial = 'root'
 
         def chart_states(self) -> Any:
-            return made
+            return states
 
         def chart_transitions(self) -> Any:
             return []
@@ -113,17 +113,17 @@ def decide(pattern: Pattern, events: list[Event], chart: Chart | None) -> list[A
     """Return the results of the events; without a chart, the library alone decides each on a new one."""
     state = RunState(pattern, pattern.remember())
     active: tuple[StatePath, ...] = (START,)
-    found: list[Any] = []
+    outcomes: list[Any] = []
     for event in [Event(name='start', data={'bits': 0}), *events]:
         moves: list[Microstep] = []
         try:
             moves = (chart or UncachedChart(pattern)).fire(active, state, event)
         except PatternError as error:
             state.log.drain()
-            found.append(str(error))
+            outcomes.append(str(error))
         active = moves[-1].active if moves else active
-        found.append((moves, state.dump()))
-    return found
+        outcomes.append((moves, state.dump()))
+    return outcomes
 
 
 class UncachedChart(Chart):

@@ -43,11 +43,11 @@ def test_missing_unknown_and_malformed_fields_do_not_matter() -> None:
         'notes': {'a': ['long text', 3], 'b': 4},
         'parts': [{'name': 'b', 'kind': 'huge', 'size': 'x', 'gone': 2}, 5],
     }  # fmt: skip
-    found = read_leniently(Whole, old)
-    assert (found.title, found.count, found.whole, found.best) == ('', 0, True, None)
-    assert found.shape == ('square', False)
-    assert found.notes == {'a': ['long text', '3'], 'b': []}
-    assert [(part.name, part.kind, part.size) for part in found.parts] == [('b', 'huge', 0), ('', '', 1.5)]
+    record = read_leniently(Whole, old)
+    assert (record.title, record.count, record.whole, record.best) == ('', 0, True, None)
+    assert record.shape == ('square', False)
+    assert record.notes == {'a': ['long text', '3'], 'b': []}
+    assert [(part.name, part.kind, part.size) for part in record.parts] == [('b', 'huge', 0), ('', '', 1.5)]
 
 
 @pytest.mark.parametrize('value', [None, 3, 'x', [], {}, [1], {'a': 1}])

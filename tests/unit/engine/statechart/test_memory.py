@@ -302,16 +302,16 @@ def test_values_are_copied_when_stored_and_untracked_when_removed() -> None:
 def test_a_plain_model_keeps_its_type() -> None:
     memory, log = attach_memory()
     memory.tasks.append(Task(name='a'))
-    found = memory.tasks[0]
-    assert isinstance(found, Task) and type(found).__name__ == 'Task'
-    assert found == Task(name='a') and Task(name='a') == found and found != Task(name='b')
-    assert Task(name='a') in memory.tasks and found.model_dump() == Task(name='a').model_dump()
+    task = memory.tasks[0]
+    assert isinstance(task, Task) and type(task).__name__ == 'Task'
+    assert task == Task(name='a') and Task(name='a') == task and task != Task(name='b')
+    assert Task(name='a') in memory.tasks and task.model_dump() == Task(name='a').model_dump()
     assert Whole.model_validate(to_jsonable_python(memory)).tasks == memory.tasks
     with pytest.raises(ValidationError):
-        found.done = 'perhaps'  # type: ignore[assignment]
+        task.done = 'perhaps'  # type: ignore[assignment]
     log.open = False
     with pytest.raises(MemoryMisuse, match='only actions write memory'):
-        found.done = True
+        task.done = True
 
 
 def test_a_long_list_of_dicts_is_updated_quickly() -> None:

@@ -24,8 +24,8 @@ def test_the_supervisors_diagram_matches_its_transitions() -> None:
 
     Two final states, complete and failed, represent the specification's single end.
     """
-    found = list_top_level_edges(mermaid(CONDUCTOR.draw('supervisor'), folded=True))
-    assert [edge for edge in found if 'failed' not in edge[:2]] == [
+    edges = list_top_level_edges(mermaid(CONDUCTOR.draw('supervisor'), folded=True))
+    assert [edge for edge in edges if 'failed' not in edge[:2]] == [
         ('[*]', 'planning', ''),
         ('planning', 'executing', 'has pending tasks'),
         ('planning', 'complete', 'no pending tasks'),
@@ -34,7 +34,7 @@ def test_the_supervisors_diagram_matches_its_transitions() -> None:
         ('synthesizing', 'complete', ''),
         ('complete', '[*]', ''),
     ]
-    assert {label for source, dest, label in found if dest == 'failed'} == {'failed', 'expired'}
+    assert {label for source, dest, label in edges if dest == 'failed'} == {'failed', 'expired'}
 
 
 def test_parallel_workers_are_regions() -> None:
@@ -106,10 +106,10 @@ def test_events_and_guards_are_labels_and_an_internal_edge_is_a_loop() -> None:
 def test_a_chart_can_be_drawn_with_some_parameters() -> None:
     two = CONDUCTOR.draw('supervisor', {'execution': 'side by side', 'workers': 2})
     assert sum(state.name.startswith('worker_') for state in two.states) == 2
-    for wrong in ({'workers': 9}, {'no_such': 1}):
+    for parameters in ({'workers': 9}, {'no_such': 1}):
         with pytest.raises(InvalidInput) as refused:
-            CONDUCTOR.draw('supervisor', wrong)
-        assert refused.value.problems.keys() == wrong.keys()
+            CONDUCTOR.draw('supervisor', parameters)
+        assert refused.value.problems.keys() == parameters.keys()
 
 
 def test_a_folded_state_represents_its_children():

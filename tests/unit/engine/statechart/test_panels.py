@@ -99,8 +99,8 @@ def test_the_shape_of_a_built_in_pattern_says_the_same_if_it_was_stored_without(
         del state['caption'], state['seat']
     upgraded = STORED.validate_python(stored)
     for field in ('caption', 'seat'):
-        said = [(state.path, getattr(state, field)) for state in shape.states if getattr(state, field)]
-        assert said == [(one.path, getattr(one, field)) for one in upgraded.states if getattr(one, field)]
+        states = [(state.path, getattr(state, field)) for state in shape.states if getattr(state, field)]
+        assert states == [(one.path, getattr(one, field)) for one in upgraded.states if getattr(one, field)]
 
 
 def test_charts_are_the_same_whatever_is_said_about_them():

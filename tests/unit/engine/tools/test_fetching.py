@@ -81,16 +81,16 @@ def test_public_addresses_are_recognized(address: str) -> None:
     ],
 )
 async def test_this_machine_is_refused_under_any_name(host: str) -> None:
-    asked = False
+    was_asked = False
 
     async def answer(reader: Any, writer: Any) -> None:
-        nonlocal asked
-        asked = True
+        nonlocal was_asked
+        was_asked = True
 
     async with listening(answer) as port:
         with pytest.raises(ToolError):
             await fetch_page.run(f'{{"url": "http://{host}:{port}/"}}', ToolContext(key='k'))
-    assert not asked
+    assert not was_asked
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,11 @@ async def test_a_redirection_to_a_private_address_is_refused() -> None:
 
 async def test_the_checked_address_is_the_one_requested() -> None:
     """A name that resolves to a public address when checked, and to a private one afterwards."""
-    seen: list[bytes] = []
+    requests: list[bytes] = []
     looked = 0
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        seen.append(await reader.readuntil(b'\r\n\r\n'))
+        requests.append(await reader.readuntil(b'\r\n\r\n'))
         writer.write(b'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok')
 
     async def look_up(host: str, port: int) -> list[Any]:
@@ -157,12 +157,12 @@ async def test_the_checked_address_is_the_one_requested() -> None:
         return [ipaddress.ip_address(name) for name in names]
 
     async with listening(answer) as port:
-        found = await web.fetch(f'http://rebind.test:{port}/', may=only('127.0.0.1'), look_up=look_up)
-        assert found.text == 'ok' and found.url == f'http://rebind.test:{port}/' and looked == 1
-        assert f'Host: rebind.test:{port}'.encode() in seen[0]
+        fetched = await web.fetch(f'http://rebind.test:{port}/', may=only('127.0.0.1'), look_up=look_up)
+        assert fetched.text == 'ok' and fetched.url == f'http://rebind.test:{port}/' and looked == 1
+        assert f'Host: rebind.test:{port}'.encode() in requests[0]
         with pytest.raises(ToolError, match='nothing may be fetched'):
             await web.fetch(f'http://rebind.test:{port}/', may=only('127.0.0.1'), look_up=look_up)
-    assert len(seen) == 1
+    assert len(requests) == 1
 
 
 async def test_redirections_are_followed_and_counted() -> None:
@@ -181,8 +181,8 @@ async def test_redirections_are_followed_and_counted() -> None:
 
     async with listening(answer) as port:
         hops = 3
-        found = await web.fetch(f'http://127.0.0.1:{port}/', may=only('127.0.0.1'))
-        assert found.text == 'done' and found.url.endswith('/next?x=1')
+        fetched = await web.fetch(f'http://127.0.0.1:{port}/', may=only('127.0.0.1'))
+        assert fetched.text == 'done' and fetched.url.endswith('/next?x=1')
         count, hops = 0, 99
         with pytest.raises(ToolError, match=r'/next\?x=1 was redirected more than 5 times'):
             await web.fetch(f'http://127.0.0.1:{port}/', may=only('127.0.0.1'))

@@ -23,11 +23,11 @@ class Refusing:
         raise MCPError(CLOSED, self._said)
 
 
-@pytest.mark.parametrize(('said', 'is_over'), [(CLOSED_SAID, True), ('too many subscriptions', False)])
-async def test_only_a_lost_connection_ends_the_listening(said: str, is_over: bool) -> None:
+@pytest.mark.parametrize(('message', 'is_over'), [(CLOSED_SAID, True), ('too many subscriptions', False)])
+async def test_only_a_lost_connection_ends_the_listening(message: str, is_over: bool) -> None:
     """Servers also use the package's error code for errors that leave the connection open."""
     session = McpSession(McpServer(name='small', command='true'), lambda: None)
-    listening = asyncio.create_task(session._watch_tools(Refusing(said)))  # type: ignore[arg-type]
+    listening = asyncio.create_task(session._watch_tools(Refusing(message)))  # type: ignore[arg-type]
     for _ in range(3):
         await asyncio.sleep(0)
     assert listening.done() is is_over

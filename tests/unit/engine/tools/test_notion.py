@@ -48,13 +48,13 @@ class Stand:
             case 'POST', '/databases/d1/query':
                 query_filter = body['filter']
                 kind = 'rich_text' if 'rich_text' in query_filter else 'title'
-                found = [
+                matches = [
                     page
                     for page in self.pages
                     if page['properties'][query_filter['property']][kind][0]['text']['content']
                     == query_filter[kind]['equals']
                 ]
-                return json_answer({'results': found})
+                return json_answer({'results': matches})
             case 'POST', '/pages':
                 page = {
                     'id': f'p{len(self.pages)}',
@@ -156,8 +156,8 @@ async def test_notion_needs_configuration_and_approval(
     monkeypatch.delenv('NOTION_TOKEN', raising=False)
     monkeypatch.delenv('NOTION_DATABASE_ID', raising=False)
     assert blog_notion.approval and blog_notion.side_effects
-    found = await ToolRegistry([blog_notion]).available(None)
-    assert found.off == {
+    availability = await ToolRegistry([blog_notion]).available(None)
+    assert availability.off == {
         'blog_notion': 'publishing to Notion is off: set NOTION_TOKEN and NOTION_DATABASE_ID'
     }
     with pytest.raises(ToolError, match='publishing to Notion is off'):

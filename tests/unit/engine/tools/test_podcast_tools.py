@@ -60,8 +60,8 @@ PLAIN = 'Ann: Hello there.\n\n[00:10] Bo: Hi, Ann.\n\n1:02:03 It is late.'
     ],
 )
 def test_all_formats_produce_the_same_cues(text: str, kind: str, cues: list[Any]) -> None:
-    found, read = transcripts.parse(text)
-    assert found == kind
+    detected, read = transcripts.parse(text)
+    assert detected == kind
     assert [(cue.start, round(cue.end, 3), cue.speaker, cue.text) for cue in read] == cues
 
 
@@ -190,8 +190,12 @@ async def use(tool: Tool, context: ToolContext, **arguments: Any) -> ToolOutput:
 
 
 async def test_the_transcript_keeps_speakers_and_times(context: ToolContext) -> None:
-    found = context.artifacts['transcript']
-    assert found['format'] == 'srt' and found['speakers'] == ['Ines', 'Tomas'] and found['words'] == 387
+    transcript = context.artifacts['transcript']
+    assert (
+        transcript['format'] == 'srt'
+        and transcript['speakers'] == ['Ines', 'Tomas']
+        and transcript['words'] == 387
+    )
     await context.files.write('bad.srt', b'')
     with pytest.raises(ToolError, match=r'bad.srt: it contains nothing that is said'):
         await use(transcript_processor, context, path='bad.srt')
@@ -258,9 +262,9 @@ async def test_a_long_transcript_is_processed_in_parts(context: ToolContext) -> 
         result = await use(transcript_processor, context, path='long.txt', start=start)
         seen += result.text
     assert all(f' {number}.' in seen for number in range(800)) and '≈' in seen
-    asked = context.model = Asked({'title': 'T', 'summary': 'S', 'points': ['P']})
+    model = context.model = Asked({'title': 'T', 'summary': 'S', 'points': ['P']})
     await use(show_notes, context)
-    assert len(asked.prompts) == 3 and 'part 2 of 2' in asked.prompts[1] and 'Combine' in asked.prompts[2]
+    assert len(model.prompts) == 3 and 'part 2 of 2' in model.prompts[1] and 'Combine' in model.prompts[2]
 
 
 @pytest.mark.parametrize(
@@ -280,8 +284,8 @@ async def test_a_bad_time_drops_only_its_chapter(context: ToolContext) -> None:
     starts = ['00:10', 'soon', '01:00', '01:00', '02:20', '59:00']
     named = [{'start': start, 'title': f'Part {number}'} for number, start in enumerate(starts)]
     result = await use(chapter_markers, context, chapters=named)
-    found = [(item['startTime'], item['title']) for item in result.artifacts['chapters']]
-    assert found == [(0.0, 'Part 0'), (60.0, 'Part 2'), (140.0, 'Part 4')]
+    chapters = [(item['startTime'], item['title']) for item in result.artifacts['chapters']]
+    assert chapters == [(0.0, 'Part 0'), (60.0, 'Part 2'), (140.0, 'Part 4')]
     assert (
         'Left out: chapters.1.start: ' in result.text and 'chapters.3.start: it must be later' in result.text
     )
@@ -292,15 +296,15 @@ async def test_a_bad_time_drops_only_its_chapter(context: ToolContext) -> None:
 async def test_notes_include_earlier_artifacts(context: ToolContext) -> None:
     await use(chapter_markers, context, chapters=[{'start': '00:00', 'title': 'Hello'}])
     context.artifact_store.values['links'] = {'Home': 'https://home.example'}
-    asked = Asked({'title': 'T', 'summary': 'S', 'points': ['P'], 'mentioned': ['M']})
-    context.model = asked
+    model = Asked({'title': 'T', 'summary': 'S', 'points': ['P'], 'mentioned': ['M']})
+    context.model = model
     result = await use(show_notes, context, focus='trains')
     assert result.text == (
         '# T\n\nS\n\n- P\n\n## Chapters\n\n- 00:00 Hello\n\n## Mentioned\n\n- M\n\n## Links\n\n'
         '- [Home](https://home.example)'
     )
     assert (
-        '[00:08] Tomas: Good evening.' in asked.prompts[0] and '<data>\ntrains\n</data>' in asked.prompts[0]
+        '[00:08] Tomas: Good evening.' in model.prompts[0] and '<data>\ntrains\n</data>' in model.prompts[0]
     )
 
 
@@ -316,10 +320,10 @@ async def test_a_clip_is_found_across_several_cues(context: ToolContext) -> None
 
 
 async def test_a_paraphrased_clip_is_requested_again_and_then_dropped(context: ToolContext) -> None:
-    asked = context.model = Asked({'clips': [{'quote': 'Nobody says this.', 'post': 'q'}]})
+    model = context.model = Asked({'clips': [{'quote': 'Nobody says this.', 'post': 'q'}]})
     result = await use(social_clips, context)
     assert result.ok and result.artifacts['social_clips'] == [] and 'There are no clips' in result.text
-    assert len(asked.prompts) == 2 and asked.prompts[1].endswith('<data>\nNobody says this.\n</data>')
+    assert len(model.prompts) == 2 and model.prompts[1].endswith('<data>\nNobody says this.\n</data>')
 
 
 @pytest.mark.parametrize('tool', [chapter_markers, show_notes, social_clips], ids=lambda tool: tool.name)

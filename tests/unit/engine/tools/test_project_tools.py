@@ -44,13 +44,13 @@ async def commands(context: ToolContext) -> ToolContext:
     return context
 
 
-async def use(found: Tool, context: ToolContext, **arguments: Any) -> str:
-    return await found.run(json.dumps(arguments), context)
+async def use(tool: Tool, context: ToolContext, **arguments: Any) -> str:
+    return await tool.run(json.dumps(arguments), context)
 
 
-async def expect_refusal(found: Tool, context: ToolContext, **arguments: Any) -> str:
+async def expect_refusal(tool: Tool, context: ToolContext, **arguments: Any) -> str:
     with pytest.raises(ToolError) as raised:
-        await use(found, context, **arguments)
+        await use(tool, context, **arguments)
     return str(raised.value)
 
 
@@ -125,8 +125,8 @@ async def test_both_search_backends_find_the_same_lines(context: ToolContext, se
         (context.files.folder / 'd' / 'b.txt').chmod(0)
         assert await use(search, context, pattern='^a.b$') == 'a.txt:2:a.b'
     patterns: list[dict[str, str]] = [{'pattern': '('}, {'pattern': 'a{99999999999}'}]
-    for wrong in (*patterns, {'pattern': 'x', 'path': 'nothing'}, {'pattern': 'x', 'path': '../..'}):
-        assert 'Traceback' not in await expect_refusal(search, context, **wrong)
+    for invalid in (*patterns, {'pattern': 'x', 'path': 'nothing'}, {'pattern': 'x', 'path': '../..'}):
+        assert 'Traceback' not in await expect_refusal(search, context, **invalid)
     await context.files.write('many', b'hit\n' * 500)
     assert (await use(search, context, pattern='hit')).endswith(
         '[there is more: only the first 200 lines are shown]'
@@ -194,8 +194,12 @@ def test_later(): pass
 
 async def test_without_a_sandbox_commands_say_how_to_get_one(context: ToolContext) -> None:
     context.sandbox = Sandbox(_problem='Commands are off: install bubblewrap.')
-    for found, arguments in ((run_command, {'command': 'x'}), (git, {'arguments': ['x']}), (run_tests, {})):
-        assert 'install bubblewrap' in await expect_refusal(found, context, **arguments)
+    for command_tool, arguments in (
+        (run_command, {'command': 'x'}),
+        (git, {'arguments': ['x']}),
+        (run_tests, {}),
+    ):
+        assert 'install bubblewrap' in await expect_refusal(command_tool, context, **arguments)
     context.sandbox = Sandbox(_problem='off', unsafe=True)
     assert 'without a sandbox' in await use(run_command, context, command='true')
     assert 'without a sandbox' in await use(git, context, arguments=['version'])
@@ -260,8 +264,8 @@ async def test_shortened_results_are_stored_in_full(context: ToolContext) -> Non
     assert (head, tail) == ('a' * 20, 'é' * 10) and note.startswith(
         '[cut: 70 more characters; the whole is kept'
     )
-    kept = await asyncio.to_thread(context.files.objects.get, note.rstrip(']').rpartition(' ')[2])
-    assert kept.decode() == 'a' * 50 + 'é' * 50
+    output = await asyncio.to_thread(context.files.objects.get, note.rstrip(']').rpartition(' ')[2])
+    assert output.decode() == 'a' * 50 + 'é' * 50
 
 
 async def test_writing_calls_run_in_order_and_others_in_parallel() -> None:
@@ -284,9 +288,9 @@ async def test_writing_calls_run_in_order_and_others_in_parallel() -> None:
         return await work(name)
 
     order = [('look', 'a'), ('look', 'b'), ('change', 'c'), ('change', 'd'), ('nothing', 'e'), ('look', 'f')]
-    asked = [ToolCall(id=name, name=kind, arguments=json.dumps({'name': name})) for kind, name in order]
+    tool_calls = [ToolCall(id=name, name=kind, arguments=json.dumps({'name': name})) for kind, name in order]
     contexts = [ToolContext(key=name) for _, name in order]
-    results = await execute_tool_calls({'look': look, 'change': change}, asked, contexts)
+    results = await execute_tool_calls({'look': look, 'change': change}, tool_calls, contexts)
     assert [result.id for result in results] == list('abcdef') and not results[4].ok
     assert events[:4] == ['a begins', 'b begins', 'a ends', 'b ends']
     assert events[4:] == [f'{name} {what}' for name in 'cdf' for what in ('begins', 'ends')]

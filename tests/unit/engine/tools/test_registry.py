@@ -65,9 +65,9 @@ def test_tools_are_chosen_by_name_and_category() -> None:
 
 
 async def test_unusable_tools_are_left_out_with_a_reason() -> None:
-    found = await TOOLS.available(None, model=False)
-    assert list(found) == ['analyze', 'outline']
-    assert found.off == {
+    available = await TOOLS.available(None, model=False)
+    assert list(available) == ['analyze', 'outline']
+    assert available.off == {
         'shell': 'commands cannot be run here',
         'publish': 'set NOTION_TOKEN',
         'muse': 'there is no model to ask',

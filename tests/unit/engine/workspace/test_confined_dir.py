@@ -161,10 +161,10 @@ async def test_a_link_inserted_concurrently_is_not_followed(workspace: Workspace
 
     swapping = threading.Thread(target=swap)
     swapping.start()
-    seen: dict[object, int] = {}
+    counts: dict[object, int] = {}
     try:
         for tries in itertools.count():
-            if tries >= 400 and len(seen) == 2:
+            if tries >= 400 and len(counts) == 2:
                 break
             assert tries < 100_000, 'the race was never on'
             try:
@@ -173,7 +173,7 @@ async def test_a_link_inserted_concurrently_is_not_followed(workspace: Workspace
                 data = 'refused'
             with contextlib.suppress(ToolError):
                 await workspace.write('real/new', b'x')
-            seen[data] = seen.get(data, 0) + 1
+            counts[data] = counts.get(data, 0) + 1
             assert data in (b'mine', 'refused')
     finally:
         stopped.set()

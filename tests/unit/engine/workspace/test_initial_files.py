@@ -34,11 +34,11 @@ class FailingCreation:
             raise PowerCut
         return getattr(self.journal, name)
 
-    async def create(self, *given: Any) -> None:
-        await self._keep(self.journal.create(*given))
+    async def create(self, *args: Any) -> None:
+        await self._keep(self.journal.create(*args))
 
-    async def fork(self, *given: Any) -> None:
-        await self._keep(self.journal.fork(*given))
+    async def fork(self, *args: Any) -> None:
+        await self._keep(self.journal.fork(*args))
 
     async def _keep(self, writing: Any) -> None:
         if not self.written:
@@ -78,12 +78,12 @@ async def test_a_fork_without_its_files_is_not_kept(
     journal, run, at = parent
     lend, lent = ObjectStore.link_one, 0
 
-    def break_off(self: ObjectStore, *given: Any) -> None:
+    def break_off(self: ObjectStore, *args: Any) -> None:
         nonlocal lent
         lent += 1
         if lent > 1:
             raise OSError('disk full')
-        lend(self, *given)
+        lend(self, *args)
 
     monkeypatch.setattr(ObjectStore, 'link_one', break_off)
     async with make_conductor(journal, writing(2), tmp_path) as local:

@@ -65,9 +65,9 @@ def test_no_pattern_accepts_a_closed_folder(
     file.write_text('secret')
     pattern_class = Catalog.load().pattern(pattern)
     for name in set(PATHS) & set(pattern_class.Parameters.model_fields):
-        given = str(file.parent if name in ('project', 'tests') else file)
+        path = str(file.parent if name in ('project', 'tests') else file)
         with pytest.raises((ValidationError, InvalidInput), match='is not open to runs here'):
-            pattern_class.parse({**example(pattern_class), name: given})
+            pattern_class.parse({**example(pattern_class), name: path})
 
 
 def example(pattern: type) -> dict[str, str]:

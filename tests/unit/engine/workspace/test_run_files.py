@@ -82,10 +82,10 @@ async def test_the_view_knows_the_files_of_each_step(tmp_path: Path) -> None:
     async with make_conductor(MemoryJournal(), writing(2), tmp_path) as local:
         run = (await local.start('pair')).id
         assert (await local.result(run)).status is Status.DONE
-        seen = [await at_step(local, run, seq) for seq in range((await local.info(run)).seq + 1)]
-        assert seen[0] == seen[1] == {}
-        assert seen[-1] == {'both.one': ['one-0', 'one-1'], 'both.two': ['two-0', 'two-1']}
-        for before, after in pairwise(seen):
+        files_by_step = [await at_step(local, run, seq) for seq in range((await local.info(run)).seq + 1)]
+        assert files_by_step[0] == files_by_step[1] == {}
+        assert files_by_step[-1] == {'both.one': ['one-0', 'one-1'], 'both.two': ['two-0', 'two-1']}
+        for before, after in pairwise(files_by_step):
             assert all(set(before[path]) <= set(after[path]) for path in before)
         assert await local.audit(run)
 

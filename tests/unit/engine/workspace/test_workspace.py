@@ -67,13 +67,13 @@ async def test_unchanged_files_are_stored_once_and_not_reread(
 
 async def test_a_change_within_one_timestamp_tick_is_detected(workspace: Workspace) -> None:
     await workspace.write('file', b'aaaa')
-    seen = {await workspace.snapshot()}
+    distinct = {await workspace.snapshot()}
     for text in (b'bbbb', b'cccc', b'dddd'):
         with (workspace.folder / 'file').open('r+b') as file:  # in place: the same inode and size
             file.write(text)
         os.utime(workspace.folder / 'file', ns=(1, 1))
-        seen.add(await workspace.snapshot())
-    assert len(seen) == 4
+        distinct.add(await workspace.snapshot())
+    assert len(distinct) == 4
 
 
 Files = dict[str, tuple[bytes, bool]]
@@ -152,8 +152,8 @@ async def test_versions_and_agents_are_compared(workspaces: Workspaces) -> None:
     await two.write('same/file', b'x', executable=True)
     await two.write('page', b'one\x0ctwo\r\n3\n')
     (two.folder / 'link').symlink_to('code.py')
-    found = {change.path: change for change in await workspaces.diff(RUN, first, await two.snapshot())}
-    assert {path: change.kind for path, change in found.items()} == {
+    changes = {change.path: change for change in await workspaces.diff(RUN, first, await two.snapshot())}
+    assert {path: change.kind for path, change in changes.items()} == {
         'code.py': 'changed',
         'data': 'changed',
         'link': 'added',
@@ -162,16 +162,16 @@ async def test_versions_and_agents_are_compared(workspaces: Workspaces) -> None:
         'page': 'changed',
         'same/file': 'changed',
     }
-    assert found['code.py'].text == (
+    assert changes['code.py'].text == (
         '--- a/code.py\n+++ b/code.py\n@@ -1,3 +1,3 @@\n a\n-b\n-c\n+B\n+c\n\\ No newline at end of file\n'
     )
-    assert (found['code.py'].added, found['code.py'].removed) == (2, 2)
-    assert found['data'].binary and found['data'].text == ''
-    assert found['new'].text == '--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+ü\n'
-    assert found['old'].text.startswith('--- a/old\n+++ /dev/null\n')
-    assert found['link'].text.endswith('+link to code.py\n')
-    assert found['same/file'].text == '' and not found['same/file'].binary
-    assert found['page'].text.endswith('@@ -1,2 +1,2 @@\n one\x0ctwo\r\n-three\n+3\n')
+    assert (changes['code.py'].added, changes['code.py'].removed) == (2, 2)
+    assert changes['data'].binary and changes['data'].text == ''
+    assert changes['new'].text == '--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+ü\n'
+    assert changes['old'].text.startswith('--- a/old\n+++ /dev/null\n')
+    assert changes['link'].text.endswith('+link to code.py\n')
+    assert changes['same/file'].text == '' and not changes['same/file'].binary
+    assert changes['page'].text.endswith('@@ -1,2 +1,2 @@\n one\x0ctwo\r\n-three\n+3\n')
     assert len(await workspaces.diff(RUN, '', first)) == 5
 
 
@@ -277,11 +277,11 @@ async def test_damage_and_loss_are_named(workspaces: Workspaces, workspace: Work
     path.write_bytes(b'y')
     with pytest.raises(WorkspaceError, match='damaged'):
         await workspaces.content(RUN, file.digest)
-    for wrong in ('0' * 64, 'x', '../../x', file.digest[:-1]):
+    for digest in ('0' * 64, 'x', '../../x', file.digest[:-1]):
         with pytest.raises(WorkspaceError):
-            await workspace.restore(wrong)
+            await workspace.restore(digest)
         with pytest.raises(WorkspaceError):
-            await workspaces.content(RUN, wrong)
+            await workspaces.content(RUN, digest)
     path.unlink()
     with pytest.raises(WorkspaceError, match='no longer kept'):
         await workspaces.content(RUN, file.digest)

@@ -44,8 +44,8 @@ async def test_a_password_is_kept_as_a_hash_and_opens_a_session(
 ) -> None:
     monkeypatch.setattr('ui.access.passwords.PROFILE', PROFILE)
     await access.accounts.add('Ada', Role.OPERATOR, PASSWORD)
-    kept = await access.accounts.password_hash('ada')
-    assert kept.startswith(HASH_PREFIX) and PASSWORD not in kept
+    hashed = await access.accounts.password_hash('ada')
+    assert hashed.startswith(HASH_PREFIX) and PASSWORD not in hashed
     identity = await access.identify_session(await log_in(access))
     assert (identity.last_caller.name, identity.last_caller.role) == ('Ada', Role.OPERATOR)
     with pytest.raises(SignedOut):
@@ -125,8 +125,8 @@ async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, cloc
     await access.accounts.add('root', Role.ADMIN)
     await access.accounts.add('ada', Role.OPERATOR)
     token, secret = await access.accounts.add_token('ada', 'ci', Role.VIEWER, 1)
-    (kept,) = await access._journal.entries(EntryQuery(kind='token'))
-    assert secret not in str(kept)
+    (entry,) = await access._journal.entries(EntryQuery(kind='token'))
+    assert secret not in str(entry)
     await clock.advance(61)
     identity = await access.identify_token(secret)
     assert identity.last_caller.role is Role.VIEWER

@@ -50,11 +50,11 @@ def as_role(access: Access, conductor: Conductor, role: Role, name: str = 'ada')
 
 
 async def test_every_method_is_listed_once(conductor: Conductor) -> None:
-    found = set(names(conductor))
-    assert found - set(METHOD_ROLES) - PARTS - WITHHELD == set(), (
+    public = set(names(conductor))
+    assert public - set(METHOD_ROLES) - PARTS - WITHHELD == set(), (
         'say in ui/access/permissions.py which role may do this'
     )
-    assert (set(METHOD_ROLES) | PARTS | WITHHELD) - found == set(), 'these are gone: remove them'
+    assert (set(METHOD_ROLES) | PARTS | WITHHELD) - public == set(), 'these are gone: remove them'
     assert set(METHOD_ROLES) & WITHHELD == set()
 
 
@@ -63,8 +63,10 @@ async def test_guarded_methods_take_the_parameters_of_the_conductors(
 ) -> None:
     guarded = as_role(access, conductor, Role.VIEWER)
     methods = [path for path in METHOD_ROLES if '.' not in path and callable(getattr(conductor, path))]
-    found = {path: list(inspect.signature(getattr(guarded, path)).parameters) for path in methods}
-    assert found == {path: list(inspect.signature(getattr(conductor, path)).parameters) for path in methods}
+    signatures = {path: list(inspect.signature(getattr(guarded, path)).parameters) for path in methods}
+    assert signatures == {
+        path: list(inspect.signature(getattr(conductor, path)).parameters) for path in methods
+    }
 
 
 @pytest.mark.parametrize('role', list(Role))
@@ -86,7 +88,7 @@ async def is_refused(behind: Conductor, path: str) -> bool:
             target = getattr(target, name)
         if not callable(target):
             return False
-        given = [
+        arguments = [
             []
             if 'Sequence' in str(parameter.annotation) or 'Iterable' in str(parameter.annotation)
             else UNKNOWN_NAME
@@ -94,11 +96,11 @@ async def is_refused(behind: Conductor, path: str) -> bool:
             if parameter.default is parameter.empty
             and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         ]
-        made = target(*given)
-        if inspect.isasyncgen(made):
-            await asyncio.wait_for(anext(made), 1)
-        elif inspect.isawaitable(made):
-            await asyncio.wait_for(made, 1)
+        returned = target(*arguments)
+        if inspect.isasyncgen(returned):
+            await asyncio.wait_for(anext(returned), 1)
+        elif inspect.isawaitable(returned):
+            await asyncio.wait_for(returned, 1)
     except NotAllowed:
         return True
     except (
@@ -170,8 +172,10 @@ async def test_each_event_says_who_sent_it(access: Access, conductor: Conductor)
     run = (await ada.start('lone', paused=True)).id
     await bob.resume(run)
     await conductor.result(run)
-    said = {(step.event.name, step.event.who) for step in await conductor.transitions(run) if step.event.who}
-    assert said == {('start', 'ada'), ('resume', 'bob')}
+    callers = {
+        (step.event.name, step.event.who) for step in await conductor.transitions(run) if step.event.who
+    }
+    assert callers == {('start', 'ada'), ('resume', 'bob')}
     lines = await access.audit.lines(AuditQuery())
     assert [(line.who, line.action, line.runs) for line in lines] == [
         ('bob', 'resume', (run,)),

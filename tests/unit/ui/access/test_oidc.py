@@ -43,14 +43,14 @@ class Issuer(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Answer; token requests may use another version of httpx and get its kind of response."""
-        said: dict[str, Any] = FACTS
+        document: dict[str, Any] = FACTS
         if request.url.path == '/keys':
-            said = {'keys': [KEY.as_dict(private=False)]}
+            document = {'keys': [KEY.as_dict(private=False)]}
         elif request.url.path == '/token':
-            made = jwt.encode(self.header, {'nonce': self.nonce} | self.claims, KEY)
-            said = {'access_token': 'x', 'token_type': 'Bearer', 'id_token': made}
+            id_token = jwt.encode(self.header, {'nonce': self.nonce} | self.claims, KEY)
+            document = {'access_token': 'x', 'token_type': 'Bearer', 'id_token': id_token}
         version = sys.modules[type(request).__module__.partition('.')[0]]
-        answer: httpx.Response = version.Response(200, json=said)
+        answer: httpx.Response = version.Response(200, json=document)
         return answer
 
     def provider(self, **settings: Any) -> Provider:
@@ -60,9 +60,9 @@ class Issuer(httpx.AsyncBaseTransport):
     async def begin(self, provider: Provider, path: str = '/runs') -> tuple[str, dict[str, str]]:
         """Start a login, and return the browser's cookie and the query with which it comes back."""
         url, cookie = await provider.begin(CALLBACK, path)
-        asked = {name: value for name, (value,) in parse_qs(urlsplit(url).query).items()}
-        self.nonce = asked['nonce']
-        return cookie, {'state': asked['state'], 'code': 'c'}
+        query = {name: value for name, (value,) in parse_qs(urlsplit(url).query).items()}
+        self.nonce = query['nonce']
+        return cookie, {'state': query['state'], 'code': 'c'}
 
 
 @pytest.fixture
@@ -93,9 +93,9 @@ async def test_only_the_browser_that_started_a_login_can_finish_it(access: Acces
     cookie, query = await issuer.begin(provider)
     other, _ = await issuer.begin(provider)
     text, _, mac = cookie.rpartition('.')
-    for wrong in ('', '.', 'x.y', other, f'{text}.', f'{text[::-1]}.{mac}'):
+    for state in ('', '.', 'x.y', other, f'{text}.', f'{text[::-1]}.{mac}'):
         with pytest.raises(LoginRefused, match='another browser'):
-            await provider.finish(access, CALLBACK, wrong, query)
+            await provider.finish(access, CALLBACK, state, query)
     elsewhere = Issuer().provider()  # another server, with another key
     with pytest.raises(LoginRefused, match='another browser'):
         await elsewhere.finish(access, CALLBACK, cookie, query)
@@ -125,17 +125,17 @@ async def test_tokens_not_meant_for_us_are_refused(access: Access, claims: dict[
 
 async def test_people_without_groups_are_rejected_or_demoted(access: Access) -> None:
     roles = {'admins': Role.ADMIN}
-    for first, left in ((Role.VIEWER, Role.VIEWER), (None, None)):
+    for first, role in ((Role.VIEWER, Role.VIEWER), (None, None)):
         issuer = Issuer(sub=f'ada {first}', groups=['admins'])
         provider = issuer.provider(roles=roles, role=first)
         account, _ = await provider.finish(access, CALLBACK, *await issuer.begin(provider))
         assert account.role is Role.ADMIN
         issuer.claims['groups'] = ['others']
         cookie, query = await issuer.begin(provider)
-        if left is None:
+        if role is None:
             with pytest.raises(LoginRefused, match='no longer gives you a role'):
                 await provider.finish(access, CALLBACK, cookie, query)
         else:
             await access.accounts.add('root', Role.ADMIN)
             account, _ = await provider.finish(access, CALLBACK, cookie, query)
-            assert account.role is left
+            assert account.role is role

@@ -139,7 +139,7 @@ def test_a_run_that_waits_for_a_person_is_released(hemicycle: Hemicycle) -> None
 
 
 @pytest.mark.parametrize(
-    ('arguments', 'said'),
+    ('arguments', 'message'),
     [
         (('nope',), "no pattern 'nope'; available: "),
         (('pipeline',), 'task: Field required; it takes: text, '),
@@ -156,13 +156,13 @@ def test_a_run_that_waits_for_a_person_is_released(hemicycle: Hemicycle) -> None
     ],
 )
 def test_bad_input_is_refused_in_one_line(
-    hemicycle: Hemicycle, arguments: tuple[str, ...], said: str
+    hemicycle: Hemicycle, arguments: tuple[str, ...], message: str
 ) -> None:
     result = hemicycle('run', *arguments)
     assert (result.exit_code, result.stdout) == (2, '')
     assert result.stderr.startswith('hemicycle: ')
     assert result.stderr.count('\n') == 1
-    assert said in result.stderr
+    assert message in result.stderr
     assert not hemicycle.database.exists()
 
 
@@ -195,16 +195,18 @@ def test_runs_are_filtered_by_edge_and_state(done: Hemicycle) -> None:
 
 
 @pytest.mark.parametrize(
-    ('arguments', 'said'),
+    ('arguments', 'message'),
     [
         (('runs', '--edge', 'reviewing'), '--edge: must be two states'),
         (('runs', '--failed'), '--failed: needs --state'),
         (('traffic', 'pipeline', '--since', 'yesterday'), '--since: must be a date'),
     ],
 )
-def test_invalid_edges_and_days_are_refused(done: Hemicycle, arguments: tuple[str, ...], said: str) -> None:
+def test_invalid_edges_and_days_are_refused(
+    done: Hemicycle, arguments: tuple[str, ...], message: str
+) -> None:
     result = done(*arguments)
-    assert result.exit_code == 2 and said in result.stderr
+    assert result.exit_code == 2 and message in result.stderr
 
 
 def test_runs_are_listed_and_filtered(done: Hemicycle) -> None:
@@ -310,9 +312,9 @@ def test_a_file_that_does_not_load_is_named_when_its_pattern_is_requested(hemicy
     broken.write_text('x = 1\nthis is no Python\n')
     result = hemicycle('run', 'broken', '--patterns', str(hemicycle.patterns))
     assert (result.exit_code, result.stdout) == (ExitCode.REFUSED, '')
-    said = ' '.join(result.stderr.split())
-    assert "there is no pattern 'broken'; available: " in said and ', counting, ' in said
-    assert f'not loaded: {broken}, line 2: SyntaxError: invalid syntax' in said
+    message = ' '.join(result.stderr.split())
+    assert "there is no pattern 'broken'; available: " in message and ', counting, ' in message
+    assert f'not loaded: {broken}, line 2: SyntaxError: invalid syntax' in message
 
 
 def test_an_ended_run_cannot_be_continued(done: Hemicycle) -> None:
@@ -326,8 +328,8 @@ def test_the_version_is_printed(hemicycle: Hemicycle) -> None:
 
 
 def test_a_recorded_run_is_replayed(hemicycle: Hemicycle) -> None:
-    asked = ('--task', 'Compare tea and coffee', '--set', 'max_iterations=1')
-    first = hemicycle('run', 'pipeline', *asked, '-q', '--record')
+    arguments = ('--task', 'Compare tea and coffee', '--set', 'max_iterations=1')
+    first = hemicycle('run', 'pipeline', *arguments, '-q', '--record')
     recorded = hemicycle.newest()
     assert recorded.options == {'approvals': 'marked', 'record': True}
     result = hemicycle('run', 'pipeline', '-q', '--replay', 'last')
@@ -340,7 +342,7 @@ def test_a_recorded_run_is_replayed(hemicycle: Hemicycle) -> None:
 
 
 @pytest.mark.parametrize(
-    ('models', 'said'),
+    ('models', 'message'),
     [
         (('nope/x',), "models: there is no model 'nope/x'"),
         (('reviewer=nope/x',), "models.reviewer: there is no model 'nope/x'"),
@@ -348,10 +350,10 @@ def test_a_recorded_run_is_replayed(hemicycle: Hemicycle) -> None:
         (('reviewer=',), 'must be [ROLE=]NAME'),
     ],
 )
-def test_models_are_chosen_by_role(hemicycle: Hemicycle, models: tuple[str, ...], said: str) -> None:
+def test_models_are_chosen_by_role(hemicycle: Hemicycle, models: tuple[str, ...], message: str) -> None:
     options = [part for name in models for part in ('--model', name)]
     result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', *options)
-    assert result.exit_code == 2 and said in result.stderr
+    assert result.exit_code == 2 and message in result.stderr
 
 
 def test_a_budget_ends_a_run_and_is_shown(hemicycle: Hemicycle) -> None:
@@ -399,8 +401,8 @@ def test_the_report_of_a_time_bounded_run_is_shown_as_markdown_and_as_data(hemic
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith('# Write a CSV export') and '**Aborted.**' in result.stdout
     assert 'FINAL WARNING' in result.stdout
-    made = json.loads(hemicycle('show', 'last', '--report', '--json').stdout)['report']
-    assert made['outcome'] == 'aborted' and made['metrics']['total_steps'] == 2
+    report = json.loads(hemicycle('show', 'last', '--report', '--json').stdout)['report']
+    assert report['outcome'] == 'aborted' and report['metrics']['total_steps'] == 2
     early = hemicycle('show', 'last', '--report', '--at', '4').stdout
     assert 'No plan was adopted' in early
 

@@ -12,12 +12,12 @@ from tests.support.cli import Hemicycle
 
 def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle) -> None:
     hemicycle = Hemicycle(tmp_path, like=done)
-    said = tmp_path / 'kind.md'
-    said.write_text('Be kind.', 'utf-8')
+    prompt = tmp_path / 'kind.md'
+    prompt.write_text('Be kind.', 'utf-8')
     played = hemicycle('fork', 'last', '--at', '4', '--play', 'recorded', '--quiet', '--title', 'the same')
     assert played.exit_code == 0, played.stderr
     changed = hemicycle(
-        'fork', 'last', '--at', '4', '--prompt', f'reviewer={said}', '--set-memory', '/memory/iteration=0',
+        'fork', 'last', '--at', '4', '--prompt', f'reviewer={prompt}', '--set-memory', '/memory/iteration=0',
         '--set', 'max_iterations=1', '--play', 'simulated', '--quiet',
     )  # fmt: skip
     assert changed.exit_code == 0, changed.stderr

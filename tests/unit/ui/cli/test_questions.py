@@ -19,11 +19,11 @@ ASKED = Question(call='1', server='hotel', message='Who\x1b[31m stays?', fields=
 
 
 def test_a_question_is_printed_with_the_values_that_its_fields_accept() -> None:
-    said = list(question_lines(ASKED))
-    assert said[0] == 'hotel asks: Who[31m stays?'
-    assert said[1] == 'name: string; characters at least 2; Who stays'
-    assert said[2] == 'nights: integer; at most 30; optional'
-    assert said[3] == 'size: s, l; optional'
+    lines = list(question_lines(ASKED))
+    assert lines[0] == 'hotel asks: Who[31m stays?'
+    assert lines[1] == 'name: string; characters at least 2; Who stays'
+    assert lines[2] == 'nights: integer; at most 30; optional'
+    assert lines[3] == 'size: s, l; optional'
     page = ASKED.model_copy(update={'url': 'https://pay.example/1'})
     assert 'visit https://pay.example/1' in '\n'.join(question_lines(page))
 
@@ -38,8 +38,8 @@ def test_a_question_is_printed_with_the_values_that_its_fields_accept() -> None:
 def test_a_person_at_a_terminal_is_asked_for_each_field(
     typed: list[str], data: dict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = list(typed)
-    monkeypatch.setattr(typer, 'prompt', lambda *_, **__: left.pop(0))
+    remaining = list(typed)
+    monkeypatch.setattr(typer, 'prompt', lambda *_, **__: remaining.pop(0))
     assert ask_in_terminal(ASKED) == data
-    assert not left
+    assert not remaining
     assert ASKED.problems(data) == {}

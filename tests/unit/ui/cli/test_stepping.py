@@ -74,10 +74,10 @@ async def type_lines(*lines: str, **start: Any) -> tuple[Typist, Fold]:
 
 async def test_a_person_steps_in_the_terminal() -> None:
     lines = ['\n', 'o\n', 'b enter reviewing when loops == 1\n', 'l\n', 'c\n', 'd all\n', 'l\n', 'continue\n']
-    typist, found = await type_lines(*lines)
-    assert found.view.status is Status.DONE and not typist.lines
-    told = [line for line in typist.said if line.startswith('paused at step')]
-    assert [line.partition(' in ')[2].partition(':')[0] for line in told] == [
+    typist, fold = await type_lines(*lines)
+    assert fold.view.status is Status.DONE and not typist.lines
+    stops = [line for line in typist.said if line.startswith('paused at step')]
+    assert [line.partition(' in ')[2].partition(':')[0] for line in stops] == [
         'researching.thinking',
         'researching.using_tools',
         'analyzing.thinking',
@@ -88,9 +88,9 @@ async def test_a_person_steps_in_the_terminal() -> None:
 
 async def test_errors_are_printed_and_the_prompt_repeated() -> None:
     lines = ['jump\n', 'help\n', 'pause\n', 'pause none\n', 'b nonsense\n', 'b when price\n', 'd 3\n', 'q\n']
-    typist, found = await type_lines(*lines)
-    assert found.view.status is Status.PAUSED and found.view.seq == 2
-    said = '\n'.join(typist.said)
+    typist, fold = await type_lines(*lines)
+    assert fold.view.status is Status.PAUSED and fold.view.seq == 2
+    output = '\n'.join(typist.said)
     for part in (
         "there is no 'jump'",
         HELP,
@@ -100,7 +100,7 @@ async def test_errors_are_printed_and_the_prompt_repeated() -> None:
         "no 'price'",
         "'3'",
     ):
-        assert part in said
+        assert part in output
     assert set(SHORT.values()) >= {'in', 'over', 'out', 'continue', 'quit'}
 
 

@@ -76,8 +76,8 @@ def test_every_module_is_in_one_bundle(bundles):
     assert len(own) > 20
     for asset in (*own, ASSETS / 'vendor' / 'marked.js'):
         name = f'{asset.parent.name}/{asset.name}'
-        held = [path for path, text in bundles.served.items() if f'"{name}"] =' in text]
-        assert len(held) == (name not in theme.SCRIPTS), f'{name}: {held}'
+        holders = [path for path, text in bundles.served.items() if f'"{name}"] =' in text]
+        assert len(holders) == (name not in theme.SCRIPTS), f'{name}: {holders}'
     assert len({path for paths in MODULES.values() for path in paths}) == sum(map(len, MODULES.values()))
 
 

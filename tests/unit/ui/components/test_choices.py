@@ -17,11 +17,11 @@ CHOICES = [
 
 @pytest.mark.parametrize('field', CHOICES)
 def test_every_choice_has_a_label(field: Field):
-    said = [field.label(choice) for choice in field.choices]
+    labels = [field.label(choice) for choice in field.choices]
     assert [
-        item for item in said if not item[0].isupper() or '_' in item or (item.isupper() and len(item) > 1)
+        item for item in labels if not item[0].isupper() or '_' in item or (item.isupper() and len(item) > 1)
     ] == []
-    assert len(set(said)) == len(said)
+    assert len(set(labels)) == len(labels)
 
 
 def test_values_that_are_not_words_are_unchanged():

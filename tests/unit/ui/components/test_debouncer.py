@@ -30,7 +30,7 @@ async def test_debounced_work_does_not_split_the_first_page(user: User) -> None:
 
 async def test_work_of_a_closed_page_is_cancelled(user: User) -> None:
     begun, released, cancelled = asyncio.Event(), asyncio.Event(), asyncio.Event()
-    made: list[Debouncer] = []
+    debouncers: list[Debouncer] = []
 
     async def work() -> None:
         begun.set()
@@ -42,12 +42,12 @@ async def test_work_of_a_closed_page_is_cancelled(user: User) -> None:
         ui.label('too late')
 
     async def page() -> None:
-        made.append(Debouncer(work, ui.element()))
+        debouncers.append(Debouncer(work, ui.element()))
 
     serve_page('/closed')(page)
     client = await user.open('/closed')
     with client:
-        debouncer = made.pop()
+        debouncer = debouncers.pop()
         debouncer._next = time.monotonic() + 0.01  # as if work had just been done, so that this waits
         await debouncer.request()
         await begun.wait()

@@ -12,8 +12,8 @@ SHARED = {f'{name}.css' for name in ('base', 'diagram', 'conversation', 'frame',
 def test_no_style_of_another_pane_applies_to_a_mark():
     drawn = [kind for kind in KINDS if kind not in UNMARKED]
     bare = re.compile(rf'(?:^|[}},;]|\*/)\s*\.({"|".join(drawn)})(?=[\s.,:{{])', re.M)
-    found = {sheet.name: bare.findall(sheet.read_text()) for sheet in STYLES.rglob('*.css')}
-    assert {name: kinds for name, kinds in found.items() if kinds} == {}
+    kinds_by_sheet = {sheet.name: bare.findall(sheet.read_text()) for sheet in STYLES.rglob('*.css')}
+    assert {name: kinds for name, kinds in kinds_by_sheet.items() if kinds} == {}
 
 
 def test_a_modifier_in_one_sheet_is_not_a_class_in_another():
@@ -45,11 +45,11 @@ def test_a_class_is_styled_in_one_sheet_only():
 
 def test_transitions_not_taken_do_not_look_like_errors():
     of_outcomes = re.compile(r'\.not-taken|\.edge-outcome\.blocked|\.overlay-badge-why')
-    found = []
+    rules = []
     for sheet in STYLES.rglob('*.css'):
         text = re.sub(r'/\*.*?\*/', '', sheet.read_text(), flags=re.S)
-        found += [rule for rule in re.findall(r'([^{}]+)\{([^{}]*)\}', text) if of_outcomes.search(rule[0])]
-    assert found and not [rule for rule in found if '--fail' in rule[1]]
+        rules += [rule for rule in re.findall(r'([^{}]+)\{([^{}]*)\}', text) if of_outcomes.search(rule[0])]
+    assert rules and not [rule for rule in rules if '--fail' in rule[1]]
 
 
 def test_each_stylesheet_line_has_one_rule():

@@ -26,9 +26,9 @@ def test_parallel_agents_are_shown_once():
 
 
 def test_deciding_states_are_left_out_of_a_long_path():
-    shown = build_thumbnail(CONDUCTOR.draw('parallel-review'))
-    assert 'choosing' not in [part.name for part in shown]
-    assert next(part for part in shown if part.name == 'final review').loops_to == 'revising'
+    thumbnail = build_thumbnail(CONDUCTOR.draw('parallel-review'))
+    assert 'choosing' not in [part.name for part in thumbnail]
+    assert next(part for part in thumbnail if part.name == 'final review').loops_to == 'revising'
 
 
 def test_a_short_path_shows_its_contents():
@@ -48,7 +48,7 @@ def test_an_agent_is_shown_with_its_first_tools():
 
 @pytest.mark.parametrize('pattern', list(CONDUCTOR.catalog.patterns))
 def test_every_pattern_has_a_path_to_success(pattern):
-    shown = build_thumbnail(CONDUCTOR.draw(pattern))
-    assert len(shown) <= 9
-    assert shown[-1].kind == 'final'
+    thumbnail = build_thumbnail(CONDUCTOR.draw(pattern))
+    assert len(thumbnail) <= 9
+    assert thumbnail[-1].kind == 'final'
     assert not {'failed', 'lost', 'aborted'} & set(names(pattern))

@@ -55,14 +55,14 @@ async def pipeline(conductor: Conductor, task: str = 'Which database?') -> RunId
     return run
 
 
-async def read_transcript(conductor: Conductor, run: RunId, **given: Any) -> str:
-    return ''.join([text async for text in write_transcript(conductor, run, **given)])
+async def read_transcript(conductor: Conductor, run: RunId, **options: Any) -> str:
+    return ''.join([text async for text in write_transcript(conductor, run, **options)])
 
 
 def data_of(page: str) -> Any:
-    found = re.search(r'<script type="application/json" id="data">"([A-Za-z0-9+/=]+)"</script>', page)
-    assert found
-    return json.loads(gzip.decompress(base64.b64decode(found[1])))
+    match = re.search(r'<script type="application/json" id="data">"([A-Za-z0-9+/=]+)"</script>', page)
+    assert match
+    return json.loads(gzip.decompress(base64.b64decode(match[1])))
 
 
 async def test_a_page_runs_its_own_script_and_nothing_else(conductor: Conductor) -> None:
@@ -82,27 +82,27 @@ async def test_a_page_runs_its_own_script_and_nothing_else(conductor: Conductor)
 
 async def test_a_page_holds_the_data_of_every_step(conductor: Conductor) -> None:
     run = await pipeline(conductor)
-    told = data_of(await render_page(conductor, run))
+    data = data_of(await render_page(conductor, run))
     info = await conductor.info(run)
-    assert len(told['steps']) == info.seq
+    assert len(data['steps']) == info.seq
     document: dict[str, Any] = {'memory': {}, 'agents': {}, 'told': {}}
-    for seq, step in enumerate(told['steps'], start=1):
+    for seq, step in enumerate(data['steps'], start=1):
         changes = [Change(op=op, path=path, value=value) for op, path, value in step.get('changes', ())]
         document = apply_patch(document, changes)
         view = await conductor.view(run, seq)
         assert (document['memory'], document['agents']) == (view.memory, view.agents)
         assert step['lit']['active'] == list(view.active)
-    assert told['steps'][-1]['now']['status'] == 'done'
-    assert [step['mark'][0] for step in told['steps'] if 'mark' in step].count('verdict') == 2
-    asked = {
+    assert data['steps'][-1]['now']['status'] == 'done'
+    assert [step['mark'][0] for step in data['steps'] if 'mark' in step].count('verdict') == 2
+    guards = {
         text: (way['taken'], way['reason'], met)
-        for step in told['steps']
+        for step in data['steps']
         for way in step.get('ways', ())
         for text, met in way['guards']
     }
-    assert asked['The reviewer approves the draft? No (must be yes).'] == (False, 'blocked', False)
-    assert asked['The reviewer approves the draft? Yes.'] == (True, 'taken', True)
-    assert not [text for text in asked if '=' in text]
+    assert guards['The reviewer approves the draft? No (must be yes).'] == (False, 'blocked', False)
+    assert guards['The reviewer approves the draft? Yes.'] == (True, 'taken', True)
+    assert not [text for text in guards if '=' in text]
 
 
 async def test_notes_are_shown_at_their_steps(conductor: Conductor) -> None:
@@ -128,15 +128,19 @@ async def test_notes_are_shown_at_their_steps(conductor: Conductor) -> None:
 async def test_a_thousand_steps_take_a_few_megabytes(conductor: Conductor) -> None:
     run = await pipeline(conductor)
     steps = await conductor.transitions(run)
-    again, last = list(steps), steps[-1]
+    repeated, last = list(steps), steps[-1]
     for seq in range(last.seq + 1, 1_001):
         value = hashlib.sha256(str(seq).encode()).hexdigest() * 16
         change = Change(op='add', path='/memory/sources/-', value=value)
         event = replace(last.event, name='noted')
-        again.append(replace(last, seq=seq, time=last.time + seq, event=event, edges=(), changes=(change,)))
+        repeated.append(
+            replace(last, seq=seq, time=last.time + seq, event=event, edges=(), changes=(change,))
+        )
     info = replace(await conductor.info(run), id=RunId('long'), epoch=1)
     await conductor.journal.create(info, await conductor.shape(run))
-    await conductor.journal.append(replace(info, seq=1_000), [replace(step, run=info.id) for step in again])
+    await conductor.journal.append(
+        replace(info, seq=1_000), [replace(step, run=info.id) for step in repeated]
+    )
     assert len(await render_page(conductor, info.id)) < 3_000_000
 
 

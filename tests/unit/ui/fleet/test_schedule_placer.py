@@ -23,8 +23,8 @@ def schedule_of(spec: ScheduleSpec, **more: object) -> Schedule:
 
 def holds(ranges: object, number: int) -> bool:
     assert isinstance(ranges, list)
-    found: list[ScheduleRange] = ranges
-    return any(number in range(item.start, item.end + 1, item.step) for item in found)
+    allowed: list[ScheduleRange] = ranges
+    return any(number in range(item.start, item.end + 1, item.step) for item in allowed)
 
 
 def wakes_at(calendar: ScheduleCalendarSpec, moment: datetime) -> bool:
@@ -55,11 +55,11 @@ EXPRESSIONS = st.tuples(
 @given(EXPRESSIONS, st.sampled_from(['UTC', 'Europe/Berlin', 'Asia/Kolkata']))
 def test_each_time_of_a_cron_expression_wakes_a_worker(expression: str, zone: str) -> None:
     spec = ScheduleSpec(cron=(expression,), time_zone=zone, start=SUMMER, end=SUMMER + 120 * 86_400)
-    told = temporal_schedule(schedule_of(spec)).spec
-    assert told.time_zone_name == zone
+    schedule_spec = temporal_schedule(schedule_of(spec)).spec
+    assert schedule_spec.time_zone_name == zone
     for moment in spec.next(SUMMER, 50):
         due = datetime.fromtimestamp(moment, ZoneInfo(zone))
-        assert any(wakes_at(calendar, due) for calendar in told.calendars), (expression, due)
+        assert any(wakes_at(calendar, due) for calendar in schedule_spec.calendars), (expression, due)
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,10 @@ def test_other_times_wake_nobody(expression: str, named: str, other: str) -> Non
 
 def test_intervals_limits_and_pauses_are_translated() -> None:
     spec = ScheduleSpec(intervals=(Interval(every=90, offset=30),), start=SUMMER, end=SUMMER + 60)
-    told = temporal_schedule(schedule_of(spec, paused=True, note='holidays'))
-    (interval,) = told.spec.intervals
+    temporal = temporal_schedule(schedule_of(spec, paused=True, note='holidays'))
+    (interval,) = temporal.spec.intervals
     assert interval.offset
     assert (interval.every.total_seconds(), interval.offset.total_seconds()) == (90, 30)
-    assert told.spec.start_at == datetime.fromtimestamp(SUMMER, UTC)
-    assert told.spec.end_at == datetime.fromtimestamp(SUMMER + 60, UTC)
-    assert (told.state.paused, told.state.note) == (True, 'holidays')
+    assert temporal.spec.start_at == datetime.fromtimestamp(SUMMER, UTC)
+    assert temporal.spec.end_at == datetime.fromtimestamp(SUMMER + 60, UTC)
+    assert (temporal.state.paused, temporal.state.note) == (True, 'holidays')

@@ -14,7 +14,7 @@ from ui.formatting.changes import (
 
 
 @pytest.mark.parametrize(
-    ('value', 'said'),
+    ('value', 'text'),
     [
         (0.30000000000000004, '0.3'),
         (2 / 3, '0.666667'),
@@ -23,19 +23,19 @@ from ui.formatting.changes import (
         (-0.5, '-0.5'),
     ],
 )
-def test_a_number_has_at_most_six_digits(value, said):
-    assert format_number(value) == said
+def test_a_number_has_at_most_six_digits(value, text):
+    assert format_number(value) == text
 
 
 @pytest.mark.parametrize(
-    ('pointer', 'said'),
+    ('pointer', 'title'),
     [
         ('/memory/status', 'memory › status'),  # noqa: RUF001
         ('/agents/executing.working/messages/-', 'agents › executing › working › messages · added'),  # noqa: RUF001
     ],
 )
-def test_a_changed_field_has_a_title(pointer, said):
-    assert change_title(pointer) == said
+def test_a_changed_field_has_a_title(pointer, title):
+    assert change_title(pointer) == title
 
 
 def test_a_value_is_written_without_json():
@@ -57,12 +57,10 @@ def test_a_call_in_an_audit_trail_is_written_without_json():
 
 def test_a_message_says_who_said_what():
     call = {'kind': 'call', 'id': '1', 'name': 'notes', 'arguments': '{}'}
-    asked = {'role': 'assistant', 'parts': [{'kind': 'text', 'text': 'I look.'}, call]}
-    assert value_text(asked) == 'Reply\nI look.\nCalls notes'
-    given = {'kind': 'call', 'id': '2', 'name': 'calculator', 'arguments': '{"expression": "2 + 2"}'}
-    assert (
-        value_text({'role': 'assistant', 'parts': [given]}) == 'Reply\nCalls calculator (expression: 2 + 2)'
-    )
+    message = {'role': 'assistant', 'parts': [{'kind': 'text', 'text': 'I look.'}, call]}
+    assert value_text(message) == 'Reply\nI look.\nCalls notes'
+    part = {'kind': 'call', 'id': '2', 'name': 'calculator', 'arguments': '{"expression": "2 + 2"}'}
+    assert value_text({'role': 'assistant', 'parts': [part]}) == 'Reply\nCalls calculator (expression: 2 + 2)'
     answer = {'kind': 'text', 'text': '{"approved": true, "depends_on": []}'}
     assert value_text({'role': 'assistant', 'parts': [answer]}) == 'Reply\napproved: yes\ndepends on: none'
     answered = {
@@ -73,7 +71,7 @@ def test_a_message_says_who_said_what():
 
 
 @pytest.mark.parametrize(
-    ('value', 'said'),
+    ('value', 'text'),
     [
         ('REVISE_BEST', 'revise best'),
         ('NEEDS_REVIEW', 'needs review'),
@@ -89,8 +87,8 @@ def test_a_message_says_who_said_what():
         ({'task': {'content': '{"expression": "6*7"}'}}, 'task:\n  content:\n    expression: 6*7'),
     ],
 )
-def test_program_values_are_written_for_people(value, said):
-    assert value_text(value) == said
+def test_program_values_are_written_for_people(value, text):
+    assert value_text(value) == text
 
 
 def test_a_name_with_its_answer_is_one_line_and_a_kind_is_in_words():

@@ -153,17 +153,17 @@ async def test_graphviz_keeps_the_ids():
 
 def test_active_states_and_the_taken_edge_are_highlighted():
     edge = Edge(source=StatePath('researching'), dest='analyzing')
-    found = after(step('done', active=('analyzing.thinking',), entered=THINKING, edges=(edge,)))
-    assert found['active'] == ['analyzing.thinking']
-    assert found['inside'] == ['analyzing']
-    assert found['taken'] == ['researching>analyzing']
+    layer = after(step('done', active=('analyzing.thinking',), entered=THINKING, edges=(edge,)))
+    assert layer['active'] == ['analyzing.thinking']
+    assert layer['inside'] == ['analyzing']
+    assert layer['taken'] == ['researching>analyzing']
 
 
 @pytest.mark.parametrize(('name', 'key'), [('abort', 'broken'), ('cancel', 'halted')])
 def test_a_run_that_was_stopped_shows_where(name, key):
     before = step('done', active=('analyzing.thinking',), entered=THINKING)
-    found = after(before, step(name, seq=2, left=THINKING[::-1]))
-    assert found[key] == ['analyzing.thinking']
+    layer = after(before, step(name, seq=2, left=THINKING[::-1]))
+    assert layer[key] == ['analyzing.thinking']
 
 
 async def test_a_chart_is_available_in_every_format(monkeypatch):

@@ -76,7 +76,7 @@ def test_edges_of_folded_states_end_at_their_visible_parent():
 
 
 @pytest.mark.parametrize(
-    ('active', 'said'),
+    ('active', 'text'),
     [
         ([], ''),
         (['a.b_c'], 'a › b c'),  # noqa: RUF001  (the sign between the steps of a path)
@@ -84,8 +84,8 @@ def test_edges_of_folded_states_end_at_their_visible_parent():
         (['a', 'b'], '2 in parallel'),
     ],
 )
-def test_several_states_are_named_by_their_common_parent(active, said):
-    assert active_text(active) == said
+def test_several_states_are_named_by_their_common_parent(active, text):
+    assert active_text(active) == text
 
 
 def test_each_of_six_coders_has_its_own_box():

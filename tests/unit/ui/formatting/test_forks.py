@@ -31,8 +31,8 @@ def test_edits_parameters_models_and_tools_are_each_named_once() -> None:
         options={'tools': {'researcher': ['notes']}, 'play': {'after': 'recorded'}},
     )
     edit = {'op': 'add', 'path': '/memory/max_iterations', 'value': 1}  # follows from the parameter
-    told = {'op': 'replace', 'path': '/agents/analyzing/messages/1', 'value': {}}
-    assert summarize_overrides(PARENT, fork, begin(edit, told)) == (
+    change = {'op': 'replace', 'path': '/agents/analyzing/messages/1', 'value': {}}
+    assert summarize_overrides(PARENT, fork, begin(edit, change)) == (
         'max iterations = 1, agents got different messages, Reviewer: ollama/qwen3, '
         'Researcher: different tools, replayed'
     )
@@ -50,10 +50,10 @@ def test_a_changed_effort_is_named() -> None:
 
 
 def test_free_forks_show_their_duration_if_it_is_noticeable() -> None:
-    said = [
+    sentences = [
         cost_sentence([CostEstimate(calls=0, free=True, seconds=taken)])[1] for taken in (None, 0.02, 75.0)
     ]
-    assert [item.removeprefix('Free: no provider is called.').strip() for item in said] == [
+    assert [item.removeprefix('Free: no provider is called.').strip() for item in sentences] == [
         '',
         'It takes less than a second.',
         'It takes about 1:15.',

@@ -38,5 +38,5 @@ x = 2 * 3 * 4
 
 
 def test_on_one_line_rows_are_separated_and_empty_cells_dropped():
-    said = 'Scores\n\n| | Score |\n| --- | --- |\n| 1 | 82 |\n\n- **Done.**\nAll pass'
-    assert plain_markdown_line(said) == 'Scores · Score · 1 · 82 • Done. All pass'
+    markdown = 'Scores\n\n| | Score |\n| --- | --- |\n| 1 | 82 |\n\n- **Done.**\nAll pass'
+    assert plain_markdown_line(markdown) == 'Scores · Score · 1 · 82 • Done. All pass'

@@ -9,7 +9,7 @@ from ui.formatting.tool_calls import call_line, logged_call, result_line
 
 
 @pytest.mark.parametrize(
-    ('arguments', 'said'),
+    ('arguments', 'text'),
     [
         ('{"expression": "2 * 3"}', 'expression: 2 * 3'),
         ('{"action": "write", "lines": 3, "dry_run": true}', 'action: write · lines: 3 · dry run: true'),
@@ -22,8 +22,8 @@ from ui.formatting.tool_calls import call_line, logged_call, result_line
         ('not JSON', 'not JSON'),
     ],
 )
-def test_call_arguments_are_one_line(arguments, said):
-    assert call_line(arguments) == said
+def test_call_arguments_are_one_line(arguments, text):
+    assert call_line(arguments) == text
 
 
 def test_a_result_is_summarized():
@@ -32,11 +32,11 @@ def test_a_result_is_summarized():
 
 
 def test_calls_in_an_audit_trail_are_readable():
-    given = json.dumps({'action': 'write', 'text': "it's " * 80})
-    said = logged_call(f'{shorten(given)}: ok: {shorten("kept")}')
-    assert said.startswith("action: write · text: it's it's ")
-    assert said.endswith(' → kept')
-    assert '{' not in said
+    arguments = json.dumps({'action': 'write', 'text': "it's " * 80})
+    line = logged_call(f'{shorten(arguments)}: ok: {shorten("kept")}')
+    assert line.startswith("action: write · text: it's it's ")
+    assert line.endswith(' → kept')
+    assert '{' not in line
     failed = logged_call(f'{shorten(json.dumps({"expression": "1/0"}))}: failed: {shorten("x: ok: 1")}')
     assert failed == 'expression: 1/0 → failed: x: ok: 1'
     assert logged_call(f'{shorten("{}")}: ok: {shorten("long " * 90)}').endswith('…')

@@ -29,9 +29,9 @@ def test_fields_named_like_times_are_formatted_as_times() -> None:
 
 
 def test_the_end_of_a_long_list_is_shown():
-    found = with_list_ends({'log': list(range(2_000)), 'few': [{'inner': [1]}]})
-    assert found['few'] == [{'inner': [1]}]
-    assert found['log'] == {str(n): n for n in range(1_500, 2_000)} | {
+    shortened = with_list_ends({'log': list(range(2_000)), 'few': [{'inner': [1]}]})
+    assert shortened['few'] == [{'inner': [1]}]
+    assert shortened['log'] == {str(n): n for n in range(1_500, 2_000)} | {
         'earlier': '1,500 more items, which are not shown'
     }
 
@@ -39,5 +39,5 @@ def test_the_end_of_a_long_list_is_shown():
 def test_an_incomplete_result_says_so_in_one_sentence() -> None:
     view: Any = SimpleNamespace(status=Status.DONE, error='The time is over.', origins=('simulated',))
     assert result_notes(view) == ['Done with issues: The time is over.', SIMULATED]
-    whole: Any = SimpleNamespace(status=Status.DONE, error='', origins=('live',))
-    assert result_notes(whole) == []
+    run: Any = SimpleNamespace(status=Status.DONE, error='', origins=('live',))
+    assert result_notes(run) == []

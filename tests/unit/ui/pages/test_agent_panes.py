@@ -149,20 +149,20 @@ def view_of(*entered: str) -> View:
 
 
 def test_each_region_shows_its_active_agent():
-    known = parallel_states(build_shape(Side()))
-    assert known == {'both': {'both.one': ['both.one'], 'both.two': ['both.two.first', 'both.two.second']}}
-    assert parallel_agents(known, view_of('both', 'both.two', 'both.two.second')) == [
+    regions = parallel_states(build_shape(Side()))
+    assert regions == {'both': {'both.one': ['both.one'], 'both.two': ['both.two.first', 'both.two.second']}}
+    assert parallel_agents(regions, view_of('both', 'both.two', 'both.two.second')) == [
         'both.one',
         'both.two.second',
     ]
-    assert parallel_agents(known, view_of('over')) == []
+    assert parallel_agents(regions, view_of('over')) == []
 
 
 def test_an_ended_region_without_an_agent_has_no_pane():
-    known = {'both': {'both.one': ['both.one.work'], 'both.two': ['both.two.work']}}
+    regions = {'both': {'both.one': ['both.one.work'], 'both.two': ['both.two.work']}}
     view = view_of('both', 'both.one', 'both.one.work', 'both.two', 'both.two.left')
-    assert parallel_agents(known, view, {'both.two.left'}) == ['both.one.work']
-    assert parallel_agents(known, view, set()) == ['both.one.work', 'both.two.work']
+    assert parallel_agents(regions, view, {'both.two.left'}) == ['both.one.work']
+    assert parallel_agents(regions, view, set()) == ['both.one.work', 'both.two.work']
 
 
 @pytest.mark.parametrize(
@@ -212,15 +212,15 @@ def test_diff_rows_have_both_numbers_and_fold_equal_lines():
     ],
 )
 def test_files_are_previewed_by_kind(content, lines, note):
-    found = preview(content)
-    assert (found.lines, found.note) == (lines, note)
+    excerpt = preview(content)
+    assert (excerpt.lines, excerpt.note) == (lines, note)
 
 
 @pytest.mark.parametrize(
-    ('count', 'said'), [(999, '999 B'), (4_100, '4.1 kB'), (2_300_000, '2.3 MB'), (3_000_000_000, '3.0 GB')]
+    ('count', 'text'), [(999, '999 B'), (4_100, '4.1 kB'), (2_300_000, '2.3 MB'), (3_000_000_000, '3.0 GB')]
 )
-def test_sizes_are_formatted(count, said):
-    assert size(count) == said
+def test_sizes_are_formatted(count, text):
+    assert size(count) == text
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_the_table_has_agents_models_and_a_total():
         'a': Spending(models={'m': Usage(input=5, output=1, calls=1, cached=4)}),
         'b': Spending(models={'m': Usage(input=2, output=1, calls=1), 'n': Usage(calls=1, unpriced=1)}),
     }
-    whole = sum((item.total for item in spent.values()), Usage())
-    columns, groups = usage_rows(replace(view_of('both'), spending=spent, usage=whole), str.upper)
+    total = sum((item.total for item in spent.values()), Usage())
+    columns, groups = usage_rows(replace(view_of('both'), spending=spent, usage=total), str.upper)
     assert columns == ['', 'Input', 'Cached', 'Output', 'Calls', 'Cost']
     assert groups == [
         ('By agent', [['A', '5', '4', '1', '1', '$0'], ['B', '2', '0', '1', '2', 'unknown']]),

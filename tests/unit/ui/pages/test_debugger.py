@@ -163,8 +163,8 @@ async def test_unavailable_steps_say_why(stage):
     ended = replace(view, active=('both.left.done', 'both.right.thinking'))
     assert 'has ended and waits' in step_refusal('in', shape, ended, 'both.left')
     assert step_refusal('in', shape, ended, 'both.right') == ''
-    asked = replace(view, active=('both.left.approving', 'both.right.done'))
-    assert 'waits for you' in step_refusal('over', shape, asked)
+    waiting = replace(view, active=('both.left.approving', 'both.right.done'))
+    assert 'waits for you' in step_refusal('over', shape, waiting)
     assert 'last has no parent' in step_refusal('out', shape, replace(view, active=('last',)))
 
 
@@ -209,8 +209,10 @@ async def until_active(stage: Stage, leaf: str) -> None:
 async def test_breakpoint_changes_start_from_the_current_list(stage):
     await stage.begin(paused=True, breakpoints=[Breakpoint(enter='last')])
     other = DebugController(stage.conductor, stage.run, stage.controller.shape)
-    await other.change_breakpoints(lambda known: [*known, Breakpoint(leave='last')])
+    await other.change_breakpoints(lambda breakpoints: [*breakpoints, Breakpoint(leave='last')])
     # The other change is not loaded yet.
-    await stage.controller.change_breakpoints(lambda known: [*known, Breakpoint(when='tokens > 5')])
+    await stage.controller.change_breakpoints(
+        lambda breakpoints: [*breakpoints, Breakpoint(when='tokens > 5')]
+    )
     await stage.look()
     assert [item.id for item in stage.controller.view.breakpoints] == ['1', '2', '3']

@@ -64,9 +64,9 @@ def heat(*folded: str) -> Heat:
 
 
 def test_a_state_is_counted_only_in_runs_whose_chart_has_it() -> None:
-    found = {one.path: (one.runs, one.having) for one in heat().states}
-    assert found['b2'] == (2, 3)
-    assert found['b'] == (10, 10)
+    states = {one.path: (one.runs, one.having) for one in heat().states}
+    assert states['b2'] == (2, 3)
+    assert states['b'] == (10, 10)
 
 
 def test_edges_into_folded_states_are_summed_and_keep_their_members() -> None:
@@ -85,8 +85,8 @@ def test_the_share_is_relative_to_all_exits_taken() -> None:
 
 @pytest.mark.parametrize('mode', MODES)
 def test_unreached_states_have_their_own_badge_in_each_mode(mode: str) -> None:
-    found = heat_layer(heat(), mode)['states']['never']  # type: ignore[arg-type]
-    assert found == {'classes': 'heat heat-unreached', 'badge': '0', 'title': 'never: never reached'}
+    layer = heat_layer(heat(), mode)['states']['never']  # type: ignore[arg-type]
+    assert layer == {'classes': 'heat heat-unreached', 'badge': '0', 'title': 'never: never reached'}
 
 
 def test_each_mode_has_its_badges_and_scale() -> None:
@@ -102,12 +102,12 @@ def test_each_mode_has_its_badges_and_scale() -> None:
 
 
 def test_the_description_is_complete() -> None:
-    found = {one.path: describe_state(one) for one in heat('a').states}
-    assert found['a'].startswith('a: 10 of 10 runs were here, 20×, 6 runs came back (at most 4 visits).')
-    assert found['b'].endswith('Failed 3×, 2 runs ended in failure here.')
-    told = {edge.name: describe_edge(edge) for edge in heat('a').edges}
-    assert told['b>a'] == 'b → a: taken 8×, by 8 runs; 80% of all exits'
-    assert told['[*]>a'] == 'start → a: never taken'
+    texts = {one.path: describe_state(one) for one in heat('a').states}
+    assert texts['a'].startswith('a: 10 of 10 runs were here, 20×, 6 runs came back (at most 4 visits).')
+    assert texts['b'].endswith('Failed 3×, 2 runs ended in failure here.')
+    descriptions = {edge.name: describe_edge(edge) for edge in heat('a').edges}
+    assert descriptions['b>a'] == 'b → a: taken 8×, by 8 runs; 80% of all exits'
+    assert descriptions['[*]>a'] == 'start → a: never taken'
 
 
 def test_a_percentage_is_rounded_to_0_or_100_only_if_exact() -> None:
@@ -125,6 +125,6 @@ def test_the_merged_chart_holds_all_states_and_edges_once() -> None:
 
 
 def test_inherited_steps_of_forks_are_shown_separately():
-    told = fork_note(Traffic(runs=4, forks=2, inherited=41))
-    assert told == '2 of them are forks; inherited steps (41) count for the parents only'
+    note = fork_note(Traffic(runs=4, forks=2, inherited=41))
+    assert note == '2 of them are forks; inherited steps (41) count for the parents only'
     assert fork_note(Traffic(runs=1, forks=1, inherited=1)).startswith('1 of them is a fork; ')

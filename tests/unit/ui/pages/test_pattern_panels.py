@@ -12,9 +12,9 @@ ELSEWHERE = {'plan', 'report'}
 
 def test_every_panel_of_the_included_patterns_is_registered():
     patterns = Conductor().catalog.patterns.values()
-    asked = {panel for pattern in patterns for panel in pattern.sample().chart_panels()}
-    assert asked - ELSEWHERE <= {panel.title.lower() for panel in PANELS}
-    assert asked >= {'messages', 'time', 'supervision', 'debate', 'candidates'}
+    panels = {panel for pattern in patterns for panel in pattern.sample().chart_panels()}
+    assert panels - ELSEWHERE <= {panel.title.lower() for panel in PANELS}
+    assert panels >= {'messages', 'time', 'supervision', 'debate', 'candidates'}
 
 
 def test_each_panel_has_its_own_address():

@@ -29,8 +29,8 @@ def test_long_waits_are_shortened_and_short_ones_lengthened():
     [(1, 0.0, (1, 0.0)), (1, 0.3, (2, 0.25)), (2, 0.5, (3, 0.1)), (1, 2.0, (4, 0.05)), (4, 9.0, (5, 8.0))],
 )
 def test_elapsed_time_covers_several_steps_and_carries_over(at, seconds, expected):
-    step, left = advance(TIMES, at, seconds, folded=True)
-    assert (step, pytest.approx(left)) == expected
+    step, remaining = advance(TIMES, at, seconds, folded=True)
+    assert (step, pytest.approx(remaining)) == expected
 
 
 def test_without_shortening_a_minute_lasts_a_minute():

@@ -105,12 +105,12 @@ def test_rounds_are_columns_and_agreement_grows():
     ]
     view = make_view(transcript=words, consensuses=[{'debate': 1, 'verdict': 'REVISE_ALL'}])
     turns = debate_turns(view, SHAPE, History())
-    (held,) = debates(turns, view, History())
-    assert [item.number for item in held.rounds] == [0, 1, 2, 3, 4]
-    trends = [item.agreement.trend for item in held.rounds if item.agreement]
+    (debate,) = debates(turns, view, History())
+    assert [item.number for item in debate.rounds] == [0, 1, 2, 3, 4]
+    trends = [item.agreement.trend for item in debate.rounds if item.agreement]
     assert trends == ['', 'closer', 'closer', 'apart', 'agreed']
-    assert held.rounds[2].agreement.conceded == 1
-    assert held.consensus.verdict == 'REVISE_ALL'
+    assert debate.rounds[2].agreement.conceded == 1
+    assert debate.consensus.verdict == 'REVISE_ALL'
     assert speakers(turns, SHAPE) == ['reviewer1', 'reviewer2']
 
 
@@ -213,17 +213,17 @@ def test_candidates_are_ranked_with_their_tests():
     view = make_view(
         candidates=candidates, standings=standings, choices=[{'candidate': 'coder2', 'by': 'person'}]
     )
-    found = contestants(view, SHAPE, history)
-    assert [(item.name, item.rank, item.picked) for item in found] == [
+    contestant_rows = contestants(view, SHAPE, history)
+    assert [(item.name, item.rank, item.picked) for item in contestant_rows] == [
         ('coder2', 1, 'person'), ('coder1', 2, ''), ('coder3', 0, ''),
     ]  # fmt: skip
-    assert (found[0].seqs, found[1].seqs) == ((0,), (5, 12))
-    second, first = (item.candidate for item in found[:2])
+    assert (contestant_rows[0].seqs, contestant_rows[1].seqs) == ((0,), (5, 12))
+    second, first = (item.candidate for item in contestant_rows[:2])
     assert line_of(first.versions[0].evidence.required) == '2 passed, 1 failed'
     assert first.latest.evidence.ok and not second.latest.evidence.ok
-    assert [item.candidate.in_play for item in found] == [True, True, False]
+    assert [item.candidate.in_play for item in contestant_rows] == [True, True, False]
     # At step 8, reviewers saw the first version.
-    assert [(name, version.number) for name, version in versions_at(found, 8)] == [
+    assert [(name, version.number) for name, version in versions_at(contestant_rows, 8)] == [
         ('coder2', 1),
         ('coder1', 1),
     ]
@@ -292,10 +292,10 @@ def test_in_the_first_review_only_human_turns_are_shown():
 
 def test_answers_are_linked_to_points_and_unanswered_points_are_open():
     def turn(speaker: str, round_: int, seq: int, insists: list[str], *answers: tuple[str, str]) -> Turn:
-        made = [{'to': to, 'stance': stance, 'why': 'so'} for to, stance in answers]
+        stances = [{'to': to, 'stance': stance, 'why': 'so'} for to, stance in answers]
         entry = {
             'speaker': speaker, 'debate': 1, 'round': round_,
-            'position': {'insists': insists, 'changes': ['more'], 'answers': made},
+            'position': {'insists': insists, 'changes': ['more'], 'answers': stances},
         }  # fmt: skip
         return Turn(utterance=read_leniently(Utterance, entry), seq=seq)
 

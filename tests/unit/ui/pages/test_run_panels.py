@@ -81,7 +81,7 @@ def test_each_list_element_is_traced_to_its_step():
 
 
 def test_messages_of_any_pattern_are_read():
-    found = messages_of(
+    messages = messages_of(
         [
             {'sender': 'a', 'recipient': 'b', 'type': 'ASK', 'content': 'why?', 'time': 7.0, 'step': '1.2'},
             {'sender': 'b', 'recipient': 'a', 'kind': 'answer', 'content': 'so'},
@@ -89,14 +89,14 @@ def test_messages_of_any_pattern_are_read():
         ],
         [Position(2, 2.0)],
     )
-    assert found == [
+    assert messages == [
         Message(
             number=1, sender='a', recipient='b', type='ASK', content='why?', seq=2, time=7.0, about='1.2'
         ),
         Message(number=2, sender='b', recipient='a', type='answer', content='so'),
     ]
-    assert parties(found) == ['a', 'b']
-    assert found[0].row(2.0) == [1, 2, '5.0 s', 'a', 'b', 'ASK', 'why?']
+    assert parties(messages) == ['a', 'b']
+    assert messages[0].row(2.0) == [1, 2, '5.0 s', 'a', 'b', 'ASK', 'why?']
     assert messages_of({'not': 'a list'}) == []
 
 
@@ -125,28 +125,28 @@ def clock(**facts) -> PhaseBudget:
 
 
 def test_a_phase_shows_its_used_share_and_forecast():
-    made = clock(steps=4, done=1)
-    made.begin_phase('executing', 10, 1)
-    made.begin_step(10, 20)
-    planning, executing, verifying = phase_burns(made, 40)
-    assert phase_line(made, planning) == '10 s of 10 s'
-    assert (phase_status(made, planning), phase_status(made, executing), phase_status(made, verifying)) == (
+    timing = clock(steps=4, done=1)
+    timing.begin_phase('executing', 10, 1)
+    timing.begin_step(10, 20)
+    planning, executing, verifying = phase_burns(timing, 40)
+    assert phase_line(timing, planning) == '10 s of 10 s'
+    assert [phase_status(timing, phase) for phase in (planning, executing, verifying)] == [
         'done', 'in progress', 'upcoming',
-    )  # fmt: skip
-    assert phase_line(made, executing) == '30 s of 1:20, forecast 2:00 (over budget)'
-    assert time_left(made, 40, Status.RUNNING) == '1:00 of 1:40 left'
-    assert dict(step_lines(made, 22)) == {
+    ]  # fmt: skip
+    assert phase_line(timing, executing) == '30 s of 1:20, forecast 2:00 (over budget)'
+    assert time_left(timing, 40, Status.RUNNING) == '1:00 of 1:40 left'
+    assert dict(step_lines(timing, 22)) == {
         'This step': '8.0 s of 20 s left',
         'Fix cycles': 'up to 6.0 s; none so far',
     }
-    made.stop(100, 1)
-    assert time_left(made, 200, Status.WAITING) == 'used up: 1:40'
-    assert phase_status(made, phase_burns(made, 200)[2]) == 'not started'
-    made.stop(96, 1)
-    assert time_left(made, 200, Status.WAITING) == 'stopped with 4.0 s left'
-    assert time_left(made, 200, Status.DONE) == 'ended with 4.0 s left'
-    made.stop(99.97, 1)
-    assert time_left(made, 200, Status.WAITING) == 'used up: 1:40'  # rather than 0.0 s left
+    timing.stop(100, 1)
+    assert time_left(timing, 200, Status.WAITING) == 'used up: 1:40'
+    assert phase_status(timing, phase_burns(timing, 200)[2]) == 'not started'
+    timing.stop(96, 1)
+    assert time_left(timing, 200, Status.WAITING) == 'stopped with 4.0 s left'
+    assert time_left(timing, 200, Status.DONE) == 'ended with 4.0 s left'
+    timing.stop(99.97, 1)
+    assert time_left(timing, 200, Status.WAITING) == 'used up: 1:40'  # rather than 0.0 s left
 
 
 def test_time_advances_only_while_the_run_does():
@@ -156,9 +156,9 @@ def test_time_advances_only_while_the_run_does():
 
 
 def test_a_clock_of_another_version_is_ignored():
-    made = clock()
-    made.spans.append(TimeSpan(phase='planning', round=1, started=0, ended=1))
-    assert run_clock(SHAPE, view({'clock': made.model_dump()})) is not None
+    timing = clock()
+    timing.spans.append(TimeSpan(phase='planning', round=1, started=0, ended=1))
+    assert run_clock(SHAPE, view({'clock': timing.model_dump()})) is not None
     assert run_clock(SHAPE, view({'clock': {'limit': 'much'}})) is None
     assert run_clock(SHAPE, view({'clock': 7})) is None
     assert run_clock(SHAPE, view()) is None

@@ -13,38 +13,38 @@ def join_ticked(selection: Selection) -> str:
 
 
 def selection_of(*names: str) -> tuple[Selection, list[str]]:
-    told: list[str] = []
-    selection = Selection(lambda: told.append(join_ticked(selection)))
+    updates: list[str] = []
+    selection = Selection(lambda: updates.append(join_ticked(selection)))
     selection.show(make_runs(*names))
-    return selection, told
+    return selection, updates
 
 
 def test_shift_selects_a_range_in_both_directions() -> None:
-    made, told = selection_of(*'abcdef')
-    made.tick(RunId('e'), True)
-    made.tick(RunId('c'), True, reach=True)
-    made.tick(RunId('f'), True, reach=True)
-    made.tick(RunId('d'), False)
-    made.tick(RunId('e'), False, reach=True)
-    assert told == ['e', 'cde', 'cdef', 'cef', 'cf']
-    assert RunId('c') in made and RunId('e') not in made
+    selection, updates = selection_of(*'abcdef')
+    selection.tick(RunId('e'), True)
+    selection.tick(RunId('c'), True, reach=True)
+    selection.tick(RunId('f'), True, reach=True)
+    selection.tick(RunId('d'), False)
+    selection.tick(RunId('e'), False, reach=True)
+    assert updates == ['e', 'cde', 'cdef', 'cef', 'cf']
+    assert RunId('c') in selection and RunId('e') not in selection
 
 
 def test_shift_without_a_previous_selection_selects_one_run() -> None:
-    made, _ = selection_of(*'abc')
-    made.tick(RunId('c'), True, reach=True)
-    assert join_ticked(made) == 'c'
+    selection, _ = selection_of(*'abc')
+    selection.tick(RunId('c'), True, reach=True)
+    assert join_ticked(selection) == 'c'
 
 
 def test_a_hidden_run_is_not_selected() -> None:
-    made, told = selection_of(*'abc')
-    made.all()
-    made.show(make_runs('c', 'x', 'a'))
-    assert join_ticked(made) == 'ca'
-    made.tick(RunId('b'), True)
-    assert join_ticked(made) == 'ca'
-    made.show(make_runs('a', 'c'))
-    assert told == ['abc', 'ca']  # no update without a change
-    made.clear()
-    made.tick(RunId('a'), True, reach=True)
-    assert told[-1] == 'a'
+    selection, updates = selection_of(*'abc')
+    selection.all()
+    selection.show(make_runs('c', 'x', 'a'))
+    assert join_ticked(selection) == 'ca'
+    selection.tick(RunId('b'), True)
+    assert join_ticked(selection) == 'ca'
+    selection.show(make_runs('a', 'c'))
+    assert updates == ['abc', 'ca']  # no update without a change
+    selection.clear()
+    selection.tick(RunId('a'), True, reach=True)
+    assert updates[-1] == 'a'

@@ -142,9 +142,9 @@ def test_a_step_has_a_mark(name, data, kind, text):
     ],
 )
 def test_engine_actions_are_not_attributed_to_people(name, data, person):
-    said = transcript_entry(step(name, data=data), SHAPE)
-    assert said is not None
-    assert (said['kind'], said['title']) == (('human', 'You') if person else ('event', ''))
+    entry = transcript_entry(step(name, data=data), SHAPE)
+    assert entry is not None
+    assert (entry['kind'], entry['title']) == (('human', 'You') if person else ('event', ''))
 
 
 def test_a_tool_call_and_its_result_are_one_block():
@@ -158,10 +158,10 @@ def test_a_tool_call_and_its_result_are_one_block():
 
 
 def test_a_json_answer_is_shown_as_text():
-    said = json_to_markdown(
+    markdown = json_to_markdown(
         '{"approved": true, "open_points": ["one", {"a": 0.30000000000000004}], "score": 91}'
     )
-    assert said.split('\n\n') == [
+    assert markdown.split('\n\n') == [
         '**Approved**: yes',
         '**Open points**',
         '- one\n- A: 0.3',
@@ -178,9 +178,9 @@ def test_a_json_answer_is_shown_as_text():
 
 def test_the_transcript_holds_only_messages_and_failures():
     message = {'role': 'assistant', 'parts': [{'kind': 'text', 'text': 'Hello'}]}
-    said = transcript_entry(step('done', at='a.thinking', data={'message': message, 'model': 'm'}), SHAPE)
-    assert said is not None
-    assert (said['kind'], said['title'], said['note'], said['text']) == (
+    entry = transcript_entry(step('done', at='a.thinking', data={'message': message, 'model': 'm'}), SHAPE)
+    assert entry is not None
+    assert (entry['kind'], entry['title'], entry['note'], entry['text']) == (
         'text',
         'Fact checker',
         'm · step 5',
@@ -211,11 +211,11 @@ def test_appending_does_not_read_the_whole_list():
 
 
 @pytest.mark.parametrize(
-    ('seconds', 'said'),
+    ('seconds', 'text'),
     [(-1, '0.0 s'), (0.44, '0.4 s'), (12.9, '12 s'), (187, '3:07'), (3765, '1:02:45')],
 )
-def test_durations_are_formatted(seconds, said):
-    assert duration(seconds) == said
+def test_durations_are_formatted(seconds, text):
+    assert duration(seconds) == text
 
 
 def test_a_short_text_is_one_line():
@@ -225,7 +225,7 @@ def test_a_short_text_is_one_line():
 
 
 @pytest.mark.parametrize(
-    ('text', 'said'),
+    ('text', 'expected'),
     [
         ('# Delivery\n\n**Buy** the `bike`.', 'Delivery Buy the bike.'),
         ('| | Bike | Van |\n|---|---|---|\n| Price | 7 | 24 |', 'Bike Van Price 7 24'),
@@ -233,8 +233,8 @@ def test_a_short_text_is_one_line():
         ('x' * 200, 'x' * 119 + '…'),
     ],
 )
-def test_a_summary_has_no_markup(text, said):
-    assert excerpt(text) == said
+def test_a_summary_has_no_markup(text, expected):
+    assert excerpt(text) == expected
 
 
 @pytest.mark.parametrize(('status', 'end'), [('running', 9.0), ('paused', 2.0), ('done', 2.0)])

@@ -44,9 +44,9 @@ def test_notable_events_are_marked(name, data, kind, text):
 
 
 def test_actions_on_one_region_name_it():
-    for name, said in (('pause', 'held'), ('resume', 'resumed'), ('step', 'stepped')):
+    for name, text in (('pause', 'held'), ('resume', 'resumed'), ('step', 'stepped')):
         (mark,) = marks_of(step(name, 4, at='both.left', data={}), MARKS, {})
-        assert mark.text == f'{said} · both › left'  # noqa: RUF001  (the sign between the steps of a path)
+        assert mark.text == f'{text} · both › left'  # noqa: RUF001  (the sign between the steps of a path)
 
 
 def test_verdicts_are_those_of_reviewers_and_of_whole_debates():

@@ -79,18 +79,18 @@ async def test_the_number_of_unconnected_pages_is_limited(browser: httpx.AsyncCl
 
 
 async def test_the_number_of_pages_whose_browser_is_gone_is_limited(browser: httpx.AsyncClient) -> None:
-    made = []
+    opened = []
     for number in range(MAX_DISCONNECTED + 3):
         await browser.get('/runs')
         client = [*Client.instances.values()][-1]
         await client.handle_handshake(f's{number}', f't{number}', None, f'd{number}', None)
         client.handle_disconnect(f's{number}')
-        made.append(client)
-    assert [client.is_deleted for client in made] == [True] * 2 + [False] * (MAX_DISCONNECTED + 1)
-    await made[-1].handle_handshake('back', 'tab', None, f'd{MAX_DISCONNECTED + 2}', None)
+        opened.append(client)
+    assert [client.is_deleted for client in opened] == [True] * 2 + [False] * (MAX_DISCONNECTED + 1)
+    await opened[-1].handle_handshake('back', 'tab', None, f'd{MAX_DISCONNECTED + 2}', None)
     for _ in range(MAX_DISCONNECTED + 3):
         await browser.get('/runs')
-    assert not made[-1].is_deleted  # its browser came back
+    assert not opened[-1].is_deleted  # its browser came back
 
 
 async def test_closed_pages_are_freed(browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,10 +102,12 @@ async def test_closed_pages_are_freed(browser: httpx.AsyncClient, monkeypatch: p
         for _ in range(COLLECT_AFTER):
             await browser.get('/runs')
             made.append([*Client.instances][-1])
-        left = [weakref.ref(element) for name in made for element in Client.instances[name].elements.values()]
+        references = [
+            weakref.ref(element) for name in made for element in Client.instances[name].elements.values()
+        ]
         for name in made:
             Client.instances[name].delete()
-        await until(lambda: all(item() is None for item in left))
+        await until(lambda: all(item() is None for item in references))
     finally:
         gc.enable()
 

@@ -70,9 +70,9 @@ class Served:
 
 @pytest.fixture
 async def served() -> AsyncIterator[Served]:
-    found = Served()
-    async with found.client, found.conductor:
-        yield found
+    services = Served()
+    async with services.client, services.conductor:
+        yield services
 
 
 async def test_a_server_is_alive_before_it_is_ready(served: Served) -> None:

@@ -70,17 +70,17 @@ class Fleet:
 
     async def call(self, process: int, *, takes: float = 1.0, tokens: int = 0, used: int = 0) -> None:
         """Make a call that `takes` seconds and uses `used` tokens, by default as many as estimated."""
-        made = self.limiters[process].call(lambda: tokens)
+        call = self.limiters[process].call(lambda: tokens)
         try:
-            await self.admit(made)
+            await self.admit(call)
             self.started.append((process, self.clock.now() - self.began))
             self.running[process] += 1
             self.most = max(self.most, self.running.total())
             await self.clock.sleep(takes)
-            made.record_tokens(used or tokens)
+            call.record_tokens(used or tokens)
             self.running[process] -= 1
         finally:
-            made.end()
+            call.end()
 
     async def admit(self, call: EndpointCall) -> None:
         async with aclosing(call.wait_to_start()) as waits:
@@ -149,12 +149,12 @@ async def test_a_better_estimate_lets_a_waiting_call_start_earlier() -> None:
     fleet, expected = Fleet(2, tokens_per_minute=1_000), 900
 
     async def call(process: int) -> None:
-        made = fleet.limiters[process].call(lambda: expected)
-        await fleet.admit(made)
+        call = fleet.limiters[process].call(lambda: expected)
+        await fleet.admit(call)
         fleet.started.append((process, fleet.clock.now() - fleet.began))
         await fleet.clock.sleep(1)
-        made.record_tokens(100)
-        made.end()
+        call.record_tokens(100)
+        call.end()
 
     calls = [asyncio.create_task(call(process)) for process in (0, 1)]
     await fleet.advance(0.9)

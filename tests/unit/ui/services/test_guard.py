@@ -77,10 +77,10 @@ async def test_questions_of_a_private_run_are_its_authors(conductor: Conductor):
     hidden = replace(await conductor.info(run), private=True, author='ada')
     conductor.journal._infos[run] = hidden  # type: ignore[attr-defined]
     root = Services(conductor)
-    for name, role, seen in (('ada', Role.OPERATOR, 2), ('bo', Role.OPERATOR, 0), ('cy', Role.ADMIN, 2)):
+    for name, role, count in (('ada', Role.OPERATOR, 2), ('bo', Role.OPERATOR, 0), ('cy', Role.ADMIN, 2)):
         services = guard_services(root, FixedIdentity(Caller(name, role)), record)
-        assert len((await services.inbox.list()).items) == seen
-        if not seen:
+        assert len((await services.inbox.list()).items) == count
+        if not count:
             with pytest.raises(UnknownQuestion):
                 await services.inbox.answer(ask.id, 'approve', digest=ask.digest)
             with pytest.raises(UnknownQuestion):

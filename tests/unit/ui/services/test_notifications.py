@@ -47,10 +47,10 @@ class Receiver:
         answer = self._answers(request)
         if isinstance(answer, Exception):
             raise answer
-        made = answer if isinstance(answer, httpx.Response) else httpx.Response(answer)
-        if made.is_success:
+        response = answer if isinstance(answer, httpx.Response) else httpx.Response(answer)
+        if response.is_success:
             self.accepted.append(json.loads(request.content))
-        return made
+        return response
 
     def notifications(self, conductor: Conductor, **options: Any) -> Notifications:
         return Notifications(
@@ -98,8 +98,8 @@ async def test_a_receiver_that_knows_the_secret_accepts_and_others_do_not():
         await complete_run(conductor, 'lone', title='A run')
         await send_all(notifications)
     (request,) = receiver.requests
-    told = Webhook(team.secret).verify(request.content, dict(request.headers))
-    assert told['type'] == 'run.ended'
+    payload = Webhook(team.secret).verify(request.content, dict(request.headers))
+    assert payload['type'] == 'run.ended'
     with pytest.raises(WebhookVerificationError):
         Webhook('whsec_' + 'QUFB' * 8).verify(request.content, dict(request.headers))
     with pytest.raises(WebhookVerificationError):
@@ -114,9 +114,9 @@ async def test_a_question_is_notified_with_a_link(conductor: Conductor):
     inbox = Inbox(conductor)
     items = await wait_for_questions(inbox, 2)
     await send_all(notifications)
-    told = {payload['data']['question']: payload for payload in receiver.accepted}
-    assert set(told) == {item.ask.id for item in items}
-    first = told[items[0].ask.id]
+    payloads = {payload['data']['question']: payload for payload in receiver.accepted}
+    assert set(payloads) == {item.ask.id for item in items}
+    first = payloads[items[0].ask.id]
     assert first['type'] == 'run.waiting' and first['data']['text'] == 'Allow left to use calculator?'
     assert first['data']['digest'] == items[0].ask.digest
     assert first['data']['url'] == f'https://us.example/inbox/{items[0].ask.id}'
@@ -152,24 +152,26 @@ async def test_an_incomplete_result_is_notified_as_such():
         await notifications.destinations.add(hook())
         await complete_run(conductor, 'pipeline', {'task': 'Tea?', 'max_iterations': 0})
         await send_all(notifications)
-    told = receiver.accepted[-1]
-    assert told['type'] == 'run.ended'
-    assert told['data']['text'] == 'Done with issues: not approved after 0 revisions'
+    payload = receiver.accepted[-1]
+    assert payload['type'] == 'run.ended'
+    assert payload['data']['text'] == 'Done with issues: not approved after 0 revisions'
 
 
 @pytest.mark.parametrize(
-    ('fields', 'told'),
+    ('fields', 'notifies'),
     [({}, True), ({'pattern': 'lone'}, True), ({'pattern': 'pair'}, False), ({'tag': 'nightly'}, True),
      ({'tag': 'other'}, False), ({'events': ('run.failed',)}, False), ({'paused': True}, False),
      ({'person': 'Ada'}, True)],
 )  # fmt: skip
-async def test_a_destination_gets_its_chosen_events(conductor: Conductor, fields: dict[str, Any], told: bool):
+async def test_a_destination_gets_its_chosen_events(
+    conductor: Conductor, fields: dict[str, Any], notifies: bool
+):
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(**fields))
     await complete_run(conductor, 'lone', tags=('nightly',))
     await send_all(notifications)
-    assert bool(receiver.accepted) is told
+    assert bool(receiver.accepted) is notifies
 
 
 async def test_people_are_notified_of_assignments(conductor: Conductor):
@@ -184,8 +186,12 @@ async def test_people_are_notified_of_assignments(conductor: Conductor):
     for person in ('Bo', 'Ada'):
         await notifications.notify_assignee(await inbox.assign(items[0].ask.id, person), by='Cy')
     await notifications._dispatcher.wait_until_idle()
-    (told,) = receiver.accepted
-    assert (told['type'], told['data']['assignee'], told['data']['by']) == ('question.assigned', 'Ada', 'Cy')
+    (payload,) = receiver.accepted
+    assert (payload['type'], payload['data']['assignee'], payload['data']['by']) == (
+        'question.assigned',
+        'Ada',
+        'Cy',
+    )
 
 
 async def test_earlier_events_are_not_sent_to_a_new_destination(conductor: Conductor):
@@ -204,7 +210,7 @@ async def test_a_damaged_run_does_not_hold_up_the_others(conductor: Conductor, c
     receiver = Receiver()
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook())
-    damaged, whole = [await complete_run(conductor, 'lone') for _ in range(2)]
+    damaged, intact = [await complete_run(conductor, 'lone') for _ in range(2)]
     journal, read = conductor.journal, conductor.journal.transitions
 
     async def transitions(run: RunId, **limits: Any) -> list[Transition]:
@@ -216,7 +222,7 @@ async def test_a_damaged_run_does_not_hold_up_the_others(conductor: Conductor, c
         patched.setattr(journal, 'transitions', transitions)
         await send_all(notifications)
         await notifications.process_new_steps()
-    assert [payload['data']['run'] for payload in receiver.accepted] == [whole]
+    assert [payload['data']['run'] for payload in receiver.accepted] == [intact]
     assert caplog.text.count(f'no notifications of run {damaged}: step 1 is missing') == 1
 
 
@@ -264,8 +270,8 @@ async def test_a_receiver_that_answers_410_is_disabled():
         await complete_run(conductor, 'lone', title='A run')
         await send_all(notifications)
         assert len(receiver.requests) == 1
-        found = await notifications.destinations.get(team.id)
-        assert found.paused and '410' in found.problem
+        stored = await notifications.destinations.get(team.id)
+        assert stored.paused and '410' in stored.problem
         assert (await notifications.destinations.change(team.id, paused=False)).problem == ''
 
 

@@ -108,7 +108,7 @@ async def test_an_interrupted_tick_is_finished(conductor: Conductor) -> None:
     schedule = await worker.add(every(60))
     await clock_of(conductor).advance(60)
 
-    async def cut(*given: object) -> None:
+    async def cut(*args: object) -> None:
         raise ConnectionError
 
     start, worker.ticks.start = worker.ticks.start, cut  # type: ignore[method-assign,assignment]

@@ -17,18 +17,18 @@ async def test_private_runs_are_private_in_notifications_too(conductor: Conducto
         )
 
     def group_types() -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        events: dict[str, list[str]] = {}
         for request, body in zip(receiver.requests, receiver.accepted, strict=True):
-            found.setdefault(request.url.path, []).append(body['type'])
-        return found
+            events.setdefault(request.url.path, []).append(body['type'])
+        return events
 
     with acting_as('ada'):
         run = await start_run(conductor, 'pair', approvals='all', private=True)
     inbox = Inbox(conductor)
-    (left, _) = await wait_for_questions(inbox, 2)
+    (item, _) = await wait_for_questions(inbox, 2)
     await send_all(notifications)
     assert group_types() == {'/of-Ada': ['run.waiting', 'run.waiting']}
-    await notifications.notify_assignee(await inbox.assign(left.ask.id, 'bo'), by='ada')
+    await notifications.notify_assignee(await inbox.assign(item.ask.id, 'bo'), by='ada')
     await notifications._dispatcher.wait_until_idle()
     assert group_types()['/of-Bo'] == ['question.assigned']
     await conductor.cancel(run)

@@ -108,10 +108,10 @@ def test_times_of_several_rules_are_merged_in_order():
 )
 def test_intervals_are_even_and_start_after_the_given_time(every: int, part: float, after: float, count: int):
     offset = float(int(every * part))
-    found = ScheduleSpec(intervals=(Interval(every=every, offset=offset),)).next(after, count)
-    assert len(found) == count and found[0] > after and found[0] - after <= every + 1e-6
-    assert all(abs((item - offset) % every) < 1e-6 for item in found)
-    assert [round(b - a) for a, b in pairwise(found)] == [every] * (count - 1)
+    times = ScheduleSpec(intervals=(Interval(every=every, offset=offset),)).next(after, count)
+    assert len(times) == count and times[0] > after and times[0] - after <= every + 1e-6
+    assert all(abs((item - offset) % every) < 1e-6 for item in times)
+    assert [round(b - a) for a, b in pairwise(times)] == [every] * (count - 1)
 
 
 @pytest.mark.parametrize(
@@ -311,9 +311,9 @@ async def test_a_crash_between_start_and_record_starts_no_second_run(conductor: 
     with contextlib.suppress(Cut):
         await schedules.check_due()
     assert len(await runs(conductor)) == 1
-    again = Schedules(conductor)
-    await again.check_due()
-    assert [tick.state for tick in await again.log(schedule.id)] == ['started'] and len(
+    restarted = Schedules(conductor)
+    await restarted.check_due()
+    assert [tick.state for tick in await restarted.log(schedule.id)] == ['started'] and len(
         await runs(conductor)
     ) == 1
 
@@ -349,8 +349,8 @@ async def test_a_signed_webhook_starts_one_run_however_often_it_arrives(conducto
     (run,) = await runs(conductor)
     assert (await conductor.info(run)).parameters['task'] == 'It does not print'
     assert (await conductor.info(run)).author == 'trigger:Issues'
-    again = await triggers.receive(trigger.id, headers, body.encode())
-    assert again.run == run and len(await runs(conductor)) == 1
+    repeated = await triggers.receive(trigger.id, headers, body.encode())
+    assert repeated.run == run and len(await runs(conductor)) == 1
     assert len(await triggers.log(trigger.id)) == 1
 
 
@@ -402,13 +402,13 @@ async def test_an_arriving_file_starts_one_run(conductor: Conductor, tmp_path: P
     assert await triggers.check_folders() == []
     (tick,) = await triggers.check_folders()
     assert (await conductor.info(tick.run)).parameters['task'] == 'Compare tea and coffee'
-    again = Triggers(conductor)
-    assert [await again.check_folders() for _ in range(3)] == [[], [], []]
+    restarted = Triggers(conductor)
+    assert [await restarted.check_folders() for _ in range(3)] == [[], [], []]
     assert await runs(conductor) == [tick.run]
     (tmp_path / 'bytes.txt').write_bytes(b'\xff\xfe')
-    await again.check_folders()
-    await again.check_folders()
-    failed = next(record for record in await again.log(trigger.id) if record.state == 'failed')
+    await restarted.check_folders()
+    await restarted.check_folders()
+    failed = next(record for record in await restarted.log(trigger.id) if record.state == 'failed')
     assert 'there is nothing at /text' in failed.reason
 
 
@@ -425,8 +425,8 @@ async def test_an_old_file_starts_no_second_run(conductor: Conductor, tmp_path: 
     await schedules.clean_up(await triggers.retention_filter())
     assert {tick.state for tick in await triggers.ticks.list(trigger.id)} == {'started', 'seen'}
     assert len(await triggers.ticks.list(trigger.id)) == 2  # the removed file is forgotten
-    again = Triggers(conductor)
-    assert [await again.check_folders() for _ in range(3)] == [[], [], []]
+    restarted = Triggers(conductor)
+    assert [await restarted.check_folders() for _ in range(3)] == [[], [], []]
     await triggers.remove(trigger.id)
     await schedules.clean_up(await triggers.retention_filter())
     assert await triggers.ticks.list(trigger.id) == []
@@ -467,12 +467,12 @@ async def test_known_files_are_not_looked_up_again(tmp_path: Path):
         await triggers.add(hook(kind='file', files=str(tmp_path / '*'), mapping={'task': '/text'}))
         await triggers.check_folders()
         await triggers.check_folders()
-        asked = 0
+        calls = 0
 
         async def entry(kind: str, key: str) -> None:
-            nonlocal asked
-            asked += 1
+            nonlocal calls
+            calls += 1
 
         journal.entry = entry  # type: ignore[method-assign]
         await triggers.check_folders()
-        assert asked == 0
+        assert calls == 0

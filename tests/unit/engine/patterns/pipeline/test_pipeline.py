@@ -51,8 +51,8 @@ async def test_every_status_draft_and_verdict_is_kept() -> None:
         True,
     ]
     assert (state.iteration, state.approved, outcome.status) == (2, True, Status.DONE)
-    said = [item for item in state.messages if item.kind in KINDS]
-    senders = [(item.sender, item.recipient, item.kind) for item in said]
+    messages = [item for item in state.messages if item.kind in KINDS]
+    senders = [(item.sender, item.recipient, item.kind) for item in messages]
     sent_back = [('analyzer', 'reviewer', 'draft'), ('reviewer', 'analyzer', 'verdict')]
     assert senders == [
         ('researcher', 'analyzer', 'findings'),
@@ -61,7 +61,7 @@ async def test_every_status_draft_and_verdict_is_kept() -> None:
         ('reviewer', 'orchestrator', 'verdict'),
         ('orchestrator', 'user', 'result'),
     ]
-    assert [item.iteration for item in said] == [0, 0, 0, 1, 1, 2, 2, 2]
+    assert [item.iteration for item in messages] == [0, 0, 0, 1, 1, 2, 2, 2]
 
 
 @pytest.mark.parametrize(('limit', 'drafts'), [(0, 1), (1, 2), (3, 4)])

@@ -57,12 +57,12 @@ async def test_a_race_continues_without_failed_coders():
 def votes(*answers, **more):
     """Return each voter's answers; a tuple holds one answer per ballot."""
     return more | {
-        f'voter{n}': [{'answer': item} if isinstance(item, str) else item for item in said]
-        if isinstance(said, tuple)
-        else {'answer': said}
-        if isinstance(said, str)
-        else said
-        for n, said in enumerate(answers, start=1)
+        f'voter{n}': [{'answer': item} if isinstance(item, str) else item for item in answer]
+        if isinstance(answer, tuple)
+        else {'answer': answer}
+        if isinstance(answer, str)
+        else answer
+        for n, answer in enumerate(answers, start=1)
     }
 
 

@@ -151,7 +151,7 @@ async def test_any_number_of_agents_can_take_part(coders, reviewers):
 
 
 @pytest.mark.parametrize(
-    ('wrong', 'field'),
+    ('invalid', 'field'),
     [
         ({'coders': 0}, 'coders'),
         ({'coders': 7}, 'coders'),
@@ -161,7 +161,7 @@ async def test_any_number_of_agents_can_take_part(coders, reviewers):
         ({'merge': 'all'}, 'merge'),
     ],
 )
-async def test_bad_parameters_are_refused_by_name(wrong, field):
+async def test_bad_parameters_are_refused_by_name(invalid, field):
     with pytest.raises(InvalidInput) as refused:
-        await play_review({}, **wrong)
+        await play_review({}, **invalid)
     assert field in refused.value.problems

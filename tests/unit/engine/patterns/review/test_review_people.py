@@ -113,15 +113,15 @@ async def test_the_tests_choose_the_best():
 
 
 @pytest.mark.parametrize(
-    ('said', 'result', 'by'),
+    ('choice', 'result', 'by'),
     [
         ({'candidate': 'coder2', 'why': 'w'}, 'coder2', 'model'),
         ({'candidate': 'the best one'}, 'coder1', 'reviewers'),
         (ModelError('gone', kind='auth'), 'coder1', 'reviewers'),
     ],
 )
-async def test_a_model_chooses_the_best_or_otherwise_the_reviewers(said, result, by):
-    outcome, _ = await play_review(everybody(BEST, chooser=said), pick='model')
+async def test_a_model_chooses_the_best_or_otherwise_the_reviewers(choice, result, by):
+    outcome, _ = await play_review(everybody(BEST, chooser=choice), pick='model')
     assert (outcome.memory['result'], outcome.memory['choices'][0]['by']) == (result, by)
 
 
@@ -166,18 +166,18 @@ async def test_a_person_picks_files_and_resolves_conflicts():
             await conductor.send(run, 'take_files', data=plan(('nothing.py', 'coder2')))
         await conductor.send(run, 'take_files', data=TWICE)
         assert (await wait_for_state(conductor, run, 'merging.resolving')).waiting == 'conflicts'
-        for wrong in ({}, {'extra.py': 'coder1'}):
+        for files in ({}, {'extra.py': 'coder1'}):
             with pytest.raises(EventRefused):
-                await conductor.send(run, 'resolve', data={'files': wrong})
+                await conductor.send(run, 'resolve', data={'files': files})
         await conductor.send(run, 'resolve', data={'files': {'extra.py': 'coder3'}})
         outcome = await to_the_end(conductor, run)
     assert outcome.memory['taken'] == {'extra.py': 'coder3'}
     assert outcome.memory['file_conflicts'][0]['rule'] == 'person'
 
 
-@pytest.mark.parametrize('said', [plan(('none.py', 'coder2')), ModelError('gone', kind='auth')])
-async def test_an_invalid_merge_leaves_the_best_unchanged(said):
-    outcome, _ = await play_review(merging(merger=said), merge='files')
+@pytest.mark.parametrize('reply', [plan(('none.py', 'coder2')), ModelError('gone', kind='auth')])
+async def test_an_invalid_merge_leaves_the_best_unchanged(reply):
+    outcome, _ = await play_review(merging(merger=reply), merge='files')
     assert outcome.memory['plan_problem'] and outcome.memory['approved']
     assert {version['merged'] is None for version in outcome.memory['candidates']['coder1']['versions']} == {
         True

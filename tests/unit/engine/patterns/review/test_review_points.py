@@ -59,9 +59,9 @@ async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():
     async with review_conductor(model) as conductor:
         run = await begin(conductor, coders=2, max_revisions=2, pick='person')
         await wait_for_state(conductor, run, 'picking')
-        for wrong in ({'path': 'other.txt'}, {'candidate': 'coder9'}):
+        for invalid in ({'path': 'other.txt'}, {'candidate': 'coder9'}):
             with pytest.raises(EventRefused):
-                await conductor.send(run, 'comment', data=comment | wrong)
+                await conductor.send(run, 'comment', data=comment | invalid)
         with pytest.raises(InvalidInput):
             await conductor.send(run, 'comment', data=comment | {'line': 0})
         await conductor.send(run, 'comment', data=comment)

@@ -88,14 +88,14 @@ async def test_a_reviewers_changes_stay_in_its_own_copies():
     async with review_conductor(script) as conductor:
         run = await begin(conductor, coders=2, max_revisions=0)
         outcome = await to_the_end(conductor, run)
-        found = {
+        snapshots = {
             name: snapshot
             for step in await conductor.transitions(run)
             for name, snapshot in step.event.data.get('snapshots', {}).items()
         }
     version = outcome.memory['candidates']['coder1']['versions'][-1]
-    assert found['coder1'] == version['snapshot']
-    assert found['reviewer1'] and found['reviewer2']
+    assert snapshots['coder1'] == version['snapshot']
+    assert snapshots['reviewer1'] and snapshots['reviewer2']
 
 
 async def test_text_only_models_get_no_tools():

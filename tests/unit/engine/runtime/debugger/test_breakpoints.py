@@ -127,8 +127,8 @@ async def test_a_run_stops_before_anything_starts_because_of_the_step(
 
 
 async def test_a_breakpoint_is_hit_again_only_on_return(conductor: Conductor) -> None:
-    run, found = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
-    first = found.view.seq
+    run, stopped = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
+    first = stopped.view.seq
     await conductor.resume(run)
     fold = await wait_until_at_rest(conductor, run)
     assert fold.view.active == ('analyzing.thinking',) and fold.view.seq > first + 5
@@ -297,9 +297,11 @@ def _plain(items: Any) -> Any:
 
 async def test_breakpoints_keep_their_numbers_and_hits(conductor: Conductor) -> None:
     run, fold = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
-    kept = await conductor.set_breakpoints(run, [*fold.view.breakpoints, Breakpoint(leave='reviewing')])
-    assert [(item.id, item.enabled) for item in kept] == [('1', True), ('2', True)]
-    await conductor.set_breakpoints(run, [replace(kept[0], enabled=False), kept[1]])
+    breakpoints = await conductor.set_breakpoints(
+        run, [*fold.view.breakpoints, Breakpoint(leave='reviewing')]
+    )
+    assert [(item.id, item.enabled) for item in breakpoints] == [('1', True), ('2', True)]
+    await conductor.set_breakpoints(run, [replace(breakpoints[0], enabled=False), breakpoints[1]])
     view = await conductor.view(run)
     fold = [(item.id, item.hits, item.enabled) for item in view.breakpoints]
     assert fold == [('1', 1, False), ('2', 0, True)]
@@ -340,9 +342,9 @@ async def test_recovery_at_any_step_hits_the_same_breakpoints(conductor: Conduct
         async with Conductor(partial_journal, catalog=conductor.catalog) as successor:
             await successor.recover()
             await wait_until_at_rest(successor, run)
-            held = steps[count - 1].event.name == 'pause'
+            is_paused = steps[count - 1].event.name == 'pause'
             by_itself = {step.event.name for step in await successor.transitions(run, after=count)}
-            assert (by_itself <= {'recover'}) is held, count
+            assert (by_itself <= {'recover'}) is is_paused, count
             while run in successor._live.runs:
                 if (await wait_until_at_rest(successor, run)).view.paused:
                     await successor.resume(run)
@@ -352,9 +354,9 @@ async def test_recovery_at_any_step_hits_the_same_breakpoints(conductor: Conduct
 
 async def test_old_snapshots_still_load(conductor: Conductor) -> None:
     _, fold = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', when='loops == 2'))
-    kept = fold.snapshot()
-    state = {name: value for name, value in kept.state.items() if name != 'halts'}
-    old = Fold.load(replace(kept, state={**state, 'paused': True}), fold.shape)
+    snapshot = fold.snapshot()
+    state = {name: value for name, value in snapshot.state.items() if name != 'halts'}
+    old = Fold.load(replace(snapshot, state={**state, 'paused': True}), fold.shape)
     assert old.view.status is Status.PAUSED and old.view.breakpoints == ()
     visits = old.projection.pauses.visits
     assert (visits['analyzing'], visits['analyzing.thinking']) == (2, 1)

@@ -157,9 +157,9 @@ def test_a_missing_pattern_has_no_explanations():
 
 
 def test_a_guard_without_source_still_has_a_description():
-    made: dict[str, object] = {}
-    exec('def plain(self, memory, event):\n    "Made up."\n    return memory.count > 1', made)
-    strange = type('Strange', (Looking,), {'plain': made['plain']})
+    namespace: dict[str, object] = {}
+    exec('def plain(self, memory, event):\n    "Made up."\n    return memory.count > 1', namespace)
+    strange = type('Strange', (Looking,), {'plain': namespace['plain']})
     assert GuardExplanations(strange(), {}).of('a', 'end', 'plain', BEFORE, EVENT) == GuardExplanation(
         'Made up.'
     )

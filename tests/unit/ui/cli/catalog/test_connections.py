@@ -113,8 +113,8 @@ def test_a_bad_endpoint_is_refused(
 
 def test_what_exists_is_not_added_again(hemicycle: Hemicycle, file: Path) -> None:
     file.write_text('# mine\n[endpoints.house]\nurl = "http://127.0.0.1:9/v1"\n')
-    again = ('endpoint', 'add', 'house', '--url', 'http://127.0.0.1:8/v1', '--no-test')
-    assert 'change it with `change`' in invoke(hemicycle, *again, code=2)
+    command = ('endpoint', 'add', 'house', '--url', 'http://127.0.0.1:8/v1', '--no-test')
+    assert 'change it with `change`' in invoke(hemicycle, *command, code=2)
     assert 'house' in invoke(hemicycle, 'endpoint', 'change', 'house', '--model', 'm', code=1)
     assert '# mine' in file.read_text() and 'models = ["m"]' in file.read_text()
 

@@ -32,9 +32,9 @@ def test_a_backup_is_checked_and_restored_elsewhere(hemicycle: Hemicycle, tmp_pa
     output = hemicycle('show', 'last', '--json').stdout
     assert target('show', 'last', '--json').stdout == output
 
-    again = target('restore-backup', str(archive))
-    assert again.exit_code == 5
-    assert 'already exists, and nothing is overwritten' in again.stderr
+    refused = target('restore-backup', str(archive))
+    assert refused.exit_code == 5
+    assert 'already exists, and nothing is overwritten' in refused.stderr
 
 
 def test_a_backup_says_that_it_excludes_remote_files(
@@ -71,13 +71,13 @@ def test_runs_of_missing_patterns_are_named(hemicycle: Hemicycle, tmp_path: Path
 
 def test_nothing_is_overwritten_or_created_from_nothing(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
-    (taken := tmp_path / 'taken.tar.gz').write_text('mine')
+    (existing := tmp_path / 'taken.tar.gz').write_text('mine')
     result = hemicycle('backup', str(tmp_path / 'backup.tar.gz'))
     assert (result.exit_code, 'there is nothing to back up' in result.stderr) == (2, True)
     hemicycle.database.touch()
-    result = hemicycle('backup', str(taken))
+    result = hemicycle('backup', str(existing))
     assert (result.exit_code, 'already exists' in result.stderr) == (2, True)
-    assert taken.read_text() == 'mine'
+    assert existing.read_text() == 'mine'
     result = hemicycle(
         'restore-backup', str(tmp_path / 'none.tar.gz'), '--database', str(tmp_path / 'new.db')
     )

@@ -42,7 +42,7 @@ def fleet(done: Hemicycle, monkeypatch: pytest.MonkeyPatch) -> Fleet:
     fleet = Fleet(done)
 
     @asynccontextmanager
-    async def opened(*given: Any) -> AsyncIterator[Fleet]:
+    async def opened(*args: Any) -> AsyncIterator[Fleet]:
         yield fleet
 
     monkeypatch.setattr(workers, '_open_fleet', opened)
@@ -56,8 +56,8 @@ def test_workers_and_waiting_runs_are_listed(hemicycle: Hemicycle, fleet: Fleet,
     assert one.startswith('one  1 of 50 runs · labels: gpu') and run.startswith('    abc  race')
     assert two == 'two  it does not answer'
     assert waiting == f'waiting: {done.newest().id}  pipeline: no worker knows the pattern'
-    found = [json.loads(line) for line in hemicycle('workers', 'list', '--json').stdout.splitlines()]
-    assert [item.get('name') or item['run'] for item in found] == ['one', 'two', done.newest().id]
+    workers = [json.loads(line) for line in hemicycle('workers', 'list', '--json').stdout.splitlines()]
+    assert [item.get('name') or item['run'] for item in workers] == ['one', 'two', done.newest().id]
 
 
 def test_a_worker_is_drained_and_that_is_logged(hemicycle: Hemicycle, fleet: Fleet) -> None:

@@ -44,13 +44,13 @@ def objects(text: str) -> Bodies:
 
 
 def test_a_destination_is_added_shown_changed_and_removed(hemicycle: Hemicycle) -> None:
-    given = ('https://team.example/hook', '--event', 'run.failed', '--event', 'run.ended', '--tag', 'prod')
-    (made,) = objects(invoke(hemicycle, 'destination', 'add', 'team', *given, '--json'))
-    assert made['secret'].startswith('whsec_') and made['events'] == ['run.failed', 'run.ended']
-    (shown,) = objects(invoke(hemicycle, 'destination', 'show', 'team', '--json'))
-    assert shown == {**made, 'secret': ''}
+    options = ('https://team.example/hook', '--event', 'run.failed', '--event', 'run.ended', '--tag', 'prod')
+    (destination,) = objects(invoke(hemicycle, 'destination', 'add', 'team', *options, '--json'))
+    assert destination['secret'].startswith('whsec_') and destination['events'] == ['run.failed', 'run.ended']
+    (details,) = objects(invoke(hemicycle, 'destination', 'show', 'team', '--json'))
+    assert details == {**destination, 'secret': ''}
     line = invoke(hemicycle, 'destination', 'list')
-    assert line.startswith(f'{made["id"]}  team: webhook https://team.example/hook')
+    assert line.startswith(f'{destination["id"]}  team: webhook https://team.example/hook')
     assert 'run.failed, run.ended' in line and 'tag prod' in line
     changed = invoke(
         hemicycle,
@@ -66,7 +66,7 @@ def test_a_destination_is_added_shown_changed_and_removed(hemicycle: Hemicycle) 
         'all',
     )
     assert 'all: ' in changed and 'paused' in changed and 'person ada' in changed and 'tag' not in changed
-    assert 'paused' not in invoke(hemicycle, 'destination', 'change', made['id'], '--no-paused')
+    assert 'paused' not in invoke(hemicycle, 'destination', 'change', destination['id'], '--no-paused')
     invoke(hemicycle, 'destination', 'remove', 'all')
     assert invoke(hemicycle, 'destination', 'list') == 'nobody is notified: there are no destinations\n'
 

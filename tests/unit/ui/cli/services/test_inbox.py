@@ -25,20 +25,20 @@ def questions(hemicycle: Hemicycle, *options: str) -> list[dict[str, Any]]:
 
 
 def test_an_open_question_is_listed_and_shown(hemicycle: Hemicycle) -> None:
-    (asked,) = questions(hemicycle)
-    assert asked['ask']['run'] == hemicycle.newest().id
+    (question,) = questions(hemicycle)
+    assert question['ask']['run'] == hemicycle.newest().id
     listed = hemicycle('inbox', 'list').stdout
-    assert listed.startswith(asked['ask']['id']) and 'answers: approve, deny' in listed
-    assert asked['ask']['text'] in listed
-    result = hemicycle('inbox', 'show', asked['ask']['run'][:5])
+    assert listed.startswith(question['ask']['id']) and 'answers: approve, deny' in listed
+    assert question['ask']['text'] in listed
+    result = hemicycle('inbox', 'show', question['ask']['run'][:5])
     assert result.exit_code == 0 and result.stdout.startswith(listed.partition('\n')[0])
-    assert json.loads(hemicycle('inbox', 'show', '--json').stdout) == asked
+    assert json.loads(hemicycle('inbox', 'show', '--json').stdout) == question
     assert questions(hemicycle, '--run', 'another') == []
 
 
 def test_a_question_is_answered_once(hemicycle: Hemicycle) -> None:
-    (asked,) = questions(hemicycle)
-    number, digest = asked['ask']['id'], asked['ask']['digest']
+    (question,) = questions(hemicycle)
+    number, digest = question['ask']['id'], question['ask']['digest']
     stale = hemicycle('inbox', 'answer', number, 'approve', '--digest', 'another')
     assert stale.exit_code == 2 and 'has changed since it was shown' in stale.stderr
     done = hemicycle('inbox', 'answer', number, 'deny', '--set', 'reason=no', '--digest', digest, '-q')

@@ -23,13 +23,13 @@ def only(text: str) -> dict[str, Any]:
 
 
 def test_a_schedule_is_added_and_changed_in_part(hemicycle: Hemicycle) -> None:
-    made = only(invoke(hemicycle, 'schedule', 'add', 'nightly', *NIGHTLY, '--tag', 'news', '--json'))
-    assert made['spec']['cron'] == ['30 2 * * *'] and made['action']['tags'] == ['news']
+    schedule = only(invoke(hemicycle, 'schedule', 'add', 'nightly', *NIGHTLY, '--tag', 'news', '--json'))
+    assert schedule['spec']['cron'] == ['30 2 * * *'] and schedule['action']['tags'] == ['news']
     change = ('schedule', 'change', 'nightly', '--json')
     changed = only(invoke(hemicycle, *change, '--cron', '0 4 * * *', '--overlap', 'buffer_one'))
     assert (changed['spec']['cron'], changed['spec']['time_zone']) == (['0 4 * * *'], 'Europe/Berlin')
-    assert changed['policy'] == {**made['policy'], 'overlap': 'buffer_one'}
-    assert changed['action'] == made['action']
+    assert changed['policy'] == {**schedule['policy'], 'overlap': 'buffer_one'}
+    assert changed['action'] == schedule['action']
     changed = only(invoke(hemicycle, *change, '--every', '900', '--set', 'max_iterations=1', '--tag', ''))
     assert (changed['spec']['cron'], changed['spec']['intervals'][0]['every']) == ([], 900)
     assert changed['action']['parameters'] == {'task': 'News?', 'max_iterations': '1'}
@@ -69,17 +69,17 @@ def test_a_bad_change_of_a_schedule_is_refused(
 
 
 def test_a_trigger_by_webhooks_is_added_changed_and_removed(hemicycle: Hemicycle) -> None:
-    given = ('--pattern', 'pipeline', '--map', 'task=/issue/title', '--set', 'max_iterations=1')
-    added = invoke(hemicycle, 'trigger', 'add', 'issues', *given)
+    options = ('--pattern', 'pipeline', '--map', 'task=/issue/title', '--set', 'max_iterations=1')
+    added = invoke(hemicycle, 'trigger', 'add', 'issues', *options)
     assert 'secret, shown only now: whsec_' in added and 'task from /issue/title' in added
     listed = invoke(hemicycle, 'trigger', 'list')
     assert listed == added.partition('    secret')[0] and '/webhook' in listed
-    shown = only(invoke(hemicycle, 'trigger', 'show', 'issues', '--json'))
-    assert (shown['kind'], shown['secret'], shown['paused']) == ('webhook', '', False)
+    details = only(invoke(hemicycle, 'trigger', 'show', 'issues', '--json'))
+    assert (details['kind'], details['secret'], details['paused']) == ('webhook', '', False)
     change = ('trigger', 'change', 'issues', '--json')
     changed = only(invoke(hemicycle, *change, '--map', 'task=/title', '--paused', '--tag', 'issue'))
     assert (changed['mapping'], changed['paused']) == ({'task': '/title'}, True)
-    assert changed['action'] == {**shown['action'], 'tags': ['issue']}
+    assert changed['action'] == {**details['action'], 'tags': ['issue']}
     changed = only(invoke(hemicycle, *change, '--no-paused', '--name', 'bugs'))
     assert (changed['name'], changed['paused']) == ('bugs', False)
     invoke(hemicycle, 'trigger', 'remove', 'bugs')
@@ -88,9 +88,9 @@ def test_a_trigger_by_webhooks_is_added_changed_and_removed(hemicycle: Hemicycle
 
 def test_a_trigger_by_files_is_added_and_changed(hemicycle: Hemicycle, tmp_path: Path) -> None:
     place = tmp_path / 'in'
-    given = ('--files', f'{place}/*.txt', '--pattern', 'pipeline', '--map', 'task=/text')
-    made = only(invoke(hemicycle, 'trigger', 'add', 'letters', *given, '--json'))
-    assert (made['kind'], made['files'], made['secret']) == ('file', f'{place}/*.txt', '')
+    options = ('--files', f'{place}/*.txt', '--pattern', 'pipeline', '--map', 'task=/text')
+    trigger = only(invoke(hemicycle, 'trigger', 'add', 'letters', *options, '--json'))
+    assert (trigger['kind'], trigger['files'], trigger['secret']) == ('file', f'{place}/*.txt', '')
     changed = invoke(hemicycle, 'trigger', 'change', 'letters', '--files', f'{place}/*.md')
     assert f'by {place}/*.md' in changed
 

@@ -63,16 +63,16 @@ async def test_a_run_is_a_tree_of_workflow_agents_and_calls() -> None:
         run = await conductor.start('supervisor', objective=TASK, max_tasks=2)
         await run.result()
         info, spans = await run.info(), await spans_of(conductor, run.id)
-    known = {span.context.span_id: span for span in spans}
+    by_id = {span.context.span_id: span for span in spans}
     (root,) = (span for span in spans if span.parent is None)
     assert root is spans[-1] and root.name == 'invoke_workflow supervisor'
     assert read(root, attributes.RUN) == info.id and read(root, attributes.STATUS) == 'done'
-    assert len(known) == len(spans) and len({span.context.trace_id for span in spans}) == 1
+    assert len(by_id) == len(spans) and len({span.context.trace_id for span in spans}) == 1
     for span in spans:
         assert span.start_time is not None and span.end_time is not None
         assert span.start_time <= span.end_time
         if span.parent:
-            around = known[span.parent.span_id]
+            around = by_id[span.parent.span_id]
             assert around.start_time <= span.start_time and span.end_time <= around.end_time  # type: ignore[operator]
 
     kinds = Counter(read(span, attributes.OPERATION) for span in spans)
@@ -80,12 +80,12 @@ async def test_a_run_is_a_tree_of_workflow_agents_and_calls() -> None:
     chats = [span for span in spans if read(span, attributes.OPERATION) == 'chat']
     tools = [span for span in spans if read(span, attributes.OPERATION) == 'execute_tool']
     for span in chats:
-        assert span.parent and read(known[span.parent.span_id], attributes.OPERATION) == 'invoke_agent'
+        assert span.parent and read(by_id[span.parent.span_id], attributes.OPERATION) == 'invoke_agent'
         assert span.name == 'chat scripted' and read(span, attributes.SIMULATED) is True
     for span in tools:
         assert span.parent
-        using = known[span.parent.span_id]
-        assert using.parent and read(known[using.parent.span_id], attributes.OPERATION) == 'invoke_agent'
+        using = by_id[span.parent.span_id]
+        assert using.parent and read(by_id[using.parent.span_id], attributes.OPERATION) == 'invoke_agent'
         assert span.name == f'execute_tool {read(span, attributes.TOOL)}'
     for name, total in (
         (attributes.INPUT_TOKENS, info.usage.input),
@@ -125,13 +125,13 @@ async def test_an_exported_trace_can_be_imported_again(pattern: str, parameters:
         assert await conductor.audit(after.id) == after.seq
         ours, theirs = [await replies(conductor, one) for one in (before.id, after.id)]
         assert ours and theirs == ours
-        told = [await tasks(conductor, one) for one in (before.id, after.id)]
-        assert told[0] and told[1] == told[0]
+        durations = [await tasks(conductor, one) for one in (before.id, after.id)]
+        assert durations[0] and durations[1] == durations[0]
 
 
 async def replies(conductor: Conductor, run: RunId) -> list[Any]:
     """Return who said what with which model, tool results and times, sorted: parallel work has no order."""
-    found = [
+    spans = [
         (
             round(step.time, 3),
             step.event.data.get('role') or (await conductor.shape(run)).state(parent_of(step.event.at)).role,  # type: ignore[union-attr]
@@ -142,7 +142,7 @@ async def replies(conductor: Conductor, run: RunId) -> list[Any]:
         for step in await conductor.transitions(run)
         if {'message', 'results'} & set(step.event.data)
     ]
-    return sorted(found, key=lambda one: (one[0], one[3]))
+    return sorted(spans, key=lambda one: (one[0], one[3]))
 
 
 async def tasks(conductor: Conductor, run: RunId) -> set[str]:
@@ -167,8 +167,8 @@ async def test_trace_ids_are_stable_and_differ_for_forks() -> None:
         await run.result()
         fork = await conductor.fork(run.id, at=5)
         await conductor.result(fork)
-        first, again, other = [await spans_of(conductor, one) for one in (run.id, run.id, fork)]
-    assert [span.to_json() for span in first] == [span.to_json() for span in again]
+        first, second, other = [await spans_of(conductor, one) for one in (run.id, run.id, fork)]
+    assert [span.to_json() for span in first] == [span.to_json() for span in second]
     assert not {span.context.trace_id for span in first} & {span.context.trace_id for span in other}
     assert read(other[-1], attributes.PARENT) == run.id and read(first[-1], attributes.PARENT) is None
 

@@ -23,7 +23,7 @@ hemicycle send-back last racer2 "Keep the old name of the function."
 {CODES}"""
 
 
-@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous')
+@with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def send_back(
     run: RunName,
     agent: Annotated[

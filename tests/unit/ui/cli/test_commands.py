@@ -32,6 +32,22 @@ def test_the_help_lists_each_command_with_the_beginning_of_its_own_help(name: st
     assert COMMANDS[name].summary == ' '.join(beginning.split())
 
 
+LOCAL = {
+    'serve', 'worker', 'workers', 'sign-in', 'doctor', 'backup', 'restore-backup', 'copy-database', 'user',
+    'token', 'log', 'endpoint add', 'endpoint change', 'endpoint remove',
+    'mcp-server add', 'mcp-server change', 'mcp-server remove',
+}  # fmt: skip
+"""Commands that concern only this machine: its server, its files, its configuration, its credentials."""
+
+
+@pytest.mark.parametrize('name', sorted(COMMANDS.keys() - LOCAL))
+def test_a_command_can_be_given_to_a_server(name: str) -> None:
+    command = load(name)
+    for part in getattr(command, 'commands', {'': command}).values():
+        named = any('--server' in parameter.opts for parameter in part.params)
+        assert named is (f'{name} {part.name}' not in LOCAL), part.name
+
+
 def test_a_run_prints_progress_to_stderr_and_its_answer_to_stdout(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee')
     assert result.exit_code == 0

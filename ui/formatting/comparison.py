@@ -68,8 +68,8 @@ def divergence_reason(comparison: Comparison, divergence: Divergence) -> str:
         other = 'B' if side == 'A' else 'A'
         ended = tally.view.status.ended and not divergence.region
         was = f'is {_outcome(tally).lower()}' if ended else 'goes no further there'
-        return f'{side} {was}, and {other} {_describe_move(step)}.'
-    ways = f'A {_describe_move(a)}, B {_describe_move(b)}'
+        return f'{side} {was}, and {other} {_describe_step(step)}.'
+    ways = f'A {_describe_step(a)}, B {_describe_step(b)}'
     match divergence.cause:
         case 'guard' if divergence.guards:
             # One that answered differently explains why others are no longer evaluated.
@@ -195,7 +195,7 @@ def _describe_place(divergence: Divergence) -> str:
     return f'{" and ".join(steps)}{region}'
 
 
-def _describe_move(step: Transition) -> str:
+def _describe_step(step: Transition) -> str:
     dests = innermost(dict.fromkeys(edge.dest or edge.source for edge in step.edges))
     if not dests:
         return f'took “{_event(step)}”' if step.active else f'ended by “{_event(step)}”'

@@ -81,11 +81,11 @@ class VariantBoard:
                 shape = await conductor.shape(run.id)
                 name = f'Variant {letters[run.id]}'
                 follower = Follower(conductor, run, shape, self._pace)
-                lane = VariantPane(conductor, run, follower, name, on_win=self._pick_winner)
-                self._panes.append(lane)
+                pane = VariantPane(conductor, run, follower, name, on_win=self._pick_winner)
+                self._panes.append(pane)
                 create_page_task(self._place, follower.follow(), f'follow {run.id}')
-        for lane in self._panes:
-            await lane.load(parent)
+        for pane in self._panes:
+            await pane.load(parent)
         self._letters = letters
         self._show_identities()
 
@@ -97,25 +97,25 @@ class VariantBoard:
 
     def _show_identities(self) -> None:
         blind = bool(self._blind.value)
-        for lane in self._panes:
-            letter = self._letters[lane.info.id]
-            lane.show_identity(blind=blind, winner=WINNER in lane.info.tags)
-            lane.root.style(f'order: {NAMES.index(letter) if blind else 0}')
+        for pane in self._panes:
+            letter = self._letters[pane.info.id]
+            pane.show_identity(blind=blind, winner=WINNER in pane.info.tags)
+            pane.root.style(f'order: {NAMES.index(letter) if blind else 0}')
 
     async def _poll_when_due(self) -> None:
         await self._pace.wait()
-        self._pace.record_refresh(has_news=any([lane.poll() for lane in self._panes]))
+        self._pace.record_refresh(has_news=any([pane.poll() for pane in self._panes]))
 
     async def _pick_winner(self, info: RunInfo) -> None:
         marked = await notify_errors(self._mark_winner(info))
         if marked is None:
             return
-        for lane, updated in zip(self._panes, marked, strict=True):
-            lane.info = updated
+        for pane, updated in zip(self._panes, marked, strict=True):
+            pane.info = updated
         self._blind.set_value(False)
         self._show_identities()
         ui.notify(f'{info.title} is the winner and is now tagged “winner”.', type='positive')
 
     async def _mark_winner(self, info: RunInfo) -> list[RunInfo]:
         await self._backend().mark_winner(info.id)
-        return [await self._backend().info(lane.info.id) for lane in self._panes]
+        return [await self._backend().info(pane.info.id) for pane in self._panes]

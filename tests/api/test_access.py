@@ -210,10 +210,14 @@ async def test_exports_are_logged(http: httpx.AsyncClient, access: Access, condu
 async def test_a_stranded_private_run_is_hidden_from_others(
     http: httpx.AsyncClient, conductor: Conductor, access: Access
 ) -> None:
-    shown, hidden = [(await conductor.start('lone')).id for _ in range(2)]
+    visible_run, hidden = [(await conductor.start('lone')).id for _ in range(2)]
     await conductor.annotate(hidden, private=True)
-    conductor.stranded.update({shown: 'it is broken', hidden: 'its secret is broken'})
-    for role, visible in ((Role.VIEWER, {shown}), (Role.OPERATOR, {shown}), (Role.ADMIN, {shown, hidden})):
+    conductor.stranded.update({visible_run: 'it is broken', hidden: 'its secret is broken'})
+    for role, visible in (
+        (Role.VIEWER, {visible_run}),
+        (Role.OPERATOR, {visible_run}),
+        (Role.ADMIN, {visible_run, hidden}),
+    ):
         answer = await http.get(PREFIX + '/server', headers=await bearer(access, role))
         assert answer.json()['stranded'].keys() == visible, role
 

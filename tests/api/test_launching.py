@@ -129,24 +129,24 @@ class Dies:
         raise asyncio.CancelledError
 
 
-@pytest.mark.parametrize('way', ['start', 'fork', 'variants'])
-async def test_a_launch_repeated_after_a_crash_starts_no_second_run(tmp_path: Path, way: str):
+@pytest.mark.parametrize('action', ['start', 'fork', 'variants'])
+async def test_a_launch_repeated_after_a_crash_starts_no_second_run(tmp_path: Path, action: str):
     at, body = '/runs', LAUNCH
     journal = await open_journal(tmp_path / 'runs.db')
     async with Conductor(Dies(journal), catalog=catalog(FakeModel(), Lone)) as conductor:  # type: ignore[arg-type]
         before = 0
-        if way != 'start':
+        if action != 'start':
             parent = await complete_run(conductor, 'lone')
             before = 1
-            at = f'/runs/{parent}/{"forks" if way == "fork" else "variants"}'
-            body = {'at': 0} if way == 'fork' else {
+            at = f'/runs/{parent}/{"forks" if action == "fork" else "variants"}'
+            body = {'at': 0} if action == 'fork' else {
                 'at': 0, 'variants': [{'name': 'a', 'overrides': {}}, {'name': 'b', 'overrides': {}}],
             }  # fmt: skip
         async with api(conductor) as http:
             with pytest.raises(asyncio.CancelledError):
                 await http.post(at, json=body, headers={'Idempotency-Key': 'k'})
         new_runs = (await conductor.runs()).total - before
-        assert new_runs == (2 if way == 'variants' else 1)
+        assert new_runs == (2 if action == 'variants' else 1)
     journal = await open_journal(tmp_path / 'runs.db')
     async with Conductor(journal, catalog=catalog(FakeModel(), Lone)) as conductor:
         async with api(conductor) as http:

@@ -96,7 +96,7 @@ class TestText:
         monkeypatch.setattr('engine.runtime.feed.MAX_WAITING', 3)
         run = await start_run(conductor, 'lone', paused=True)
         messages = run_messages(conductor, run, 0)
-        seen = [await anext(messages) for _ in range(2)]
+        received = [await anext(messages) for _ in range(2)]
         waiting = asyncio.ensure_future(anext(messages))
         await asyncio.sleep(0)
         for _ in range(10):  # It reads nothing meanwhile; the run does not wait for it.
@@ -104,10 +104,10 @@ class TestText:
             await conductor.pause(run)
         await conductor.cancel(run)
         self.go_on.set()
-        seen.append(await waiting)
-        seen += [message async for message in messages]
-        assert 'behind' in [message.kind for message in seen]
-        numbers = [int(message.id) for message in seen if message.kind == 'step']
+        received.append(await waiting)
+        received += [message async for message in messages]
+        assert 'behind' in [message.kind for message in received]
+        numbers = [int(message.id) for message in received if message.kind == 'step']
         assert numbers == list(range(1, (await conductor.info(run)).seq + 1))
 
 

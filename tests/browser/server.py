@@ -83,9 +83,9 @@ class Server:
 
     def sample(self, pattern: str, title: str = '', *, ended: bool = True) -> str:
         """Start the sample whose title matches this regular expression, as `launch` does."""
-        found = next(scenario for scenario in scenarios(pattern) if re.search(title, scenario.title))
-        options = {'title': found.title, 'tags': ['sample'], 'models': dict(found.models)}
-        return self.launch(pattern, ended=ended, options=options, **found.parameters)
+        matching = next(scenario for scenario in scenarios(pattern) if re.search(title, scenario.title))
+        options = {'title': matching.title, 'tags': ['sample'], 'models': dict(matching.models)}
+        return self.launch(pattern, ended=ended, options=options, **matching.parameters)
 
     def wait_until_kept(self, text: str) -> None:
         """Wait until a draft with this text is on disk: drafts are saved with a delay."""

@@ -41,7 +41,7 @@ def roles() -> dict[str, Role]:
     return roles
 
 
-every_stage = pytest.mark.parametrize('made', STAGES, ids=lambda made: made.__name__)
+every_stage = pytest.mark.parametrize('stage', STAGES, ids=lambda stage: stage.__name__)
 every_role = pytest.mark.parametrize('role', roles().values(), ids=list(roles()))
 
 
@@ -75,33 +75,33 @@ def test_a_role_has_instructions_and_existing_tools(role: Role) -> None:
 
 
 @every_stage
-def test_building_a_prompt_does_not_change_the_state(made: type[Stage]) -> None:
+def test_building_a_prompt_does_not_change_the_state(stage: type[Stage]) -> None:
     for state in (
         TaskState(task='Should we buy a heat pump?', drafts=[Draft(version=1, text='x')]),
         half_done_task(),
     ):
         before = state.to_dict()
-        assert len(made().prompt(state)) > 10 and state.to_dict() == before
+        assert len(stage().prompt(state)) > 10 and state.to_dict() == before
 
 
 @every_stage
-async def test_process_returns_a_new_state_and_leaves_the_old_one_unchanged(made: type[Stage]) -> None:
+async def test_process_returns_a_new_state_and_leaves_the_old_one_unchanged(stage: type[Stage]) -> None:
     state = half_done_task()
     before = state.to_dict()
-    after = await made().aprocess(state, catalog=CATALOG)
+    after = await stage().aprocess(state, catalog=CATALOG)
     assert state.to_dict() == before and isinstance(after, TaskState)
     changed = {name for name, value in after.to_dict().items() if value != before[name]}
     assert 'messages' in changed and len(changed) > 1
     assert changed.isdisjoint({'task', 'status', 'iteration', 'max_iterations'}), changed
-    assert after.messages[-1].sender == made.role.name
+    assert after.messages[-1].sender == stage.role.name
     assert TaskState.from_dict(after.to_dict()) == after
 
 
 @every_stage
-async def test_an_error_of_process_names_the_agent_and_the_reason(made: type[Stage]) -> None:
+async def test_an_error_of_process_names_the_agent_and_the_reason(stage: type[Stage]) -> None:
     down: Any = FakeModel(lambda request: ModelError('nobody is at home', kind='auth'))
     catalog = Catalog(models={'scripted': down}, tools=dict(CATALOG.tools))
     state = half_done_task()
-    with pytest.raises(EngineError, match=rf'{made.role.title}.*nobody is at home'):
-        await made().aprocess(state, catalog=catalog)
+    with pytest.raises(EngineError, match=rf'{stage.role.title}.*nobody is at home'):
+        await stage().aprocess(state, catalog=catalog)
     assert state == half_done_task()

@@ -19,7 +19,7 @@ from engine.tools.builtin.research.notes import notes
 from engine.tools.protocol import MAX_RESULT_TEXT, tool
 
 TOOLS = Catalog.load().tools
-every_tool = pytest.mark.parametrize('found', TOOLS.values(), ids=list(TOOLS))
+every_tool = pytest.mark.parametrize('offered', TOOLS.values(), ids=list(TOOLS))
 
 
 def context() -> ToolContext:
@@ -27,15 +27,17 @@ def context() -> ToolContext:
 
 
 @every_tool
-def test_a_tool_describes_its_purpose_and_parameters(found: Tool) -> None:
-    spec = found.spec
-    assert spec.name == found.name == inspect.getmodule(found.call).__name__.rpartition('.')[2]  # type: ignore[union-attr]
+def test_a_tool_describes_its_purpose_and_parameters(offered: Tool) -> None:
+    spec = offered.spec
+    assert spec.name == offered.name == inspect.getmodule(offered.call).__name__.rpartition('.')[2]  # type: ignore[union-attr]
     assert len(spec.description) > 20 and spec.description.endswith('.')
     assert spec.schema['type'] == 'object' and spec.schema['additionalProperties'] is False
     for name, field in spec.schema['properties'].items():
         assert field.get('description'), f'{name} has no help'
     assert json.loads(json.dumps(spec.schema)) == spec.schema
-    assert found.category.islower() and 0 < found.seconds <= 3_600 and 1_000 <= found.most_text <= 100_000
+    assert (
+        offered.category.islower() and 0 < offered.seconds <= 3_600 and 1_000 <= offered.most_text <= 100_000
+    )
 
 
 @every_tool
@@ -44,9 +46,9 @@ def test_a_tool_describes_its_purpose_and_parameters(found: Tool) -> None:
     ['{', '[]', '"x"', 'null', '{"no_such_argument": 1}', '[' * 9_999, '9' * 5_000],
     ids=lambda text: text[:9],
 )
-async def test_bad_arguments_are_refused_with_an_explanation(found: Tool, arguments: str) -> None:
+async def test_bad_arguments_are_refused_with_an_explanation(offered: Tool, arguments: str) -> None:
     with pytest.raises(ToolError) as refused:
-        await found.run(arguments, context())
+        await offered.run(arguments, context())
     assert 10 < len(str(refused.value)) < 2_000
 
 

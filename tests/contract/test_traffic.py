@@ -401,13 +401,13 @@ def take_steps(history: History, steps: Sequence[tuple[str, str, float, bool]]) 
 
 def count_by_hand(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, Dwell]]:
     """Count the edges and visits of a history naively."""
-    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    by_path: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seconds: defaultdict[str, float] = defaultdict(float)
     for number, step in enumerate(steps):
         for path in step.entered:
-            found[path]['visits'] += 1
+            by_path[path]['visits'] += 1
         if step.event.name in ('failed', 'expired'):
-            found[step.event.at][step.event.name] += 1
+            by_path[step.event.at][step.event.name] += 1
         stops = [one.event.name for one in steps[:number] if one.event.name in ('pause', 'resume')]
         if number and step.event.name != 'recover' and stops[-1:] != ['pause']:
             for path in {path for leaf in steps[number - 1].active for path in _list_ancestry(leaf)}:
@@ -415,9 +415,9 @@ def count_by_hand(steps: Sequence[Transition]) -> tuple[Counter[str], dict[str, 
     if steps and steps[-1].active == ('bad',):
         first = max(number for number, step in enumerate(steps) if not step.raised)
         for path in {path for step in steps[first:] for path in step.left}:
-            found[path]['fell'] = 1
+            by_path[path]['fell'] = 1
     counts = Counter(f'{edge.source}>{edge.dest}' for step in steps for edge in step.edges)
     return counts, {
-        path: Dwell(**found[path], seconds=seconds[path])
-        for path in {*found} | {p for p in seconds if seconds[p]}
+        path: Dwell(**by_path[path], seconds=seconds[path])
+        for path in {*by_path} | {p for p in seconds if seconds[p]}
     }

@@ -71,9 +71,9 @@ async def check_all_ended(servers: Servers, reader: Journal, runs: list[str]) ->
 async def test_a_server_adopts_the_runs_of_one_that_was_killed(
     servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
 ) -> None:
-    (first, asked), (second, other) = two
+    (first, target), (second, other) = two
     orphans, own = (
-        await servers.launch(asked, NUMBER, steps=120),
+        await servers.launch(target, NUMBER, steps=120),
         await servers.launch(other, NUMBER, steps=60),
     )
     await servers.wait_driven(2 * NUMBER)
@@ -94,8 +94,8 @@ async def test_a_server_adopts_the_runs_of_one_that_was_killed(
 async def test_servers_that_start_together_share_the_unfinished_runs(
     servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
 ) -> None:
-    (first, asked), (second, _) = two
-    runs = await servers.launch(asked, 2 * NUMBER, steps=60)
+    (first, target), (second, _) = two
+    runs = await servers.launch(target, 2 * NUMBER, steps=60)
     await servers.wait_driven(2 * NUMBER)
     for process in (first, second):
         process.kill()
@@ -114,17 +114,17 @@ async def test_runs_wait_while_the_database_is_unavailable(
     postgres: PostgresServer,
     seconds: float,
 ) -> None:
-    (first, asked), (second, other) = two
-    runs = await servers.launch(asked, NUMBER, steps=60) + await servers.launch(other, NUMBER, steps=60)
+    (first, target), (second, other) = two
+    runs = await servers.launch(target, NUMBER, steps=60) + await servers.launch(other, NUMBER, steps=60)
     await servers.wait_driven(2 * NUMBER)
     postgres.stop()
     try:
         await asyncio.sleep(seconds)  # The outage lasts at least this long.
     finally:
         postgres.start()
-    back = time.monotonic()
+    restored_at = time.monotonic()
     await check_all_ended(servers, reader, runs)
-    print('ended', round(time.monotonic() - back, 2), 's after the database was back')
+    print('ended', round(time.monotonic() - restored_at, 2), 's after the database was back')
     assert servers.count_repeats() == {}
     assert first.ended is None and second.ended is None
 
@@ -132,8 +132,8 @@ async def test_runs_wait_while_the_database_is_unavailable(
 async def test_runs_survive_cut_connections(
     servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
 ) -> None:
-    (_, asked), (_, other) = two
-    runs = await servers.launch(asked, NUMBER, steps=60) + await servers.launch(other, NUMBER, steps=60)
+    (_, target), (_, other) = two
+    runs = await servers.launch(target, NUMBER, steps=60) + await servers.launch(other, NUMBER, steps=60)
     await servers.wait_driven(2 * NUMBER)
     async with await psycopg.AsyncConnection.connect(servers.database, autocommit=True) as connection:
         for _ in range(5):

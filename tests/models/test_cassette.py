@@ -65,11 +65,11 @@ async def test_a_recording_replays_identically(tmp_path: Path) -> None:
     refusal = speech.refusal(f'No: {KEY}', 'rate_limit_error')
     provider = Provider(BODY, httpx.ConnectError('refused'), (429, refusal), BODY[:-90], BODY)
     recording = Line(path, 'record', provider)
-    recording._limiter.pause = lambda *given: None  # type: ignore[method-assign]
+    recording._limiter.pause = lambda *args: None  # type: ignore[method-assign]
     recorded = [await collect(recording) for _ in range(4)]
     recorded.append(await collect(recording, make_request('Something else')))
     replaying = Line(path, 'replay')
-    replaying._limiter.pause = lambda *given: None  # type: ignore[method-assign]
+    replaying._limiter.pause = lambda *args: None  # type: ignore[method-assign]
     other = await collect(replaying, make_request('Something else'))
     replayed = [await collect(replaying) for _ in range(4)]
     assert [*replayed, other] == recorded

@@ -94,14 +94,14 @@ def piece_delays(
 
 def delays(happened: Iterable[tuple[int, float]], displayed: Iterable[tuple[int, float]]) -> list[float]:
     """Milliseconds from each number to the first appearance of it or of a later one."""
-    shown = list(displayed)
-    numbers = [number for number, _ in shown]
+    arrivals = list(displayed)
+    numbers = [number for number, _ in arrivals]
     delays = []
     for number, at in happened:
         index = bisect_left(numbers, number)
         # Earlier pieces were not observed; the last ones may not have appeared yet.
-        if index < len(shown) and numbers and number > numbers[0]:
-            delays.append((shown[index][1] - at) * 1e3)
+        if index < len(arrivals) and numbers and number > numbers[0]:
+            delays.append((arrivals[index][1] - at) * 1e3)
     return delays
 
 

@@ -118,10 +118,10 @@ async def test_each_step_reads_back_identically(journal: Journal) -> None:
     run = await grow_lists(journal)
     async with open_conductor(journal) as reader:
         steps, shape = await reader.transitions(run), await reader.shape(run)
-        taken = await snapshots(journal, run, len(steps))
-        assert sum('tails' in snapshot.state for snapshot in taken.values()) >= 5
+        by_step = await snapshots(journal, run, len(steps))
+        assert sum('tails' in snapshot.state for snapshot in by_step.values()) >= 5
         starts = [
-            snapshot.state['tails']['words'][0] for snapshot in taken.values() if 'tails' in snapshot.state
+            snapshot.state['tails']['words'][0] for snapshot in by_step.values() if 'tails' in snapshot.state
         ]
         assert max(starts) > 10, 'a snapshot repeats no item of those before it'
         for at in range(len(steps) + 1):

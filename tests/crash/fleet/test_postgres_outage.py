@@ -37,9 +37,9 @@ async def test_runs_wait_while_the_database_is_unavailable(
         await asyncio.sleep(seconds)  # The outage lasts at least this long.
     finally:
         postgres.start()
-    back = time.monotonic()
+    restored_at = time.monotonic()
     await fleet.wait_for_end(runs, reader)
-    print('ended', round(time.monotonic() - back, 2), 's after the database was back')
+    print('ended', round(time.monotonic() - restored_at, 2), 's after the database was back')
     await check_journal(fleet.database, runs)
     await check_calls(fleet, reader, runs, 80)
     assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}

@@ -19,12 +19,12 @@ from tests.support.harness import FakeModel, catalog
 ODD = Path(__file__).with_name('odd_agent.py')
 
 
-def odd(way: str, *options: str, **fields: Any) -> ExternalAgent:
+def odd(behaviour: str, *options: str, **fields: Any) -> ExternalAgent:
     """An agent with one of the behaviors of `odd_agent`, by default outside the sandbox."""
-    given: dict[str, Any] = {'sandboxed': False, 'start': 30.0, 'idle': 60.0, **fields}
-    if given['sandboxed']:
-        given['reads'] = (str(ODD.parent),)
-    return ExternalAgent(name='odd', command=sys.executable, args=(str(ODD), way, *options), **given)
+    settings: dict[str, Any] = {'sandboxed': False, 'start': 30.0, 'idle': 60.0, **fields}
+    if settings['sandboxed']:
+        settings['reads'] = (str(ODD.parent),)
+    return ExternalAgent(name='odd', command=sys.executable, args=(str(ODD), behaviour, *options), **settings)
 
 
 class Kept(Memory):

@@ -101,11 +101,11 @@ async def test_patterns_are_modes_and_a_cancelled_prompt_says_so(tmp_path: Path)
     async with open_session(editor, tmp_path, '--pattern', 'pipeline', '--pace', '5') as (
         connection,
         session,
-        made,
+        new_session,
     ):
-        modes = {mode.id for mode in made.modes.available_modes}
+        modes = {mode.id for mode in new_session.modes.available_modes}
         assert {'pipeline', 'race', 'builder', 'parallel-review'} <= modes
-        assert made.modes.current_mode_id == 'pipeline'
+        assert new_session.modes.current_mode_id == 'pipeline'
         with pytest.raises(RequestError, match='Invalid params'):
             await connection.set_session_mode(mode_id='nothing', session_id=session)
         prompt = asyncio.ensure_future(
@@ -136,9 +136,9 @@ class Lone(Pattern):
 """
 
 
-@pytest.mark.parametrize(('answer', 'shown'), [('once', 'allowed: True'), ('no', 'allowed: False')])
+@pytest.mark.parametrize(('answer', 'expected'), [('once', 'allowed: True'), ('no', 'allowed: False')])
 async def test_an_agents_question_becomes_the_editors_permission_request(
-    answer: str, shown: str, tmp_path: Path
+    answer: str, expected: str, tmp_path: Path
 ) -> None:
     """The whole chain: an external agent asks Hemicycle, and Hemicycle asks the editor."""
     (tmp_path / 'patterns').mkdir()
@@ -150,6 +150,6 @@ async def test_an_agents_question_becomes_the_editors_permission_request(
     async with open_session(editor, tmp_path, *options) as (connection, session, _):
         prompt = connection.prompt(session_id=session, prompt=[text_block('go')])
         assert (await asyncio.wait_for(prompt, 100)).stop_reason == 'end_turn'
-        await until(lambda: shown in str(editor.shown))  # the client delivers updates in separate tasks
+        await until(lambda: expected in str(editor.shown))  # the client delivers updates in separate tasks
     (request,) = editor.asked
     assert 'rm -r build' in str(request.title)

@@ -47,8 +47,10 @@ def test_a_killed_run_continues_with_its_agent(steps: int, tmp_path: Path) -> No
     # The same sessions continue, and nothing recorded is repeated except the interrupted turn.
     assert sessions and sessions <= {step.event.data['session']['id'] for step in replies(after)}
     for name in ('racer1', 'racer2'):
-        told = [step.event.data['text'] for step in replies(after) if name in step.event.at.split('.')]
-        texts = [text for text in told if text]
+        replies_of_agent = [
+            step.event.data['text'] for step in replies(after) if name in step.event.at.split('.')
+        ]
+        texts = [text for text in replies_of_agent if text]
         assert len(texts) - len(set(texts)) <= 1, texts
         ids = {
             step.event.data['session']['id'] for step in replies(after) if name in step.event.at.split('.')

@@ -26,7 +26,7 @@ WORK = 'at_work'
 
 
 @pytest.mark.parametrize(
-    ('way', 'message', 'fields'),
+    ('behaviour', 'message', 'fields'),
     [
         ('mute', r'did not begin a session within 3 s', {'start': 3.0}),
         ('hang', r'said nothing for 2 s', {'idle': 2.0}),
@@ -40,8 +40,10 @@ WORK = 'at_work'
         ('hit_limit', r'usage limit reached.*\(until \d\d:\d\d\)', {}),
     ],
 )
-async def test_each_problem_has_its_own_message(way: str, message: str, fields: dict[str, float]) -> None:
-    async with conductor_with(odd(way, **fields)) as conductor:
+async def test_each_problem_has_its_own_message(
+    behaviour: str, message: str, fields: dict[str, float]
+) -> None:
+    async with conductor_with(odd(behaviour, **fields)) as conductor:
         run = (await conductor.start('lone', models=BY_ODD)).id
         outcome = await asyncio.wait_for(conductor.result(run), 120)
         assert outcome.status is Status.FAILED

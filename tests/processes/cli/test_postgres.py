@@ -186,9 +186,9 @@ def test_a_database_is_copied_to_postgresql_and_back(
     result = hemicycle('copy-database', str(hemicycle.database), postgres_url)
     assert result.exit_code != 0
     assert 'is not empty (1 runs, 0 entries)' in result.stderr
-    back = hemicycle.home / 'back.db'
-    assert hemicycle('copy-database', postgres_url, str(back), '--no-audit').exit_code == 0
-    assert hemicycle('show', 'last', '--json', '--database', str(back)).stdout == output
+    copy_back = hemicycle.home / 'back.db'
+    assert hemicycle('copy-database', postgres_url, str(copy_back), '--no-audit').exit_code == 0
+    assert hemicycle('show', 'last', '--json', '--database', str(copy_back)).stdout == output
 
 
 def test_a_database_in_use_is_not_copied(hemicycle: Hemicycle, postgres_url: str) -> None:

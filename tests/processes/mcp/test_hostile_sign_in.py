@@ -21,7 +21,7 @@ async def nobody(url: str) -> None:
 
 async def test_a_guessed_redirect_changes_nothing(tmp_path: Path) -> None:
     async def attack(url: str) -> None:
-        back = parse_qs(urlsplit(url).query)['redirect_uri'][0]
+        redirect_uri = parse_qs(urlsplit(url).query)['redirect_uri'][0]
         async with httpx.AsyncClient() as http:
             for forged in (
                 '?code=forged',
@@ -30,7 +30,7 @@ async def test_a_guessed_redirect_changes_nothing(tmp_path: Path) -> None:
                 '',
                 '?state=' + 'y' * 99,
             ):
-                answer = await http.get(back + forged)
+                answer = await http.get(redirect_uri + forged)
                 assert (answer.status_code, 'signed in' in answer.text) == (400, False)
         await browse(url)
 

@@ -217,10 +217,10 @@ async def collect_questions(conductor: Conductor, *seeds: int) -> list[str]:
             await asyncio.sleep(0.02)
     questions = []
     for run, seed in zip(runs, seeds, strict=True):
-        found = [event.question.message for event in await conductor.accepts(run) if event.question]
-        assert found in ([], [f'Guest {seed}?'])
-        questions += found or ['']
-        if found:
+        open_questions = [event.question.message for event in await conductor.accepts(run) if event.question]
+        assert open_questions in ([], [f'Guest {seed}?'])
+        questions += open_questions or ['']
+        if open_questions:
             await conductor.send(run, 'answer', data={'content': GUEST})
         assert (await conductor.result(run)).answer == 'done'
     return questions

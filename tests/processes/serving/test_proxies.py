@@ -99,9 +99,9 @@ def test_pages_streams_and_sockets_pass_through(site: tuple[str, ssl.SSLContext]
             first = next(one for one in stream.iter_lines() if one.startswith('id:'))  # It is still open.
         assert first == 'id: 1'
 
-        held = f'__Host-hemicycle-session={http.cookies["__Host-hemicycle-session"]}'
+        session_cookie = f'__Host-hemicycle-session={http.cookies["__Host-hemicycle-session"]}'
         socket_address = f'{address.replace("https", "wss")}/api/v1/socket'
-        headers = {'Cookie': held}
+        headers = {'Cookie': session_cookie}
         with connect(socket_address, ssl=trust, origin=address, additional_headers=headers) as live:  # type: ignore[arg-type]
             live.send(json.dumps({'id': 1, 'do': 'subscribe', 'run': run}))
             kinds = {json.loads(live.recv(30))['type'] for _ in range(2)}

@@ -89,8 +89,8 @@ def addresses(user: User) -> set[str]:
     from nicegui import app as pages
 
     api = build_api(app.state.backend).openapi()['paths']
-    found = {re.sub(r'{[^}]*}', 'x', f'{PREFIX}{path}') for path in api}
-    return found | set(walk(app.routes)) | set(walk(pages.routes))
+    api_routes = {re.sub(r'{[^}]*}', 'x', f'{PREFIX}{path}') for path in api}
+    return api_routes | set(walk(app.routes)) | set(walk(pages.routes))
 
 
 async def test_nothing_is_served_to_anonymous_callers_at_any_address(team: Team, addresses: set[str]) -> None:

@@ -70,8 +70,8 @@ class Guarded:
             case '/authorize':
                 query = dict(request.query_params)
                 metadata = {'error': 'access_denied'} if self.refuses else {'code': 'a-code'}
-                back = {**metadata, 'state': query['state']}
-                return RedirectResponse(f'{query["redirect_uri"]}?{urlencode(back)}', 302)
+                redirect_query = {**metadata, 'state': query['state']}
+                return RedirectResponse(f'{query["redirect_uri"]}?{urlencode(redirect_query)}', 302)
             case '/token':
                 grant = {
                     name: values[0] for name, values in parse_qs((await request.body()).decode()).items()
@@ -84,8 +84,12 @@ class Guarded:
                 if self.echoes:
                     return JSONResponse({'error': 'invalid_grant', 'error_description': str(grant)}, 400)
                 token = RENEWED if grant['grant_type'] == 'refresh_token' else TOKEN
-                made = {'token_type': 'Bearer', 'expires_in': self.lifetime, 'refresh_token': REFRESH}
-                return JSONResponse(self.token or {'access_token': token, **made})
+                token_response = {
+                    'token_type': 'Bearer',
+                    'expires_in': self.lifetime,
+                    'refresh_token': REFRESH,
+                }
+                return JSONResponse(self.token or {'access_token': token, **token_response})
         if request.headers.get('authorization', '').removeprefix('Bearer ') not in self.valid:
             where = f'{self.url}/.well-known/oauth-protected-resource/mcp'
             coded = {'Content-Encoding': self.coding} if self.coding else {}
@@ -119,8 +123,8 @@ async def serve_guarded() -> AsyncIterator[Guarded]:
     inner = server.streamable_http_app()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope['type'] == 'http' and (found := await guarded.answer(Request(scope, receive))):
-            await found(scope, receive, send)
+        if scope['type'] == 'http' and (response := await guarded.answer(Request(scope, receive))):
+            await response(scope, receive, send)
         else:
             await inner(scope, receive, send)
 

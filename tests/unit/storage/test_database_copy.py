@@ -98,11 +98,11 @@ def test_everything_survives_a_copy_to_postgresql_and_back(
         connection.commit()
     progress: list[tuple[int, int]] = []
     copy(source, postgres_url, lambda done, total: progress.append((done, total)))
-    copy(postgres_url, back := tmp_path / 'back.db')
+    copy(postgres_url, copied_back := tmp_path / 'back.db')
     before = content(source)
     assert all(before.values()), 'a table is empty, so the test does not cover it'
     assert content(postgres_url) == before
-    assert content(back) == before
+    assert content(copied_back) == before
     assert progress[-1][0] == progress[-1][1] > 0
     assert progress == sorted(progress)
 

@@ -264,8 +264,8 @@ async def test_calls_are_streamed_with_their_arguments() -> None:
             await conductor.resume(run)
             await conductor.result(run)
             deltas += [(item.kind, item.text) for item in subscription.drain() if isinstance(item, Delta)]
-    told = [item for item in deltas if item[0] in ('call', 'arguments')]
-    assert told == [
+    call_deltas = [item for item in deltas if item[0] in ('call', 'arguments')]
+    assert call_deltas == [
         ('call', 'notes\n'),
         ('arguments', '{"action": "list"}'),
         ('call', 'nothing\n'),

@@ -470,7 +470,7 @@ SPANS = st.lists(
 @given(SPANS)
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 async def test_any_tree_of_spans_is_drawn_audited_and_viewed_at_each_step(spans: list[Any]) -> None:
-    made = [
+    generated = [
         span(
             str(number), str(parent) if parent >= 0 else '', (start, start + length), error,
             **{names.OPERATION: operation, names.AGENT: name, names.TOOL: name},
@@ -479,7 +479,7 @@ async def test_any_tree_of_spans_is_drawn_audited_and_viewed_at_each_step(spans:
     ]  # fmt: skip
     async with Conductor() as conductor:
         try:
-            run = await import_spans(conductor, *made)
+            run = await import_spans(conductor, *generated)
         except BundleError as error:
             assert 'no spans of generative AI' in str(error)
             return

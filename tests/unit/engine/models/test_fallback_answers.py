@@ -222,8 +222,10 @@ def test_a_revision_answers_every_comment() -> None:
     prompt = f'Task:\n{TASK}\n\nFindings:\n{findings}\n\nWrite the analysis.'
     first = improvise(request('analyzer', prompt)).text
     assert '- Bicycles rust.' in first and 'Who pays?' not in first
-    back = 'The reviewer sent draft 1 back: so so\n\n1. Name the cost.\n2. Compare | weigh.\n\nRevise it.'
-    second = improvise(request('analyzer', back, visit=2)).text
+    rejection = (
+        'The reviewer sent draft 1 back: so so\n\n1. Name the cost.\n2. Compare | weigh.\n\nRevise it.'
+    )
+    second = improvise(request('analyzer', rejection, visit=2)).text
     assert '| Name the cost. |' in second and '| Compare / weigh. |' in second
     assert not set(headings(first)[1:]) & set(headings(second))
 

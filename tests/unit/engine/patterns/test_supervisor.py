@@ -206,9 +206,9 @@ async def test_each_task_is_a_separate_conversation_in_its_role() -> None:
 
 async def test_each_role_has_its_own_model() -> None:
     usual, special = FakeModel(team_reply([plan_task('a'), plan_task('b', 'writer')])), FakeModel(succeed)
-    found = team(usual)
-    found.catalog.models['special'] = special  # type: ignore[assignment]
-    async with found as conductor:
+    team_conductor = team(usual)
+    team_conductor.catalog.models['special'] = special  # type: ignore[assignment]
+    async with team_conductor as conductor:
         started = (
             await conductor.start('supervisor', {'objective': 'a bridge'}, models={'writer': 'special'})
         ).id
@@ -295,9 +295,9 @@ class Newsroom(Supervisor):
 
 async def test_a_custom_pattern_can_have_other_roles() -> None:
     model = FakeModel(team_reply([plan_task('a', 'checker')]))
-    found = team(model)
-    found.catalog.add(Newsroom)
-    async with found as conductor:
+    team_conductor = team(model)
+    team_conductor.catalog.add(Newsroom)
+    async with team_conductor as conductor:
         outcome = await conductor.result(await begin(conductor, 'newsroom'))
     assert results(outcome) == [('a', 'checker', True)]
     assert [tool.name for tool in model.requests[1].tools] == ['notes']

@@ -174,9 +174,9 @@ async def test_hanging_failing_and_flooding_tools_are_reported_to_the_worker() -
         return {'success': True, 'output': 'done all the same'}
 
     model = FakeModel(team_reply([plan_task('a', 'tinker')], work))
-    found = team(model, tools=(hangs, breaks, floods))
-    found.catalog.add(Handy)
-    async with found as conductor:
+    team_conductor = team(model, tools=(hangs, breaks, floods))
+    team_conductor.catalog.add(Handy)
+    async with team_conductor as conductor:
         outcome = await conductor.result(await begin(conductor, 'handy', **MANY))
         size = (await conductor.info(outcome.run)).bytes
     assert outcome.memory['completed_results'][0]['success']

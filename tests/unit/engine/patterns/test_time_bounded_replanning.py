@@ -54,8 +54,8 @@ async def test_blocked_steps_are_replanned_within_the_round() -> None:
     assert 'rests on 1' in prompts[1] and '3 cannot begin, since 1 failed' in prompts[1]
     assert [item['id'] for item in memory['checklist']] == ['1', '2', '4', '5', '6']
     assert memory['metrics']['total_steps'] == 5
-    asked = next(message for message in memory['messages'] if message['type'] == 'REPLAN_REQUEST')
-    assert asked['recipient'] == 'planner' and len(memory['plans']) == 1
+    replan_request = next(message for message in memory['messages'] if message['type'] == 'REPLAN_REQUEST')
+    assert replan_request['recipient'] == 'planner' and len(memory['plans']) == 1
 
 
 async def test_the_supervisor_may_replan_the_remaining_steps() -> None:

@@ -116,8 +116,10 @@ async def test_a_run_is_warned_asked_to_wrap_up_and_ended(journal: Journal) -> N
         assert outcome.error == 'its budget of 100 tokens is spent (105 used)'
         assert (await names(local, run))[-4:] == ['warn', 'done', 'exhaust', 'abort']
         assert len(model.requests) == 7, 'nothing was started after the limit'
-        told = [sum(NOTICE in message.text for message in request.messages) for request in model.requests]
-        assert told == [0, 0, 0, 0, 0, 0, 1], 'in the conversation, once, and before the next call'
+        notice_counts = [
+            sum(NOTICE in message.text for message in request.messages) for request in model.requests
+        ]
+        assert notice_counts == [0, 0, 0, 0, 0, 0, 1], 'in the conversation, once, and before the next call'
         view, info = await local.view(run), await local.info(run)
         assert view.budget == {'tokens': Gauge(used=105, limit=100, warned=True, exhausted=True, lasts=0.0)}
         assert notices(view)[0].startswith(f'{NOTICE} 90% of the budget of this run (100 tokens) is used.')

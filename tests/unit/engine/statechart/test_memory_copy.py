@@ -152,7 +152,7 @@ def test_a_copy_has_the_patterns_class(live: Run) -> None:
 
 @pytest.mark.parametrize(
     'look',
-    [copy.copy, copy.deepcopy, Run.model_copy, lambda made: made],
+    [copy.copy, copy.deepcopy, Run.model_copy, lambda memory: memory],
     ids=['copy', 'deepcopy', 'model', 'itself'],
 )
 def test_a_copy_equals_its_original(live: Run, look: Any) -> None:

@@ -144,7 +144,7 @@ async def test_refusals_of_notion_are_reported(configured: pytest.MonkeyPatch) -
     with pytest.raises(ToolError, match='Notion cannot be reached'):
         await publish('http://127.0.0.1:1', configured)
     with (
-        local(lambda *asked: (502, {}, b'<html>')) as server,
+        local(lambda *request: (502, {}, b'<html>')) as server,
         pytest.raises(ToolError, match=r'request \(502\): Bad G'),
     ):
         await publish(server.url, configured)

@@ -256,12 +256,12 @@ async def test_a_long_transcript_is_processed_in_parts(context: ToolContext) -> 
     text = '\n'.join(f'Speaker {number % 2}: {"word " * 60}{number}.' for number in range(800))
     await context.files.write('long.txt', text.encode())
     result = await use(transcript_processor, context, path='long.txt')
-    seen = result.text
+    joined = result.text
     while '[There is more: continue with start=' in result.text:
         start = result.text.rpartition('start=')[2].rstrip(']')
         result = await use(transcript_processor, context, path='long.txt', start=start)
-        seen += result.text
-    assert all(f' {number}.' in seen for number in range(800)) and '≈' in seen
+        joined += result.text
+    assert all(f' {number}.' in joined for number in range(800)) and '≈' in joined
     model = context.model = Asked({'title': 'T', 'summary': 'S', 'points': ['P']})
     await use(show_notes, context)
     assert len(model.prompts) == 3 and 'part 2 of 2' in model.prompts[1] and 'Combine' in model.prompts[2]

@@ -74,12 +74,12 @@ def test_several_variants_start_at_once(tmp_path: Path, done: Hemicycle) -> None
     (tmp_path / 'variants.yaml').write_text(VARIANTS)
     started = hemicycle('variants', 'last', str(tmp_path / 'variants.yaml'), '--at', '4', '--json')
     assert started.exit_code == 0, started.output
-    made = [json.loads(line) for line in started.stdout.splitlines()]
-    assert [(one['status'], one['parent']) for one in made] == [('done', parent)] * 2
-    assert made[0]['tags'] == made[1]['tags'] != []
+    started_forks = [json.loads(line) for line in started.stdout.splitlines()]
+    assert [(one['status'], one['parent']) for one in started_forks] == [('done', parent)] * 2
+    assert started_forks[0]['tags'] == started_forks[1]['tags'] != []
     assert [line.split('  ') for line in started.stderr.splitlines()] == [
-        [made[0]['id'], 'kinder'],
-        [made[1]['id'], 'one round'],
+        [started_forks[0]['id'], 'kinder'],
+        [started_forks[1]['id'], 'one round'],
     ]
     paused = hemicycle(
         'variants', parent, '-', '--at', '4', '--paused', stdin='{"a": {"after": "simulated"}}'

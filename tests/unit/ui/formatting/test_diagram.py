@@ -100,10 +100,10 @@ class Side(Pattern):
 def test_regions_are_laid_out_from_left_to_right(many, folded, rows):
     shape = build_shape(Side(Side.Parameters(many=many)))
     plain = graphviz.Source(dot(shape, folded=folded)).pipe(format='plain', encoding='utf-8')
-    found: dict[float, list[tuple[float, int]]] = {}
+    by_height: dict[float, list[tuple[float, int]]] = {}
     for name, x, y in re.findall(r'^node "?both\.w(\d)(?:\.thinking)?"? (\S+) (\S+)', plain, re.M):
-        found.setdefault(-float(y), []).append((float(x), int(name)))
-    assert [[number for _, number in sorted(row)] for _, row in sorted(found.items())] == rows
+        by_height.setdefault(-float(y), []).append((float(x), int(name)))
+    assert [[number for _, number in sorted(row)] for _, row in sorted(by_height.items())] == rows
 
 
 FOUR_AND_JUDGE = [f'voting.voter{number}' for number in (1, 2, 3, 4)] + ['judging']

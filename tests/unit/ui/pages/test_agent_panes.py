@@ -108,9 +108,9 @@ def test_the_history_has_replies_retries_times_and_versions():
     retry = latest(history.retries, 'a', 1)
     assert retry is not None
     assert (retry.attempt, retry.due, retry.error) == (2, 13.0, 'busy')
-    said = latest(history.replies, 'a', 9)
-    assert said is not None
-    assert (said.model, said.failed) == ('m', ('n: down',))
+    last_reply = latest(history.replies, 'a', 9)
+    assert last_reply is not None
+    assert (last_reply.model, last_reply.failed) == ('m', ('n: down',))
     assert latest(history.replies, 'a', 1) is None
     assert history.batch_times['a']['c1'] == BatchTime(seconds=2.0, calls=1)
     assert [(version.seq, version.number) for version in history.versions['a']] == [(3, 1), (6, 2)]

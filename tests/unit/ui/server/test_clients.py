@@ -98,14 +98,14 @@ async def test_closed_pages_are_freed(browser: httpx.AsyncClient, monkeypatch: p
     free_closed_pages()
     gc.disable()
     try:
-        made = []
+        created = []
         for _ in range(COLLECT_AFTER):
             await browser.get('/runs')
-            made.append([*Client.instances][-1])
+            created.append([*Client.instances][-1])
         references = [
-            weakref.ref(element) for name in made for element in Client.instances[name].elements.values()
+            weakref.ref(element) for name in created for element in Client.instances[name].elements.values()
         ]
-        for name in made:
+        for name in created:
             Client.instances[name].delete()
         await until(lambda: all(item() is None for item in references))
     finally:

@@ -6,8 +6,8 @@ from ui.web.presence import Presence, Viewer
 
 def take_outdated(viewer: Viewer) -> bool:
     """Whether the page has to be updated."""
-    said, viewer.outdated = viewer.outdated, False
-    return said
+    outdated, viewer.outdated = viewer.outdated, False
+    return outdated
 
 
 def test_other_viewers_are_seen_as_they_come_move_and_leave():

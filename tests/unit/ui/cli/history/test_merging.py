@@ -18,10 +18,10 @@ def project(tmp_path: Path) -> Path:
 def hemicycle(hemicycle: Hemicycle, project: Path) -> Hemicycle:
     """A database with a run of two agents that have changed one file of the project."""
     (hemicycle.patterns / 'making.py').write_text(Path(merging.__file__).read_text())
-    made = hemicycle(
+    result = hemicycle(
         'run', 'making', '--set', f'project={project}', '-q', '--patterns', str(hemicycle.patterns)
     )
-    assert made.exit_code == 0, made.output
+    assert result.exit_code == 0, result.output
     return hemicycle
 
 

@@ -19,7 +19,7 @@ from tests.models.reading import endpoint, make_request
 SCHEMA = {'type': 'object', 'properties': {'x': {'type': 'string'}}}
 
 
-def body(effort: str, model: str, dialect: str = 'openai', **more: Any) -> dict[str, Any]:
+def body(effort: str, model: str, /, dialect: str = 'openai', **more: Any) -> dict[str, Any]:
     to = endpoint(dialect, **more)
     return DIALECTS[dialect].body(model, make_request(effort=effort), to)
 

@@ -24,7 +24,7 @@ AGENT_PREFIX = 'agent:'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentInfo:
+class ExternalAgentInfo:
     """An external agent as shown to people; contains no secrets."""
 
     name: str
@@ -143,11 +143,11 @@ class ExternalAgents(Mapping[str, AgentModel]):
         secrets = [tuple(hidden_values(agent, os.environ)) for agent in self._agents.values()]
         return [secret_filter(values, ()) for values in secrets if values]
 
-    def infos(self) -> list[AgentInfo]:
+    def infos(self) -> list[ExternalAgentInfo]:
         """Return all agents, usable or not, without starting any."""
         infos = [_info(agent) for agent in self._agents.values()]
         infos += [
-            AgentInfo(name=name, title=name, command='', problem=problem)
+            ExternalAgentInfo(name=name, title=name, command='', problem=problem)
             for name, problem in self._missing.items()
         ]
         return infos
@@ -179,9 +179,9 @@ class ExternalAgents(Mapping[str, AgentModel]):
                 await session.close()
 
 
-def _info(agent: ExternalAgent) -> AgentInfo:
+def _info(agent: ExternalAgent) -> ExternalAgentInfo:
     problem = AgentModel(agent).problem
-    return AgentInfo(
+    return ExternalAgentInfo(
         name=agent.name,
         title=agent.title or agent.name,
         command=' '.join([Path(agent.command).name, *agent.args]),

@@ -57,7 +57,7 @@ PUBLIC = {
         'RemoteFiles Resolution Sandbox SuiteResult Workspace Workspaces apply_hunks close_folders '
         'format_patch is_own_work open_folders split_hunks'
     ),
-    'engine.acp': ('AGENT_PREFIX AgentHealth AgentInfo ExternalAgents'),
+    'engine.acp': ('AGENT_PREFIX AgentHealth ExternalAgentInfo ExternalAgents'),
     'engine.configuration': ('ConfigFile Configuration RetentionSection load_configuration parse_size'),
     'engine.history.comparison': (
         'Comparison Divergence GuardDifference JsonDifference Row RunStats align compare count_run '

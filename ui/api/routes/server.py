@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 
 from engine import Conductor
-from engine.acp import AgentHealth, AgentInfo
+from engine.acp import AgentHealth, ExternalAgentInfo
 from engine.agents import ToolPlayground, ToolTrial
 from engine.errors import EngineError, ToolError, UnknownRun
 from engine.history import program_version
@@ -118,8 +118,8 @@ async def try_mcp_server(conductor: Engine, name: Name) -> ServerHealth:
     return await conductor.catalog.mcp.test(name)
 
 
-@router.get('/agents', tags=MODELS, response_model=list_of(AgentInfo))
-async def list_agents(conductor: Engine) -> list[AgentInfo]:
+@router.get('/agents', tags=MODELS, response_model=list_of(ExternalAgentInfo))
+async def list_agents(conductor: Engine) -> list[ExternalAgentInfo]:
     """List the coding agents that can take the place of a model. Keys are never shown, only their names."""
     return conductor.catalog.agents.infos()
 

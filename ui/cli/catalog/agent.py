@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from engine import InvalidInput
-from engine.acp import AgentHealth, AgentInfo
+from engine.acp import AgentHealth, ExternalAgentInfo
 from engine.workspace import Sandbox
 from ui.cli.catalog.saving import end, open_catalog, report
 from ui.cli.options import group
@@ -72,9 +72,9 @@ def test(
         end(report(health.agent, problem, health.introduction or 'a session was opened'))
 
 
-async def _infos(session: Session) -> Sequence[AgentInfo]:
+async def _infos(session: Session) -> Sequence[ExternalAgentInfo]:
     async with connect_to_named(session) as ask:
         if ask:
-            return await ask.many(AgentInfo, 'agents')
+            return await ask.many(ExternalAgentInfo, 'agents')
     async with open_catalog(session) as catalog:
         return catalog.agents.infos()

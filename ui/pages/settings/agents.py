@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from engine.acp import AgentHealth, AgentInfo
+from engine.acp import AgentHealth, ExternalAgentInfo
 from ui.components.widgets import Text
 from ui.formatting.values import count
 from ui.pages.settings.card import CheckResult, TestCard
@@ -41,7 +41,7 @@ class ExternalAgentCards:
 class AgentCard(TestCard[AgentHealth]):
     """One agent; its test starts it in an empty folder and opens a session without a prompt."""
 
-    def __init__(self, backend: Backend, info: AgentInfo) -> None:
+    def __init__(self, backend: Backend, info: ExternalAgentInfo) -> None:
         """Draw it."""
         self._backend = backend
         runs = 'in the sandbox' if info.sandboxed else 'without a sandbox'

@@ -19,9 +19,9 @@ from tests.models.reading import endpoint, make_request
 SCHEMA = {'type': 'object', 'properties': {'x': {'type': 'string'}}}
 
 
-def body(effort: str, model: str, /, dialect: str = 'openai', **more: Any) -> dict[str, Any]:
+def body(requested: str, model: str, /, dialect: str = 'openai', **more: Any) -> dict[str, Any]:
     to = endpoint(dialect, **more)
-    return DIALECTS[dialect].body(model, make_request(effort=effort), to)
+    return DIALECTS[dialect].body(model, make_request(effort=requested), to)
 
 
 @pytest.mark.parametrize(

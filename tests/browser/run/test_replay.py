@@ -215,6 +215,7 @@ def test_changes_of_a_field_are_followed_from_the_tree_and_playback_starts_over(
     expect(page.get_by_label('Memory field to follow')).to_have_value('/memory/status')
     expect(page.locator('.jump', has_text='Verdict')).to_contain_text('3')
     page.keyboard.press('Escape')
+    expect(page.get_by_label('Memory field to follow')).to_be_hidden()  # it gives the focus back first
     page.get_by_role('slider', name='Step').press('Home')
     at(page, 1)
     expect(page.locator('.player-chip')).to_have_text('Recorded: no model is called')

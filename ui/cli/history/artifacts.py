@@ -33,17 +33,25 @@ hemicycle artifacts 3f9 --save results/
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Artifact:
+class Artifact:
+    """A named result of an agent, as its run has it."""
+
     agent: str
     name: str
     item: Mapping[str, Any]
 
     @property
-    def file(self) -> str:
-        """Its file name: Markdown for text, JSON for any other value."""
+    def file(self) -> Path:
+        """Its file, in a folder of its agent: Markdown for text, JSON for any other value.
+
+        Both names come from the run, which may have been imported: they never lead out of the folder.
+        """
         kind = 'md' if isinstance(self.item.get('value'), str) else 'json'
-        stem = re.sub(r'[^\w.-]+', '_', self.name).lstrip('.')
-        return f'{stem or "artifact"}.{kind}'
+        return Path(_file_name(self.agent, 'agent'), f'{_file_name(self.name, "artifact")}.{kind}')
+
+
+def _file_name(text: str, default: str) -> str:
+    return re.sub(r'[^\w.-]+', '_', text).lstrip('.') or default
 
 
 @with_session('as_json', 'database', 'files', 'server')
@@ -95,16 +103,16 @@ def artifacts(  # noqa: PLR0913  (its arguments are the command's)
     asyncio.run(work())
 
 
-def _collect(view: View) -> list[_Artifact]:
+def _collect(view: View) -> list[Artifact]:
     return [
-        _Artifact(agent=path, name=name, item=item)
+        Artifact(agent=path, name=name, item=item)
         for path, state in view.agents.items()
         for name, item in (state.get('artifacts') or {}).items()
         if isinstance(item, Mapping)
     ]
 
 
-def _choose(artifacts: list[_Artifact], agent: str, name: str) -> list[_Artifact]:
+def _choose(artifacts: list[Artifact], agent: str, name: str) -> list[Artifact]:
     """Return the artifacts of this agent and name. Raises `CommandError`."""
     owned = [
         artifact
@@ -121,7 +129,7 @@ def _choose(artifacts: list[_Artifact], agent: str, name: str) -> list[_Artifact
     return chosen
 
 
-async def _text(conductor: Conductor, run: RunId, artifact: _Artifact) -> str:
+async def _text(conductor: Conductor, run: RunId, artifact: Artifact) -> str:
     """Return an artifact in full: as text, or as JSON."""
     if artifact.item.get('kept'):
         return (await conductor.workspaces.content(run, artifact.item['kept'])).decode(errors='replace')
@@ -129,16 +137,16 @@ async def _text(conductor: Conductor, run: RunId, artifact: _Artifact) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
-async def _save(conductor: Conductor, run: RunId, artifact: _Artifact, folder: Path) -> None:
+async def _save(conductor: Conductor, run: RunId, artifact: Artifact, folder: Path) -> None:
     """Write an artifact to a file of its agent's folder."""
-    target = folder / artifact.agent / artifact.file
+    target = folder / artifact.file
     text = await _text(conductor, run, artifact)
     await asyncio.to_thread(target.parent.mkdir, parents=True, exist_ok=True)
     await asyncio.to_thread(target.write_text, text, 'utf-8')
     typer.echo(strip_control(str(target)))
 
 
-def _print(artifact: _Artifact, as_json: bool) -> None:
+def _print(artifact: Artifact, as_json: bool) -> None:
     size = int(artifact.item.get('size', 0))
     by = str(artifact.item.get('by') or '')
     if as_json:

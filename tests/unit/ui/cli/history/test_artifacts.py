@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Hemicycle
+from ui.cli.history.artifacts import Artifact
 
 
 @pytest.fixture
@@ -43,3 +44,16 @@ def test_unknown_artifacts_are_refused(
 ) -> None:
     result = hemicycle('artifacts', 'last', *arguments)
     assert result.exit_code == 2 and problem in result.stderr
+
+
+@pytest.mark.parametrize(
+    ('agent', 'name', 'file'),
+    [
+        ('working', 'draft', 'working/draft.md'),
+        ('../../home', '../draft', '_.._home/_draft.md'),
+        ('..', '/etc/passwd', 'agent/_etc_passwd.md'),
+        ('', '..', 'agent/artifact.md'),
+    ],
+)
+def test_an_imported_artifact_cannot_leave_the_folder(agent: str, name: str, file: str) -> None:
+    assert Artifact(agent=agent, name=name, item={'value': 'text'}).file == Path(file)

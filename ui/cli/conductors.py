@@ -111,9 +111,7 @@ async def find_run(conductor: Conductor, name: str, place: Listing = 'list') -> 
 
 
 @asynccontextmanager
-async def claim(
-    session: Session, run: RunId, *, what: str = 'steer', paused: bool = True
-) -> AsyncIterator[Conductor]:
+async def claim(session: Session, run: RunId, *, what: str, paused: bool = True) -> AsyncIterator[Conductor]:
     """Open a conductor that owns the run until it is released; `paused` pauses it before anything starts.
 
     If a server runs it, this is that server's conductor, and the run is left as it is.

@@ -93,7 +93,7 @@ def break_(  # noqa: PLR0913  (its arguments are the command's)
             if once or region:
                 raise InvalidInput({'break': 'give a place or a condition: --enter, --leave, --edge, --when'})
             return breakpoints
-        async with claim(session, run_id) as conductor:
+        async with claim(session, run_id, what='breakpoints') as conductor:
             return await update_breakpoints(
                 conductor, run_id, item if item.label != 'nothing' else None, remove or ()
             )
@@ -104,7 +104,7 @@ def break_(  # noqa: PLR0913  (its arguments are the command's)
 
 async def _try(session: Session, run: RunId, condition: str) -> None:
     """Print whether a condition holds at the run's present step. Raises `EventRefused`, `InvalidInput`."""
-    async with claim(session, run) as conductor:
+    async with claim(session, run, what='breakpoints') as conductor:
         result = await conductor.probe(run, condition)
     if result is None:
         typer.echo('the run has no step yet that conditions apply to')

@@ -131,3 +131,11 @@ def test_a_condition_is_tried_at_the_present_step(hemicycle: Hemicycle) -> None:
     assert 'column' in hemicycle('break', 'last', '--try', 'event ==').stderr
     both = hemicycle('break', 'last', '--try', 'loops', '--enter', 'reviewing')
     assert both.exit_code == 2 and '--try: sets and removes nothing' in both.stderr
+
+
+@pytest.mark.parametrize('options', [('--try', 'loops >= 2'), ('--enter', 'reviewing')])
+def test_an_ended_run_takes_no_breakpoints(hemicycle: Hemicycle, options: tuple[str, str]) -> None:
+    assert hemicycle('run', 'pipeline', '--task', 'Tea or coffee?', '-q').exit_code == 0
+    result = hemicycle('break', 'last', *options)
+    assert result.exit_code == 2
+    assert "does not accept 'breakpoints' now: it is done" in result.stderr

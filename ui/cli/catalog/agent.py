@@ -12,7 +12,7 @@ import typer
 from engine import InvalidInput
 from engine.acp import AgentHealth, ExternalAgentInfo
 from engine.workspace import Sandbox
-from ui.cli.catalog.saving import end, open_catalog, report
+from ui.cli.catalog.saving import open_catalog, report_tests
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect_to_named
@@ -63,13 +63,11 @@ def test(
         async with open_catalog(session) as catalog:
             return await catalog.agents.test(chosen, Sandbox.of_environment())
 
-    health = asyncio.run(work())
-    if session.as_json:
-        print_json(**asdict(health))
-        end(not health.problem)
-    else:
-        problem = health.problem.removeprefix(f'{health.agent}: ')
-        end(report(health.agent, problem, health.introduction or 'a session was opened'))
+    report_tests([asyncio.run(work())], _describe, as_json=session.as_json)
+
+
+def _describe(result: AgentHealth) -> tuple[str, str]:
+    return result.agent, result.introduction or 'a session was opened'
 
 
 async def _infos(session: Session) -> Sequence[ExternalAgentInfo]:

@@ -11,7 +11,15 @@ import typer
 
 from engine import InvalidInput
 from engine.models import PROVIDERS, EndpointHealth, EndpointInfo
-from ui.cli.catalog.saving import check_address, check_reference, end, open_catalog, remove, report, save
+from ui.cli.catalog.saving import (
+    check_address,
+    check_reference,
+    names_to_test,
+    open_catalog,
+    remove,
+    report_tests,
+    save,
+)
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect_to_named
@@ -118,16 +126,16 @@ def test(
                 names = [info.endpoint for info in await ask.many(EndpointInfo, 'endpoints')]
                 return [
                     await ask.one_of(EndpointHealth, f'endpoints/{endpoint}/test')
-                    for endpoint in _chosen(names, name)
+                    for endpoint in names_to_test(names, name, 'endpoint')
                 ]
         async with open_catalog(session) as catalog:
             await catalog.registry.discover()
             names = [info.endpoint for info in catalog.registry.endpoint_infos()]
             return await asyncio.gather(
-                *(catalog.registry.test(endpoint) for endpoint in _chosen(names, name))
+                *(catalog.registry.test(endpoint) for endpoint in names_to_test(names, name, 'endpoint'))
             )
 
-    _report(asyncio.run(work()), session.as_json)
+    report_tests(asyncio.run(work()), _describe, as_json=session.as_json)
 
 
 @endpoint.command('add')
@@ -216,25 +224,9 @@ def _save(  # noqa: PLR0913  (what the commands share)
             await save(catalog, 'endpoints', name, values, new=new, what='endpoint')
             return [await catalog.registry.test(name)] if test else []
 
-    _report(asyncio.run(work()), as_json=False)
+    report_tests(asyncio.run(work()), _describe, as_json=False)
 
 
-def _chosen(names: Sequence[str], name: str) -> Sequence[str]:
-    if name and name not in names:
-        raise InvalidInput(
-            {'NAME': f'there is no endpoint {name!r}; available: {", ".join(names) or "none"}'}
-        )
-    return [name] if name else names
-
-
-def _report(results: Sequence[EndpointHealth], as_json: bool) -> None:
-    well = []
-    for result in results:
-        if as_json:
-            print_json(**asdict(result))
-            well.append(not result.problem)
-            continue
-        offers = f'is available and offers {count(len(result.models), "model")}'
-        fine = f'{result.called} answered a call' if result.called else offers
-        well.append(report(result.endpoint, result.problem.removeprefix(f'{result.endpoint}: '), fine))
-    end(all(well))
+def _describe(result: EndpointHealth) -> tuple[str, str]:
+    offers = f'is available and offers {count(len(result.models), "model")}'
+    return result.endpoint, f'{result.called} answered a call' if result.called else offers

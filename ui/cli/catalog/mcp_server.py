@@ -13,7 +13,14 @@ import typer
 from engine import InvalidInput
 from engine.records import Approvals
 from engine.tools import ServerHealth
-from ui.cli.catalog.saving import check_address, end, open_catalog, remove, report, save
+from ui.cli.catalog.saving import (
+    check_address,
+    names_to_test,
+    open_catalog,
+    remove,
+    report_tests,
+    save,
+)
 from ui.cli.inputs import parse_pairs
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
@@ -138,13 +145,15 @@ def test(
                 names = [health.server for health in await ask.many(ServerHealth, 'mcp-servers')]
                 return [
                     await ask.one_of(ServerHealth, f'mcp-servers/{server}/test')
-                    for server in _chosen(names, name)
+                    for server in names_to_test(names, name, 'MCP server')
                 ]
         async with open_catalog(session) as catalog:
             names = [health.server for health in catalog.mcp.last_health()]
-            return await asyncio.gather(*(catalog.mcp.test(server) for server in _chosen(names, name)))
+            return await asyncio.gather(
+                *(catalog.mcp.test(server) for server in names_to_test(names, name, 'MCP server'))
+            )
 
-    _report(asyncio.run(work()), session.as_json)
+    report_tests(asyncio.run(work()), _describe, as_json=session.as_json)
 
 
 @mcp_server.command('add')
@@ -262,24 +271,9 @@ def _save(session: Session, name: str, values: dict[str, Any], *, new: bool, tes
             await save(catalog, 'mcp', name, values, new=new, what='MCP server')
             return [await catalog.mcp.test(name)] if test else []
 
-    _report(asyncio.run(work()), as_json=False)
+    report_tests(asyncio.run(work()), _describe, as_json=False)
 
 
-def _chosen(names: Sequence[str], name: str) -> Sequence[str]:
-    if name and name not in names:
-        listed = ', '.join(names) or 'none'
-        raise InvalidInput({'NAME': f'there is no MCP server {name!r}; available: {listed}'})
-    return [name] if name else names
-
-
-def _report(results: Sequence[ServerHealth], as_json: bool) -> None:
-    well = []
-    for result in results:
-        if as_json:
-            print_json(**asdict(result))
-            well.append(not result.problem)
-            continue
-        listed = f': {", ".join(result.tools)}' if result.tools else ''
-        fine = f'is available and offers {count(len(result.tools), "tool")}{listed}'
-        well.append(report(result.server, result.problem.removeprefix(f'MCP server {result.server}: '), fine))
-    end(all(well))
+def _describe(result: ServerHealth) -> tuple[str, str]:
+    listed = f': {", ".join(result.tools)}' if result.tools else ''
+    return result.server, f'is available and offers {count(len(result.tools), "tool")}{listed}'

@@ -1,20 +1,26 @@
-"""Writes endpoints and MCP servers to the configuration file, and checks what was typed for them."""
+"""Writes endpoints and MCP servers to the configuration file, checks what was typed, reports tests."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from dataclasses import asdict
+from typing import Any, Literal, TypeVar
 
 import typer
 
 from engine import Catalog, InvalidInput
+from engine.acp import AgentHealth
+from engine.models import EndpointHealth
+from engine.tools import ServerHealth
 from ui.cli.exit_codes import ExitCode
+from ui.cli.output.reporters import print_json
 from ui.cli.session import Session
 from ui.formatting.plain_text import strip_control
 
 Kind = Literal['endpoints', 'mcp']
+H = TypeVar('H', AgentHealth, EndpointHealth, ServerHealth)
 NAME, MAX_NAME = re.compile(r'[a-z0-9][a-z0-9_-]*'), 32
 ADDRESS = re.compile(r'https?://.+')
 REFERENCE = re.compile(r'env:\w+|keyring:[^/]+/.+')
@@ -83,13 +89,28 @@ def check_reference(option: str, reference: str | None) -> None:
         raise InvalidInput({option: 'must be env:NAME or keyring:SERVICE/USER, not the key itself'})
 
 
-def report(name: str, problem: str, well: str) -> bool:
-    """Print the result of a test; return whether it went well."""
-    typer.echo(strip_control(f'{name}: {problem or well}'), err=bool(problem))
-    return not problem
+def names_to_test(names: Sequence[str], name: str, what: str) -> Sequence[str]:
+    """Return `name`, or all if it is ''. Raises `InvalidInput` if there is none; `what` is its kind."""
+    if name and name not in names:
+        listed = ', '.join(names) or 'none'
+        raise InvalidInput({'NAME': f'there is no {what} {name!r}; available: {listed}'})
+    return [name] if name else names
 
 
-def end(well: bool) -> None:
-    """Exit with an error if a test has failed."""
-    if not well:
+def report_tests(results: Sequence[H], describe: Callable[[H], tuple[str, str]], *, as_json: bool) -> None:
+    """Print the results of tests, and exit with an error if one has failed.
+
+    Args:
+        results: the results.
+        describe: returns the name of what was tested, and what to say if there is no problem.
+        as_json: whether to print them as JSON.
+    """
+    for result in results:
+        if as_json:
+            print_json(**asdict(result))
+            continue
+        name, success = describe(result)
+        problem = re.sub(rf'^(MCP server )?{re.escape(name)}: ', '', result.problem)
+        typer.echo(strip_control(f'{name}: {problem or success}'), err=bool(problem))
+    if any(result.problem for result in results):
         raise typer.Exit(ExitCode.FAILED)

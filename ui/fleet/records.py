@@ -57,7 +57,7 @@ class Placement:
     priority: int = NORMAL
     """The priority among runs that wait for the same workers; 1 is taken first."""
     author: str = ''
-    """CallerDep started it: at equal priority, different people's runs are taken in turn."""
+    """Who started it: at equal priority, different people's runs are taken in turn."""
     heartbeat: float = 3.0
     """Seconds without a heartbeat after which a worker is considered dead."""
 

@@ -139,7 +139,7 @@ def _calendars(expression: str) -> Iterator[ScheduleCalendarSpec]:
 
 
 def _ranges(items: Iterable[object], domain: Sequence[int]) -> list[ScheduleRange]:
-    """Return the values of a field, or all that are `domain` if one is a rule such as "the last"."""
+    """Return the values of a field, or all of `domain` if one is a rule such as "the last"."""
     values = list(items)
     if domain and any(item not in domain for item in values):
         values = list(domain)

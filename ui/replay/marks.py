@@ -37,7 +37,7 @@ KINDS: Mapping[Kind, MarkKind] = {
     'tool': MarkKind('tool call', '⚒', 't'),
 }
 """Most severe first: that one gives merged marks their shape."""
-UNMARKED = ('tool',)
+UNDRAWN = ('tool',)
 """Kinds you can jump to but that are not drawn over the slider: there are too many."""
 
 HUMAN = {
@@ -88,7 +88,7 @@ def mark_of(
     transition: Transition, fields: Sequence[MarkField], visits: Mapping[str, Sequence[int]]
 ) -> Mark | None:
     """Return the most severe of a step's marks that are drawn, if any; arguments as of `marks_of`."""
-    drawn = [mark for mark in marks_of(transition, fields, visits) if mark.kind not in UNMARKED]
+    drawn = [mark for mark in marks_of(transition, fields, visits) if mark.kind not in UNDRAWN]
     return min(drawn, key=lambda mark: list(KINDS).index(mark.kind), default=None)
 
 

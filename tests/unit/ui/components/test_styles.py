@@ -3,14 +3,14 @@
 import re
 
 from ui.components.assets import STYLES
-from ui.replay.marks import KINDS, UNMARKED
+from ui.replay.marks import KINDS, UNDRAWN
 
 SHARED = {f'{name}.css' for name in ('base', 'diagram', 'conversation', 'frame', 'forms', 'dialogs')}
 """Sheets for all pages."""
 
 
 def test_no_style_of_another_pane_applies_to_a_mark():
-    drawn = [kind for kind in KINDS if kind not in UNMARKED]
+    drawn = [kind for kind in KINDS if kind not in UNDRAWN]
     bare = re.compile(rf'(?:^|[}},;]|\*/)\s*\.({"|".join(drawn)})(?=[\s.,:{{])', re.M)
     kinds_by_sheet = {sheet.name: bare.findall(sheet.read_text()) for sheet in STYLES.rglob('*.css')}
     assert {name: kinds for name, kinds in kinds_by_sheet.items() if kinds} == {}

@@ -5,7 +5,7 @@ import pytest
 from engine import Conductor, Event, Transition
 from engine.records import Change, Edge, MarkField, RunId, Shape, StatePath
 from ui.replay.index import MAX_CACHED, Index, next_step, previous_step, shared_index
-from ui.replay.marks import KINDS, UNMARKED, marks_of
+from ui.replay.marks import KINDS, UNDRAWN, marks_of
 
 PATH = StatePath
 SHAPE = Shape(pattern='p', title='P', initial=PATH('a'), states=(), edges=())
@@ -77,7 +77,7 @@ def test_a_step_has_every_mark_that_applies():
 def test_mark_kinds_differ_in_shape_and_key():
     assert len({sort.glyph for sort in KINDS.values()}) == len({sort.key for sort in KINDS.values()})
     assert len({sort.key for sort in KINDS.values()} | {'l', 'm'}) == len(KINDS) + 2
-    assert set(UNMARKED) < set(KINDS)
+    assert set(UNDRAWN) < set(KINDS)
 
 
 def test_jumps_wrap_around():

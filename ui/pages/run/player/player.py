@@ -18,7 +18,7 @@ from ui.components.widgets import NativeSelect, Text, set_attributes, set_class
 from ui.formatting.steps import duration, short_json
 from ui.pages.run.player.jump_menu import JumpMenu
 from ui.replay.live import Follower
-from ui.replay.marks import KINDS, UNMARKED, Mark
+from ui.replay.marks import KINDS, UNDRAWN, Mark
 from ui.web.presence import Viewer
 
 COPY = """async () => {
@@ -105,7 +105,7 @@ class Player:
         present = 'off' if ended else '' if at is not None else 'on'
         self._live.classes(add=present, remove=' '.join({'on', 'off'} - {present}))
         marks = self._follower.index.marks
-        self._track.add_marks(mark for mark in marks[self._marked :] if mark.kind not in UNMARKED)
+        self._track.add_marks(mark for mark in marks[self._marked :] if mark.kind not in UNDRAWN)
         self._marked = len(marks)
 
     def show_notes(self, marks: Sequence[Mark]) -> None:

@@ -42,11 +42,9 @@ def verdict_sentence(comparison: Comparison) -> str:
         return f'The runs diverge {_describe_place(divergence)}. {divergence_reason(comparison, divergence)}'
     if comparison.a.info.id == comparison.b.info.id:
         return f'The same run twice: {count(comparison.a.view.seq, "step")}, all identical.'
-    sentence = ''
     if comparison.same_path:
-        same_length = (
-            comparison.a.view.seq == comparison.b.view.seq
-        )  # retries, say, may differ on the same path
+        # Retries, say, may differ on the same path.
+        same_length = comparison.a.view.seq == comparison.b.view.seq
         steps = f', all {count(comparison.a.view.seq, "step")}' if same_length else ''
         sentence = f'The runs took the same path{steps}.'
     else:

@@ -96,7 +96,7 @@ class Diagram(Element, component=ASSETS / 'diagram' / 'diagram.js'):
         layers = {**self._props['overlays'], layer: decorations}
         if decorations != self._props['overlays'].get(layer, {}):
             with self._props.suspend_updates():
-                self._props['overlays'] = {name: layer for name, layer in layers.items() if layer}
+                self._props['overlays'] = {name: parts for name, parts in layers.items() if parts}
             self.run_method('updateOverlays', self._props['overlays'])
 
 

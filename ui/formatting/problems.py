@@ -29,15 +29,15 @@ CHOICES = ('enum', 'literal_error')
 
 def problems(error: ValidationError) -> dict[str, str]:
     """Return the problems by field; those of the whole model are under ''."""
-    problems: dict[str, str] = {}
+    by_field: dict[str, str] = {}
     for item in error.errors(include_url=False):
         place = item['loc']
         problem = describe_problem(str(item['type']), item.get('ctx', {}), item.get('input'), item['msg'])
         if len(place) > 1:
             entry = place[1] + 1 if isinstance(place[1], int) else place[1]
             problem = f'Entry {entry}: {problem}'
-        problems.setdefault(str(place[0]) if place else '', problem)
-    return problems
+        by_field.setdefault(str(place[0]) if place else '', problem)
+    return by_field
 
 
 def describe_problem(kind: str, bounds: Mapping[str, Any], value: Any, message: str) -> str:

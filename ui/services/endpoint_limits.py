@@ -41,7 +41,7 @@ def share_limits(conductor: Conductor) -> None:
     """Make a conductor's models share their limits with all processes that use the same database."""
     limiters: dict[str, EndpointLimiter] = {}
 
-    def limiter(endpoint: Endpoint) -> EndpointLimiter:
+    def share(endpoint: Endpoint) -> EndpointLimiter:
         limiter = limiters.get(endpoint.name)
         if limiter is None:
             limiter = EndpointLimiter(conductor.journal, conductor.owner, conductor.clock, endpoint)
@@ -49,7 +49,7 @@ def share_limits(conductor: Conductor) -> None:
         limiter.endpoint = endpoint  # Its limits may have been changed meanwhile.
         return limiter
 
-    conductor.catalog.registry.hooks.share = limiter
+    conductor.catalog.registry.hooks.share = share
 
 
 @dataclass(slots=True)

@@ -9,9 +9,6 @@ from engine.errors import InvalidInput
 
 BUDGET_KINDS = ('tokens', 'cost', 'seconds')
 """The quantities that can be limited."""
-BUDGET_UNITS = {'tokens': 'tokens', 'cost': 'dollars', 'seconds': 'seconds of running'}
-
-
 NOTICE = 'Budget notice:'
 """Prefix of a message that informs an agent about the budget."""
 

@@ -23,7 +23,7 @@ from engine.statechart.decision_cache import (
     needs_context,
 )
 from engine.statechart.retry import Retry
-from engine.statechart.shape_builder import START, build_shape, walk
+from engine.statechart.shape_builder import OUR_KEYS, START, build_shape, walk
 
 if TYPE_CHECKING:
     from engine.statechart.pattern import Pattern
@@ -301,10 +301,6 @@ class _Machine(HierarchicalMachine):
     def callback(self, func: Any, event_data: Any) -> None:
         cursor: DecisionContext = event_data.model
         cursor.invoke(cursor.callback_ref(func))
-
-
-OUR_KEYS = ('invoke', 'within', 'retry', 'outcome', 'waits', 'agent', 'caption', 'seat')
-"""The keys our states have in addition to those of `transitions`."""
 
 
 def _build(pattern: Pattern) -> _Machine:

@@ -14,6 +14,7 @@ from engine.statechart.definition import PatternDefinition
 from engine.statechart.retry import Retry
 from engine.statechart.shape_builder import (
     EDGE_KEYS,
+    OUR_KEYS,
     START,
     callback_name,
     children_of,
@@ -35,8 +36,8 @@ STATE_KEYS = frozenset(
         'on_enter',
         'on_exit',
         'label',
+        *OUR_KEYS,
     }
-    | {'invoke', 'within', 'retry', 'outcome', 'waits', 'agent', 'caption', 'seat'}
 )
 MEMORY_IS_ENOUGH = ('prompt', 'cast')
 """The keys whose methods may omit the second argument after `self`."""

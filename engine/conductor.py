@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from engine.configuration.catalog import Catalog
-from engine.errors import InvalidInput, UnknownPattern
+from engine.errors import InvalidInput
 from engine.history.bundle.importer import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.store import BundleStore
@@ -394,10 +394,8 @@ class RunHandle:
     async def result(self) -> RunResult:
         """Wait until the run has ended. Raises `UnknownRun`."""
         outcome = await self.conductor.result(self.id)
-        try:
-            memory = self.conductor.catalog.pattern((await self.info()).pattern).Memory
-        except UnknownPattern:
-            memory = UntypedMemory
+        pattern = self.conductor.catalog.find((await self.info()).pattern)
+        memory = pattern.Memory if pattern else UntypedMemory
         return RunResult(
             status=outcome.status,
             answer=outcome.answer,

@@ -8,7 +8,7 @@ from functools import partial
 
 from pydantic_core import to_jsonable_python
 
-from engine.errors import InvalidInput, UnknownPattern
+from engine.errors import InvalidInput
 from engine.history.forks.fork_records import ForkOverrides
 from engine.history.forks.forks import Forks
 from engine.history.run_reader import RunReader
@@ -253,10 +253,7 @@ class RunMerging:
 
     async def _deliverables(self, run: RunInfo) -> Deliverables:
         """Return what a run has made, as its pattern describes it, or any pattern if that one is gone."""
-        try:
-            pattern = self._reader.catalog.pattern(run.pattern)
-        except UnknownPattern:
-            pattern = Pattern
+        pattern = self._reader.catalog.find(run.pattern) or Pattern
         view = await self._reader.view(run.id)
         return pattern.deliverables(run.parameters, view.memory)
 

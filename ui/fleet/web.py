@@ -11,7 +11,7 @@ from contextlib import aclosing
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
-from engine.errors import JournalUnavailable, RunElsewhere, StaleOwner, UnknownPattern
+from engine.errors import JournalUnavailable, RunElsewhere, StaleOwner
 from engine.records import RunId, RunInfo
 from engine.runtime import ConditionResult, Item, LiveRuns
 from ui.api.client import Connection, ServerUnreachable
@@ -223,14 +223,11 @@ class FleetRuns(LiveRuns):
 
     async def _keep_placing(self, info: RunInfo) -> None:
         """Place or wake a run, retrying while Temporal does not answer."""
-        try:
-            version = version_of(self.catalog.pattern(info.pattern))
-        except UnknownPattern:
-            version = 'unknown'
+        pattern = self.catalog.find(info.pattern)
         placement = Placement(
             run=info.id,
             pattern=info.pattern,
-            version=version,
+            version=version_of(pattern) if pattern else 'unknown',
             label=label_of(info.tags),
             priority=priority_of(info.tags),
             author=info.author.encode()[:MAX_KEY].decode(errors='ignore'),

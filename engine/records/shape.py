@@ -37,7 +37,8 @@ class StateShape:
     criteria: tuple[str, ...] = ()
     """For an agent that works until criteria are met: their names."""
     caption: str = field(default='', compare=False)
-    """For a state that works without an agent: its work in words, such as *Running tests*."""
+    """For a state that works without an agent: its work in words, such as *Running tests*. Not compared, like
+    the seat and the marks: a run goes on with a chart that is equal to the one stored with it."""
     seat: str = field(default='', compare=False)
     """For a state in which a person acts for an agent: the name of the agent's seat."""
 

@@ -77,8 +77,8 @@ def make_remote_tool(server: McpServer, name: str, tool: types.Tool, call: Any) 
     hints = tool.annotations
     changes = not (hints and hints.read_only_hint)
     destroys = changes and (hints is None or hints.destructive_hint is not False)
-    properties = {} if (is_too_large := _is_too_large(tool.input_schema)) else tool.input_schema
-    schema = {'type': 'object', 'properties': {}, **properties}
+    input_schema = {} if (is_too_large := _is_too_large(tool.input_schema)) else tool.input_schema
+    schema = {'type': 'object', 'properties': {}, **input_schema}
     described = (tool.description or tool.title or tool.name)[:MAX_DESCRIBED]
     return RemoteTool(
         name=name,

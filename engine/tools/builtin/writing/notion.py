@@ -1,4 +1,4 @@
-"""Notion over HTTP: creates pages in a database, each only once."""
+"""Notion over HTTP: creates pages in a database from Markdown, each only once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from engine.records.jsonable import describe_error
 
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
-
 
 ADDRESS = 'https://api.notion.com/v1'
 API_VERSION = '2022-06-28'

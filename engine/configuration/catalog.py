@@ -30,9 +30,7 @@ from engine.statechart.pattern import Pattern
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
 
-PLUGIN_PACKAGES = tuple(
-    f'{__package__.rpartition(".")[0]}.{name}' for name in ('patterns', 'models.scripted', 'tools.builtin')
-)
+PLUGIN_PACKAGES = ('engine.patterns', 'engine.models.scripted', 'engine.tools.builtin')
 """Packages whose modules hold the built-in patterns, models and tools."""
 TRACE_REASON = (
     'this run was imported from a trace that another program recorded: it can be viewed and compared,'

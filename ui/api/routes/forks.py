@@ -152,8 +152,8 @@ async def lineage(conductor: Engine, run: Run) -> list[FamilyMember]:
     """List a run with its ancestors and all their forks, each after its parent."""
     tree = await conductor.lineage(RunId(run))
     return [
-        FamilyMember(depth=depth, kind=info.kind, group=info.group, winner=info.winner, info=info.info)
-        for depth, info in tree.members()
+        FamilyMember(depth=depth, kind=node.kind, group=node.group, winner=node.winner, info=node.info)
+        for depth, node in tree.members()
     ]
 
 

@@ -197,13 +197,13 @@ def print_reach(catalog: Catalog, names: Iterable[str], *, quiet: bool = False) 
 
 def parse_by_role(chosen: list[str], option: str, what: str) -> dict[str, str]:
     """Parse values by role. Raises `InvalidInput`, naming the option."""
-    problems: dict[str, str] = {}
+    values: dict[str, str] = {}
     for item in chosen:
         role, _, value = item.rpartition('=')
-        if not value.strip() or role.strip() in problems:
+        if not value.strip() or role.strip() in values:
             raise InvalidInput({option: f'must be [ROLE=]{what}, once for each role, not {item!r}'})
-        problems[role.strip()] = value.strip()
-    return problems
+        values[role.strip()] = value.strip()
+    return values
 
 
 def reporter_for(session: Session) -> Reporter:

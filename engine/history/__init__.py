@@ -1,6 +1,7 @@
 """Operations on past runs: forks, comparison, statistics, bundles, retention."""
 
 from engine.history.accepted_events import AcceptedEvent, open_question
+from engine.history.artifacts import artifacts_of, whole_value
 from engine.history.bundle.importer import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.writer import program_version
@@ -54,6 +55,7 @@ __all__ = [
     'RunStats',
     'StepSource',
     'align',
+    'artifacts_of',
     'folder_bytes',
     'json_differences',
     'lineage_tree',
@@ -63,4 +65,5 @@ __all__ = [
     'origin_of',
     'program_version',
     'report_of',
+    'whole_value',
 ]

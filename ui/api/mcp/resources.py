@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote, unquote
 
 from mcp_types import Resource, ResourceTemplate, TextResourceContents
 
 from engine import Conductor, EngineError
+from engine.history import artifacts_of, whole_value
 from engine.records import RunId, RunQuery, View, message_of
 from ui.api.mcp.runs import describe
 
@@ -54,7 +54,7 @@ async def list_resources(conductor: Conductor) -> list[Resource]:
             view = await conductor.view(info.id)
             resources += [
                 Resource(uri=f'{base}/artifacts/{quote(agent, safe="")}/{quote(name, safe="")}', name=name)
-                for agent, name, _ in _artifacts(view)
+                for agent, name in artifacts_of(view)
             ]
     return resources
 
@@ -76,20 +76,12 @@ async def read_resource(conductor: Conductor, uri: str) -> TextResourceContents:
     return TextResourceContents(uri=uri, mime_type='application/json', text=text)
 
 
-def _artifacts(view: View) -> Iterator[tuple[str, str, Any]]:
-    for agent, state in view.agents.items():
-        for name, artifact in (state.get('artifacts') or {}).items():
-            yield agent, name, artifact
-
-
 async def _artifact(conductor: Conductor, run: RunId, agent: str, name: str) -> str:
-    for path, artifact_name, artifact in _artifacts(await conductor.view(run)):
-        if (path, artifact_name) == (agent, name):
-            if artifact.get('kept'):
-                return (await conductor.workspaces.content(run, artifact['kept'])).decode(errors='replace')
-            value = artifact['value']
-            return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    raise EngineError(f'run {run} has no artifact {name!r} of {agent!r}')
+    artifact = artifacts_of(await conductor.view(run)).get((agent, name))
+    if artifact is None:
+        raise EngineError(f'run {run} has no artifact {name!r} of {agent!r}')
+    value = await whole_value(conductor.workspaces, run, artifact)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _transcript(view: View) -> str:

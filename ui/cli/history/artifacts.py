@@ -6,13 +6,14 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from engine import Conductor
+from engine.history import artifacts_of, whole_value
 from engine.records import RunId, View
 from ui.cli.conductors import find_run, open_reader
 from ui.cli.history.show import AtStep
@@ -39,6 +40,12 @@ class Artifact:
     agent: str
     name: str
     item: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """Its value: as text, or as JSON."""
+        value = self.item.get('value')
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
     @property
     def file(self) -> Path:
@@ -92,9 +99,9 @@ def artifacts(  # noqa: PLR0913  (its arguments are the command's)
                 raise CommandError(f'--agent: several agents have an artifact {name!r}: {owners}')
             for artifact in chosen:
                 if save is not None:
-                    await _save(conductor, run_id, artifact, save)
+                    await _save(await _load(conductor, run_id, artifact), save)
                 elif name and not session.as_json:
-                    typer.echo(strip_control(await _text(conductor, run_id, artifact)))
+                    typer.echo(strip_control((await _load(conductor, run_id, artifact)).text))
                 else:
                     _print(artifact, session.as_json)
             if not chosen and not session.as_json:
@@ -104,12 +111,7 @@ def artifacts(  # noqa: PLR0913  (its arguments are the command's)
 
 
 def _collect(view: View) -> list[Artifact]:
-    return [
-        Artifact(agent=path, name=name, item=item)
-        for path, state in view.agents.items()
-        for name, item in (state.get('artifacts') or {}).items()
-        if isinstance(item, Mapping)
-    ]
+    return [Artifact(agent=agent, name=name, item=item) for (agent, name), item in artifacts_of(view).items()]
 
 
 def _choose(artifacts: list[Artifact], agent: str, name: str) -> list[Artifact]:
@@ -129,20 +131,17 @@ def _choose(artifacts: list[Artifact], agent: str, name: str) -> list[Artifact]:
     return chosen
 
 
-async def _text(conductor: Conductor, run: RunId, artifact: Artifact) -> str:
-    """Return an artifact in full: as text, or as JSON."""
-    if artifact.item.get('kept'):
-        return (await conductor.workspaces.content(run, artifact.item['kept'])).decode(errors='replace')
-    value = artifact.item.get('value')
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+async def _load(conductor: Conductor, run: RunId, artifact: Artifact) -> Artifact:
+    """Return an artifact with its whole value, of which the run's steps may have only the beginning."""
+    value = await whole_value(conductor.workspaces, run, artifact.item)
+    return replace(artifact, item={**artifact.item, 'value': value})
 
 
-async def _save(conductor: Conductor, run: RunId, artifact: Artifact, folder: Path) -> None:
+async def _save(artifact: Artifact, folder: Path) -> None:
     """Write an artifact to a file of its agent's folder."""
     target = folder / artifact.file
-    text = await _text(conductor, run, artifact)
     await asyncio.to_thread(target.parent.mkdir, parents=True, exist_ok=True)
-    await asyncio.to_thread(target.write_text, text, 'utf-8')
+    await asyncio.to_thread(target.write_text, artifact.text, 'utf-8')
     typer.echo(strip_control(str(target)))
 
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from nicegui import ui
 
+from engine.history import artifacts_of
 from engine.records import View
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import JsonTree, draw_markdown
@@ -46,7 +47,7 @@ class Artifacts:
     def show(self, view: View) -> None:
         """Show the artifacts at another step, once the tab is visible."""
         self._view = view
-        self._offered = self._offered or bool(_collect_artifacts(view))
+        self._offered = self._offered or bool(artifacts_of(view))
         self._tabs.set_visible(TITLE, self._offered)
         self.refresh()
 
@@ -54,7 +55,7 @@ class Artifacts:
         """Redraw changes, if the tab is visible."""
         if self._view is None or self._tabs.shown != TITLE:
             return
-        artifacts = _collect_artifacts(self._view)
+        artifacts = artifacts_of(self._view)
         self._none.set_visibility(not artifacts)
         for key in [key for key, (item, _) in self._drawn.items() if artifacts.get(key) != item]:
             self._drawn.pop(key)[1].delete()
@@ -134,13 +135,3 @@ def _as_file(name: str, value: Any) -> tuple[str, str]:
     if isinstance(value, str):
         return f'{name}.md', value
     return f'{name}.json', json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _collect_artifacts(view: View) -> dict[Key, Mapping[str, Any]]:
-    """Return all artifacts at a step, grouped by agent."""
-    return {
-        (path, name): item
-        for path, agent in view.agents.items()
-        for name, item in (agent.get('artifacts') or {}).items()
-        if isinstance(item, Mapping)
-    }

@@ -114,10 +114,9 @@ async def run_single(
         catalog: models and tools; by default those of the host run, or the engine's own.
         models: model name per role; other roles use those of the host run.
     """
+    # The conductor imports the whole runtime, which patterns do not need.
     from engine.conductor import Conductor
-    from engine.configuration.catalog import (
-        Catalog,  # The conductor imports the whole runtime, which patterns do not need.
-    )
+    from engine.configuration.catalog import Catalog
 
     host = None if catalog is not None else _host.get()
     role_models = {**(host.activity.run.models if host else {}), **(models or {})}

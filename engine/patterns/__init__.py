@@ -32,9 +32,7 @@ from engine.patterns.time_bounded.memory.plan import StepStatus, VerificationRes
 from engine.patterns.time_bounded.memory.protocol import MessageType
 from engine.patterns.time_bounded.memory.schedule import BurnDown, PhaseBudget, burn_down
 from engine.patterns.time_bounded.memory.state import RunStatus
-from engine.patterns.time_bounded.report import (
-    Report,
-)
+from engine.patterns.time_bounded.report import Report
 
 __all__ = [
     'ACTIONS',

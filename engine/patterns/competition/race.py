@@ -110,8 +110,8 @@ class Race(Pattern):
     @classmethod
     def deliverables(cls, parameters: Mapping[str, Any], memory: Mapping[str, Any]) -> Deliverables:
         """The racers' newest versions; the result is the winner's."""
-        final_memory = read_leniently(cls.Memory, memory)
-        return Deliverables.of(parameters, final_memory.works(), final_memory.winner)
+        contest = read_leniently(cls.Memory, memory)
+        return Deliverables.of(parameters, contest.works(), contest.winner)
 
     @property
     def racers(self) -> tuple[str, ...]:

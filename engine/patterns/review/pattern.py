@@ -164,11 +164,11 @@ class ParallelReview(Pattern):
     @classmethod
     def deliverables(cls, parameters: Mapping[str, Any], memory: Mapping[str, Any]) -> Deliverables:
         """The coders' newest versions; the result is the one picked last."""
-        final_memory = read_leniently(cls.Memory, memory)
+        contest = read_leniently(cls.Memory, memory)
         return Deliverables.of(
             parameters,
-            final_memory.works(),
-            final_memory.choices[-1].candidate if final_memory.choices else '',
+            contest.works(),
+            contest.choices[-1].candidate if contest.choices else '',
         )
 
     @property

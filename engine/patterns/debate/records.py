@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from itertools import takewhile
 from operator import not_
 from typing import Literal
@@ -65,11 +65,10 @@ class Position(FrozenModel):
     )
 
 
-def are_alike(positions: Iterable[Position]) -> bool:
+def are_alike(positions: Collection[Position]) -> bool:
     """Whether positions have one verdict and, unless all are to be revised, name no different candidates."""
-    taken = list(positions)
-    verdicts = {position.verdict for position in taken}
-    bests = {position.best for position in taken if position.best}
+    verdicts = {position.verdict for position in positions}
+    bests = {position.best for position in positions if position.best}
     return len(verdicts) <= 1 and (len(bests) <= 1 or verdicts == {'REVISE_ALL'})
 
 
@@ -180,23 +179,22 @@ class DebateMemory(Memory):
 
 
 def open_points(
-    transcript: Iterable[Utterance], reviewer: str, debate: int
+    transcript: Collection[Utterance], reviewer: str, debate: int
 ) -> list[tuple[str, tuple[str, str]]]:
     """Return the others' latest points in a debate that this reviewer has not answered.
 
     Returns:
         The speaker of each point, and the point with its id.
     """
-    said = list(transcript)
     answered = {
         answer.to
-        for utterance in said
+        for utterance in transcript
         if utterance.speaker == reviewer and utterance.position
         for answer in utterance.position.answers
     }
     latest = {
         utterance.speaker: utterance
-        for utterance in said
+        for utterance in transcript
         if utterance.points and not utterance.synthesized and utterance.debate in (0, debate)
     }
     return [

@@ -11,7 +11,7 @@ from engine.errors import ToolError
 from engine.patterns.competition.records import Candidate, ContestMemory, FileEdit
 from engine.patterns.debate import seats
 from engine.patterns.form_fields import Input, LongText
-from engine.patterns.seats import PERSON
+from engine.patterns.seats import PERSON, is_taken
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
@@ -63,7 +63,7 @@ def build_seat(me: str) -> tuple[list[Any], list[Any]]:
         {'name': 'saving', 'invoke': partial(save_submission, me)},
     ]
     edges = [
-        ['always', 'working', PERSON, partial(seats.is_taken, me)],
+        ['always', 'working', PERSON, partial(is_taken, me)],
         edge('hand_back', PERSON, 'working', is_for_seat, after=seats.hand_back),
         edge('hand_in', PERSON, 'saving', is_for_seat, after=partial(store_submission, me)),
         ['done', 'saving', 'testing'],

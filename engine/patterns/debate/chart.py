@@ -11,7 +11,7 @@ from engine.agents.spec import Role
 from engine.patterns.debate import prompts, seats, steps
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.records import Position
-from engine.patterns.seats import PERSON
+from engine.patterns.seats import PERSON, is_taken
 from engine.statechart.edges import edge, failure_edges
 
 
@@ -79,7 +79,7 @@ def seat_edges(states: Sequence[str], names: tuple[str, ...]) -> list[dict[str, 
 
 def _reviewer_state(role: Role, config: DebateConfig) -> dict[str, Any]:
     me = role.name
-    is_for_reviewer, taken = partial(seats.names_me, me), partial(seats.is_taken, me)
+    is_for_reviewer, taken = partial(seats.names_me, me), partial(is_taken, me)
     return {
         'name': me,
         'initial': 'called',

@@ -92,11 +92,6 @@ def names_me(me: str, scope: CallbackContext, event: Event) -> bool:
     return seat_named(event) == me
 
 
-def is_taken(me: str, scope: CallbackContext, event: Event) -> bool:
-    """A person sits in this seat."""
-    return me in debate_memory(scope).seats
-
-
 def may_sit(names: tuple[str, ...], scope: CallbackContext, event: Event) -> bool:
     """There is such a seat, and no person sits in it."""
     seat = seat_named(event)

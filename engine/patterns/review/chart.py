@@ -179,7 +179,8 @@ def store_review(me: str, scope: CallbackContext, event: Event) -> None:
 
 def is_taken(me: str, scope: CallbackContext, event: Event) -> bool:
     """A person sits in this reviewer's seat; in older runs, this counts only from the debate on."""
-    return _memory(scope).revision > 1 and seats.is_taken(me, scope, event)
+    memory = _memory(scope)
+    return memory.revision > 1 and me in memory.seats
 
 
 def store_human_review(me: str, scope: CallbackContext, event: Event) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.patterns.time_bounded import replanning
+from engine.patterns.time_bounded.memory.plan import StepStatus
 from engine.patterns.time_bounded.memory.protocol import MessageType, Participant
 from engine.patterns.time_bounded.memory.state import OrchestrationState as Memory
 from engine.patterns.time_bounded.memory.state import RunStatus, memory_of
@@ -94,20 +95,18 @@ def ask_goal_review(scope: CallbackContext, event: Event) -> None:
 
 def set_test_timeout(scope: CallbackContext, event: Event) -> None:
     """Give tests their own time limit, even if an answer would get less."""
-    memory, parameters = memory_of(scope), parameters_of(scope)
-    clock = memory.clock
-    inner = [clock.step_ends] if clock.phase == 'executing' and _in_step(memory) else []
+    parameters = parameters_of(scope)
     longest = max(parameters.agent_seconds, parameters.test_seconds + TEST_MARGIN)
-    clock.begin_call(event.ran, longest, *inner)
+    _begin_call(memory_of(scope), event, longest)
 
 
 def set_call_timeout(scope: CallbackContext, event: Event, *deadlines: float, agent: str = '') -> None:
     """Limit the time of the call that begins now; a person in the agent's seat gets all the time left."""
-    memory, parameters = memory_of(scope), parameters_of(scope)
-    clock = memory.clock
-    inner = [clock.step_ends] if clock.phase == 'executing' and _in_step(memory) else []
-    longest = memory.clock.limit if agent in memory.seats else parameters.agent_seconds
-    clock.begin_call(event.ran, longest, *inner, *(() if agent in memory.seats else deadlines))
+    memory = memory_of(scope)
+    if agent in memory.seats:
+        _begin_call(memory, event, memory.clock.limit)
+    else:
+        _begin_call(memory, event, parameters_of(scope).agent_seconds, *deadlines)
 
 
 def _ask_supervisor(scope: CallbackContext, text: str, event: Event) -> None:
@@ -116,5 +115,9 @@ def _ask_supervisor(scope: CallbackContext, text: str, event: Event) -> None:
     memory.record_request(Participant.SUPERVISOR, MessageType.VERIFY_REQUEST, text, event)
 
 
-def _in_step(memory: Memory) -> bool:
-    return bool(memory.current_step) and memory.step.status == 'in_progress'
+def _begin_call(memory: Memory, event: Event, longest: float, *deadlines: float) -> None:
+    """Start the clock for a call, which ends with the step under way at the latest."""
+    clock = memory.clock
+    in_step = bool(memory.current_step) and memory.step.status is StepStatus.IN_PROGRESS
+    step_deadline = (clock.step_ends,) if clock.phase == 'executing' and in_step else ()
+    clock.begin_call(event.ran, longest, *step_deadline, *deadlines)

@@ -150,17 +150,17 @@ class ModelRegistry(Mapping[str, Model]):
     def configure(self, settings: EndpointSettings) -> None:
         """Replace the configuration; calls in flight keep the old one."""
         self._settings = settings
-        configured = {
+        discovered = {
             name: client
             for name, client in self._clients.items()
             if name in LOCAL_ENDPOINTS and name not in settings.endpoints
         }
-        self._clients = configured | {
+        self._clients = discovered | {
             name: self._make_client(endpoint) for name, endpoint in settings.endpoints.items()
         }
         self._asked_at.clear()
         self._listed = {
-            name: client.endpoint.models or (self._listed.get(name, ()) if name in configured else ())
+            name: client.endpoint.models or (self._listed.get(name, ()) if name in discovered else ())
             for name, client in self._clients.items()
             if name in settings.endpoints or name in self._listed
         }

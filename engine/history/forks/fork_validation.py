@@ -55,7 +55,7 @@ def validate_overrides(variation: ForkOverrides, workflow: Pattern, services: Se
         raise InvalidInput(problems)
 
 
-def _source_problems(variation: ForkOverrides, paths: set[str]) -> dict[str, str]:
+def _source_problems(variation: ForkOverrides, places: set[str]) -> dict[str, str]:
     problems = dict[str, str]()
     for what, value, allowed in (
         ('before', variation.before, StepSource),
@@ -67,7 +67,7 @@ def _source_problems(variation: ForkOverrides, paths: set[str]) -> dict[str, str
             problems[what] = f'must be one of {", ".join(get_args(allowed))}, not {value!r}'
     for where in variation.plays:
         is_step = where.startswith('@') and where[1:].isdecimal()
-        if where not in paths and not is_step:
+        if where not in places and not is_step:
             problems[f'plays.{where}'] = 'it is not a role, a state, or a step such as @17'
     return problems
 

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.records import Outcome
+    from engine.records import Outcome, RunInfo
 
 
 class ExitCode(IntEnum):
@@ -29,7 +29,7 @@ OF_STATUS = {'done': ExitCode.DONE, 'failed': ExitCode.FAILED, 'cancelled': Exit
 """By a run's status; `UNFINISHED` for all others."""
 
 
-def exit_code_of(outcome: Outcome) -> ExitCode:
+def exit_code_of(outcome: Outcome | RunInfo) -> ExitCode:
     """Return the exit code of a command that waits for a run."""
     if outcome.done_with_issues:
         return ExitCode.DONE_WITH_ISSUES

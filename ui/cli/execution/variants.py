@@ -18,7 +18,7 @@ from engine.history import ForkOverrides
 from engine.records import RunId, RunInfo
 from ui.cli.conductors import find_run, open_conductor
 from ui.cli.execution.fork import Paused, Yes, confirm_cost
-from ui.cli.exit_codes import CODES, OF_STATUS, ExitCode
+from ui.cli.exit_codes import CODES, ExitCode, exit_code_of
 from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, with_session
@@ -101,12 +101,7 @@ async def _wait(conductor: Conductor, run: RunId) -> RunInfo:
 
 def _exit_code(infos: Sequence[RunInfo]) -> ExitCode:
     """Return the exit code of the run that ended worst."""
-    codes = [
-        ExitCode.DONE_WITH_ISSUES
-        if info.done_with_issues
-        else OF_STATUS.get(info.status, ExitCode.UNFINISHED)
-        for info in infos
-    ]
+    codes = [exit_code_of(info) for info in infos]
     order = (ExitCode.FAILED, ExitCode.CANCELLED, ExitCode.UNFINISHED, ExitCode.DONE_WITH_ISSUES)
     return next((code for code in order if code in codes), ExitCode.DONE)
 

@@ -12,7 +12,7 @@ import typer
 
 from engine import Conductor, InvalidInput
 from engine.history import ForkOverrides, StepSource
-from engine.records import Change, RunId
+from engine.records import Change, RunId, RunInfo
 from ui.cli.conductors import find_run, open_conductor
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
@@ -161,9 +161,7 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
             plays={where: cast(StepSource, how) for where, how in parse_pairs('--plays', plays or ())},
             beyond=cast(Any, beyond),
         )
-        end = await conductor.turn_end(info, at) if at else 0
-        if end != at:
-            print(turn_sentence(at, end), file=sys.stderr)
+        await print_turn(conductor, info, at)
         await confirm_cost(session, conductor, run_id, at, [variation], yes=yes)
         return await conductor.fork(run_id, at, title=title, paused=paused, variation=variation)
 
@@ -195,6 +193,13 @@ def retry(
         return await conductor.retry(run_id, title=title, paused=paused)
 
     start_and_show(session, run, begin)
+
+
+async def print_turn(conductor: Conductor, info: RunInfo, at: int) -> None:
+    """Print which later steps a fork keeps with this one, if any. Raises `EngineError` for no step."""
+    end = await conductor.turn_end(info, at) if at else 0
+    if end != at:
+        typer.echo(turn_sentence(at, end), err=True)
 
 
 async def confirm_cost(  # noqa: PLR0913  (what the commands share)

@@ -17,12 +17,11 @@ from engine import Conductor, InvalidInput, Status
 from engine.history import ForkOverrides
 from engine.records import RunId, RunInfo
 from ui.cli.conductors import find_run, open_conductor
-from ui.cli.execution.fork import Paused, Yes, confirm_cost
+from ui.cli.execution.fork import Paused, Yes, confirm_cost, print_turn
 from ui.cli.exit_codes import CODES, ExitCode, exit_code_of
 from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, with_session
-from ui.formatting.forks import turn_sentence
 from ui.formatting.plain_text import one_line, strip_control
 
 EPILOG = f"""Examples:
@@ -71,9 +70,7 @@ def variants(  # noqa: PLR0913  (its arguments are the command's)
     async def work() -> list[RunInfo]:
         async with open_conductor(session) as conductor:
             run_id = await find_run(conductor, run)
-            end = await conductor.turn_end(await conductor.info(run_id), at) if at else 0
-            if end != at:
-                print(turn_sentence(at, end), file=sys.stderr)
+            await print_turn(conductor, await conductor.info(run_id), at)
             await confirm_cost(session, conductor, run_id, at, list(chosen.values()), yes=yes)
             forks = await conductor.fork_all(run_id, at, chosen, paused=paused)
             for name, new in zip(chosen, forks, strict=True):

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from engine import InvalidInput
 from ui.formatting.parameters import PatternInfo, main_parameter
+
+
+def given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that were given: those that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def check_choice(option: str, value: str, choices: Collection[str]) -> None:
+    """Raise `InvalidInput`, naming the option, for a value that is none of the choices."""
+    if value not in choices:
+        raise InvalidInput({option: f'must be one of {", ".join(choices)}, not {value!r}'})
 
 
 def parse_time(option: str, text: str, *, example: str) -> float:

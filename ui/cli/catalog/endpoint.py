@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,6 +20,7 @@ from ui.cli.catalog.saving import (
     report_tests,
     save,
 )
+from ui.cli.inputs import check_choice, given
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect_to_named
@@ -207,11 +208,11 @@ def _save(  # noqa: PLR0913  (what the commands share)
     new: bool,
     test: bool,
 ) -> None:
-    if provider and provider not in PROVIDERS:
-        raise InvalidInput({'--provider': f'must be one of {", ".join(sorted(PROVIDERS))}, not {provider!r}'})
+    if provider:
+        check_choice('--provider', provider, sorted(PROVIDERS))
     check_address('--url', url)
     check_reference('--key', key)
-    settings: dict[str, Any] = {
+    settings = {
         'provider': '' if provider == name else provider,
         'url': url,
         'key': key,
@@ -220,8 +221,7 @@ def _save(  # noqa: PLR0913  (what the commands share)
 
     async def work() -> list[EndpointHealth]:
         async with open_catalog(session) as catalog:
-            values = {entry: value for entry, value in settings.items() if value is not None}
-            await save(catalog, 'endpoints', name, values, new=new, what='endpoint')
+            await save(catalog, 'endpoints', name, given(settings), new=new, what='endpoint')
             return [await catalog.registry.test(name)] if test else []
 
     report_tests(asyncio.run(work()), _describe, as_json=False)

@@ -21,7 +21,7 @@ from ui.cli.catalog.saving import (
     report_tests,
     save,
 )
-from ui.cli.inputs import parse_pairs
+from ui.cli.inputs import check_choice, given, parse_pairs
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect_to_named
@@ -235,10 +235,8 @@ def _values(  # noqa: PLR0913  (what the commands share)
 ) -> dict[str, Any]:
     """Return the entries to write. Raises `InvalidInput`."""
     check_address('--url', url)
-    if approvals is not None and approvals not in get_args(Approvals):
-        raise InvalidInput(
-            {'--approvals': f'must be one of {", ".join(get_args(Approvals))}, not {approvals!r}'}
-        )
+    if approvals is not None:
+        check_choice('--approvals', approvals, get_args(Approvals))
     values: dict[str, Any] = {}
     if command is not None:
         program, *arguments = _split(command)
@@ -252,7 +250,7 @@ def _values(  # noqa: PLR0913  (what the commands share)
         'tools': tools,
         'approvals': '' if approvals == 'marked' else approvals,
     }
-    return values | {entry: value for entry, value in settings.items() if value is not None}
+    return values | given(settings)
 
 
 def _split(command: str) -> list[str]:

@@ -14,7 +14,7 @@ import typer
 from engine import Catalog, Conductor, InvalidInput
 from engine.agents import ToolPlayground, ToolTrial
 from ui.cli.exit_codes import ExitCode
-from ui.cli.inputs import parse_data
+from ui.cli.inputs import check_choice, parse_data
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect_to_named
@@ -57,8 +57,8 @@ def list_tools(
 
     tools = asyncio.run(work())
     categories = sorted({tool.category for tool in tools})
-    if category and category not in categories:
-        raise InvalidInput({'--category': f'must be one of {", ".join(categories)}, not {category!r}'})
+    if category:
+        check_choice('--category', category, categories)
     for tool in tools:
         if category in ('', tool.category):
             _print(tool, session.as_json)

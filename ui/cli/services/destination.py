@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Annotated, TypeVar, cast, get_args
 
 import typer
 
 from engine import InvalidInput
 from ui.cli.exit_codes import ExitCode
+from ui.cli.inputs import check_choice, given
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.services.message import print_message
@@ -168,7 +169,7 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
         'secret': secret,
         'paused': paused,
     }
-    values: dict[str, Any] = {field: value for field, value in changes.items() if value is not None}
+    values = given(changes)
     if not values:
         raise InvalidInput({'change': f'give what to change: {", ".join(f"--{field}" for field in changes)}'})
 
@@ -230,14 +231,13 @@ async def _find(service: AnyDestinations, name: str) -> Destination:
 
 
 def _channel(channel: str) -> Channel:
-    if channel not in get_args(Channel):
-        raise InvalidInput({'--channel': f'must be one of {", ".join(get_args(Channel))}, not {channel!r}'})
+    check_choice('--channel', channel, get_args(Channel))
     return cast(Channel, channel)
 
 
 def _events(events: list[str]) -> tuple[EventType, ...]:
-    if unknown := [event for event in events if event not in EVENT_TYPES]:
-        raise InvalidInput({'--event': f'must be one of {", ".join(EVENT_TYPES)}, not {unknown[0]!r}'})
+    for event in events:
+        check_choice('--event', event, EVENT_TYPES)
     return tuple(cast(EventType, event) for event in events)
 
 

@@ -17,7 +17,7 @@ from ui.cli.execution.prompt import prompt_for
 from ui.cli.execution.questions import ask_in_terminal, question_lines
 from ui.cli.execution.run import reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
-from ui.cli.inputs import parse_data, parse_time
+from ui.cli.inputs import check_choice, parse_data, parse_time
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
@@ -132,9 +132,7 @@ def answer(
         async with open_services(session) as services:
             item = await _find(services, question)
         ask = item.ask
-        if event not in ask.events:
-            events = ', '.join(ask.events)
-            raise InvalidInput({'EVENT': f'must be one of {events}, not {event!r}'})
+        check_choice('EVENT', event, ask.events)
         values = data
         if event == ANSWER and ask.question and not data and sys.stdin.isatty():
             values = await asyncio.to_thread(ask_in_terminal, ask.question)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from engine import InvalidInput
-from ui.cli.inputs import parse_time
+from ui.cli.inputs import check_choice, given, parse_time
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.services.opening import find_named, open_services
@@ -125,8 +125,8 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
 
     `change` leaves what is not given as it is; new times replace all earlier ones.
     """
-    if overlap is not None and overlap not in get_args(Overlap):
-        raise InvalidInput({'--overlap': f'must be one of {", ".join(get_args(Overlap))}, not {overlap!r}'})
+    if overlap is not None:
+        check_choice('--overlap', overlap, get_args(Overlap))
     if operation is not Operation.LIST and not name:
         raise InvalidInput({'SCHEDULE': f'name the schedule to {operation}'})
     record = _Given(
@@ -195,18 +195,18 @@ class _Given:
             name=name,
             action=new_action(self.pattern, self.sets, self.tags),
             spec=self._spec(ScheduleSpec()),
-            policy=SchedulePolicy(**_without_missing(self.policy)),
+            policy=SchedulePolicy(**given(self.policy)),
             note=self.own['note'] or '',
         )
 
     def changes(self, before: Schedule) -> dict[str, Any]:
         """Return the fields to change. Raises `InvalidInput`."""
-        values = _without_missing(self.own)
+        values = given(self.own)
         if (self.pattern, self.sets, self.tags) != (None, None, None):
             values['action'] = changed_action(before.action, self.pattern, self.sets, self.tags)
         if (self.cron, self.every, self.zone) != (None, None, None):
             values['spec'] = self._spec(before.spec)
-        if policy := _without_missing(self.policy):
+        if policy := given(self.policy):
             values['policy'] = replace(before.policy, **policy)
         if not values:
             raise InvalidInput({'change': 'give what to change, such as --cron, --set or --name'})
@@ -221,10 +221,6 @@ class _Given:
             intervals=intervals if new else before.intervals,
             time_zone=self.zone or before.time_zone,
         )
-
-
-def _without_missing(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {field: value for field, value in values.items() if value is not None}
 
 
 def _moment(option: str, text: str) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
 from engine import InvalidInput
-from ui.cli.inputs import parse_pairs
+from ui.cli.inputs import given, parse_pairs
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.services.opening import find_named, open_services
@@ -165,7 +165,7 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
         'secret': secret,
         'paused': paused,
     }
-    values: dict[str, Any] = {field: value for field, value in changes.items() if value is not None}
+    values = given(changes)
     acts = (pattern, sets, tags) != (None, None, None)
     if not values and not acts:
         options = '--name, --pattern, --set, --map, --tag, --files, --secret, --paused or --no-paused'

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
@@ -15,18 +14,14 @@ from ui.cli.inputs import check_choice, given
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.services.message import print_message
-from ui.cli.services.opening import find_named, open_services
+from ui.cli.services.opening import find_named, with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 from ui.services.notifications import EVENT_TYPES, Channel, Destination, EventType, Message
 
 if TYPE_CHECKING:
-    from ui.api.client.services import HttpDestinations
-    from ui.services.notifications.destinations import Destinations
+    from ui.cli.services.opening import AnyServices
 
-    AnyDestinations = Destinations | HttpDestinations
-
-T = TypeVar('T')
 EPILOG = """Examples:
 
 ```
@@ -86,7 +81,7 @@ SecretOption = Annotated[
 @with_session('as_json', 'database', 'server')
 def list_destinations(*, session: Session) -> None:
     """List the destinations; secrets are left out."""
-    destinations = _with_destinations(session, lambda service: service.list())
+    destinations = with_services(session, lambda services: services.notifications.destinations.list())
     for destination in destinations:
         _print(destination, session.as_json)
     if not destinations and not session.as_json:
@@ -97,7 +92,7 @@ def list_destinations(*, session: Session) -> None:
 @with_session('as_json', 'database', 'server')
 def show(name: Name, *, session: Session) -> None:
     """Show a destination; its secret is left out."""
-    _print(_with_destinations(session, lambda service: _find(service, name)), session.as_json)
+    _print(with_services(session, lambda services: _find(services, name)), session.as_json)
 
 
 @destination.command('add')
@@ -130,7 +125,7 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
         secret=secret or '',
         paused=paused,
     )
-    added = _with_destinations(session, lambda service: service.add(draft))
+    added = with_services(session, lambda services: services.notifications.destinations.add(draft))
     _print(added, session.as_json, secret=added.secret)
 
 
@@ -173,10 +168,10 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
     if not values:
         raise InvalidInput({'change': f'give what to change: {", ".join(f"--{field}" for field in changes)}'})
 
-    async def work(service: AnyDestinations) -> Destination:
-        return await service.change((await _find(service, name)).id, **values)
+    async def work(services: AnyServices) -> Destination:
+        return await services.notifications.destinations.change((await _find(services, name)).id, **values)
 
-    _print(_with_destinations(session, work), session.as_json)
+    _print(with_services(session, work), session.as_json)
 
 
 @destination.command('remove')
@@ -184,10 +179,10 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
 def remove(name: Name, *, session: Session) -> None:
     """Remove a destination; messages that it has not got yet are never sent."""
 
-    async def work(service: AnyDestinations) -> None:
-        await service.remove((await _find(service, name)).id)
+    async def work(services: AnyServices) -> None:
+        await services.notifications.destinations.remove((await _find(services, name)).id)
 
-    _with_destinations(session, work)
+    with_services(session, work)
 
 
 @destination.command('test')
@@ -195,20 +190,19 @@ def remove(name: Name, *, session: Session) -> None:
 def test(name: Name, *, session: Session) -> None:
     """Send a test message, and wait until it was accepted or refused."""
 
-    async def work() -> Message:
-        async with open_services(session) as services:
-            notifications = services.notifications
-            destination = await _find(notifications.destinations, name)
-            message = await notifications.test(destination.id)
-            async with asyncio.timeout(TEST_SECONDS):
-                while True:
-                    (now,) = (entry for entry in await notifications.log() if entry.id == message.id)
-                    if now.state != 'due' or now.attempts:
-                        return now
-                    await asyncio.sleep(POLL_SECONDS)
+    async def work(services: AnyServices) -> Message:
+        notifications = services.notifications
+        destination = await _find(services, name)
+        message = await notifications.test(destination.id)
+        async with asyncio.timeout(TEST_SECONDS):
+            while True:
+                (now,) = (entry for entry in await notifications.log() if entry.id == message.id)
+                if now.state != 'due' or now.attempts:
+                    return now
+                await asyncio.sleep(POLL_SECONDS)
 
     try:
-        message = asyncio.run(work())
+        message = with_services(session, work)
     except TimeoutError:
         raise InvalidInput({'DESTINATION': f'has not answered after {TEST_SECONDS:g} s'}) from None
     print_message(message, session.as_json)
@@ -216,18 +210,8 @@ def test(name: Name, *, session: Session) -> None:
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _with_destinations(session: Session, work: Callable[[AnyDestinations], Awaitable[T]]) -> T:
-    """Work with the destinations of the server that is named or serves the database, or of the database."""
-
-    async def run() -> T:
-        async with open_services(session) as services:
-            return await work(services.notifications.destinations)
-
-    return asyncio.run(run())
-
-
-async def _find(service: AnyDestinations, name: str) -> Destination:
-    return find_named(await service.list(), name, 'destination')
+async def _find(services: AnyServices, name: str) -> Destination:
+    return find_named(await services.notifications.destinations.list(), name, 'destination')
 
 
 def _channel(channel: str) -> Channel:

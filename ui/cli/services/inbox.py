@@ -21,7 +21,7 @@ from ui.cli.inputs import check_choice, parse_data, parse_time
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
-from ui.cli.services.opening import open_services, services_of
+from ui.cli.services.opening import open_services, services_of, with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 from ui.services.inbox import InboxItem
@@ -68,30 +68,23 @@ def list_questions(
     session: Session,
 ) -> None:
     """List the open questions of all runs, oldest first."""
-
-    async def work() -> None:
-        async with open_services(session) as services:
-            page = await services.inbox.list(assignee=assignee, run=run, snoozed=snoozed)
-        for item in page.items:
-            _print(item, session.as_json)
-        if not page.items and not session.as_json:
-            typer.echo('no question is open')
-        if page.snoozed and not session.as_json:
-            typer.echo(f'{page.snoozed} more snoozed: --snoozed lists them')
-
-    asyncio.run(work())
+    page = with_services(
+        session, lambda services: services.inbox.list(assignee=assignee, run=run, snoozed=snoozed)
+    )
+    for item in page.items:
+        _print(item, session.as_json)
+    if not page.items and not session.as_json:
+        typer.echo('no question is open')
+    if page.snoozed and not session.as_json:
+        typer.echo(f'{page.snoozed} more snoozed: --snoozed lists them')
 
 
 @inbox.command('show')
 @with_session('patterns', 'as_json', 'database', 'server')
 def show(question: QuestionName = 'last', *, session: Session) -> None:
     """Show a question: what is asked, what the agent said, and how to answer."""
-
-    async def work() -> InboxItem:
-        async with open_services(session) as services:
-            return await _find(services, question)
-
-    _print(asyncio.run(work()), session.as_json, whole=True)
+    item = with_services(session, lambda services: _find(services, question))
+    _print(item, session.as_json, whole=True)
 
 
 @inbox.command('answer')
@@ -164,12 +157,11 @@ def assign(
     if off == bool(person.strip()):
         raise InvalidInput({'PERSON': 'name who is to answer, or give --off'})
 
-    async def work() -> InboxItem:
-        async with open_services(session) as services:
-            item = await _find(services, question)
-            return await services.assign(item.ask.id, person)
+    async def work(services: AnyServices) -> InboxItem:
+        item = await _find(services, question)
+        return await services.assign(item.ask.id, person)
 
-    _print(asyncio.run(work()), session.as_json)
+    _print(with_services(session, work), session.as_json)
 
 
 @inbox.command('snooze')
@@ -187,12 +179,11 @@ def snooze(
     """Leave a question out of the list for a while."""
     moment = parse_time('--until', until, example='2026-03-01T09:00') if until else time.time() + hours * HOUR
 
-    async def work() -> InboxItem:
-        async with open_services(session) as services:
-            item = await _find(services, question)
-            return await services.inbox.snooze(item.ask.id, 0.0 if off else moment)
+    async def work(services: AnyServices) -> InboxItem:
+        item = await _find(services, question)
+        return await services.inbox.snooze(item.ask.id, 0.0 if off else moment)
 
-    _print(asyncio.run(work()), session.as_json)
+    _print(with_services(session, work), session.as_json)
 
 
 async def _find(services: AnyServices, name: str) -> InboxItem:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,11 +10,14 @@ from engine import InvalidInput
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
-from ui.cli.services.opening import open_services
+from ui.cli.services.opening import with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.values import count
 from ui.services.notifications import Message
+
+if TYPE_CHECKING:
+    from ui.cli.services.opening import AnyServices
 
 EPILOG = """Examples:
 
@@ -43,12 +45,9 @@ def list_messages(
     session: Session,
 ) -> None:
     """List notifications with their delivery attempts, latest first."""
-
-    async def work() -> list[Message]:
-        async with open_services(session) as services:
-            return await services.notifications.log(state=state or '', run=run, limit=limit)
-
-    messages = asyncio.run(work())
+    messages = with_services(
+        session, lambda services: services.notifications.log(state=state or '', run=run, limit=limit)
+    )
     for message in messages:
         print_message(message, session.as_json)
     if not messages and not session.as_json:
@@ -67,16 +66,15 @@ def resend(
 ) -> None:
     """Send a notification again; it keeps its id, by which receivers recognize it."""
 
-    async def work() -> Message:
-        async with open_services(session) as services:
-            notifications = services.notifications
-            ids = [message.id for message in await notifications.log(limit=MAX_SEARCHED)]
-            matches = [id_ for id_ in ids if id_ == name] or [id_ for id_ in ids if id_.startswith(name)]
-            if len(matches) > 1:
-                raise InvalidInput({'MESSAGE': f'{len(matches)} begin with {name!r}: give more of the id'})
-            return await notifications.resend(matches[0] if matches else name)
+    async def work(services: AnyServices) -> Message:
+        notifications = services.notifications
+        ids = [message.id for message in await notifications.log(limit=MAX_SEARCHED)]
+        matches = [id_ for id_ in ids if id_ == name] or [id_ for id_ in ids if id_.startswith(name)]
+        if len(matches) > 1:
+            raise InvalidInput({'MESSAGE': f'{len(matches)} begin with {name!r}: give more of the id'})
+        return await notifications.resend(matches[0] if matches else name)
 
-    print_message(asyncio.run(work()), session.as_json)
+    print_message(with_services(session, work), session.as_json)
 
 
 def print_message(message: Message, as_json: bool) -> None:

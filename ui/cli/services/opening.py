@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -35,6 +36,7 @@ class Named(Protocol):
 URL = 'HEMICYCLE_URL'
 """The variable with the public address of the server, for links in notifications."""
 N = TypeVar('N', bound=Named)
+T = TypeVar('T')
 
 
 @asynccontextmanager
@@ -60,6 +62,16 @@ async def open_services(session: Session, *, starts_runs: bool = False) -> Async
             if isinstance(services, Services):
                 await services.notifications.try_all()
                 await services.close()
+
+
+def with_services(session: Session, work: Callable[[AnyServices], Awaitable[T]]) -> T:
+    """Return the result of work with the services, which are open meanwhile."""
+
+    async def run() -> T:
+        async with open_services(session) as services:
+            return await work(services)
+
+    return asyncio.run(run())
 
 
 def services_of(conductor: Conductor) -> AnyServices:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,7 +12,7 @@ from engine import InvalidInput
 from ui.cli.inputs import given, parse_pairs
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
-from ui.cli.services.opening import find_named, open_services
+from ui.cli.services.opening import find_named, with_services
 from ui.cli.services.started_run import (
     Parameters,
     PatternOption,
@@ -27,12 +26,8 @@ from ui.formatting.plain_text import strip_control
 from ui.services.schedules import Tick, Trigger
 
 if TYPE_CHECKING:
-    from ui.api.client.services import HttpTriggers
-    from ui.services.schedules import Triggers
+    from ui.cli.services.opening import AnyServices
 
-    AnyTriggers = Triggers | HttpTriggers
-
-T = TypeVar('T')
 EPILOG = """Examples:
 
 ```
@@ -79,7 +74,7 @@ SecretOption = Annotated[
 @with_session('patterns', 'as_json', 'database', 'server')
 def list_triggers(*, session: Session) -> None:
     """List the triggers; secrets are left out."""
-    triggers = _with_triggers(session, lambda service: service.list())
+    triggers = with_services(session, lambda services: services.triggers.list())
     for trigger in triggers:
         _print(trigger, session.as_json)
     if not triggers and not session.as_json:
@@ -91,11 +86,11 @@ def list_triggers(*, session: Session) -> None:
 def show(name: Name, *, session: Session) -> None:
     """Show a trigger, and the last ten payloads that set it off."""
 
-    async def work(service: AnyTriggers) -> tuple[Trigger, Sequence[Tick]]:
-        trigger = await _find(service, name)
-        return trigger, await service.log(trigger.id, MAX_TICKS)
+    async def work(services: AnyServices) -> tuple[Trigger, Sequence[Tick]]:
+        trigger = await _find(services, name)
+        return trigger, await services.triggers.log(trigger.id, MAX_TICKS)
 
-    trigger, ticks = _with_triggers(session, work)
+    trigger, ticks = with_services(session, work)
     _print(trigger, session.as_json)
     for tick in ticks:
         _print(tick, session.as_json)
@@ -131,7 +126,7 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
         secret=secret or '',
         paused=paused,
     )
-    added = _with_triggers(session, lambda service: service.add(draft))
+    added = with_services(session, lambda services: services.triggers.add(draft))
     _print(added, session.as_json, secret=added.secret)
 
 
@@ -171,15 +166,15 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
         options = '--name, --pattern, --set, --map, --tag, --files, --secret, --paused or --no-paused'
         raise InvalidInput({'change': f'give what to change: {options}'})
 
-    async def work(service: AnyTriggers) -> Trigger:
-        trigger = await _find(service, name)
+    async def work(services: AnyServices) -> Trigger:
+        trigger = await _find(services, name)
         if trigger.kind == 'webhook' and files is not None:
             raise InvalidInput({'--files': f'{trigger.name} is set off by webhooks: add another trigger'})
         if acts:
             values['action'] = changed_action(trigger.action, pattern, sets, tags)
-        return await service.change(trigger.id, **values)
+        return await services.triggers.change(trigger.id, **values)
 
-    _print(_with_triggers(session, work), session.as_json)
+    _print(with_services(session, work), session.as_json)
 
 
 @trigger.command('remove')
@@ -187,24 +182,14 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
 def remove(name: Name, *, session: Session) -> None:
     """Remove a trigger; its runs stay."""
 
-    async def work(service: AnyTriggers) -> None:
-        await service.remove((await _find(service, name)).id)
+    async def work(services: AnyServices) -> None:
+        await services.triggers.remove((await _find(services, name)).id)
 
-    _with_triggers(session, work)
-
-
-def _with_triggers(session: Session, work: Callable[[AnyTriggers], Awaitable[T]]) -> T:
-    """Work with the triggers of the server that is named or serves the database, or of the database."""
-
-    async def run() -> T:
-        async with open_services(session) as services:
-            return await work(services.triggers)
-
-    return asyncio.run(run())
+    with_services(session, work)
 
 
-async def _find(service: AnyTriggers, name: str) -> Trigger:
-    return find_named(await service.list(), name, 'trigger')
+async def _find(services: AnyServices, name: str) -> Trigger:
+    return find_named(await services.triggers.list(), name, 'trigger')
 
 
 def _print(item: Trigger | Tick, as_json: bool, *, secret: str = '') -> None:

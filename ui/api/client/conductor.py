@@ -301,7 +301,7 @@ class HttpConductor:
     async def forecast(self, run: RunId, at: int, variation: ForkOverrides | None = None) -> CostEstimate:
         """Estimate a fork's usage."""
         body = {'at': at, 'overrides': variation and dump(variation)}
-        return decode(CostEstimate, await self._ask.do(f'runs/{run}/forecast', body))
+        return await self._ask.one_of(CostEstimate, f'runs/{run}/forecast', body)
 
     async def rerun(
         self, run: RunId, *, title: str = '', paused: bool = False, budget: Budget | None = None
@@ -393,7 +393,7 @@ class HttpConductor:
 
     async def restore(self, run: RunId) -> RunInfo:
         """Restore a run from the trash."""
-        return decode(RunInfo, await self._ask.do(f'runs/{run}/restore', None))
+        return await self._ask.one_of(RunInfo, f'runs/{run}/restore')
 
     async def purge(self, run: RunId) -> None:
         """Permanently delete a run in the trash."""

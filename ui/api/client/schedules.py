@@ -41,7 +41,7 @@ class HttpSchedules:
         """Change some fields of a schedule."""
         body = {name: dump(value) if name in RECORDS else value for name, value in values.items()}
         path = f'schedules/{quote(schedule, safe="")}'
-        return decode(Schedule, await self._ask.do(path, body, method='PATCH'))
+        return await self._ask.one_of(Schedule, path, body, method='PATCH')
 
     async def remove(self, schedule: str) -> None:
         """Remove a schedule; its runs stay."""

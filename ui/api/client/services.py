@@ -58,7 +58,7 @@ class HttpInbox:
     ) -> RunInfo:
         """Answer a question, unless it has changed since it was shown; the server knows `by`."""
         body = {'event': event, 'digest': digest, 'data': dict(data or {})}
-        return decode(RunInfo, await self._ask.do(f'{_question(ask)}/answer', body))
+        return await self._ask.one_of(RunInfo, f'{_question(ask)}/answer', body)
 
     async def snooze(self, ask: str, until: float) -> InboxItem:
         """Snooze a question until a time; 0 ends the snooze."""
@@ -82,11 +82,11 @@ class HttpNotifications:
 
     async def resend(self, message: str) -> Message:
         """Send a message again, with the same id."""
-        return decode(Message, await self._ask.do(f'messages/{quote(message, safe="")}/resend', None))
+        return await self._ask.one_of(Message, f'messages/{quote(message, safe="")}/resend')
 
     async def test(self, destination: str) -> Message:
         """Send an empty test message."""
-        return decode(Message, await self._ask.do(f'destinations/{quote(destination, safe="")}/test', None))
+        return await self._ask.one_of(Message, f'destinations/{quote(destination, safe="")}/test')
 
 
 class HttpDestinations:
@@ -116,7 +116,7 @@ class HttpDestinations:
 
     async def change(self, destination: str, **values: Any) -> Destination:
         """Change some fields of a destination."""
-        return decode(Destination, await self._ask.do(_destination(destination), values, method='PATCH'))
+        return await self._ask.one_of(Destination, _destination(destination), values, method='PATCH')
 
     async def remove(self, destination: str) -> None:
         """Remove a destination."""
@@ -151,7 +151,7 @@ class HttpTriggers:
     async def change(self, trigger: str, **values: Any) -> Trigger:
         """Change some fields of a trigger."""
         body = {name: dump(value) if name == 'action' else value for name, value in values.items()}
-        return decode(Trigger, await self._ask.do(_trigger(trigger), body, method='PATCH'))
+        return await self._ask.one_of(Trigger, _trigger(trigger), body, method='PATCH')
 
     async def remove(self, trigger: str) -> None:
         """Remove a trigger; its runs stay."""

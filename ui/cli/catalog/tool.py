@@ -196,10 +196,8 @@ class _RemoteTools:
         return await self._ask.one(ToolInfo, f'tools/{name}')
 
     async def call(self, name: str, arguments: dict[str, Any], model: str) -> ToolTrial:
-        from ui.api.wire import decode
-
         body = {'arguments': arguments, 'model': model}
-        return decode(ToolTrial, await self._ask.do(f'tools/{name}/try', body))
+        return await self._ask.one_of(ToolTrial, f'tools/{name}/try', body)
 
 
 def _print(tool: ToolInfo, as_json: bool, *, whole: bool = False) -> None:

@@ -189,12 +189,7 @@ def remove_endpoint(name: Name, *, session: Session) -> None:
 
     A running server uses it until it ends.
     """
-
-    async def work() -> None:
-        async with open_catalog(session) as catalog:
-            await remove(catalog, 'endpoints', name, 'endpoint')
-
-    asyncio.run(work())
+    remove(session, 'endpoints', name, 'endpoint')
 
 
 def _save(  # noqa: PLR0913  (what the commands share)

@@ -216,12 +216,7 @@ def remove_server(name: Name, *, session: Session) -> None:
 
     A running server of Hemicycle uses it until it ends.
     """
-
-    async def work() -> None:
-        async with open_catalog(session) as catalog:
-            await remove(catalog, 'mcp', name, 'MCP server')
-
-    asyncio.run(work())
+    remove(session, 'mcp', name, 'MCP server')
 
 
 def _values(  # noqa: PLR0913  (what the commands share)

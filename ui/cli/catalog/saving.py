@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -69,12 +70,17 @@ async def save(  # noqa: PLR0913  (what the commands share)
     typer.echo(strip_control(f'saved in {catalog.file}'), err=True)
 
 
-async def remove(catalog: Catalog, kind: Kind, name: str, what: str) -> None:
+def remove(session: Session, kind: Kind, name: str, what: str) -> None:
     """Remove a section from the configuration file. Raises `EngineError`."""
-    if not catalog.section(kind, name):
-        raise InvalidInput({'NAME': f'there is no {what} {name!r} in {catalog.file}'})
-    await catalog.disconnect(kind, name)
-    typer.echo(strip_control(f'removed from {catalog.file}'), err=True)
+
+    async def work() -> None:
+        async with open_catalog(session) as catalog:
+            if not catalog.section(kind, name):
+                raise InvalidInput({'NAME': f'there is no {what} {name!r} in {catalog.file}'})
+            await catalog.disconnect(kind, name)
+            typer.echo(strip_control(f'removed from {catalog.file}'), err=True)
+
+    asyncio.run(work())
 
 
 def check_address(option: str, address: str | None) -> None:

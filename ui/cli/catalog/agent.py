@@ -51,16 +51,20 @@ def test(
     session: Session,
 ) -> None:
     """Start an agent in an empty folder and begin a session. No prompt is sent: it is free."""
+    chosen = name.removeprefix('agent:')
 
-    async def work() -> AgentHealth:
-        names = [info.name for info in await _infos(session)]
-        chosen = name.removeprefix('agent:')
+    def check(infos: Sequence[ExternalAgentInfo]) -> None:
+        names = [info.name for info in infos]
         if chosen not in names:
             raise InvalidInput({'NAME': f'there is no agent {name!r}; available: {", ".join(names)}'})
+
+    async def work() -> AgentHealth:
         async with connect_to_named(session) as ask:
             if ask:
+                check(await ask.many(ExternalAgentInfo, 'agents'))
                 return await ask.one_of(AgentHealth, f'agents/{chosen}/test')
         async with open_catalog(session) as catalog:
+            check(catalog.agents.infos())
             return await catalog.agents.test(chosen, Sandbox.of_environment())
 
     report_tests([asyncio.run(work())], _describe, as_json=session.as_json)

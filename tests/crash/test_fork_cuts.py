@@ -70,10 +70,12 @@ async def test_on_disk_the_power_fails_at_any_step_of_a_fork(
     tmp_path: Path, at: int, mode: ForkOverrides, written: bool
 ) -> None:
     model, begin = FakeModel(working), 3
-    async with make_conductor(await open_journal(tmp_path / 'runs.db'), model, tmp_path) as local:
-        run = (await local.start('pair', budget=Budget(tokens=200, warn=0.2) if mode == PLAYED else None)).id
-        expected_outcome = await local.result(run)
-        original = await local.transitions(run)
+    async with make_conductor(await open_journal(tmp_path / 'runs.db'), model, tmp_path) as conductor:
+        run = (
+            await conductor.start('pair', budget=Budget(tokens=200, warn=0.2) if mode == PLAYED else None)
+        ).id
+        expected_outcome = await conductor.result(run)
+        original = await conductor.transitions(run)
     model.requests.clear()
     cutting = PowerCutJournal(await open_journal(tmp_path / 'runs.db'), at, written=written)
     async with make_conductor(cutting, model, tmp_path) as crashed:

@@ -104,10 +104,10 @@ async def run_through() -> Undisturbed:
     """Return the outcome without a power cut, the events, and the number of calls."""
     DONE.clear()
     model = FakeModel(reply)
-    async with make_conductor(MemoryJournal(), model) as local:
-        run = (await local.start('publishing', {'task': 'six?'})).id
-        outcome = await to_the_end(local, run)
-        events = [f'{step.event.name}@{step.event.at}' for step in await local.transitions(run)]
+    async with make_conductor(MemoryJournal(), model) as conductor:
+        run = (await conductor.start('publishing', {'task': 'six?'})).id
+        outcome = await to_the_end(conductor, run)
+        events = [f'{step.event.name}@{step.event.at}' for step in await conductor.transitions(run)]
     return outcome, events, len(model.requests)
 
 

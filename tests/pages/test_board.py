@@ -84,26 +84,26 @@ async def test_a_choice_is_confirmed_or_abandoned(user: User):
 async def test_a_person_picks_files_and_resolves_a_conflict(user: User):
     extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
     plan = {'files': [{'path': 'extra.py', 'coder': f'coder{n}'} for n in (2, 3)], 'why': 'both'}
-    async with review_conductor(everybody(BEST, merger=plan, **extra)) as local:
-        serve(local)
-        run = await begin(local, merge='files', conflicts='person', max_revisions=1)
-        await wait_for_state(local, run, 'merging.resolving')
+    async with review_conductor(everybody(BEST, merger=plan, **extra)) as conductor:
+        serve(conductor)
+        run = await begin(conductor, merge='files', conflicts='person', max_revisions=1)
+        await wait_for_state(conductor, run, 'merging.resolving')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await see(user, 'Conflicting files', 'version of coder3', retries=30)
         click(user, 'Resolve')
-        outcome = await local.result(run)
+        outcome = await conductor.result(run)
         assert outcome.memory['taken'] == {'extra.py': 'coder2'}
         await user.should_see('Merged: extra.py from coder2', retries=60)
-    async with review_conductor(everybody(BEST, **extra)) as local:
-        serve(local)
-        run = await begin(local, merge='files', files_by='person', max_revisions=1)
-        await wait_for_state(local, run, 'merging.listing')
+    async with review_conductor(everybody(BEST, **extra)) as conductor:
+        serve(conductor)
+        run = await begin(conductor, merge='files', files_by='person', max_revisions=1)
+        await wait_for_state(conductor, run, 'merging.listing')
         await user.open(f'/runs/{run}')
         click(user, 'Candidates')
         await see(user, 'Choose files to merge into the best implementation', 'from coder3', retries=30)
         click(user, 'Merge these files')
-        assert (await local.result(run)).memory['plan']['files'] == []
+        assert (await conductor.result(run)).memory['plan']['files'] == []
 
 
 async def test_a_person_speaks_in_a_seat_and_hands_it_back(user: User):
@@ -171,18 +171,18 @@ async def test_the_seats_of_a_selected_stage_are_offered(user: User):
 
 
 async def test_a_person_judges_in_the_seat_of_a_supervisor(user: User):
-    async with make_conductor(good, clock=SimulatedClock()) as local:
-        serve(local)
-        run = (await local.start('time-bounded', QUICK, paused=True)).id
-        await local.send(run, 'take_seat', data={'seat': 'supervisor'})
-        await local.resume(run)
-        await wait_for_state(local, run, 'working.planning.reviewing.person')
+    async with make_conductor(good, clock=SimulatedClock()) as conductor:
+        serve(conductor)
+        run = (await conductor.start('time-bounded', QUICK, paused=True)).id
+        await conductor.send(run, 'take_seat', data={'seat': 'supervisor'})
+        await conductor.resume(run)
+        await wait_for_state(conductor, run, 'working.planning.reviewing.person')
         await user.open(f'/runs/{run}')
         await user.should_see('Judge', retries=60)
         await wait_for_control(user, 'Return seat: Supervisor')
         (hand_back,) = shown_controls(user, 'Return seat: Supervisor')
         press(user, hand_back)
-        assert (await local.result(run)).status is Status.DONE
+        assert (await conductor.result(run)).status is Status.DONE
 
 
 def pick(user: User, stage: str) -> None:

@@ -263,13 +263,13 @@ async def test_installed_dependencies_survive_a_restart_and_a_fork(sandbox: Sand
         async for item in cut_off.watch(run):
             if isinstance(item, Transition) and item.active == ('working.thinking',):
                 break
-    async with conductor(RUN, OVER, RUN, OVER, RUN, OVER) as local:
-        await local.recover()
-        assert (await local.result(run)).status is Status.DONE
-        at = next(step.seq for step in await local.transitions(run) if step.event.name == 'recover')
-        fork = await local.fork(run, at)
-        assert (await local.result(fork)).status is Status.DONE
-        await local.delete(run)
-        await local.purge(run)
-        orphan = await local.fork(fork, at)
-        assert (await local.result(orphan)).status is Status.DONE, 'it has a copy of its own'
+    async with conductor(RUN, OVER, RUN, OVER, RUN, OVER) as successor:
+        await successor.recover()
+        assert (await successor.result(run)).status is Status.DONE
+        at = next(step.seq for step in await successor.transitions(run) if step.event.name == 'recover')
+        fork = await successor.fork(run, at)
+        assert (await successor.result(fork)).status is Status.DONE
+        await successor.delete(run)
+        await successor.purge(run)
+        orphan = await successor.fork(fork, at)
+        assert (await successor.result(orphan)).status is Status.DONE, 'it has a copy of its own'

@@ -212,16 +212,16 @@ async def test_an_agent_without_its_asking_mode_is_refused() -> None:
 
 async def test_a_missing_agent_is_refused_at_the_start() -> None:
     absent = ExternalAgent(name='odd', command='no-such-agent', install='make install-odd')
-    async with conductor_with(absent) as local:
+    async with conductor_with(absent) as conductor:
         with pytest.raises(
             InvalidInput, match=r"models: agent:odd: there is no program 'no-such-agent'.*make"
         ):
-            await local.start('lone', models=BY_ODD)
+            await conductor.start('lone', models=BY_ODD)
         with pytest.raises(InvalidInput, match='effort'):
-            await local.start('lone', models=BY_ODD, effort={'': 'high'})
-    async with conductor_with(odd('plain')) as local:
+            await conductor.start('lone', models=BY_ODD, effort={'': 'high'})
+    async with conductor_with(odd('plain')) as conductor:
         with pytest.raises(InvalidInput, match='name it alone'):
-            await local.start('lone', models={'': 'agent:odd, scripted'})
+            await conductor.start('lone', models={'': 'agent:odd, scripted'})
 
 
 async def test_a_timeout_ends_the_agent(sandbox: Sandbox) -> None:
@@ -244,14 +244,16 @@ async def test_an_agents_home_is_deleted_with_its_run(sandbox: Sandbox) -> None:
 
 
 async def test_an_agent_signs_in_with_the_key_of_its_environment() -> None:
-    async with conductor_with(odd('wants_key', login='api-key')) as local:
-        run = (await local.start('lone', models=BY_ODD)).id
-        outcome = await asyncio.wait_for(local.result(run), 60)
+    async with conductor_with(odd('wants_key', login='api-key')) as conductor:
+        run = (await conductor.start('lone', models=BY_ODD)).id
+        outcome = await asyncio.wait_for(conductor.result(run), 60)
         assert outcome.status is Status.DONE, outcome.error
-        assert (local.workspaces.of(run, WORK).folder / 'log.txt').read_text() == 'signed in by api-key\n'
+        assert (conductor.workspaces.of(run, WORK).folder / 'log.txt').read_text() == 'signed in by api-key\n'
     for login in ('', 'other'):
-        async with conductor_with(odd('wants_key', login=login)) as local:
-            outcome = await asyncio.wait_for(local.result((await local.start('lone', models=BY_ODD)).id), 60)
+        async with conductor_with(odd('wants_key', login=login)) as conductor:
+            outcome = await asyncio.wait_for(
+                conductor.result((await conductor.start('lone', models=BY_ODD)).id), 60
+            )
             assert outcome.status is Status.FAILED
 
 

@@ -124,11 +124,11 @@ async def begin(conductor: Conductor, **parameters: Any) -> RunId:
 
 async def play(reply: Answer, **parameters: Any) -> tuple[Outcome, list[Any]]:
     """Run it to its end and audit it; returns the outcome and the steps."""
-    async with make_conductor(reply) as local:
-        run = await begin(local, **parameters)
-        outcome = await local.result(run)
-        steps = await local.transitions(run)
-        assert await local.audit(run) == len(steps)
+    async with make_conductor(reply) as conductor:
+        run = await begin(conductor, **parameters)
+        outcome = await conductor.result(run)
+        steps = await conductor.transitions(run)
+        assert await conductor.audit(run) == len(steps)
         return outcome, steps
 
 

@@ -287,11 +287,11 @@ async def test_verification_of_the_goal_can_be_skipped(skip_at: str) -> None:
             return asyncio.Event() if skip_at == 'judging' else good(request)
         return good(request)
 
-    async with make_conductor(reply) as local:
-        run = await begin(local)
+    async with make_conductor(reply) as conductor:
+        run = await begin(conductor)
         await signal.wait()
-        await local.send(run, 'skip_verification')
-        outcome = await local.result(run)
+        await conductor.send(run, 'skip_verification')
+        outcome = await conductor.result(run)
     assert outcome.memory['status'] == 'completed' and not outcome.memory['verified']
     reason = 'A person skipped the verification of the goal; all steps are complete.'
     assert outcome.error == outcome.memory['reason'] == reason

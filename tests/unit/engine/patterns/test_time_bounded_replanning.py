@@ -87,15 +87,17 @@ async def test_a_person_may_replan_the_remaining_steps() -> None:
         finding = {'passed': True, 'summary': 'Nothing is wrong.'}
         return signal if request.hints.visit == 1 and not signal.is_set() else finding
 
-    async with make_conductor(team(writing=writing, exploring=exploring), clock=SimulatedClock()) as local:
-        run = await begin(local)
-        await reaches(local, run, 'exploring.thinking')
-        await local.send(run, 'replan', data={'why': 'Use a table instead.'})
+    async with make_conductor(
+        team(writing=writing, exploring=exploring), clock=SimulatedClock()
+    ) as conductor:
+        run = await begin(conductor)
+        await reaches(conductor, run, 'exploring.thinking')
+        await conductor.send(run, 'replan', data={'why': 'Use a table instead.'})
         signal.set()
-        outcome = await local.result(run)
-        assert await local.audit(run)
+        outcome = await conductor.result(run)
+        assert await conductor.audit(run)
         with pytest.raises(EngineError):
-            await local.send(run, 'replan')
+            await conductor.send(run, 'replan')
     assert outcome.memory['steps']['2']['description'] == 'what was asked for'
     assert 'Use a table instead.' in prompts[1]
 
@@ -145,17 +147,17 @@ async def test_a_run_that_expired_while_replanning_resumes_it() -> None:
         replan = 'Do it otherwise.' if request.hints.visit == 1 else ''
         return verdict(evidence='The tests pass.', replan=replan)
 
-    async with make_conductor(team(writing=writing, reviewing_step=judge), clock=clock) as local:
-        run = await begin(local, minutes=5, grace=0, agent_seconds=3600, wait_for_time=1e5)
+    async with make_conductor(team(writing=writing, reviewing_step=judge), clock=clock) as conductor:
+        run = await begin(conductor, minutes=5, grace=0, agent_seconds=3600, wait_for_time=1e5)
         await until(lambda: not hanging)
         names = ('phase_ends', 'call_ends')
         edits = [{'op': 'replace', 'path': f'/memory/clock/{name}', 'value': late} for name in names]
-        await local.send(run, 'edit', data={'changes': edits})
+        await conductor.send(run, 'edit', data={'changes': edits})
         await clock.advance(301)
-        view = await reaches(local, run, 'stopped')
+        view = await reaches(conductor, run, 'stopped')
         assert view.memory['replanning'] and list(view.memory['steps']) == ['1', '2']
-        await local.send(run, 'add_time', data={'seconds': 3000})
-        outcome = await local.result(run)
-        assert await local.audit(run) == len(await local.transitions(run))
+        await conductor.send(run, 'add_time', data={'seconds': 3000})
+        outcome = await conductor.result(run)
+        assert await conductor.audit(run) == len(await conductor.transitions(run))
     assert outcome.memory['status'] == 'completed'
     assert [step['description'] for step in outcome.memory['steps'].values()] == ['Write double', 'another']

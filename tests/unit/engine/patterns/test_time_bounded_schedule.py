@@ -117,12 +117,12 @@ async def check_end(seed: int, minutes: float, grace: int, longest: float) -> No
     begun = clock.now()
     chance = random.Random(seed)
     model = Slow(fickle(seed), clock, lambda request: chance.uniform(0, longest))
-    async with make_conductor(good, clock=clock, model=model) as local:
-        run = await begin(local, minutes=minutes, grace=grace, max_rounds=3)
-        outcome = await local.result(run)
+    async with make_conductor(good, clock=clock, model=model) as conductor:
+        run = await begin(conductor, minutes=minutes, grace=grace, max_rounds=3)
+        outcome = await conductor.result(run)
         assert outcome.status in (Status.DONE, Status.FAILED)
         assert outcome.memory['status'] in ('completed', 'failed', 'aborted', 'time_expired')
         assert clock.now() - begun <= minutes * 60 + grace + 0.1
         assert outcome.memory['clock']['stopped'] <= minutes * 60 + grace + 0.1
         assert outcome.memory['report'].startswith('# ')
-        assert await local.audit(run) == len(await local.transitions(run))
+        assert await conductor.audit(run) == len(await conductor.transitions(run))

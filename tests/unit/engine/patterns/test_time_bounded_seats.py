@@ -15,34 +15,34 @@ GOOD = {'score': 90, 'approved': True, 'summary': 'It is as it should be.'}
 
 async def test_a_person_plans_and_judges_in_place_of_agents_and_hands_back() -> None:
     clock = SimulatedClock()
-    async with make_conductor(good, clock=clock) as local:
-        run = (await local.start('time-bounded', {**QUICK, 'agent_seconds': 30}, paused=True)).id
+    async with make_conductor(good, clock=clock) as conductor:
+        run = (await conductor.start('time-bounded', {**QUICK, 'agent_seconds': 30}, paused=True)).id
         for seat in ('planner', 'supervisor'):
-            await local.send(run, 'take_seat', data={'seat': seat})
+            await conductor.send(run, 'take_seat', data={'seat': seat})
         with pytest.raises(EventRefused):
-            await local.send(run, 'take_seat', data={'seat': 'planner'})
+            await conductor.send(run, 'take_seat', data={'seat': 'planner'})
         with pytest.raises(InvalidInput):
-            await local.send(run, 'take_seat', data={'seat': 'coder'})
-        await local.resume(run)
-        view = await reaches(local, run, 'writing.person')
+            await conductor.send(run, 'take_seat', data={'seat': 'coder'})
+        await conductor.resume(run)
+        view = await reaches(conductor, run, 'writing.person')
         assert view.waiting == 'plan'
         await clock.advance(100)  # an agent's timeout does not apply to a person
-        assert 'working.planning.writing.person' in (await local.view(run)).active
+        assert 'working.planning.writing.person' in (await conductor.view(run)).active
         with pytest.raises(InvalidInput, match='steps'):
-            await local.send(run, 'plan', data={'steps': []})
-        await local.send(run, 'plan', data=PLAN)
-        assert (await reaches(local, run, 'planning.reviewing.person')).waiting == 'verdict'
-        await local.send(
+            await conductor.send(run, 'plan', data={'steps': []})
+        await conductor.send(run, 'plan', data=PLAN)
+        assert (await reaches(conductor, run, 'planning.reviewing.person')).waiting == 'verdict'
+        await conductor.send(
             run, 'judge', data={**GOOD, 'score': 40, 'approved': False, 'issues': ['more tests']}
         )
-        await reaches(local, run, 'writing.person')
-        await local.send(run, 'plan', data=PLAN)
-        await reaches(local, run, 'planning.reviewing.person')
-        await local.send(run, 'judge', data=GOOD)
-        await reaches(local, run, 'reviewing_code.person')
-        await local.send(run, 'hand_back', data={'seat': 'supervisor'})
-        outcome = await local.result(run)
-        assert await local.audit(run) == len(await local.transitions(run))
+        await reaches(conductor, run, 'writing.person')
+        await conductor.send(run, 'plan', data=PLAN)
+        await reaches(conductor, run, 'planning.reviewing.person')
+        await conductor.send(run, 'judge', data=GOOD)
+        await reaches(conductor, run, 'reviewing_code.person')
+        await conductor.send(run, 'hand_back', data={'seat': 'supervisor'})
+        outcome = await conductor.result(run)
+        assert await conductor.audit(run) == len(await conductor.transitions(run))
     memory = outcome.memory
     assert memory['status'] == 'completed' and memory['seats'] == ['planner']
     assert [step['description'] for step in memory['steps'].values()] == PLAN['steps']
@@ -62,27 +62,27 @@ async def test_a_person_plans_and_judges_in_place_of_agents_and_hands_back() -> 
 
 async def test_a_seat_that_is_taken_during_a_call_stops_the_call() -> None:
     hang = team(judging=lambda request: asyncio.Event())
-    async with make_conductor(hang, clock=SimulatedClock()) as local:
-        run = await begin(local)
-        await reaches(local, run, 'judging.thinking')
-        await local.send(run, 'take_seat', data={'seat': 'supervisor'})
-        await reaches(local, run, 'judging.person')
-        await local.send(run, 'judge', data={**GOOD, 'evidence': 'I ran it.'})
-        outcome = await local.result(run)
-        assert await local.audit(run)
+    async with make_conductor(hang, clock=SimulatedClock()) as conductor:
+        run = await begin(conductor)
+        await reaches(conductor, run, 'judging.thinking')
+        await conductor.send(run, 'take_seat', data={'seat': 'supervisor'})
+        await reaches(conductor, run, 'judging.person')
+        await conductor.send(run, 'judge', data={**GOOD, 'evidence': 'I ran it.'})
+        outcome = await conductor.result(run)
+        assert await conductor.audit(run)
         with pytest.raises(EngineError):
-            await local.send(run, 'judge', data=GOOD)
+            await conductor.send(run, 'judge', data=GOOD)
     assert outcome.memory['verifications'][-1]['evidence'] == 'I ran it.'
     assert outcome.memory['verified'] and outcome.memory['status'] == 'completed'
 
 
 async def test_a_verdict_needs_a_score_within_its_bounds() -> None:
     hang = team(reviewing=lambda request: verdict(90, actionable=True, reasonable=True))
-    async with make_conductor(hang, clock=SimulatedClock()) as local:
-        run = (await local.start('time-bounded', QUICK, paused=True)).id
-        await local.send(run, 'take_seat', data={'seat': 'supervisor'})
-        await local.resume(run)
-        await reaches(local, run, 'planning.reviewing.person')
+    async with make_conductor(hang, clock=SimulatedClock()) as conductor:
+        run = (await conductor.start('time-bounded', QUICK, paused=True)).id
+        await conductor.send(run, 'take_seat', data={'seat': 'supervisor'})
+        await conductor.resume(run)
+        await reaches(conductor, run, 'planning.reviewing.person')
         with pytest.raises(InvalidInput, match='score'):
-            await local.send(run, 'judge', data={**GOOD, 'score': 101})
-        await local.cancel(run)
+            await conductor.send(run, 'judge', data={**GOOD, 'score': 101})
+        await conductor.cancel(run)

@@ -129,10 +129,10 @@ async def test_a_run_whose_agents_all_hang_ends_in_time_with_a_report(grace: int
 async def test_a_run_whose_agents_all_fail_tries_each_call_four_times_and_ends() -> None:
     model_error = ModelError('overloaded', retryable=True)
     model = FakeModel(lambda request: model_error)
-    async with make_conductor(good, model=model) as local:
-        run = await begin(local)
-        outcome = await local.result(run)
-        steps = await local.transitions(run)
+    async with make_conductor(good, model=model) as conductor:
+        run = await begin(conductor)
+        outcome = await conductor.result(run)
+        steps = await conductor.transitions(run)
     assert outcome.status is Status.FAILED
     retries = [
         step.event
@@ -220,17 +220,17 @@ async def test_actions_after_finish_now_do_not_cut_off_the_current_call(
         should_hang = leaf(request) == 'coding' and request.hints.visit == 1 and not hold.is_set()
         return hold if should_hang else good(request)
 
-    async with make_conductor(reply, clock=SimulatedClock()) as local:
-        run = await begin(local, minutes=600, agent_seconds=3600)
-        await reaches(local, run, 'coding')
-        await local.send(run, 'finish_now')
+    async with make_conductor(reply, clock=SimulatedClock()) as conductor:
+        run = await begin(conductor, minutes=600, agent_seconds=3600)
+        await reaches(conductor, run, 'coding')
+        await conductor.send(run, 'finish_now')
         with pytest.raises(EventRefused, match='has_pending_steps is false'):
-            await local.send(run, 'replan', data={'why': 'other steps'})
-        await local.send(run, name, data=data)
-        assert 'working.executing.step.coding.thinking' in (await local.view(run)).active
+            await conductor.send(run, 'replan', data={'why': 'other steps'})
+        await conductor.send(run, name, data=data)
+        assert 'working.executing.step.coding.thinking' in (await conductor.view(run)).active
         hold.set()
-        outcome = await local.result(run)
-        assert await local.audit(run)
+        outcome = await conductor.result(run)
+        assert await conductor.audit(run)
     # Added time revokes the request to finish.
     assert outcome.memory['verified'] is (name == 'add_time')
 
@@ -372,24 +372,24 @@ async def test_an_expired_run_continues_where_it_was(where: str) -> None:
     def reply(request: ModelRequest) -> Any:
         return hanging.pop() if hanging and leaf(request) == where else good(request)
 
-    async with make_conductor(reply, clock=clock) as local:
-        run = await begin(local, minutes=5, grace=0, agent_seconds=3600, wait_for_time=1e5)
-        await reaches(local, run, where)
+    async with make_conductor(reply, clock=clock) as conductor:
+        run = await begin(conductor, minutes=5, grace=0, agent_seconds=3600, wait_for_time=1e5)
+        await reaches(conductor, run, where)
         # As if the shares ended only after the total.
         names = ('phase_ends', 'step_ends', 'call_ends')
         edits = [{'op': 'replace', 'path': f'/memory/clock/{name}', 'value': late} for name in names]
-        await local.send(run, 'edit', data={'changes': edits})
+        await conductor.send(run, 'edit', data={'changes': edits})
         await until(lambda: not hanging)
         await clock.advance(301)
-        view = await reaches(local, run, 'stopped')
+        view = await reaches(conductor, run, 'stopped')
         assert (view.status, view.waiting) == (Status.WAITING, 'more time')
         memory = dict(view.memory)
         assert memory['status'] == 'time_expired' and 'Add time' in memory['report']
         statuses = {name: step['status'] for name, step in memory['steps'].items()}
         await clock.advance(500)  # The clock had stopped a second earlier.
-        await local.send(run, 'add_time', data={'seconds': 3000})
-        outcome = await local.result(run)
-        assert await local.audit(run) == len(await local.transitions(run))
+        await conductor.send(run, 'add_time', data={'seconds': 3000})
+        outcome = await conductor.result(run)
+        assert await conductor.audit(run) == len(await conductor.transitions(run))
     after = outcome.memory
     assert after['status'] == 'completed', after['reason']
     assert (after['iteration'], after['clock']['idle'], len(after['plans'])) == (1, 501, 1)
@@ -434,11 +434,11 @@ async def test_an_ended_expired_run_can_be_forked_with_more_time() -> None:
 
 
 async def test_a_spent_token_budget_ends_with_a_report() -> None:
-    async with make_conductor(good) as local:
-        run = (await local.start('time-bounded', QUICK, budget=Budget(tokens=60, grace=5))).id
-        outcome = await local.result(run)
-        steps = await local.transitions(run)
-        assert await local.audit(run) == len(steps)
+    async with make_conductor(good) as conductor:
+        run = (await conductor.start('time-bounded', QUICK, budget=Budget(tokens=60, grace=5))).id
+        outcome = await conductor.result(run)
+        steps = await conductor.transitions(run)
+        assert await conductor.audit(run) == len(steps)
     assert 'exhausted' in [step.event.name for step in steps]
     assert (outcome.memory['status'], outcome.status) == ('failed', Status.FAILED)
     assert 'tokens' in outcome.memory['reason'] and outcome.memory['reason'] in outcome.memory['report']

@@ -109,31 +109,31 @@ def make_gated_model(reply: Any = 'ok') -> tuple[FakeModel, asyncio.Event]:
 
 async def test_a_run_is_warned_asked_to_wrap_up_and_ended(journal: Journal) -> None:
     model, budget = FakeModel(), Budget(tokens=100)
-    async with make_conductor(model, journal) as local:
-        run = (await local.start('rounds', budget=budget)).id
-        outcome = await local.result(run)
+    async with make_conductor(model, journal) as conductor:
+        run = (await conductor.start('rounds', budget=budget)).id
+        outcome = await conductor.result(run)
         assert outcome.status is Status.FAILED
         assert outcome.error == 'its budget of 100 tokens is spent (105 used)'
-        assert (await names(local, run))[-4:] == ['warn', 'done', 'exhaust', 'abort']
+        assert (await names(conductor, run))[-4:] == ['warn', 'done', 'exhaust', 'abort']
         assert len(model.requests) == 7, 'nothing was started after the limit'
         notice_counts = [
             sum(NOTICE in message.text for message in request.messages) for request in model.requests
         ]
         assert notice_counts == [0, 0, 0, 0, 0, 0, 1], 'in the conversation, once, and before the next call'
-        view, info = await local.view(run), await local.info(run)
+        view, info = await conductor.view(run), await conductor.info(run)
         assert view.budget == {'tokens': Gauge(used=105, limit=100, warned=True, exhausted=True, lasts=0.0)}
         assert notices(view)[0].startswith(f'{NOTICE} 90% of the budget of this run (100 tokens) is used.')
         assert view.warnings == ('90% of its budget of 100 tokens is used',)
         assert info.budget == budget and info.error == outcome.error
-        assert (await local.runs()).runs[0].budget == budget
-        assert await local.audit(run) == info.seq
+        assert (await conductor.runs()).runs[0].budget == budget
+        assert await conductor.audit(run) == info.seq
 
 
 async def test_each_step_is_read_with_its_budget_at_the_time() -> None:
-    async with make_conductor(FakeModel()) as local:
-        run = (await local.start('rounds', budget=Budget(tokens=100))).id
-        await local.result(run)
-        views = [await local.view(run, at) for at in range(1, (await local.info(run)).seq + 1)]
+    async with make_conductor(FakeModel()) as conductor:
+        run = (await conductor.start('rounds', budget=Budget(tokens=100))).id
+        await conductor.result(run)
+        views = [await conductor.view(run, at) for at in range(1, (await conductor.info(run)).seq + 1)]
     fractions = [view.budget['tokens'].used / view.budget['tokens'].limit for view in views]
     assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] == 1.05
     assert [view.budget['tokens'].warned for view in views] == sorted(
@@ -144,39 +144,39 @@ async def test_each_step_is_read_with_its_budget_at_the_time() -> None:
 
 async def test_an_agent_that_uses_tools_is_warned_after_their_results() -> None:
     model = FakeModel(calls(('notes', {'action': 'write', 'title': 'a', 'text': 'b'})))
-    async with make_conductor(model) as local:
-        run = (await local.start('rounds', budget=Budget(tokens=60, warn=0.5))).id
-        await local.result(run)
+    async with make_conductor(model) as conductor:
+        run = (await conductor.start('rounds', budget=Budget(tokens=60, warn=0.5))).id
+        await conductor.result(run)
         roles = [message.role for message in model.requests[2].messages]
-        assert roles[-3:] == ['assistant', 'tool', 'user'] and len(notices(await local.view(run))) == 1
-        assert await local.audit(run)
+        assert roles[-3:] == ['assistant', 'tool', 'user'] and len(notices(await conductor.view(run))) == 1
+        assert await conductor.audit(run)
 
 
 async def test_pending_retries_are_warned_and_not_started_when_the_budget_is_spent() -> None:
     clock, busy = SimulatedClock(), ModelError('busy', retryable=True, usage=Usage(input=50))
     model = FakeModel(busy)
-    async with make_conductor(model, clock=clock) as local:
-        run = (await local.start('rounds', budget=Budget(tokens=100, warn=0.5))).id
+    async with make_conductor(model, clock=clock) as conductor:
+        run = (await conductor.start('rounds', budget=Budget(tokens=100, warn=0.5))).id
         await until(
-            lambda: 'warn' in local._live.runs[run].projection.meter.warned or len(model.requests) == 1
+            lambda: 'warn' in conductor._live.runs[run].projection.meter.warned or len(model.requests) == 1
         )
         await settle()
         await clock.advance(2)
-        outcome = await local.result(run)
+        outcome = await conductor.result(run)
         assert len(model.requests) == 2 and 'budget of 100 tokens is spent (100 used)' in outcome.error
         assert NOTICE in model.requests[1].messages[-1].text
-        assert (await names(local, run)) == [
+        assert (await names(conductor, run)) == [
             'start', 'retry', 'warn', 'retry', 'exhaust', 'abort',
         ]  # fmt: skip
-        assert await local.audit(run) == 6
+        assert await conductor.audit(run) == 6
 
 
 async def test_without_a_budget_nobody_is_warned() -> None:
-    async with make_conductor(FakeModel()) as local:
-        run = (await local.start('lone', budget=Budget())).id
-        await local.result(run)
-        view = await local.view(run)
-        assert view.budget == {} and (await local.info(run)).budget is None and not notices(view)
+    async with make_conductor(FakeModel()) as conductor:
+        run = (await conductor.start('lone', budget=Budget())).id
+        await conductor.result(run)
+        view = await conductor.view(run)
+        assert view.budget == {} and (await conductor.info(run)).budget is None and not notices(view)
 
 
 # Work in progress, and the pattern's own shutdown
@@ -185,57 +185,59 @@ async def test_without_a_budget_nobody_is_warned() -> None:
 async def test_work_in_progress_may_end_within_the_grace() -> None:
     gate, clock = asyncio.Event(), SimulatedClock()
     model = FakeModel(in_turn(gate, 'ok'))
-    async with make_conductor(model, clock=clock) as local:
-        run = (await local.start('side', budget=Budget(tokens=30))).id
+    async with make_conductor(model, clock=clock) as conductor:
+        run = (await conductor.start('side', budget=Budget(tokens=30))).id
         await settle()
         await clock.advance(29)
-        view = await local.view(run)
+        view = await conductor.view(run)
         assert view.status is Status.RUNNING and view.budget['tokens'].exhausted and model.running == 1
         gate.set()
-        outcome = await local.result(run)
-        assert outcome.error.endswith('(30 used)') and (await local.view(run)).usage.total == 45
-        assert len(model.requests) == 3 and await local.audit(run)
+        outcome = await conductor.result(run)
+        assert outcome.error.endswith('(30 used)') and (await conductor.view(run)).usage.total == 45
+        assert len(model.requests) == 3 and await conductor.audit(run)
 
 
 async def test_work_beyond_the_grace_is_cut_off() -> None:
     clock = SimulatedClock()
     model = FakeModel(in_turn(asyncio.Event(), 'ok'))
-    async with make_conductor(model, clock=clock) as local:
-        run = (await local.start('side', budget=Budget(tokens=30, grace=10))).id
+    async with make_conductor(model, clock=clock) as conductor:
+        run = (await conductor.start('side', budget=Budget(tokens=30, grace=10))).id
         await settle()
         await clock.advance(9.9)
-        assert (await local.info(run)).status is Status.RUNNING
+        assert (await conductor.info(run)).status is Status.RUNNING
         await clock.advance(0.2)
-        assert (await local.result(run)).status is Status.FAILED and model.running == 0
+        assert (await conductor.result(run)).status is Status.FAILED and model.running == 0
 
 
 async def test_a_pattern_can_handle_its_own_shutdown() -> None:
     model = FakeModel(lambda request: 'all is told' if request.hints.state == 'reporting' else 'ok')
-    async with make_conductor(model) as local:
-        run = (await local.start('reporting', budget=Budget(tokens=40))).id
-        outcome = await local.result(run)
+    async with make_conductor(model) as conductor:
+        run = (await conductor.start('reporting', budget=Budget(tokens=40))).id
+        outcome = await conductor.result(run)
         assert (outcome.status, outcome.answer) == (Status.DONE, 'all is told')
-        assert [name for name in await names(local, run) if name.startswith('exh')] == [
+        assert [name for name in await names(conductor, run) if name.startswith('exh')] == [
             'exhaust',
             'exhausted',
         ]
-        matching_step = next(step for step in await local.transitions(run) if step.event.name == 'exhausted')
+        matching_step = next(
+            step for step in await conductor.transitions(run) if step.event.name == 'exhausted'
+        )
         assert matching_step.event.data == {
             'budget': 'tokens', 'error': 'its budget of 40 tokens is spent (45 used)',
         }  # fmt: skip
-        assert await local.audit(run) == (await local.info(run)).seq
+        assert await conductor.audit(run) == (await conductor.info(run)).seq
 
 
 async def test_a_shutdown_is_limited_by_the_grace() -> None:
     clock = SimulatedClock()
     model = FakeModel(lambda request: asyncio.Event() if request.hints.state == 'reporting' else 'ok')
-    async with make_conductor(model, clock=clock) as local:
-        run = (await local.start('reporting', budget=Budget(tokens=40, grace=20))).id
+    async with make_conductor(model, clock=clock) as conductor:
+        run = (await conductor.start('reporting', budget=Budget(tokens=40, grace=20))).id
         await settle()
         await clock.advance(19)
-        assert (await local.view(run)).active == ('reporting.thinking',)
+        assert (await conductor.view(run)).active == ('reporting.thinking',)
         await clock.advance(2)
-        outcome = await local.result(run)
+        outcome = await conductor.result(run)
         assert outcome.status is Status.FAILED and 'spent (45 used)' in outcome.error and model.running == 0
 
 
@@ -244,24 +246,24 @@ async def test_a_shutdown_is_limited_by_the_grace() -> None:
 
 async def test_time_counts_while_a_run_is_active_and_not_while_it_is_paused() -> None:
     clock, gate = SimulatedClock(), asyncio.Event()
-    async with make_conductor(FakeModel(gate), clock=clock) as local:
-        run = (await local.start('lone', budget=Budget(seconds=100, grace=5))).id
+    async with make_conductor(FakeModel(gate), clock=clock) as conductor:
+        run = (await conductor.start('lone', budget=Budget(seconds=100, grace=5))).id
         await settle()
         await clock.advance(70)
-        await local.pause(run)
+        await conductor.pause(run)
         await clock.advance(1_000)
-        assert (await local.view(run)).seconds == 70
-        await local.resume(run)
+        assert (await conductor.view(run)).seconds == 70
+        await conductor.resume(run)
         await clock.advance(9)
-        assert 'warn' not in await names(local, run)
+        assert 'warn' not in await names(conductor, run)
         await clock.advance(2)
-        assert (await names(local, run))[-1] == 'warn' and (await local.view(run)).seconds == 80
+        assert (await names(conductor, run))[-1] == 'warn' and (await conductor.view(run)).seconds == 80
         await clock.advance(18)
-        assert (await names(local, run))[-1] == 'warn'
+        assert (await names(conductor, run))[-1] == 'warn'
         await clock.advance(2)
-        assert (await names(local, run))[-1] == 'exhaust'
+        assert (await names(conductor, run))[-1] == 'exhaust'
         await clock.advance(5)
-        outcome = await local.result(run)
+        outcome = await conductor.result(run)
         assert outcome.error == 'its budget of 100 seconds is spent (100 used)'
 
 
@@ -286,24 +288,23 @@ async def test_used_time_survives_recovery_and_excludes_downtime(away: int) -> N
 
 async def test_known_costs_are_counted() -> None:
     model = Live(0.25)
-    conductor = make_conductor(model)
-    async with conductor as local:
-        run = (await local.start('rounds', budget=Budget(cost=1.0))).id
-        outcome = await local.result(run)
+    async with make_conductor(model) as conductor:
+        run = (await conductor.start('rounds', budget=Budget(cost=1.0))).id
+        outcome = await conductor.result(run)
         assert outcome.error == 'its budget of $1.00 is spent ($1.00 used)' and len(model.requests) == 4
 
 
 @pytest.mark.parametrize(('model', 'calls'), [(Quoted(None), 0), (Live(None), 1)], ids=['before', 'after'])
 async def test_an_unknown_price_is_reported_immediately(model: Live, calls: int) -> None:
     model.requests.clear()
-    async with make_conductor(model) as local:
-        run = (await local.start('rounds', budget=Budget(cost=1.0, tokens=100))).id
-        outcome = await local.result(run)
-        warning = next(step for step in await local.transitions(run) if step.event.name == 'warn')
-        view = await local.view(run, warning.seq)
+    async with make_conductor(model) as conductor:
+        run = (await conductor.start('rounds', budget=Budget(cost=1.0, tokens=100))).id
+        outcome = await conductor.result(run)
+        warning = next(step for step in await conductor.transitions(run) if step.event.name == 'warn')
+        view = await conductor.view(run, warning.seq)
         assert 'is not known' in view.warnings[0] and view.usage.calls <= calls
         assert not view.budget['cost'].warned and 'tokens is spent' in outcome.error
-        assert (await names(local, run)).count('warn') == 2 and view.usage.cost == (None if calls else 0)
+        assert (await names(conductor, run)).count('warn') == 2 and view.usage.cost == (None if calls else 0)
 
 
 # Crashes and random histories
@@ -312,11 +313,11 @@ async def test_an_unknown_price_is_reported_immediately(model: Live, calls: int)
 @pytest.mark.parametrize('pattern', ['rounds', 'reporting'])
 async def test_a_crash_at_any_step_does_not_change_the_outcome(pattern: str) -> None:
     budget = Budget(tokens=40, warn=0.5)
-    async with make_conductor(FakeModel()) as local:
-        run = (await local.start(pattern, budget=budget)).id
-        expected_outcome = await local.result(run)
-        count, journal = (await local.info(run)).seq, local.journal
-        raised = {step.seq for step in await local.transitions(run) if step.raised}
+    async with make_conductor(FakeModel()) as conductor:
+        run = (await conductor.start(pattern, budget=budget)).id
+        expected_outcome = await conductor.result(run)
+        count, journal = (await conductor.info(run)).seq, conductor.journal
+        raised = {step.seq for step in await conductor.transitions(run) if step.raised}
         for steps in set(range(1, count)) - {seq - 1 for seq in raised}:
             model = FakeModel()
             async with make_conductor(model, await first_steps(journal, run, steps)) as successor:
@@ -356,10 +357,10 @@ def test_usage_exceeds_the_limit_only_by_calls_in_progress(sizes: list[int], lim
 
     async def play() -> None:
         model = Sized()
-        async with make_conductor(model, clock=SimulatedClock()) as local:
-            run = (await local.start('side', budget=Budget(tokens=limit, warn=warn))).id
-            await local.result(run)
-            steps, used, under_way = await local.transitions(run), 0, 0
+        async with make_conductor(model, clock=SimulatedClock()) as conductor:
+            run = (await conductor.start('side', budget=Budget(tokens=limit, warn=warn))).id
+            await conductor.result(run)
+            steps, used, under_way = await conductor.transitions(run), 0, 0
             for step in steps:
                 size = step.event.data.get('usage', {}).get('output', 0) if not step.raised else 0
                 if step.event.name == 'exhaust':
@@ -369,9 +370,9 @@ def test_usage_exceeds_the_limit_only_by_calls_in_progress(sizes: list[int], lim
                 elif size:
                     assert used < limit, 'a call answered after the limit went unnoticed'
                 used += size
-            assert len(model.requests) == (await local.view(run)).usage.calls
+            assert len(model.requests) == (await conductor.view(run)).usage.calls
             assert 1 <= under_way <= 3 and used <= limit - 1 + 3 * max(sizes)
-            assert len(notices(await local.view(run), 'all.a')) <= 1 and await local.audit(run)
+            assert len(notices(await conductor.view(run), 'all.a')) <= 1 and await conductor.audit(run)
 
     asyncio.run(play())
 
@@ -379,14 +380,14 @@ def test_usage_exceeds_the_limit_only_by_calls_in_progress(sizes: list[int], lim
 async def test_a_memory_edit_keeps_pending_budget_notices() -> None:
     gate, model = asyncio.Event(), FakeModel()
     model._reply = in_turn('ok', gate, 'ok')
-    async with make_conductor(model) as local:
-        run = (await local.start('rounds', budget=Budget(tokens=60, warn=0.2))).id
+    async with make_conductor(model) as conductor:
+        run = (await conductor.start('rounds', budget=Budget(tokens=60, warn=0.2))).id
         await until(lambda: model.running)
-        await local.send(run, 'edit', data={'changes': []})
+        await conductor.send(run, 'edit', data={'changes': []})
         gate.set()
-        await local.result(run)
-        assert len(notices(await local.view(run))) == 1
-        assert await local.audit(run) == (await local.info(run)).seq
+        await conductor.result(run)
+        assert len(notices(await conductor.view(run))) == 1
+        assert await conductor.audit(run) == (await conductor.info(run)).seq
 
 
 async def test_the_simulated_model_answers_its_task_and_not_the_notice() -> None:

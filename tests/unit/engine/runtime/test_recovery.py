@@ -175,13 +175,13 @@ class SlowToCreate(MemoryJournal):
 
 async def test_a_starting_run_is_not_recovered() -> None:
     journal = SlowToCreate()
-    async with make_conductor(journal) as local:
-        starting = asyncio.ensure_future(local.start('two'))
+    async with make_conductor(journal) as conductor:
+        starting = asyncio.ensure_future(conductor.start('two'))
         await until(lambda: journal._infos)
-        assert await local.recover() == []
+        assert await conductor.recover() == []
         run = (await starting).id
-        assert (await local.result(run)).status is Status.DONE
-        assert 'recover' not in [step.event.name for step in await local.transitions(run)]
+        assert (await conductor.result(run)).status is Status.DONE
+        assert 'recover' not in [step.event.name for step in await conductor.transitions(run)]
 
 
 async def test_a_run_created_but_not_started_is_started() -> None:
@@ -252,12 +252,12 @@ async def test_a_journal_that_fails_for_good_stops_the_run_before_it_acts(error:
             return await super().append(info, transitions, snapshot)
 
     journal, model = Failing(), FakeModel()
-    async with make_conductor(journal, model) as local:
-        run = (await local.start('two')).id
+    async with make_conductor(journal, model) as conductor:
+        run = (await conductor.start('two')).id
         with pytest.raises(JournalError, match=re.escape(f'cannot continue here: {describe_error(error)}')):
-            await local.result(run)
-        assert len(model.requests) == 1 and (await local.info(run)).seq == 1
-        assert local.stranded == {run: describe_error(error)}
+            await conductor.result(run)
+        assert len(model.requests) == 1 and (await conductor.info(run)).seq == 1
+        assert conductor.stranded == {run: describe_error(error)}
     async with make_conductor(_plain(journal)) as successor:
         assert await successor.recover() == [run]
         assert (await successor.result(run)).status is Status.DONE
@@ -274,27 +274,27 @@ async def test_a_run_stopped_by_a_journal_bug_continues_from_its_last_step(
     def fail(*args: Any) -> None:
         raise RuntimeError('bug in counting')
 
-    async with make_conductor(journal, model) as local:
-        run = (await local.start('two')).id
-        await wait_for_state(local, run, 'second.thinking')
-        items = asyncio.ensure_future(_watch_all(local, run))
-        await until(lambda: local.feed._readers)
+    async with make_conductor(journal, model) as conductor:
+        run = (await conductor.start('two')).id
+        await wait_for_state(conductor, run, 'second.thinking')
+        items = asyncio.ensure_future(_watch_all(conductor, run))
+        await until(lambda: conductor.feed._readers)
         monkeypatch.setattr(*place, fail)
         with pytest.raises(RuntimeError, match='bug in counting'):
-            await local.pause(run)
+            await conductor.pause(run)
         monkeypatch.undo()
-        assert run not in local._live.runs and 'bug in counting' in caplog.text
+        assert run not in conductor._live.runs and 'bug in counting' in caplog.text
         assert model.running == 0
-        paused = (await local.info(run)).status is Status.PAUSED
+        paused = (await conductor.info(run)).status is Status.PAUSED
         assert paused is (place[0] is ActivityRunner)
-        assert await local.recover() == [run]
+        assert await conductor.recover() == [run]
         if paused:
-            await local.resume(run)
-        assert (await local.result(run)).status is Status.DONE
+            await conductor.resume(run)
+        assert (await conductor.result(run)).status is Status.DONE
         assert any(
             isinstance(item, JournalOutage) and 'bug in counting' in item.problem for item in await items
         )
-        assert await local.audit(run) == (await local.info(run)).seq
+        assert await conductor.audit(run) == (await conductor.info(run)).seq
 
 
 def _plain(journal: MemoryJournal) -> MemoryJournal:
@@ -305,18 +305,18 @@ def _plain(journal: MemoryJournal) -> MemoryJournal:
 
 async def test_releasing_answers_waiters_and_ends_watchers() -> None:
     journal = MemoryJournal()
-    local = make_conductor(journal, hanging())
-    run = (await local.start('two')).id
-    watching = asyncio.ensure_future(_watch_all(local, run))
-    waiting = asyncio.ensure_future(local.result(run))
-    await until(lambda: local.feed._readers)
-    await local.close()
+    conductor = make_conductor(journal, hanging())
+    run = (await conductor.start('two')).id
+    watching = asyncio.ensure_future(_watch_all(conductor, run))
+    waiting = asyncio.ensure_future(conductor.result(run))
+    await until(lambda: conductor.feed._readers)
+    await conductor.close()
     assert [item.seq for item in await watching if isinstance(item, Transition)] == [1]
     with pytest.raises(EventRefused, match='closing'):
         await waiting
     with pytest.raises(EngineError):
-        await local.start('two')
-    assert local.feed._readers == {}
+        await conductor.start('two')
+    assert conductor.feed._readers == {}
 
 
 async def _watch_all(conductor: Conductor, run: RunId) -> list[Any]:
@@ -325,55 +325,57 @@ async def _watch_all(conductor: Conductor, run: RunId) -> list[Any]:
 
 async def test_a_fork_at_every_step_reaches_an_end_and_leaves_its_parent_alone() -> None:
     journal = MemoryJournal()
-    async with make_conductor(journal, pipeline_reply) as local:
-        run = (await local.start('pipeline', {'task': 'six?'})).id
-        await local.result(run)
-        history, info = await local.transitions(run), await local.info(run)
+    async with make_conductor(journal, pipeline_reply) as conductor:
+        run = (await conductor.start('pipeline', {'task': 'six?'})).id
+        await conductor.result(run)
+        history, info = await conductor.transitions(run), await conductor.info(run)
         last_turn = max(step.seq for step in history if not step.raised)
         for step in history:
             if step.seq >= last_turn:
                 with pytest.raises(EventRefused, match='it is done'):
-                    await local.fork(run, step.seq)
+                    await conductor.fork(run, step.seq)
                 continue
-            fork = await local.fork(run, step.seq)
-            outcome = await local.result(fork)
+            fork = await conductor.fork(run, step.seq)
+            outcome = await conductor.result(fork)
             assert outcome.status is Status.DONE and outcome.answer == 'draft 2 ', step.seq
-            fork_info = await local.info(fork)
+            fork_info = await conductor.info(fork)
             assert fork_info.parent == run and fork_info.parent_at >= step.seq
             assert not history[fork_info.parent_at].raised
-            assert await local.audit(fork) == fork_info.seq
-        assert await local.transitions(run) == history and await local.info(run) == info
+            assert await conductor.audit(fork) == fork_info.seq
+        assert await conductor.transitions(run) == history and await conductor.info(run) == info
 
 
 async def test_a_fork_of_a_fork_continues() -> None:
     journal = MemoryJournal()
-    async with make_conductor(journal, pipeline_reply) as local:
-        run = (await local.start('pipeline', {'task': 'six?'})).id
-        await local.result(run)
-        fork = await local.fork(run, 3, title='mine')
-        await local.result(fork)
-        child = await local.fork(fork, 5, paused=True)
-        assert (await local.info(child)).status is Status.PAUSED and (await local.info(child)).title == 'mine'
-        await local.resume(child)
-        assert (await local.result(child)).status is Status.DONE
-        assert await local.audit(child)
+    async with make_conductor(journal, pipeline_reply) as conductor:
+        run = (await conductor.start('pipeline', {'task': 'six?'})).id
+        await conductor.result(run)
+        fork = await conductor.fork(run, 3, title='mine')
+        await conductor.result(fork)
+        child = await conductor.fork(fork, 5, paused=True)
+        assert (await conductor.info(child)).status is Status.PAUSED and (
+            await conductor.info(child)
+        ).title == 'mine'
+        await conductor.resume(child)
+        assert (await conductor.result(child)).status is Status.DONE
+        assert await conductor.audit(child)
 
 
 async def test_a_fork_of_a_paused_run_continues_unless_paused() -> None:
-    async with make_conductor(MemoryJournal(), in_turn(asyncio.Event(), 'ok')) as local:
-        run = (await local.start('two')).id
-        await local.pause(run)
-        assert (await local.result(await local.fork(run, 2))).status is Status.DONE
-        assert (await local.info(run)).status is Status.PAUSED
+    async with make_conductor(MemoryJournal(), in_turn(asyncio.Event(), 'ok')) as conductor:
+        run = (await conductor.start('two')).id
+        await conductor.pause(run)
+        assert (await conductor.result(await conductor.fork(run, 2))).status is Status.DONE
+        assert (await conductor.info(run)).status is Status.PAUSED
 
 
 @pytest.mark.parametrize('at', [-1, 99])
 async def test_a_fork_at_a_missing_step_is_refused(at: int) -> None:
-    async with make_conductor(MemoryJournal()) as local:
-        run = (await local.start('two')).id
+    async with make_conductor(MemoryJournal()) as conductor:
+        run = (await conductor.start('two')).id
         with pytest.raises(UnknownStep):
-            await local.fork(run, at)
-        del local.catalog.patterns['two']
+            await conductor.fork(run, at)
+        del conductor.catalog.patterns['two']
         with pytest.raises(UnknownPattern):
-            await local.fork(run, 1)
-        assert (await local.runs()).total == 1
+            await conductor.fork(run, 1)
+        assert (await conductor.runs()).total == 1

@@ -63,53 +63,53 @@ def make_conductor(journal: Any, clock: SimulatedClock) -> Conductor:
 
 async def test_a_timeout_follows_memory_and_excludes_pauses() -> None:
     clock, journal = SimulatedClock(), MemoryJournal()
-    async with make_conductor(journal, clock) as local:
-        run = (await local.start('timely')).id
+    async with make_conductor(journal, clock) as conductor:
+        run = (await conductor.start('timely')).id
         await clock.advance(6)
-        await local.send(run, 'add', data={'seconds': 5})
+        await conductor.send(run, 'add', data={'seconds': 5})
         await clock.advance(6)  # 12 of 15 s are used
-        await local.pause(run)
+        await conductor.pause(run)
         await clock.advance(100)
-        await local.resume(run)
+        await conductor.resume(run)
         await clock.advance(2.9)
-        assert not (await local.info(run)).status.ended
+        assert not (await conductor.info(run)).status.ended
         await clock.advance(0.2)
-        outcome = await local.result(run)
+        outcome = await conductor.result(run)
         assert outcome.memory['ran'] == [pytest.approx(15)]
-        assert await local.audit(run)
-        steps = await local.transitions(run)
+        assert await conductor.audit(run)
+        steps = await conductor.transitions(run)
         assert all((step.event.time, step.event.ran) == (0.0, 0.0) for step in steps)
 
 
 async def test_a_timeout_shortened_by_memory_is_rescheduled() -> None:
     clock = SimulatedClock()
-    async with make_conductor(MemoryJournal(), clock) as local:
-        run = (await local.start('timely')).id
-        await local.send(run, 'add', data={'seconds': 90})
+    async with make_conductor(MemoryJournal(), clock) as conductor:
+        run = (await conductor.start('timely')).id
+        await conductor.send(run, 'add', data={'seconds': 90})
         await clock.advance(50)
-        assert not (await local.info(run)).status.ended
+        assert not (await conductor.info(run)).status.ended
         await clock.advance(50)
-        assert (await local.result(run)).memory['ran'] == [pytest.approx(100)]
+        assert (await conductor.result(run)).memory['ran'] == [pytest.approx(100)]
 
 
 async def test_a_timeout_removed_by_memory_is_cancelled() -> None:
     clock = SimulatedClock()
-    async with make_conductor(MemoryJournal(), clock) as local:
-        run = (await local.start('timely')).id
-        await local.send(run, 'add', data={'seconds': FOR_EVER})
+    async with make_conductor(MemoryJournal(), clock) as conductor:
+        run = (await conductor.start('timely')).id
+        await conductor.send(run, 'add', data={'seconds': FOR_EVER})
         await clock.advance(1_000_000_000 - 1)
-        assert not (await local.info(run)).status.ended
+        assert not (await conductor.info(run)).status.ended
 
 
 async def test_a_guard_sees_the_time_of_its_step() -> None:
     clock = SimulatedClock()
-    async with make_conductor(MemoryJournal(), clock) as local:
-        run = (await local.start('timely')).id
+    async with make_conductor(MemoryJournal(), clock) as conductor:
+        run = (await conductor.start('timely')).id
         begun = clock.now()
         await clock.advance(3)
-        await local.send(run, 'look')
-        steps = await local.transitions(run)
-        view = await local.view(run)
+        await conductor.send(run, 'look')
+        steps = await conductor.transitions(run)
+        view = await conductor.view(run)
         assert view.memory['times'] == [steps[-1].time] == [begun + 3]
         assert view.memory['ran'] == [3]
 
@@ -117,11 +117,11 @@ async def test_a_guard_sees_the_time_of_its_step() -> None:
 @pytest.mark.parametrize('away', [1_000, -3_600], ids=['later', 'by a clock that was set back'])
 async def test_downtime_does_not_count(away: int) -> None:
     clock, journal = SimulatedClock(), MemoryJournal()
-    async with make_conductor(journal, clock) as local:
-        run = (await local.start('timely')).id
+    async with make_conductor(journal, clock) as conductor:
+        run = (await conductor.start('timely')).id
         await clock.advance(4)
-        await local.send(run, 'look')
-        for live in list(local._live.runs.values()):
+        await conductor.send(run, 'look')
+        for live in list(conductor._live.runs.values()):
             await live.release()
         clock = SimulatedClock(clock.now() + away)
         successor = make_conductor(journal, clock)
@@ -136,13 +136,13 @@ async def test_downtime_does_not_count(away: int) -> None:
 @pytest.mark.parametrize('data', [{}, {'seconds': 0}, {'seconds': 'soon'}])
 async def test_an_invalid_event_is_refused_by_name(data: dict[str, Any]) -> None:
     clock = SimulatedClock()
-    async with make_conductor(MemoryJournal(), clock) as local:
-        run = (await local.start('timely')).id
+    async with make_conductor(MemoryJournal(), clock) as conductor:
+        run = (await conductor.start('timely')).id
         with pytest.raises(InvalidInput, match='seconds'):
-            await local.send(run, 'add', data=data)
-        assert len(await local.transitions(run)) == 1
+            await conductor.send(run, 'add', data=data)
+        assert len(await conductor.transitions(run)) == 1
         with pytest.raises(EventRefused):
-            await local.send(run, 'subtract')
+            await conductor.send(run, 'subtract')
 
 
 def test_a_missing_timeout_method_is_found_at_class_creation() -> None:

@@ -56,9 +56,9 @@ def folders(root: Path) -> set[str]:
 async def parent(tmp_path: Path) -> tuple[MemoryJournal, RunId, int]:
     """A run whose agents wrote files, and a step with some of them."""
     journal = MemoryJournal()
-    async with make_conductor(journal, writing(2), tmp_path) as local:
-        run = await complete_run(local, 'pair')
-        steps = await local.transitions(run)
+    async with make_conductor(journal, writing(2), tmp_path) as conductor:
+        run = await complete_run(conductor, 'pair')
+        steps = await conductor.transitions(run)
     return journal, run, [step.seq for step in steps if 'snapshots' in step.event.data][1]
 
 
@@ -66,9 +66,9 @@ async def test_a_fork_that_is_not_journaled_leaves_no_files(
     parent: tuple[MemoryJournal, RunId, int], tmp_path: Path
 ) -> None:
     journal, run, at = parent
-    async with make_conductor(FailingCreation(journal, written=False), writing(2), tmp_path) as local:
+    async with make_conductor(FailingCreation(journal, written=False), writing(2), tmp_path) as conductor:
         with pytest.raises(JournalUnavailable):
-            await local.fork(run, at)
+            await conductor.fork(run, at)
         assert folders(tmp_path) == {run}
 
 
@@ -86,10 +86,10 @@ async def test_a_fork_without_its_files_is_not_kept(
         lend(self, *args)
 
     monkeypatch.setattr(ObjectStore, 'link_one', break_off)
-    async with make_conductor(journal, writing(2), tmp_path) as local:
+    async with make_conductor(journal, writing(2), tmp_path) as conductor:
         with pytest.raises(WorkspaceError, match='disk full'):
-            await local.fork(run, at)
-        assert folders(tmp_path) == {run} and (await local.runs()).total == 1
+            await conductor.fork(run, at)
+        assert folders(tmp_path) == {run} and (await conductor.runs()).total == 1
 
 
 async def test_an_interrupted_fork_gets_its_files_at_recovery(
@@ -125,24 +125,24 @@ async def test_a_fork_without_its_parent_continues_with_its_files(
 
 async def test_a_replay_that_is_not_journaled_leaves_no_recording(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    async with place.open() as local:
-        first = await complete_run(local, 'lone', models={'': FAR}, record=True)
+    async with place.open() as conductor:
+        first = await complete_run(conductor, 'lone', models={'': FAR}, record=True)
     place.journal = FailingCreation(place.journal, written=False)  # type: ignore[assignment]
-    async with place.open() as local:
+    async with place.open() as conductor:
         with pytest.raises(JournalUnavailable):
-            await local.start('lone', replay=first)
+            await conductor.start('lone', replay=first)
         assert folders(tmp_path) == {first}
 
 
 async def test_an_interrupted_replay_gets_its_recording_at_recovery(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    async with place.open() as local:
-        first = await complete_run(local, 'lone', models={'': FAR}, record=True)
+    async with place.open() as conductor:
+        first = await complete_run(conductor, 'lone', models={'': FAR}, record=True)
     journal = place.journal
     place.journal = FailingCreation(journal, written=True)  # type: ignore[assignment]
-    async with place.open() as local:
+    async with place.open() as conductor:
         with pytest.raises(PowerCut):
-            await local.start('lone', replay=first)
+            await conductor.start('lone', replay=first)
     place.journal = journal
     async with place.open(offline=True) as successor:
         (recovered,) = await successor.recover()

@@ -79,15 +79,17 @@ async def run_until_hanging(conductor: Conductor, turns: int) -> RunId:
 
 
 async def test_the_view_knows_the_files_of_each_step(tmp_path: Path) -> None:
-    async with make_conductor(MemoryJournal(), writing(2), tmp_path) as local:
-        run = (await local.start('pair')).id
-        assert (await local.result(run)).status is Status.DONE
-        files_by_step = [await at_step(local, run, seq) for seq in range((await local.info(run)).seq + 1)]
+    async with make_conductor(MemoryJournal(), writing(2), tmp_path) as conductor:
+        run = (await conductor.start('pair')).id
+        assert (await conductor.result(run)).status is Status.DONE
+        files_by_step = [
+            await at_step(conductor, run, seq) for seq in range((await conductor.info(run)).seq + 1)
+        ]
         assert files_by_step[0] == files_by_step[1] == {}
         assert files_by_step[-1] == {'both.one': ['one-0', 'one-1'], 'both.two': ['two-0', 'two-1']}
         for before, after in pairwise(files_by_step):
             assert all(set(before[path]) <= set(after[path]) for path in before)
-        assert await local.audit(run)
+        assert await conductor.audit(run)
 
 
 @tool()
@@ -116,11 +118,11 @@ async def test_a_model_is_told_why_its_folder_cannot_be_saved(swept: Path) -> No
 
 
 async def test_agents_without_files_have_no_folder_and_no_snapshot(tmp_path: Path) -> None:
-    async with make_conductor(MemoryJournal(), writing(0), tmp_path) as local:
-        run = (await local.start('pair')).id
-        await local.result(run)
-        assert (await local.view(run)).files == {} and list(tmp_path.iterdir()) == []
-        await local.delete(run)
+    async with make_conductor(MemoryJournal(), writing(0), tmp_path) as conductor:
+        run = (await conductor.start('pair')).id
+        await conductor.result(run)
+        assert (await conductor.view(run)).files == {} and list(tmp_path.iterdir()) == []
+        await conductor.delete(run)
 
 
 @pytest.mark.parametrize('kind', ['memory', 'sqlite'])
@@ -155,33 +157,33 @@ async def test_a_run_whose_files_are_lost_says_so(tmp_path: Path) -> None:
 
 
 async def test_a_fork_gets_the_files_of_its_step_in_folders_of_its_own(tmp_path: Path) -> None:
-    async with make_conductor(MemoryJournal(), writing(3), tmp_path) as local:
-        parent = (await local.start('pair')).id
-        await local.result(parent)
-        steps = await local.transitions(parent)
+    async with make_conductor(MemoryJournal(), writing(3), tmp_path) as conductor:
+        parent = (await conductor.start('pair')).id
+        await conductor.result(parent)
+        steps = await conductor.transitions(parent)
         early = next(step.seq for step in steps if 'snapshots' in step.event.data)
-        fork = await local.fork(parent, early, paused=True)
-        first = next(path for path in (await local.view(fork)).files)
+        fork = await conductor.fork(parent, early, paused=True)
+        first = next(path for path in (await conductor.view(fork)).files)
         which = first.rpartition('.')[2]
-        assert list_files(local, fork, which) == [f'{which}-0']
-        (local.workspaces.of(fork, first).folder / f'{which}-0').write_text('changed')
-        assert (local.workspaces.of(parent, first).folder / f'{which}-0').read_text() == 'x'
-        await local.resume(fork)
-        await local.result(fork)
+        assert list_files(conductor, fork, which) == [f'{which}-0']
+        (conductor.workspaces.of(fork, first).folder / f'{which}-0').write_text('changed')
+        assert (conductor.workspaces.of(parent, first).folder / f'{which}-0').read_text() == 'x'
+        await conductor.resume(fork)
+        await conductor.result(fork)
         assert (
-            list_files(local, fork, which)
-            == list_files(local, parent, which)
+            list_files(conductor, fork, which)
+            == list_files(conductor, parent, which)
             == [f'{which}-{n}' for n in range(3)]
         )
-        await local.delete(parent)
-        await local.purge(parent)
+        await conductor.delete(parent)
+        await conductor.purge(parent)
         assert [path.name for path in tmp_path.iterdir()] == [fork]
-        assert (await at_step(local, fork, early))[first] == [f'{which}-0']
-        await local.delete(fork)
-        await local.purge(fork)
+        assert (await at_step(conductor, fork, early))[first] == [f'{which}-0']
+        await conductor.delete(fork)
+        await conductor.purge(fork)
         assert list(tmp_path.iterdir()) == []
         with pytest.raises(UnknownRun):
-            await local.delete(fork)
+            await conductor.delete(fork)
 
 
 async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
@@ -210,11 +212,11 @@ async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
 
 
 async def test_files_of_a_journal_in_memory_are_temporary() -> None:
-    async with make_conductor(MemoryJournal(), writing(1, hangs=True)) as local:
-        run = await run_until_hanging(local, 1)
-        root = local.workspaces.root
-        assert list_files(local, run, 'two') == ['two-0'] and (root / run).is_dir()
-        assert 'both.two.thinking' in (await wait_for_state(local, run, 'both.two.thinking')).active
+    async with make_conductor(MemoryJournal(), writing(1, hangs=True)) as conductor:
+        run = await run_until_hanging(conductor, 1)
+        root = conductor.workspaces.root
+        assert list_files(conductor, run, 'two') == ['two-0'] and (root / run).is_dir()
+        assert 'both.two.thinking' in (await wait_for_state(conductor, run, 'both.two.thinking')).active
     assert not root.exists()
 
 

@@ -284,13 +284,13 @@ def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
     An import runs each package around the imported module, too, except those around the importing one: they
     are running already.
     """
-    names_known = {module_name(path) for path in sources}
+    modules = {module_name(path) for path in sources}
     graph = {}
     for path, source in sources.items():
         module = module_name(path)
         named = ((f'{origin}.{name}', origin) for origin, name in imports(path, source))
-        targets = {next((name for name in names if name in names_known), '') for names in named}
-        around = {package for target in targets for package in packages_of(target) if package in names_known}
+        targets = {next((name for name in names if name in modules), '') for names in named}
+        around = {package for target in targets for package in packages_of(target) if package in modules}
         graph[module] = (targets | around.difference(packages_of(module))) - {'', module}
     return graph
 

@@ -43,14 +43,14 @@ def test_the_catalog_has_patterns_and_no_faults() -> None:
 
 def find_successors(shape: Shape) -> dict[str, set[str]]:
     """Return the successors of each state, ignoring guards; states inherit the edges of their ancestors."""
-    initial: dict[str, set[str]] = {state.path: set(state.initial) for state in shape.states}
+    successors: dict[str, set[str]] = {state.path: set(state.initial) for state in shape.states}
     for state in shape.states:
         if state.parent:
-            initial[state.path].add(state.parent)
+            successors[state.path].add(state.parent)
     for edge in shape.edges:
-        if edge.dest and edge.source in initial:
-            initial[edge.source].add(edge.dest)
-    return initial
+        if edge.dest and edge.source in successors:
+            successors[edge.source].add(edge.dest)
+    return successors
 
 
 def closure(start: str, leads: dict[str, set[str]]) -> set[str]:

@@ -127,7 +127,7 @@ def main(folder: Path, port: int, rounds: int) -> None:
     from ui.server.serve import listen, run
 
     tune()
-    runs: dict[str, Any] = {}
+    context: dict[str, Any] = {}
 
     async def open_conductor() -> Conductor:
         journal = await open_journal(Settings(database=folder / 'debugger.db'))
@@ -136,23 +136,23 @@ def main(folder: Path, port: int, rounds: int) -> None:
         )
         conductor = Conductor(journal, catalog=catalog)
         for name, many in (('short', 3), ('run', rounds)):
-            runs[name] = (await conductor.start('rounds', {'rounds': many})).id
-            await conductor.result(runs[name])
-            runs[f'{name}_steps'] = (await conductor.info(runs[name])).seq
-        runs['conductor'] = conductor
+            context[name] = (await conductor.start('rounds', {'rounds': many})).id
+            await conductor.result(context[name])
+            context[f'{name}_steps'] = (await conductor.info(context[name])).seq
+        context['conductor'] = conductor
         return conductor
 
     @app.get('/bench')
     def bench() -> dict[str, Any]:
         """The runs: the long one, and one to compare with."""
-        return {name: value for name, value in runs.items() if name != 'conductor'}
+        return {name: value for name, value in context.items() if name != 'conductor'}
 
     @app.get('/bench/fork')
     async def fork(at: int) -> dict[str, Any]:
         """How long a fork takes, in milliseconds; its further work is stopped immediately."""
-        conductor: Conductor = runs['conductor']
+        conductor: Conductor = context['conductor']
         begun = time.perf_counter()
-        fork = await conductor.fork(runs['run'], at)
+        fork = await conductor.fork(context['run'], at)
         spent = (time.perf_counter() - begun) * 1e3
         await conductor.cancel(fork)
         return {'ms': spent}

@@ -116,7 +116,7 @@ def test_a_lost_lock_is_acquired_again(database: str) -> None:
         until(lambda: one.is_alive('two') and two.is_alive('one'), 'both are back')
         until(
             lambda: sorted(one.live_owners()) == sorted(two.live_owners()) == ['one', 'two'],
-            'both hold their own_locks',
+            'both hold their locks',
         )
         assert one.dead_owners() == two.dead_owners() == []
 

@@ -69,8 +69,8 @@ class Guarded:
                 return JSONResponse({**self.registered[-1], 'client_id': 'client-1'}, 201)
             case '/authorize':
                 query = dict(request.query_params)
-                metadata = {'error': 'access_denied'} if self.refuses else {'code': 'a-code'}
-                redirect_query = {**metadata, 'state': query['state']}
+                outcome = {'error': 'access_denied'} if self.refuses else {'code': 'a-code'}
+                redirect_query = {**outcome, 'state': query['state']}
                 return RedirectResponse(f'{query["redirect_uri"]}?{urlencode(redirect_query)}', 302)
             case '/token':
                 grant = {

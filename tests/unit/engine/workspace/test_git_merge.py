@@ -79,27 +79,25 @@ async def test_later_user_changes_are_merged_and_conflicts_resolved(tmp_path, pr
     now = await Repository.find(project)
     assert now is not None
     merge = GitMerge(now, merge._work)
-    second_preview = await merge.preview('main')
-    (conflict,) = second_preview.conflicts
+    preview = await merge.preview('main')
+    (conflict,) = preview.conflicts
     assert conflict.path == 'a.txt' and '<<<<<<<' in conflict.text and 'by the agent' in conflict.text
     assert '<<<<<<< main\n' in conflict.text and '>>>>>>> the agent\n' in conflict.text
     with pytest.raises(WorkspaceError, match=r'the text for a\.txt still contains conflict markers'):
         await merge.preview('main', {'a.txt': Resolution(text=conflict.text)})
     with pytest.raises(WorkspaceError, match=r'resolve these first: a\.txt'):
-        await merge.commit('main', 'x', onto=second_preview.onto)
-    assert git(project, 'rev-parse', 'main') == second_preview.onto
+        await merge.commit('main', 'x', onto=preview.onto)
+    assert git(project, 'rev-parse', 'main') == preview.onto
     for chosen, expected in [
         (Resolution(side='ours'), 'by the user'),
         (Resolution(side='theirs'), 'by the agent'),
         (Resolution(text='by both\n'), 'by both'),
     ]:
-        preview = await merge.preview('main', {'a.txt': chosen})
-        assert not preview.conflicts
-        await merge.commit(
-            f'try-{expected[-4:]}', 'x', onto=second_preview.onto, resolutions={'a.txt': chosen}
-        )
+        resolved = await merge.preview('main', {'a.txt': chosen})
+        assert not resolved.conflicts
+        await merge.commit(f'try-{expected[-4:]}', 'x', onto=preview.onto, resolutions={'a.txt': chosen})
         assert expected in git(project, 'show', f'try-{expected[-4:]}:a.txt')
-    assert git(project, 'rev-parse', 'main') == second_preview.onto
+    assert git(project, 'rev-parse', 'main') == preview.onto
 
 
 async def test_uncommitted_changes_are_never_overwritten(tmp_path, project):
@@ -144,9 +142,9 @@ async def test_no_hook_runs_and_an_agent_cannot_plant_a_git_folder(tmp_path, pro
 
 async def test_merging_existing_work_does_nothing(tmp_path, project):
     merge = await prepare_merge(tmp_path, project, edit)
-    second_preview = await merge.preview('main')
-    await merge.commit('main', 'x', onto=second_preview.onto)
     preview = await merge.preview('main')
-    assert preview.paths == ()
+    await merge.commit('main', 'x', onto=preview.onto)
+    second_preview = await merge.preview('main')
+    assert second_preview.paths == ()
     with pytest.raises(WorkspaceError, match='nothing to merge'):
-        await merge.commit('main', 'x', onto=preview.onto)
+        await merge.commit('main', 'x', onto=second_preview.onto)

@@ -72,12 +72,12 @@ def test_explanations_tell_blocked_edges_from_those_not_evaluated():
 
 def test_going_back_is_a_revision_and_moving_forward_is_not():
     visits = {'a': [2], 'b': [4]}
-    transition = step('done', seq=6, left=(PATH('b'),), entered=(PATH('a'),))
-    on = step('done', seq=6, left=(PATH('a'),), entered=(PATH('b'),))
-    mark = mark_of(transition, MARKS, visits)
+    back = step('done', seq=6, left=(PATH('b'),), entered=(PATH('a'),))
+    forward = step('done', seq=6, left=(PATH('a'),), entered=(PATH('b'),))
+    mark = mark_of(back, MARKS, visits)
     assert mark is not None
     assert (mark.kind, mark.text) == ('revision', 'back to a')
-    assert mark_of(on, MARKS, visits) is None
+    assert mark_of(forward, MARKS, visits) is None
 
 
 def test_a_counted_revision_is_marked_where_it_starts():

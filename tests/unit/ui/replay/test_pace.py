@@ -39,21 +39,21 @@ def refreshes_of(heard: list[tuple[float, bool]], *, until: float) -> list[float
     refreshes: list[float] = []
 
     async def work(now: Callable[[], float]) -> None:
-        pace, holds = Pace(), list[bool]()
+        pace, unseen = Pace(), list[bool]()
         loop = asyncio.get_running_loop()
 
         def hear(step: bool) -> None:
-            holds.append(step)
+            unseen.append(step)
             pace.notify(step=step)
 
         for at, step in heard:
             loop.call_at(at, hear, step)
         while now() < until:
             await pace.wait()
-            if holds:
+            if unseen:
                 refreshes.append(now())
-            pace.record_refresh(has_news=bool(holds))
-            holds.clear()
+            pace.record_refresh(has_news=bool(unseen))
+            unseen.clear()
 
     run_on_simulated_time(work)
     return refreshes

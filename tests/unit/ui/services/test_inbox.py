@@ -102,18 +102,18 @@ async def test_a_damaged_run_does_not_hide_the_questions_of_others(
 
 async def test_an_answer_counts_even_if_another_region_has_moved(conductor: Conductor):
     run, inbox = await start_asking(conductor), Inbox(conductor)
-    ask, right = (item.ask for item in (await inbox.list()).items)
-    await inbox.answer(ask.id, 'approve', digest=ask.digest)
+    left, right = (item.ask for item in (await inbox.list()).items)
+    await inbox.answer(left.id, 'approve', digest=left.digest)
     await inbox.answer(right.id, 'deny', {'reason': 'no sums'}, digest=right.digest)
     assert (await conductor.result(run)).status is Status.DONE
 
 
 async def test_a_second_answer_is_refused(conductor: Conductor):
     run, inbox = await start_asking(conductor), Inbox(conductor)
-    ask, right = (item.ask for item in (await inbox.list()).items)
+    left, right = (item.ask for item in (await inbox.list()).items)
     both = await asyncio.gather(
         *(
-            inbox.answer(ask.id, event, digest=ask.digest, by=by)
+            inbox.answer(left.id, event, digest=left.digest, by=by)
             for event, by in (('approve', 'Ada'), ('deny', 'Bo'))
         ),
         return_exceptions=True,
@@ -122,10 +122,10 @@ async def test_a_second_answer_is_refused(conductor: Conductor):
     assert len(refused) == 1
     steps = (await conductor.info(run)).seq
     with pytest.raises(QuestionClosed, match=LATE):
-        await inbox.answer(ask.id, 'deny', digest=ask.digest)
+        await inbox.answer(left.id, 'deny', digest=left.digest)
     with pytest.raises(QuestionClosed, match=r'approve by Ada|deny by Bo'):
-        await inbox.find(ask.id)
-    answers = [step.event.name for step in await conductor.transitions(run) if step.event.at == ask.at]
+        await inbox.find(left.id)
+    answers = [step.event.name for step in await conductor.transitions(run) if step.event.at == left.at]
     assert [name for name in answers if name in ('approve', 'deny')] in (['approve'], ['deny'])
     assert (await conductor.info(run)).seq >= steps
     assert [item.ask.id for item in (await inbox.list()).items] == [right.id]
@@ -133,13 +133,13 @@ async def test_a_second_answer_is_refused(conductor: Conductor):
 
 async def test_an_answer_to_a_changed_question_is_refused(conductor: Conductor):
     run, inbox = await start_asking(conductor), Inbox(conductor)
-    ask, right = (item.ask for item in (await inbox.list()).items)
+    left, right = (item.ask for item in (await inbox.list()).items)
     before = (await conductor.info(run)).seq
-    for digest in ('', right.digest, ask.digest[:-1] + ('0' if ask.digest[-1] != '0' else '1')):
+    for digest in ('', right.digest, left.digest[:-1] + ('0' if left.digest[-1] != '0' else '1')):
         with pytest.raises(QuestionClosed, match='changed since it was shown'):
-            await inbox.answer(ask.id, 'approve', digest=digest)
+            await inbox.answer(left.id, 'approve', digest=digest)
     with pytest.raises(InvalidInput, match='must be one of approve, deny'):
-        await inbox.answer(ask.id, 'cancel', digest=ask.digest)
+        await inbox.answer(left.id, 'cancel', digest=left.digest)
     assert (await conductor.info(run)).seq == before
 
 
@@ -164,17 +164,17 @@ async def test_an_unknown_question_is_refused(conductor: Conductor, ask: str):
 async def test_a_question_is_assigned_and_snoozed(conductor: Conductor):
     await start_asking(conductor)
     inbox = Inbox(conductor)
-    ask, right = (item.ask for item in (await inbox.list()).items)
-    assert (await inbox.assign(ask.id, '  Ada  Lovelace ')).assignee == 'Ada Lovelace'
-    assert [item.ask.id for item in (await inbox.list(assignee='Ada Lovelace')).items] == [ask.id]
+    left, right = (item.ask for item in (await inbox.list()).items)
+    assert (await inbox.assign(left.id, '  Ada  Lovelace ')).assignee == 'Ada Lovelace'
+    assert [item.ask.id for item in (await inbox.list(assignee='Ada Lovelace')).items] == [left.id]
     later = conductor.clock.now() + 3_600
-    assert (await inbox.snooze(ask.id, later)).snoozed_until == later
+    assert (await inbox.snooze(left.id, later)).snoozed_until == later
     page = await inbox.list()
     assert ([item.ask.id for item in page.items], page.snoozed) == ([right.id], 1)
     assert len((await inbox.list(snoozed=True)).items) == 2
-    await inbox.snooze(ask.id, 0.0)
+    await inbox.snooze(left.id, 0.0)
     assert len((await inbox.list()).items) == 2
-    assert (await inbox.find(ask.id)).assignee == 'Ada Lovelace'
+    assert (await inbox.find(left.id)).assignee == 'Ada Lovelace'
 
 
 async def test_a_question_of_an_mcp_server_is_answered(tmp_path: Path):

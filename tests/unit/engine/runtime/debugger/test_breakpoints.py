@@ -117,7 +117,7 @@ async def test_a_run_stops_before_anything_starts_because_of_the_step(
     assert (view.status, view.active) == (Status.PAUSED, (active,))
     *_, turn = group_turns((await conductor.transitions(run))[:-1])
     assert view.stopped in {f'breakpoint 1 at step {step.seq}: {item.label}' for step in turn}
-    assert [breakpoints.hits for breakpoints in view.breakpoints] == [1]
+    assert [stored.hits for stored in view.breakpoints] == [1]
     assert conductor._live.runs[run]._runner._held == [active]
     assert await conductor.audit(run) == view.seq
     await conductor.set_breakpoints(run, [])
@@ -149,7 +149,7 @@ async def test_a_condition_that_is_already_true_stops_at_once(conductor: Conduct
     run, fold = await start(conductor, 'pipeline', Breakpoint(enter='analyzing'))
     await conductor.set_breakpoints(run, [Breakpoint(when='tokens > 20'), Breakpoint(when='tokens > 9999')])
     view = await conductor.view(run)
-    assert [breakpoints.hits for breakpoints in view.breakpoints] == [1, 0]
+    assert [stored.hits for stored in view.breakpoints] == [1, 0]
     assert 'breakpoint 1 at step' in view.stopped and view.stopped.count('breakpoint') == 2
     assert view.seq == fold.view.seq + 2
 
@@ -303,8 +303,10 @@ async def test_breakpoints_keep_their_numbers_and_hits(conductor: Conductor) -> 
     assert [(item.id, item.enabled) for item in breakpoints] == [('1', True), ('2', True)]
     await conductor.set_breakpoints(run, [replace(breakpoints[0], enabled=False), breakpoints[1]])
     view = await conductor.view(run)
-    fold = [(item.id, item.hits, item.enabled) for item in view.breakpoints]
-    assert fold == [('1', 1, False), ('2', 0, True)]
+    assert [(item.id, item.hits, item.enabled) for item in view.breakpoints] == [
+        ('1', 1, False),
+        ('2', 0, True),
+    ]
     await conductor.set_breakpoints(run, [])
     assert (await conductor.view(run)).breakpoints == ()
 

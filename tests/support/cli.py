@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -12,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import typer.testing
 from typer.testing import CliRunner, Result
@@ -197,6 +198,18 @@ def _kill_at_the_end(command: Command) -> Iterator[Command]:
     finally:
         command.kill()
         command.communicate()
+
+
+def invoke(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
+    """Run a command that ends with this code; return what it prints, on stderr if it fails."""
+    result = hemicycle(*arguments)
+    assert result.exit_code == code, result.output
+    return result.stdout if code == 0 else result.stderr
+
+
+def json_lines(text: str) -> list[dict[str, Any]]:
+    """Read what `--json` prints: an object on each line."""
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def until(condition: Callable[[], bool], what: str) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, json_lines
 from ui.cli.operation import doctor
 
 
@@ -29,7 +28,7 @@ class Doctor:
         """Return the findings by subject."""
         result = self.hemicycle('doctor', '--json', *options)
         assert result.exit_code == code, result.output
-        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        lines = json_lines(result.stdout)
         return {line['about']: line for line in lines}
 
 

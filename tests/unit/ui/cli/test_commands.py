@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine import Status
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, json_lines
 from ui.cli.commands import COMMANDS, load
 from ui.cli.exit_codes import ExitCode
 from ui.cli.output.reporters import SIMULATED
@@ -105,7 +105,7 @@ def test_an_unapproved_result_has_its_own_exit_code(hemicycle: Hemicycle) -> Non
 
 def test_json_prints_every_transition_and_then_the_outcome(hemicycle: Hemicycle) -> None:
     result = hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--json')
-    *steps, outcome = [json.loads(line) for line in result.stdout.splitlines()]
+    *steps, outcome = json_lines(result.stdout)
     assert [step['seq'] for step in steps] == list(range(1, len(steps) + 1))
     assert {step['type'] for step in steps} == {'transition'}
     assert steps[0]['event']['name'] == 'start'

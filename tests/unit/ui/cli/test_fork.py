@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, json_lines
 
 
 def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle) -> None:
@@ -25,7 +24,7 @@ def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle)
     lines = hemicycle('lineage', 'last').stdout.splitlines()
     assert ['the same' in line for line in lines] == [False, True, True, True]
     assert [line.startswith('  ') for line in lines] == [False, True, True, True]
-    family = [json.loads(line) for line in hemicycle('lineage', 'last', '--json').stdout.splitlines()]
+    family = json_lines(hemicycle('lineage', 'last', '--json').stdout)
     assert [run['kind'] for run in family] == ['root', 'fork', 'fork', 'rerun']
     assert all(run['status'] == 'done' for run in family)
     assert hemicycle('winner', 'last').exit_code == 0
@@ -74,7 +73,7 @@ def test_several_variants_start_at_once(tmp_path: Path, done: Hemicycle) -> None
     (tmp_path / 'variants.yaml').write_text(VARIANTS)
     started = hemicycle('variants', 'last', str(tmp_path / 'variants.yaml'), '--at', '4', '--json')
     assert started.exit_code == 0, started.output
-    started_forks = [json.loads(line) for line in started.stdout.splitlines()]
+    started_forks = json_lines(started.stdout)
     assert [(one['status'], one['parent']) for one in started_forks] == [('done', parent)] * 2
     assert started_forks[0]['tags'] == started_forks[1]['tags'] != []
     assert [line.split('  ') for line in started.stderr.splitlines()] == [

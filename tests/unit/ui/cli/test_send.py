@@ -1,11 +1,9 @@
 """hemicycle send: what a run accepts, and answers from the terminal: approvals, custom events, seats."""
 
-import json
-
 import pytest
 
 from engine import InvalidInput, Status
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, json_lines
 from ui.cli.inputs import parse_data
 
 APPROVING = ('run', 'pipeline', '--task', 'Compare tea and coffee', '--approvals', 'all', '--quiet')
@@ -28,7 +26,7 @@ def test_an_event_of_the_pattern_ends_the_wait(hemicycle: Hemicycle) -> None:
 
 def test_approvals_are_listed_approved_and_denied(hemicycle: Hemicycle) -> None:
     assert hemicycle(*APPROVING).exit_code == 4
-    accepted = [json.loads(line) for line in hemicycle('send', 'last', '--json').stdout.splitlines()]
+    accepted = json_lines(hemicycle('send', 'last', '--json').stdout)
     assert {item['event']: item['takes'] for item in accepted} == {
         'approve': ['always', 'arguments'],
         'deny': ['reason'],

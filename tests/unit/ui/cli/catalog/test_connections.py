@@ -1,14 +1,12 @@
 """hemicycle tool, endpoint, mcp-server and agent: listed, tried, connected, changed and removed."""
 
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.browser.provider import KEY, Google, provider
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, invoke, json_lines
 
 SERVER = Path(__file__).parents[4] / 'support' / 'mcp' / 'server.py'
 COMMAND = f'{sys.executable} {SERVER} stdio'
@@ -27,20 +25,10 @@ def hemicycle(hemicycle: Hemicycle, file: Path) -> Hemicycle:
     return hemicycle
 
 
-def invoke(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
-    result = hemicycle(*arguments)
-    assert result.exit_code == code, result.output
-    return result.stdout if code == 0 else result.stderr
-
-
-def objects(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def test_tools_are_listed_and_shown(hemicycle: Hemicycle) -> None:
-    listed = objects(invoke(hemicycle, 'tool', 'list', '--json'))
+    listed = json_lines(invoke(hemicycle, 'tool', 'list', '--json'))
     assert {'calculator', 'write_file'} <= {entry['name'] for entry in listed}
-    of_files = objects(invoke(hemicycle, 'tool', 'list', '--category', 'files', '--json'))
+    of_files = json_lines(invoke(hemicycle, 'tool', 'list', '--category', 'files', '--json'))
     assert {file['category'] for file in of_files} == {'files'}
     output = invoke(hemicycle, 'tool', 'show', 'calculator')
     assert output.startswith('calculator  ') and '--set expression=' in output
@@ -49,7 +37,7 @@ def test_tools_are_listed_and_shown(hemicycle: Hemicycle) -> None:
 
 def test_a_tool_is_tried(hemicycle: Hemicycle) -> None:
     assert invoke(hemicycle, 'tool', 'try', 'calculator', '--set', 'expression=2 + 3').strip() == '5'
-    (tried,) = objects(invoke(hemicycle, 'tool', 'try', 'calculator', '--set', 'expression=1', '--json'))
+    (tried,) = json_lines(invoke(hemicycle, 'tool', 'try', 'calculator', '--set', 'expression=1', '--json'))
     assert tried['ok'] and tried['text'] == '1'
     assert not hemicycle.database.exists()
 
@@ -79,7 +67,7 @@ def test_an_endpoint_is_added_changed_tested_and_removed(
         assert invoke(hemicycle, 'endpoint', 'test', 'house') == 'house: gemini-flash answered a call\n'
         (listed,) = (
             endpoint
-            for endpoint in objects(invoke(hemicycle, 'endpoint', 'list', '--json'))
+            for endpoint in json_lines(invoke(hemicycle, 'endpoint', 'list', '--json'))
             if endpoint['found'] == 'file'
         )
         assert (listed['endpoint'], listed['key']) == ('house', 'env:HOUSE_KEY')
@@ -122,7 +110,7 @@ def test_what_exists_is_not_added_again(hemicycle: Hemicycle, file: Path) -> Non
 def test_an_mcp_server_is_added_changed_and_removed(hemicycle: Hemicycle, file: Path) -> None:
     added = invoke(hemicycle, 'mcp-server', 'add', 'small', '--command', COMMAND, '--env', 'PLACE=here')
     assert 'small: is available and offers' in added and 'small_' in added
-    (listed,) = objects(invoke(hemicycle, 'mcp-server', 'list', '--json'))
+    (listed,) = json_lines(invoke(hemicycle, 'mcp-server', 'list', '--json'))
     assert (listed['server'], listed['problem']) == ('small', '')
     assert 'small_' in invoke(hemicycle, 'tool', 'list', '--category', 'small')
     changed = ('--url', 'http://127.0.0.1:9/mcp', '--header', 'X-Team=env:TEAM', '--approvals', 'all')
@@ -175,7 +163,7 @@ def test_agents_are_listed_and_tested(hemicycle: Hemicycle, file: Path) -> None:
     file.write_text(
         '[agents.mine]\ncommand = "sh"\nargs = ["-c", "echo no licence >&2; exit 3"]\nsandboxed = false\n'
     )
-    listed = objects(invoke(hemicycle, 'agent', 'list', '--json'))
+    listed = json_lines(invoke(hemicycle, 'agent', 'list', '--json'))
     assert 'mine' in {entry['name'] for entry in listed}
     assert 'agent:mine  ' in invoke(hemicycle, 'agent', 'list')
     assert (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, json_lines
 from ui.cli.history.artifacts import Artifact
 
 
@@ -17,7 +17,7 @@ def hemicycle(hemicycle: Hemicycle) -> Hemicycle:
 
 
 def test_artifacts_are_listed_printed_and_saved(hemicycle: Hemicycle, tmp_path: Path) -> None:
-    listed = [json.loads(line) for line in hemicycle('artifacts', 'last', '--json').stdout.splitlines()]
+    listed = json_lines(hemicycle('artifacts', 'last', '--json').stdout)
     assert listed and all(entry['size'] for entry in listed)
     lines = hemicycle('artifacts').stdout.splitlines()
     assert [line.split('  ')[:2] for line in lines] == [[entry['agent'], entry['name']] for entry in listed]

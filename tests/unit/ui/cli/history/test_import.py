@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.golden.traces import FOLDER
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, json_lines
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def test_traces_are_imported_shown_audited_compared_and_exported(
         'import', *(str(FOLDER / f'{name}.json') for name in ('openai_agents', 'langgraph')), '--json'
     )
     assert result.exit_code == 0, result.stderr
-    desk, news = [json.loads(line) for line in result.stdout.splitlines()]
+    desk, news = json_lines(result.stdout)
     assert (desk['outcome'], news['outcome'], desk['unfinished']) == ('new', 'new', False)
     assert (
         'known' not in result.stdout

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, invoke, json_lines
 
 
 @pytest.fixture
@@ -15,14 +15,8 @@ def hemicycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: Hemicycle) 
     return Hemicycle(tmp_path, like=done)
 
 
-def invoke(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
-    result = hemicycle(*arguments)
-    assert result.exit_code == code, result.stderr
-    return result.stdout if code == 0 else result.stderr
-
-
 def list_runs(hemicycle: Hemicycle, *arguments: str) -> list[str]:
-    return [json.loads(line)['id'] for line in invoke(hemicycle, 'runs', '--json', *arguments).splitlines()]
+    return [entry['id'] for entry in json_lines(invoke(hemicycle, 'runs', '--json', *arguments))]
 
 
 def test_a_note_is_written_changed_found_and_removed(hemicycle: Hemicycle) -> None:

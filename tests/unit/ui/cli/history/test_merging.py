@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, invoke
 from tests.support.teams import merging
 from tests.support.teams.merging import ONE, TEXT, TWO, git, make_project
 
@@ -26,9 +26,8 @@ def hemicycle(hemicycle: Hemicycle, project: Path) -> Hemicycle:
 
 
 def merge(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
-    result = hemicycle('merge', 'last', '--patterns', str(hemicycle.patterns), *arguments)
-    assert result.exit_code == code, result.output
-    return result.stdout if code == 0 else result.stderr
+    command = ('merge', 'last', '--patterns', str(hemicycle.patterns))
+    return invoke(hemicycle, *command, *arguments, code=code)
 
 
 def test_changes_are_listed_with_their_numbers(hemicycle: Hemicycle) -> None:

@@ -1,6 +1,5 @@
 """hemicycle workers: listed with the runs that wait, and drained."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 
 from engine import EngineError
 from engine.records import RunId
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, json_lines
 from ui.cli.operation import workers
 from ui.web.fleet import DrivenRun, WaitingRun, WorkerInfo
 
@@ -56,7 +55,7 @@ def test_workers_and_waiting_runs_are_listed(hemicycle: Hemicycle, fleet: Fleet,
     assert one.startswith('one  1 of 50 runs · labels: gpu') and run.startswith('    abc  race')
     assert two == 'two  it does not answer'
     assert waiting == f'waiting: {done.newest().id}  pipeline: no worker knows the pattern'
-    workers = [json.loads(line) for line in hemicycle('workers', 'list', '--json').stdout.splitlines()]
+    workers = json_lines(hemicycle('workers', 'list', '--json').stdout)
     assert [item.get('name') or item['run'] for item in workers] == ['one', 'two', done.newest().id]
 
 
@@ -65,9 +64,7 @@ def test_a_worker_is_drained_and_that_is_logged(hemicycle: Hemicycle, fleet: Fle
     assert fleet.drained == ['one']
     refused = hemicycle('workers', 'drain', 'two')
     assert refused.exit_code == 2 and 'it does not answer' in refused.stderr
-    logged = [
-        json.loads(line) for line in hemicycle('log', '--action', 'fleet.drain', '--json').stdout.splitlines()
-    ]
+    logged = json_lines(hemicycle('log', '--action', 'fleet.drain', '--json').stdout)
     assert [(record['details'], bool(record['refused'])) for record in logged] == [
         ({'worker': 'two'}, True),
         ({'worker': 'one'}, False),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engine import Status
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, invoke, json_lines
 
 APPROVING = ('run', 'pipeline', '--task', 'Compare tea and coffee', '--approvals', 'all', '--quiet')
 
@@ -19,9 +19,7 @@ def hemicycle(hemicycle: Hemicycle) -> Hemicycle:
 
 
 def questions(hemicycle: Hemicycle, *options: str) -> list[dict[str, Any]]:
-    result = hemicycle('inbox', 'list', '--json', *options)
-    assert result.exit_code == 0, result.stderr
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    return json_lines(invoke(hemicycle, 'inbox', 'list', '--json', *options))
 
 
 def test_an_open_question_is_listed_and_shown(hemicycle: Hemicycle) -> None:

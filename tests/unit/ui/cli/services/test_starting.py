@@ -1,24 +1,17 @@
 """hemicycle schedule and trigger: added, shown, changed and removed."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cli import Hemicycle
+from tests.support.cli import Hemicycle, invoke, json_lines
 
 NIGHTLY = ('--pattern', 'pipeline', '--set', 'task=News?', '--cron', '30 2 * * *', '--zone', 'Europe/Berlin')
 
 
-def invoke(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
-    result = hemicycle(*arguments)
-    assert result.exit_code == code, result.output
-    return result.stdout if code == 0 else result.stderr
-
-
 def only(text: str) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(text.splitlines()[0])
+    (data,) = json_lines(text)
     return data
 
 

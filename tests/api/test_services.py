@@ -16,7 +16,6 @@ from tests.unit.ui.services.test_inbox import Pair, reply, wait_for_questions
 from tests.unit.ui.services.test_notifications import URL, Receiver
 from tests.unit.ui.services.test_schedules import sign
 from ui.api.client.connection import Connection
-from ui.api.client.schedules import HttpSchedules
 from ui.api.client.services import HttpServices
 from ui.services.guard import METHOD_ROLES
 from ui.services.inbox import Inbox, QuestionClosed
@@ -104,7 +103,9 @@ async def conductor(model: FakeModel):
 ACTION = {'pattern': 'pair', 'approvals': 'none'}
 
 
-async def test_a_schedule_is_managed_over_http(conductor: Conductor, app: FastAPI, http: httpx.AsyncClient):
+async def test_a_schedule_is_managed_over_http(
+    conductor: Conductor, services: HttpServices, http: httpx.AsyncClient
+):
     body = {
         'name': 'Nightly',
         'action': ACTION,
@@ -123,9 +124,7 @@ async def test_a_schedule_is_managed_over_http(conductor: Conductor, app: FastAP
     filled = await http.post(f'{place}/backfill', json=span)
     assert [item['due'] for item in filled.json()] == ['2026-01-01T01:30:00Z', '2026-01-02T01:30:00Z']
     assert len((await http.get(f'{place}/ticks')).json()) == 3
-    ask = Connection('http://127.0.0.1:8080', transport=httpx.ASGITransport(app))
-    ask.http.base_url = httpx.URL('http://127.0.0.1:8080')
-    client, schedules = HttpSchedules(ask), Schedules(conductor)
+    client, schedules = services.schedules, Schedules(conductor)
     assert await client.list() == await schedules.list()
     schedule = Schedule(
         name='B',
@@ -141,7 +140,6 @@ async def test_a_schedule_is_managed_over_http(conductor: Conductor, app: FastAP
     await client.remove(added.id)
     assert (await http.get(f'/schedules/{added.id}')).json()['type'] == 'urn:hemicycle:unknown-schedule'
     assert (await http.delete(place)).status_code == 204
-    await ask.close()
 
 
 @pytest.fixture
@@ -153,9 +151,7 @@ async def services(app: FastAPI) -> AsyncIterator[HttpServices]:
     await ask.close()
 
 
-async def test_the_client_has_the_methods_of_the_services() -> None:
-    ask = Connection('http://127.0.0.1:8080')
-    services = HttpServices(ask)
+async def test_the_client_has_the_methods_of_the_services(services: HttpServices) -> None:
     for name, client in {
         'inbox': services.inbox,
         'notifications': services.notifications,
@@ -166,7 +162,6 @@ async def test_the_client_has_the_methods_of_the_services() -> None:
         lacking = {method for method in METHOD_ROLES[name] if not hasattr(client, method)}
         assert lacking <= {'assign'}, name
     assert services.assign
-    await ask.close()
 
 
 async def test_the_client_answers_assigns_and_snoozes(conductor: Conductor, services: HttpServices):
@@ -288,17 +283,17 @@ async def test_of_two_answers_one_counts_and_the_other_is_refused(
 
 
 async def test_a_destination_shows_its_secret_once(receiver: Receiver, http: httpx.AsyncClient):
-    second_response = await http.post('/destinations', json={'name': 'Team', 'address': URL})
-    assert second_response.status_code == 201 and second_response.json()['secret'].startswith('whsec_')
-    place = f'/destinations/{second_response.json()["id"]}'
+    response = await http.post('/destinations', json={'name': 'Team', 'address': URL})
+    assert response.status_code == 201 and response.json()['secret'].startswith('whsec_')
+    place = f'/destinations/{response.json()["id"]}'
     assert [destination['secret'] for destination in (await http.get('/destinations')).json()] == ['']
     assert (await http.patch(place, json={'tag': 'nightly'})).json()['secret'] == ''
     assert (await http.patch(place, json={'address': 'x'})).status_code == 422
     assert (await http.patch(place, json={'id': 'x'})).status_code == 422
     sent = (await http.post(f'{place}/test')).json()
     await until(lambda: receiver.requests)
-    response = await http.post(f'/messages/{sent["id"]}/resend')
-    assert response.status_code == 200
+    resent = await http.post(f'/messages/{sent["id"]}/resend')
+    assert resent.status_code == 200
     assert (await http.get('/messages')).json()[0]['id'] == sent['id']
     assert (await http.delete(place)).status_code == 204
     assert (await http.post(f'{place}/test')).json()['type'] == 'urn:hemicycle:unknown-destination'

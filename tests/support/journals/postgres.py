@@ -34,9 +34,9 @@ START = 30.0
 
 def binaries() -> Path | None:
     """The folder of the newest installed server."""
-    names = sorted(Path('/usr/lib/postgresql').glob('*/bin/initdb'), key=lambda path: float(path.parts[-3]))
+    paths = sorted(Path('/usr/lib/postgresql').glob('*/bin/initdb'), key=lambda path: float(path.parts[-3]))
     on_path = shutil.which('initdb')
-    return names[-1].parent if names else Path(on_path).resolve().parent if on_path else None
+    return paths[-1].parent if paths else Path(on_path).resolve().parent if on_path else None
 
 
 @dataclass

@@ -37,8 +37,8 @@ def labelled(user: User, label: str) -> list[ui.element]:
 
 def press_labelled(user: User, label: str) -> None:
     """Click the only visible element with this accessible name."""
-    (elements,) = labelled(user, label)
-    press(user, elements)
+    (element,) = labelled(user, label)
+    press(user, element)
 
 
 def answer(user: User, text: str) -> None:

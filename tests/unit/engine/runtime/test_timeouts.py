@@ -159,8 +159,7 @@ async def test_a_failing_timeout_method_ends_the_run_with_an_error() -> None:
             raise ZeroDivisionError('oh')
 
     clock = SimulatedClock()
-    second_conductor = Conductor(MemoryJournal(), catalog=catalog(FakeModel(), Broken), clock=clock)
-    async with second_conductor as conductor:
+    async with Conductor(MemoryJournal(), catalog=catalog(FakeModel(), Broken), clock=clock) as conductor:
         run = (await conductor.start('broken')).id
         await settle()
         outcome = await conductor.result(run)

@@ -201,10 +201,10 @@ class ForkForm:
         paused, conductor = bool(self._paused.value), self._backend()
         if len(overrides) == 1:
             (variation,) = overrides.values()
-            forks = await conductor.fork(
+            fork = await conductor.fork(
                 run, at, title=title, paused=paused, budget=limits.budget, variation=variation
             )
-            ui.navigate.to(f'/runs/{forks}')
+            ui.navigate.to(f'/runs/{fork}')
             return
         runs: list[RunId] = await conductor.fork_all(run, at, overrides, paused=paused, budget=limits.budget)
         info = await conductor.info(runs[0])

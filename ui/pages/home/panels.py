@@ -208,7 +208,7 @@ class FirstRun:
         await self._lay_out(*ROOM)
         ui.timer(STATE_SECONDS, self._advance)
 
-    async def _lay_out(self, width: int, height: int, _held: bool = False) -> None:
+    async def _lay_out(self, width: int, height: int, _by_user: bool = False) -> None:
         """Draw the whole diagram, in the direction that fits best."""
         if (width, height) != self._room:
             self._room = (width, height)

@@ -305,7 +305,7 @@ class LaunchForm:
         elif drawn:
             self._diagram.show(drawn, states)
 
-    async def _on_resize(self, width: int, height: int, _held: bool) -> None:
+    async def _on_resize(self, width: int, height: int, _by_user: bool) -> None:
         if (width, height) != self._room and self._shape is not None:
             self._room = (width, height)
             await self._draw(self._shape)

@@ -113,9 +113,9 @@ class ChartPane:
         ):
             await self.draw()
 
-    async def _on_resize(self, width: int, height: int, is_dragging: bool) -> None:
-        self._moved_by_user = is_dragging
-        if not is_dragging and (width, height) != self._room and self._fitted is not None:
+    async def _on_resize(self, width: int, height: int, by_user: bool) -> None:
+        self._moved_by_user = by_user
+        if not by_user and (width, height) != self._room and self._fitted is not None:
             self._room = (width, height)
             await self.draw()
 

@@ -188,26 +188,26 @@ class Files:
         workspaces, run = self._context.conductor.workspaces, self._context.run
         assert isinstance(read, tuple)
         try:
-            changes: list[Any] = (
+            entries: list[Any] = (
                 await workspaces.diff(run, *read) if comparing else await workspaces.files(run, read[0])
             )
         except WorkspaceError as error:
             self._warn(str(error))
-            changes = []
+            entries = []
         else:
             self._warn('')
         if turn != self._load_number:
             return
-        changes = [entry for entry in changes if is_own_work(entry)]
-        self._entries = {entry.path: entry for entry in changes}
-        total = sum(entry.size for entry in changes) if not comparing else 0
+        entries = [entry for entry in entries if is_own_work(entry)]
+        self._entries = {entry.path: entry for entry in entries}
+        total = sum(entry.size for entry in entries) if not comparing else 0
         summary = (
-            f'{count(len(changes), "file")}, {size(total)}' if not comparing else summarize_changes(changes)
+            f'{count(len(entries), "file")}, {size(total)}' if not comparing else summarize_changes(entries)
         )
         self._summary.show(summary)
-        self._body.set_visibility(bool(changes))
+        self._body.set_visibility(bool(entries))
         self._picked = self._picked if self._picked in self._entries else next(iter(self._entries), '')
-        self._tree.show([entry_line(entry) for entry in changes], self._picked)
+        self._tree.show([entry_line(entry) for entry in entries], self._picked)
         await self._show_file(turn)
 
     async def _pick(self, path: str) -> None:

@@ -266,12 +266,12 @@ def messages_of(value: Any, steps: Sequence[Position] = ()) -> list[Message]:
         value: the value of that field in a view.
         steps: the step that added each of them, as far as the history has been read.
     """
-    texts = []
+    messages = []
     for number, item in enumerate(value if isinstance(value, list) else (), start=1):
         if isinstance(item, Mapping):
             at = steps[number - 1] if number <= len(steps) else Position(0, 0.0)
             time = item.get('time')
-            texts.append(
+            messages.append(
                 Message(
                     number=number,
                     sender=str(item.get('sender', '')),
@@ -283,7 +283,7 @@ def messages_of(value: Any, steps: Sequence[Position] = ()) -> list[Message]:
                     about=str(item.get('step', '')),
                 )
             )
-    return texts
+    return messages
 
 
 def type_text(kind: str) -> str:

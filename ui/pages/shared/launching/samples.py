@@ -23,9 +23,9 @@ MAX_OFFERED = 8
 def samples(pattern: type[Pattern]) -> list[Sample]:
     """Return the pattern's samples, its own example first."""
     example = _example(pattern)
-    by_title = scenarios(pattern.name)
-    if by_title:
-        return sorted(by_title, key=lambda sample: not _contains(sample, example or {}))
+    offered = scenarios(pattern.name)
+    if offered:
+        return sorted(offered, key=lambda sample: not _contains(sample, example or {}))
     if example is None:
         return []
     return [Sample(name='example', title=f'{pattern.title}: example', about='', task='', parameters=example)]
@@ -45,13 +45,13 @@ def _contains(sample: Sample, example: Mapping[str, Any]) -> bool:
 
 def _example(pattern: type[Pattern]) -> dict[str, Any] | None:
     """Return the first example of each field; None if a required field has none."""
-    options: dict[str, Any] = {}
+    example: dict[str, Any] = {}
     for name, field in pattern.Parameters.model_fields.items():
         if field.examples:
-            options[name] = field.examples[0]
+            example[name] = field.examples[0]
         elif field.is_required():
             return None
-    return options
+    return example
 
 
 async def newest_runs(conductor: Conductor, pattern: str) -> Sequence[RunInfo]:

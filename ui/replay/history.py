@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice, repeat
 from typing import Any, NamedTuple, TypeVar
 
 from engine import Transition
@@ -20,6 +21,14 @@ class Position(NamedTuple):
 
     seq: int
     time: float
+
+
+UNKNOWN = Position(0, 0.0)
+
+
+def pad_positions(positions: Sequence[Position], length: int) -> list[Position]:
+    """Return the positions of `length` list elements; `UNKNOWN` where the history has not been read yet."""
+    return list(islice(chain(positions, repeat(UNKNOWN)), length))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

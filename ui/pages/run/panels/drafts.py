@@ -15,6 +15,7 @@ from ui.components.theme import button, empty_state
 from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.word_diff import diff_words_async
 from ui.pages.run.panel import LazyPanel, PanelSetup, StripPart
+from ui.replay.history import pad_positions
 
 PANEL = 'drafts'
 
@@ -48,7 +49,7 @@ class Drafts(LazyPanel):
         """Draw the drafts at the step of `view`, if they have changed."""
         steps = self._follower.index.history.appended_to(self._shape.field(PANEL))
         drafts = drafts_of(self._shape, view)
-        seqs = [steps[place].seq if place < len(steps) else 0 for place in range(len(drafts))]
+        seqs = [at.seq for at in pad_positions(steps, len(drafts))]
         if not self._root.clear_if_changed((drafts, seqs)):
             return
         with self._root:

@@ -19,7 +19,7 @@ from ui.formatting.steps import duration, role_title
 from ui.formatting.tool_calls import logged_call
 from ui.formatting.values import exact
 from ui.pages.run.panel import LazyPanel, PanelSetup
-from ui.replay.history import Position
+from ui.replay.history import Position, pad_positions
 
 MessageLayout = Literal['list', 'sequence']
 
@@ -266,10 +266,10 @@ def messages_of(value: Any, steps: Sequence[Position] = ()) -> list[Message]:
         value: the value of that field in a view.
         steps: the step that added each of them, as far as the history has been read.
     """
+    items = value if isinstance(value, list) else []
     messages = []
-    for number, item in enumerate(value if isinstance(value, list) else (), start=1):
+    for number, (item, at) in enumerate(zip(items, pad_positions(steps, len(items)), strict=True), start=1):
         if isinstance(item, Mapping):
-            at = steps[number - 1] if number <= len(steps) else Position(0, 0.0)
             time = item.get('time')
             messages.append(
                 Message(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
 
 from nicegui import ui
 
@@ -17,7 +16,7 @@ from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
 from ui.pages.run.panel import LazyPanel, PanelSetup
-from ui.replay.history import Position
+from ui.replay.history import Position, pad_positions
 
 PANEL = 'supervision'
 MAX_GATES = 40
@@ -176,21 +175,17 @@ def condition_title(name: str) -> str:
 def gates_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Gate]:
     """Return all checks at gates up to the view's step."""
     results = read_leniently(list[VerificationResult], view.memory.get(shape.field(PANEL, 'verdicts')))
-    return [Gate(result=result, seq=seq) for result, seq in zip(results, _step_numbers(steps), strict=False)]
+    places = pad_positions(steps, len(results))
+    return [Gate(result=result, seq=at.seq) for result, at in zip(results, places, strict=True)]
 
 
 def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> list[Intervention]:
     """Return all interventions up to the view's step."""
     sent = read_leniently(list[Escalation], view.memory.get(shape.field(PANEL, 'interventions')))
     return [
-        Intervention(escalation=escalation, seq=seq)
-        for escalation, seq in zip(sent, _step_numbers(steps), strict=False)
+        Intervention(escalation=escalation, seq=at.seq)
+        for escalation, at in zip(sent, pad_positions(steps, len(sent)), strict=True)
     ]
-
-
-def _step_numbers(steps: Sequence[Position]) -> Iterator[int]:
-    """Yield the number of each step, then 0 for those that are unknown."""
-    return chain((step.seq for step in steps), repeat(0))
 
 
 def current_level(shape: Shape, view: View) -> str:

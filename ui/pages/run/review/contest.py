@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
 
 from engine.patterns import Candidate, Choice, Ranking, Version
 from engine.records import Shape, View
 from engine.statechart import read_leniently
-from ui.replay.history import History
+from ui.replay.history import History, pad_positions
 
 PICKED = {
     'reviewers': 'by the reviewers',
@@ -81,8 +80,7 @@ def contestants(view: View, shape: Shape, history: History) -> list[Contestant]:
 
 
 def _list_steps(candidate: Candidate, field: str, history: History) -> tuple[int, ...]:
-    steps = chain((place.seq for place in history.appended_to(field)), repeat(0))
-    return tuple(islice(steps, len(candidate.versions)))
+    return tuple(at.seq for at in pad_positions(history.appended_to(field), len(candidate.versions)))
 
 
 def versions_at(candidates: Sequence[Contestant], seq: int) -> list[tuple[str, Version]]:

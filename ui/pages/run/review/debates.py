@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, repeat
+from itertools import combinations
 from typing import Literal
 
 from engine.patterns import Consensus, Debate, Position, Utterance
 from engine.records import Shape, View
 from engine.statechart import read_leniently
-from ui.replay.history import History
+from ui.replay.history import History, pad_positions
 
 REVIEWER = 'word'
 """`waits` of a state in which a person speaks for a reviewer; its parent is the seat."""
@@ -77,11 +77,11 @@ def seats_for(shape: Shape, waits: str) -> list[str]:
 def debate_turns(view: View, shape: Shape, history: History) -> list[Turn]:
     """Return all turns up to the step that is shown, in order."""
     field = shape.field('debate')
-    when = history.appended_to(field)
     utterances = read_leniently(list[Utterance], view.memory.get(field))
+    places = pad_positions(history.appended_to(field), len(utterances))
     return [
         Turn(utterance=utterance, seq=seq, time=time)
-        for utterance, (seq, time) in zip(utterances, chain(when, repeat((0, 0.0))), strict=False)
+        for utterance, (seq, time) in zip(utterances, places, strict=True)
     ]
 
 

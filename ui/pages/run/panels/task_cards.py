@@ -10,7 +10,7 @@ from nicegui import ui
 
 from engine.records import View
 from ui.components.theme import button
-from ui.components.widgets import Text
+from ui.components.widgets import CachedElement, Text
 from ui.formatting.steps import excerpt, role_title
 from ui.pages.run.panel import Part
 from ui.pages.run.panels.plan import PLAN, plan_steps
@@ -28,19 +28,15 @@ class TaskCards(Part):
     def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
         super().__init__(context, seek)
         self._field, self._history, self._seek = context.shape.field(PLAN), context.history, seek
-        self._shown: list[tuple[str, ...]] = []
-        self.root = ui.element('ul').classes('task-cards').props('aria-label="Finished tasks" tabindex="0"')
-        with self.root:
-            Text('li', 'No task is finished yet.', 'muted small')
+        self.root = CachedElement('ul').classes('task-cards')
+        self.root.props('aria-label="Finished tasks" tabindex="0"')
 
     def show(self, view: View) -> None:
         """Show the cards of `view`."""
         steps = plan_steps(view.memory.get(self._field))
         cards = [card for step in steps for card in _cards(step)]
-        if cards == self._shown:
+        if not self.root.clear_if_changed(cards):
             return
-        self._shown = cards
-        self.root.clear()
         with self.root:
             if not cards:
                 Text('li', 'No task is finished yet.', 'muted small')

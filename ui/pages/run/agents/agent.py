@@ -223,15 +223,13 @@ class AgentPane:
         self.pinned = pinned
         self._enlarge.set_visibility(pinned)
         set_class(self.root, 'region', on=pinned)
-        icon_and_label = (
-            ('close_fullscreen', 'Restore size') if enlarged else ('open_in_full', 'Enlarge pane')
-        )
-        if self._enlarge.props.get('aria-label') != icon_and_label[1]:
-            self._enlarge.props['aria-label'] = icon_and_label[1]
+        icon, label = ('close_fullscreen', 'Restore size') if enlarged else ('open_in_full', 'Enlarge pane')
+        if self._enlarge.props.get('aria-label') != label:
+            self._enlarge.props['aria-label'] = label
             self._enlarge.clear()
             with self._enlarge:
-                ui.icon(icon_and_label[0])
-                ui.tooltip(icon_and_label[1])
+                ui.icon(icon)
+                ui.tooltip(label)
 
     def tick(self, view: View, now: float, *, live: bool) -> None:
         """Update the clocks: time at work, time without output, time until the next retry."""

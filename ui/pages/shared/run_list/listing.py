@@ -124,9 +124,8 @@ class RunList:
         self._show_problem('')
         if filters is not self.filters:
             await self.refresh()
-        elif (
-            not page.runs and page.total and filters.page > 1
-        ):  # runs were deleted, or the address is outdated
+        elif not page.runs and page.total and filters.page > 1:
+            # Runs were deleted, or the address is outdated.
             with self._card:
                 self.apply_filters(replace(filters, page=-(-page.total // self._size)))
         else:

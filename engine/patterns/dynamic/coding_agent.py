@@ -100,7 +100,6 @@ class CodingAgent(DynamicAgent, abstract=True):
 
     result = 'summary'
     projects = ('project',)
-    preparation = 'Copying the project'
 
     def panels(self) -> Mapping[str, str]:
         """Add the messages about the project's preparation."""

@@ -92,7 +92,6 @@ class DynamicAgent(Pattern, abstract=True):
         result: the artifact that becomes the run's answer.
         output: the record that its last reply must be, if any.
         phases: the fixed sequence, if it has one; `Parameters` then has a field `mode`.
-        preparation: what it does before its agent begins, as the run page says it.
     """
 
     role: ClassVar[Role] = Role(name='agent', title='Agent', instructions='')
@@ -101,7 +100,6 @@ class DynamicAgent(Pattern, abstract=True):
     result: ClassVar[str] = 'content'
     output: ClassVar[type[BaseModel] | None] = None
     phases: ClassVar[tuple[Phase, ...]] = ()
-    preparation: ClassVar[str] = 'Preparing the tools and files'
 
     class Parameters(Form):
         """Launch form parameters."""
@@ -171,7 +169,7 @@ class DynamicAgent(Pattern, abstract=True):
                 'on_enter': ['record_error', partial(_store_partial_answer, self.result)],
             },
         ]
-        first = {'name': 'preparing', 'invoke': 'prepare', 'caption': self.preparation}
+        first = {'name': 'preparing', 'invoke': 'prepare', 'caption': 'Copying the project'}
         if self.mode != 'compare':
             return [first, self._work(self.mode), *ends]
         both = {

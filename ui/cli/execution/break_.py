@@ -78,21 +78,20 @@ def break_(  # noqa: PLR0913  (its arguments are the command's)
     item = Breakpoint(
         enter=enter, leave=leave, edge=edge, when=when, once=once, stop='region' if region else 'run'
     )
-
     if trial and (remove or item.label != 'nothing'):
         raise InvalidInput({'--try': 'sets and removes nothing: give it alone'})
+    lists = item.label == 'nothing' and not remove and not trial
+    if lists and (once or region):
+        raise InvalidInput({'break': 'give a place or a condition: --enter, --leave, --edge, --when'})
 
     async def work() -> tuple[Breakpoint, ...]:
         async with open_reader(session) as conductor:
             run_id = await find_run(conductor, run)
-            breakpoints = (await conductor.view(run_id)).breakpoints
+            if lists:
+                return (await conductor.view(run_id)).breakpoints
         if trial:
             await _try(session, run_id, trial)
             return ()
-        if item.label == 'nothing' and not remove:
-            if once or region:
-                raise InvalidInput({'break': 'give a place or a condition: --enter, --leave, --edge, --when'})
-            return breakpoints
         async with claim(session, run_id, what='breakpoints') as conductor:
             return await update_breakpoints(
                 conductor, run_id, item if item.label != 'nothing' else None, remove or ()

@@ -1,1 +1,1 @@
-"""Tabs of the run page: files, artifacts, messages, supervision and phases."""
+"""Panels of the run page: tabs, the plan under the diagram, and cards of tasks above the agents."""

@@ -18,9 +18,9 @@ PUBLIC = {
     'engine.history': (
         'AcceptedEvent COMPOSED_AGENT CleanupResult Comparison CostEstimate DiskUsage Divergence '
         'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode Mergeable Pick Redaction '
-        'RegressionResult RegressionTest Row RunReader RunStats StepSource align folder_bytes '
-        'json_differences lineage_tree merge_message merge_shapes open_question origin_of program_version '
-        'report_of'
+        'RegressionResult RegressionTest Row RunReader RunStats StepSource align artifacts_of '
+        'folder_bytes json_differences lineage_tree merge_message merge_shapes open_question origin_of '
+        'program_version report_of whole_value'
     ),
     'engine.journal': (
         'Entry EntryQuery ExpiredRun Fold Journal MemoryJournal Reservation Retention StepMode WholeRun '

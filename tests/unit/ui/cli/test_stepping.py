@@ -134,8 +134,7 @@ def test_a_condition_is_tried_at_the_present_step(hemicycle: Hemicycle) -> None:
 
 
 @pytest.mark.parametrize('options', [('--try', 'loops >= 2'), ('--enter', 'reviewing')])
-def test_an_ended_run_takes_no_breakpoints(hemicycle: Hemicycle, options: tuple[str, str]) -> None:
-    assert hemicycle('run', 'pipeline', '--task', 'Tea or coffee?', '-q').exit_code == 0
-    result = hemicycle('break', 'last', *options)
+def test_an_ended_run_takes_no_breakpoints(done: Hemicycle, options: tuple[str, str]) -> None:
+    result = done('break', 'last', *options)
     assert result.exit_code == 2
     assert "does not accept 'breakpoints' now: it is done" in result.stderr

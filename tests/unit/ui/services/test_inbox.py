@@ -17,6 +17,7 @@ from tests.processes.mcp.test_questions import Hotel
 from tests.support.harness import FakeModel, calls, catalog, start_run, turns
 from ui.services.inbox import Inbox, InboxItem, QuestionClosed, UnknownQuestion, wait_texts
 
+CATALOG = Catalog.load()
 LATE = 'has ended the question'
 
 
@@ -191,17 +192,15 @@ async def test_a_question_of_an_mcp_server_is_answered(tmp_path: Path):
 
 
 def test_a_pattern_states_in_words_what_its_runs_wait_for():
-    loaded = Catalog.load()
-    assert wait_texts(loaded, 'parallel-review')['files'] == 'your choice of files'
-    assert wait_texts(loaded, 'time-bounded')['verdict'] == 'your verdict'
-    assert wait_texts(loaded, 'gone') == {'approval': 'your approval', 'answer': 'your answer'}
+    assert wait_texts(CATALOG, 'parallel-review')['files'] == 'your choice of files'
+    assert wait_texts(CATALOG, 'time-bounded')['verdict'] == 'your verdict'
+    assert wait_texts(CATALOG, 'gone') == {'approval': 'your approval', 'answer': 'your answer'}
 
 
-@pytest.mark.parametrize('name', Catalog.load().patterns)
+@pytest.mark.parametrize('name', CATALOG.patterns)
 def test_every_one_word_that_a_built_in_pattern_waits_for_is_stated_in_words(name: str):
-    loaded = Catalog.load()
     chosen = {'pick': 'person', 'merge': 'files', 'files_by': 'person', 'conflicts': 'person'}
-    fields = loaded.pattern(name).Parameters.model_fields
-    shape = Conductor(catalog=loaded).draw(name, {key: chosen[key] for key in chosen.keys() & fields.keys()})
+    fields = CATALOG.pattern(name).Parameters.model_fields
+    shape = Conductor(catalog=CATALOG).draw(name, {key: chosen[key] for key in chosen.keys() & fields.keys()})
     kinds = {state.waits for state in shape.states if state.waits}
-    assert {kind for kind in kinds if ' ' not in kind} <= wait_texts(loaded, name).keys()
+    assert {kind for kind in kinds if ' ' not in kind} <= wait_texts(CATALOG, name).keys()

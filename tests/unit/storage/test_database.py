@@ -285,8 +285,8 @@ async def test_version_1_is_migrated_with_its_data(file: Path) -> None:
         ('classic',),
         {'motion': 'Tax sugar'},
     )
-    (steps,) = await journal.transitions(info.id)
-    assert (steps.event, steps.entered, info.options) == (Event(name='start', data={'x': 1}), ('a',), {})
+    (step,) = await journal.transitions(info.id)
+    assert (step.event, step.entered, info.options) == (Event(name='start', data={'x': 1}), ('a',), {})
     assert (await journal.snapshot(info.id, 1) or pytest.fail()).state == {'memory': {}}
     for text in ('old', 'sugar', 'classic', 'debate'):
         assert (await journal.runs(RunQuery(text=text))).total == 1

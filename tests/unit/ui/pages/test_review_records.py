@@ -183,9 +183,9 @@ def test_records_of_another_version_are_shown():
     view = make_view(candidates={'coder1': {'versions': [version], 'age': 3}}, transcript=words)
     first, second = (turn.utterance for turn in debate_turns(view, SHAPE, History()))
     assert first.position.verdict == 'REVISE' and second.position is None and second.problem == 'late'
-    (candidates,) = contestants(view, SHAPE, History())
-    assert (candidates.name, candidates.status) == ('coder1', 'working')
-    assert line_of(candidates.candidate.latest.evidence.required) == '2 passed'
+    (contestant,) = contestants(view, SHAPE, History())
+    assert (contestant.name, contestant.status) == ('coder1', 'working')
+    assert line_of(contestant.candidate.latest.evidence.required) == '2 passed'
 
 
 def make_version(number: int, passed: int, failed: int) -> dict[str, Any]:

@@ -110,6 +110,16 @@ def machine_independent(path: str, source: str) -> Iterator[str]:
             yield f'{path}:{number} holds {match.group()!r}'
 
 
+def modules_not_in_strings(path: str, source: str) -> Iterator[str]:
+    """No string names a module of ours: a wheel has them in `hemicycle`, and rewrites imports only."""
+    if path.startswith('tests/'):
+        return
+    for node in tree.parse(source).nodes:
+        match node:
+            case ast.Constant(value=str(name)) if name in module_names():
+                yield f'{path}:{node.lineno} names {name} in a string: name it relative to __package__'
+
+
 def limits_named_consistently(path: str, source: str) -> Iterator[str]:
     """The name of a limit begins with MAX_ or MIN_ and says what it limits."""
     for number, line in enumerate(source.splitlines(), 1):
@@ -139,6 +149,7 @@ RULES: list[Rule] = [
     ui_modules_by_name,
     pages_by_serve_page,
     machine_independent,
+    modules_not_in_strings,
     limits_named_consistently,
     locals_named_by_content,
 ]
@@ -167,6 +178,8 @@ COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
     (ui_modules_by_name, 'ui/a.py', 'import ui'),
     (ui_modules_by_name, 'ui/a.py', 'from . import theme'),
     (pages_by_serve_page, 'ui/pages/a.py', "@ui.page('/a')\ndef a(): ..."),
+    (modules_not_in_strings, 'engine/a.py', "import_module('engine.patterns')"),
+    (modules_not_in_strings, 'ui/a.py', "import_module('storage.s3.files')"),
     (limits_named_consistently, 'engine/a.py', 'MOST_FILES = 3'),
     (locals_named_by_content, 'ui/a.py', 'def f():\n    found = 1'),
     (locals_named_by_content, 'storage/a.py', 'async def f(said): ...'),
@@ -272,6 +285,11 @@ def entries(folder: Path) -> int:
     """Modules and packages in a folder, without its own `__init__.py`."""
     files = [path for path in folder.glob('*.py') if path.name != '__init__.py']
     return len(files) + len({path.parent for path in folder.glob('*/*.py')})
+
+
+@cache
+def module_names() -> frozenset[str]:
+    return frozenset(map(module_name, MODULES))
 
 
 def module_name(path: str) -> str:

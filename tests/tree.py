@@ -26,20 +26,24 @@ class Module(NamedTuple):
 
     docstring: str
     nodes: tuple[ast.AST, ...]
-    """Its imports, and its attribute accesses on a name."""
+    """Its imports, its attribute accesses on a name, and its strings with a dot and no space."""
 
 
 @cache
 def parse(source: str) -> Module:
     """Parse a module once; its whole syntax tree would be too large to cache."""
     syntax = ast.parse(source)
-    nodes = tuple(
-        node
-        for node in ast.walk(syntax)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        or (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
-    )
+    nodes = tuple(filter(_is_used, ast.walk(syntax)))
     return Module(docstring=ast.get_docstring(syntax) or '', nodes=nodes)
+
+
+def _is_used(node: ast.AST) -> bool:
+    match node:
+        case ast.Import() | ast.ImportFrom() | ast.Attribute(value=ast.Name()):
+            return True
+        case ast.Constant(value=str(text)):
+            return '.' in text and ' ' not in text
+    return False
 
 
 def headline(path: Path) -> str:

@@ -30,8 +30,9 @@ from engine.statechart.pattern import Pattern
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
 
-PLUGIN_PACKAGES = ('engine.patterns', 'engine.models.scripted', 'engine.tools.builtin')
-"""Packages whose modules hold the built-in patterns, models and tools."""
+PLUGIN_PACKAGES = ('..patterns', '..models.scripted', '..tools.builtin')
+"""Packages whose modules hold the built-in patterns, models and tools; relative, since `engine` is
+`hemicycle.engine` in a wheel."""
 TRACE_REASON = (
     'this run was imported from a trace that another program recorded: it can be viewed and compared,'
     ' but no pattern here can run it'
@@ -76,11 +77,11 @@ class Catalog:
             except EngineError as error:
                 catalog.faults.append(Fault(path=str(endpoints), line=0, problem=describe_error(error)))
         for name in PLUGIN_PACKAGES:
-            package = importlib.import_module(name)
-            root = Path(package.__path__[0])
-            for module in pkgutil.walk_packages(package.__path__, f'{name}.'):
+            package = importlib.import_module(name, __package__)
+            root, prefix = Path(package.__path__[0]), f'{package.__name__}.'
+            for module in pkgutil.walk_packages(package.__path__, prefix):
                 if not module.ispkg:
-                    inside = module.name.removeprefix(f'{name}.').replace('.', '/')
+                    inside = module.name.removeprefix(prefix).replace('.', '/')
                     catalog._load(root / f'{inside}.py', module.name)
         for folder in folders:
             if not folder.is_dir():

@@ -128,15 +128,14 @@ def limits_named_consistently(path: str, source: str) -> Iterator[str]:
 
 
 def locals_named_by_content(path: str, source: str) -> Iterator[str]:
-    """A local of `ui` or `storage` is named by what it is, not by what happened to it."""
-    if path.startswith(('ui/', 'storage/')):
-        for function in ast.walk(ast.parse(source)):
-            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-                continue
-            for node in ast.walk(function):
-                match node:
-                    case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in VAGUE_LOCALS:
-                        yield f'{path}:{node.lineno} names a local {name}: name it by what it is'
+    """A local is named by what it is, not by what happened to it."""
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for node in ast.walk(function):
+            match node:
+                case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in VAGUE_LOCALS:
+                    yield f'{path}:{node.lineno} names a local {name}: name it by what it is'
 
 
 RULES: list[Rule] = [
@@ -181,8 +180,8 @@ COUNTEREXAMPLES: list[tuple[Rule, str, str]] = [
     (modules_not_in_strings, 'engine/a.py', "import_module('engine.patterns')"),
     (modules_not_in_strings, 'ui/a.py', "import_module('storage.s3.files')"),
     (limits_named_consistently, 'engine/a.py', 'MOST_FILES = 3'),
-    (locals_named_by_content, 'ui/a.py', 'def f():\n    found = 1'),
-    (locals_named_by_content, 'storage/a.py', 'async def f(said): ...'),
+    (locals_named_by_content, 'engine/a.py', 'def f():\n    found = 1'),
+    (locals_named_by_content, 'tests/a.py', 'async def f(said): ...'),
     (machine_independent, 'README.md', 'cd ' + '/'.join(['', 'work', 'main'])),
     (machine_independent, 'README.md', 'see https://' + '.'.join(['pypi', 'org'])),
 ]

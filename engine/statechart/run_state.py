@@ -77,7 +77,7 @@ class RunState:
         pattern: Pattern,
         memory: Memory,
         agents: Mapping[str, AgentState] | None = None,
-        told: Mapping[str, int] | None = None,
+        notices_seen: Mapping[str, int] | None = None,
     ) -> None:
         self.pattern = pattern
         self.log = ChangeLog()
@@ -86,7 +86,7 @@ class RunState:
         self.unchanged: Mapping[str, int] = {}
         """By memory field: how many leading items of a long list are as in the snapshot last loaded."""
         self.memory = memory
-        self.data = _Agents(agents=dict(agents or {}), told=dict(told or {}))
+        self.data = _Agents(agents=dict(agents or {}), told=dict(notices_seen or {}))
         self.memory.attach(self.log, '/memory')
         self.data.attach(self.log, '')
 

@@ -166,9 +166,7 @@ def launch(browser: Browser, server: Server, pattern: str) -> str:
 def addresses(server: Server, run: str, others: dict[str, str], filled: dict[str, str]) -> dict[str, str]:
     """Return the address of every page by the name of its picture."""
     ids = [address.rpartition('/')[2] for address in (run, others['pipeline'])]
-    tabs = {
-        f'{pattern}-{tab}': f'{others[pattern]}/{tab}' for pattern, found in TABS.items() for tab in found
-    }
+    tabs = {f'{pattern}-{tab}': f'{others[pattern]}/{tab}' for pattern, tabs in TABS.items() for tab in tabs}
     return {
         'home': server.url,
         'launch': f'{server.url}/launch/pipeline',

@@ -160,7 +160,9 @@ async def test_recovery_after_any_step_reaches_the_same_end(
             assert await successor.audit(run)
 
 
-@pytest.mark.parametrize('name', [name for name, made in CATALOG.patterns.items() if not runs_commands(made)])
+@pytest.mark.parametrize(
+    'name', [name for name, pattern in CATALOG.patterns.items() if not runs_commands(pattern)]
+)
 async def test_a_run_stepped_region_by_region_reaches_its_end(name: str) -> None:
     pattern = CATALOG.patterns[name]
     stop = Breakpoint(when='event', stop='region')

@@ -49,7 +49,7 @@ async def test_bech32_ends_differently_when_a_line_is_broken(sandbox: Sandbox, t
     broken = code.read_text().replace('0x2BC830A3', '0x2BC830A2')
     assert broken != code.read_text()
     code.write_text(broken)
-    scenario = next(found for found in Library.load(folder).scenarios if found.name == 'bech32')
+    scenario = next(each for each in Library.load(folder).scenarios if each.name == 'bech32')
     outcome = await play(scenario, sandbox, folder)
     memory = outcome.memory
     assert outcome.status is Status.DONE and not memory['approved']

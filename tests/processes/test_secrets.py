@@ -261,7 +261,7 @@ async def test_no_key_is_stored_or_printed(tmp_path: Path) -> None:
             ('runs', '--json'),
             ('audit', 'last', *command[2:4]),
         )
-        others = [await hemicycle(tmp_path, server.url, *asked) for asked in commands]
+        others = [await hemicycle(tmp_path, server.url, *arguments) for arguments in commands]
         run, request_count = RunId(json.loads(output.splitlines()[0])['run']), len(standin.asked)
         replayed = await hemicycle(tmp_path, server.url, *command[:4], '--approvals', 'none', '--replay', run)
         assert replayed[0] == 0 and 'all done' in replayed[1], replayed[1]

@@ -42,8 +42,8 @@ class Calls:
     """The text that accompanies the calls."""
 
 
-def calls(*asked: tuple[str, Any], text: str = '') -> Calls:
-    return Calls(asked, text)
+def calls(*requested: tuple[str, Any], text: str = '') -> Calls:
+    return Calls(requested, text)
 
 
 class FakeModel:

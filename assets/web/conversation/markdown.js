@@ -13,8 +13,8 @@ const formula = (level, pattern, start) => ({
   level,
   start: (text) => text.search(start),
   tokenizer(text) {
-    const found = pattern.exec(text);
-    return found && { type: `${level}Math`, raw: found[0], text: found.slice(1).find(Boolean).trim(), display: level === "block" || found[0].startsWith("$$") };
+    const match = pattern.exec(text);
+    return match && { type: `${level}Math`, raw: match[0], text: match.slice(1).find(Boolean).trim(), display: level === "block" || match[0].startsWith("$$") };
   },
   renderer: ({ text, display }) => (level === "block" ? `<p><code class="math display">${escape(text)}</code></p>` : `<code class="math${display ? " display" : ""}">${escape(text)}</code>`),
 });

@@ -38,19 +38,19 @@ export default {
   methods: {
     prepend(blocks) { // what is in view stays in place
       const list = this.$refs.list, top = list.scrollTop, height = list.scrollHeight;
-      const made = blocks.map(this.make), groups = [];
-      for (let i = 0; i < made.length; i += GROUP_SIZE) groups.push(this.makeGroup(made.slice(i, i + GROUP_SIZE)));
+      const items = blocks.map(this.make), groups = [];
+      for (let i = 0; i < items.length; i += GROUP_SIZE) groups.push(this.makeGroup(items.slice(i, i + GROUP_SIZE)));
       this.$refs.inner.prepend(...groups);
-      this.items = [...made, ...this.items];
+      this.items = [...items, ...this.items];
       this.updateShown();
       if (!this.atEnd && top === 0) list.scrollTop = list.scrollHeight - height; // at other positions the browser anchors the scroll
     },
     append(blocks) {
-      const made = blocks.map(this.make);
+      const items = blocks.map(this.make);
       const last = this.$refs.inner.lastElementChild, room = last ? Math.max(0, GROUP_SIZE - last.members.length) : 0;
-      if (room && made.length) this.addToGroup(last, made.slice(0, room));
-      for (let i = room; i < made.length; i += GROUP_SIZE) this.$refs.inner.append(this.makeGroup(made.slice(i, i + GROUP_SIZE)));
-      this.items.push(...made);
+      if (room && items.length) this.addToGroup(last, items.slice(0, room));
+      for (let i = room; i < items.length; i += GROUP_SIZE) this.$refs.inner.append(this.makeGroup(items.slice(i, i + GROUP_SIZE)));
+      this.items.push(...items);
       this.updateShown();
     },
     makeGroup(members) {

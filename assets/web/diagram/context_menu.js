@@ -13,18 +13,18 @@ function findNear(box, x, y) { // edges are thin: a near miss counts
 // Calls report({ kind: "state", "edge" or "", name, x, y }); "" is the background.
 export function attachContextMenu(box, report) {
   let timer = 0, suppressClick = false, reported = 0, from = null;
-  const reportMenu = (found, x, y) => {
+  const reportMenu = (target, x, y) => {
     reported = Date.now();
-    const kind = !found ? "" : found.classList.contains("edge") ? "edge" : "state";
-    report({ kind, name: found?.id.slice(2) || "", x, y });
+    const kind = !target ? "" : target.classList.contains("edge") ? "edge" : "state";
+    report({ kind, name: target?.id.slice(2) || "", x, y });
   };
   const centerOf = (element) => { const at = element.getBoundingClientRect(); return [at.x + at.width / 2, at.y + Math.min(at.height / 2, 60)]; };
   box.addEventListener("contextmenu", (event) => {
-    const found = event.target.closest(".state, .edge") || findNear(box, event.clientX, event.clientY);
-    if (!found?.id && Date.now() - reported > LONG_PRESS) return; // background: leave the browser's own menu
+    const target = event.target.closest(".state, .edge") || findNear(box, event.clientX, event.clientY);
+    if (!target?.id && Date.now() - reported > LONG_PRESS) return; // background: leave the browser's own menu
     event.preventDefault();
     clearTimeout(timer);
-    if (Date.now() - reported > LONG_PRESS) reportMenu(found, event.clientX, event.clientY);
+    if (Date.now() - reported > LONG_PRESS) reportMenu(target, event.clientX, event.clientY);
   });
   box.addEventListener("keydown", (event) => {
     const isMenuKey = event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey);
@@ -40,10 +40,10 @@ export function attachContextMenu(box, report) {
     if (event.pointerType === "mouse") return;
     from = [event.clientX, event.clientY];
     timer = setTimeout(() => {
-      const found = findNear(box, ...from);
-      if (!found?.id || Date.now() - reported < LONG_PRESS) return;
+      const target = findNear(box, ...from);
+      if (!target?.id || Date.now() - reported < LONG_PRESS) return;
       suppressClick = true;
-      reportMenu(found, ...from);
+      reportMenu(target, ...from);
     }, LONG_PRESS);
   });
   box.addEventListener("pointermove", (event) => {

@@ -41,7 +41,7 @@ function node(token) {
     case "code": { const pre = make("pre"); pre.append(make("code", "", token.text)); return pre; }
     case "list": { const list = make(token.ordered ? "ol" : "ul"); list.append(...token.items.map((item) => inner(make("li"), item))); return list; }
     case "table": {
-      const table = make("table"), row = (cells, tag) => { const made = make("tr"); made.append(...cells.map((cell) => inner(make(tag), cell))); return made; };
+      const table = make("table"), row = (cells, tag) => { const tableRow = make("tr"); tableRow.append(...cells.map((cell) => inner(make(tag), cell))); return tableRow; };
       const head = make("thead"), body = make("tbody");
       head.append(row(token.header, "th"));
       body.append(...token.rows.map((cells) => row(cells, "td")));
@@ -87,8 +87,8 @@ const svg = $("chart").querySelector("svg");
 const whole = svg?.getAttribute("viewBox");
 const findState = (path) => {
   for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
-    const found = document.getElementById(`s:${at}`);
-    if (found) return found;
+    const element = document.getElementById(`s:${at}`);
+    if (element) return element;
   }
   return null;
 };
@@ -358,8 +358,8 @@ function toggle() {
   tick();
 }
 const marks = steps.flatMap((step, i) => {
-  const found = [...(step.mark ? [step.mark] : []), ...(step.notes ? [["note", step.notes.map(([text]) => text).join("; "), run.note]] : [])];
-  return found.length ? [{ seq: i + 1, kind: found[0][0], noted: !!step.notes, glyph: found.map((one) => one[2]).join(""), text: found.map(([kind, text]) => `${kind}: ${shortText(text)}`).join("; ") }] : [];
+  const parts = [...(step.mark ? [step.mark] : []), ...(step.notes ? [["note", step.notes.map(([text]) => text).join("; "), run.note]] : [])];
+  return parts.length ? [{ seq: i + 1, kind: parts[0][0], noted: !!step.notes, glyph: parts.map((one) => one[2]).join(""), text: parts.map(([kind, text]) => `${kind}: ${shortText(text)}`).join("; ") }] : [];
 });
 const newest = new Set(marks.filter((mark) => mark.kind !== "revision").slice(-200));
 const shownMarks = marks.length > 200 ? marks.filter((mark) => mark.noted || newest.has(mark)) : marks;
@@ -370,7 +370,7 @@ $("marks").append(...shownMarks.map((mark) => {
   button.style.left = `${(100 * (mark.seq - 1)) / Math.max(last - 1, 1)}%`;
   return button;
 }));
-const toMark = (turn) => { const found = turn > 0 ? marks.find((mark) => mark.seq > at) : marks.findLast((mark) => mark.seq < at); if (found) go(found.seq); };
+const toMark = (turn) => { const mark = turn > 0 ? marks.find((mark) => mark.seq > at) : marks.findLast((mark) => mark.seq < at); if (mark) go(mark.seq); };
 $("next").disabled = !marks.length;
 const actions = {
   ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1), Home: () => go(1), End: () => go(last), n: () => toMark(1), p: () => toMark(-1),

@@ -33,9 +33,9 @@ export default {
       const last = Math.min(this.rows.length, first + Math.ceil(this.$el.clientHeight / ROW_HEIGHT) + 2 * OVERSCAN);
       if (this.drawn === `${first}-${last}-${this.selected}`) return;
       this.drawn = `${first}-${last}-${this.selected}`;
-      const made = [];
-      for (let n = first; n < last; n++) made.push(this.row(n));
-      this.$el.firstElementChild.replaceChildren(...made);
+      const rows = [];
+      for (let n = first; n < last; n++) rows.push(this.row(n));
+      this.$el.firstElementChild.replaceChildren(...rows);
       this.active = this.selected >= first && this.selected < last ? `${this.$el.id}-${this.selected}` : undefined;
     },
     row(n) {

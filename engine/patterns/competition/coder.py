@@ -199,7 +199,7 @@ def record_summary(coder: str, scope: CallbackContext, event: Event) -> None:
 def store_version(config: CoderConfig, scope: CallbackContext, event: Event) -> None:
     """Add the version with its test results."""
     candidate = candidate_of(scope, config.coder)
-    add_version(candidate, event, said=candidate.said, answers=config.demands(scope.state.memory))
+    add_version(candidate, event, summary=candidate.said, answers=config.demands(scope.state.memory))
     candidate.status, candidate.problem = 'ready', ''
     if candidate.edits:
         candidate.edits = ()
@@ -209,7 +209,7 @@ def add_version(
     candidate: Candidate,
     event: Event,
     *,
-    said: str,
+    summary: str,
     answers: tuple[str, ...] = (),
     merged: dict[str, str] | None = None,
 ) -> None:
@@ -219,7 +219,7 @@ def add_version(
             number=len(candidate.versions) + 1,
             snapshot=event.data['snapshots'][candidate.coder],
             files=event.data['files'],
-            said=said,
+            said=summary,
             evidence=Evidence.model_validate(event.data['evidence']),
             answers=answers,
             merged=merged,

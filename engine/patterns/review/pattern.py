@@ -365,7 +365,7 @@ class ParallelReview(Pattern):
         best = memory.best
         foreign = {path: coder for path, coder in memory.taken.items() if coder != best}
         why = memory.plan.why if memory.plan else ''
-        add_version(memory.candidates[best], event, said=why, merged=foreign)
+        add_version(memory.candidates[best], event, summary=why, merged=foreign)
 
     def record_refusal(self, memory: ReviewMemory, event: Event) -> None:
         """Record why an approval is rejected, if there was one."""

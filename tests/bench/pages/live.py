@@ -24,8 +24,8 @@ WATCH = """() => {
   const panes = [...document.querySelectorAll('section.agent')];
   new MutationObserver(() => {
     const now = (performance.timeOrigin + performance.now()) / 1000;
-    const said = document.querySelector('.visually-hidden[aria-live=polite]')?.textContent ?? '';
-    const step = Number(/^Step (\\d+)/.exec(said)?.[1] ?? 0);
+    const status = document.querySelector('.visually-hidden[aria-live=polite]')?.textContent ?? '';
+    const step = Number(/^Step (\\d+)/.exec(status)?.[1] ?? 0);
     if (step > (last.step ?? 0)) seen.steps.push([last.step = step, now]);
     for (const pane of panes) {
       const name = pane.getAttribute('aria-label').toLowerCase();

@@ -72,9 +72,9 @@ def test_a_paused_run_shows_its_time_next_to_the_step_buttons(open_page, server)
 
 
 SHOW_TEXT = """(pane, [part, text]) => {
-    const said = pane.querySelector(part);
-    said.classList.replace("hidden", "shown");
-    said.textContent = text;
+    const note = pane.querySelector(part);
+    note.classList.replace("hidden", "shown");
+    note.textContent = text;
 }"""
 LATE_TEXTS = {
     'silent': ('.agent-facts > .quiet', 'silent 12:34'),

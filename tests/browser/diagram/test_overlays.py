@@ -23,13 +23,13 @@ DRAW = """async ([svg, layers]) => {
   const badge = (node) => [node.querySelector('text').textContent, place(node, 'x'), place(node, 'y')];
   const width = (node) => Number(node.querySelector('rect').getAttribute('width'));
   const room = (node) => width(node) - node.querySelector('text').getComputedTextLength();
-  const found = {
+  const result = {
     spotted: Object.fromEntries([...box.querySelectorAll('.decorated')].map((node) => [node.id, seen(node)])),
     badges: [...box.querySelectorAll('.overlay-badge')].map(badge),
     room: [...box.querySelectorAll('.overlay-badge')].map(room),
   };
   box.remove();
-  return found;
+  return result;
 }"""
 
 

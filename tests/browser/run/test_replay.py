@@ -88,8 +88,8 @@ WATCH = f"""() => {{
     const step = document.querySelector('.step');
     window.seen = [];
     new MutationObserver(() => {{
-        const said = step.querySelector('.step-number')?.textContent;
-        if (said && said !== seen.at(-1)?.[0]) seen.push([said, ({FIGURES})()]);
+        const number = step.querySelector('.step-number')?.textContent;
+        if (number && number !== seen.at(-1)?.[0]) seen.push([number, ({FIGURES})()]);
     }}).observe(step, {{ childList: true, subtree: true, characterData: true }});
 }}"""
 

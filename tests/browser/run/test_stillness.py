@@ -48,12 +48,12 @@ PLACES = """() => ['.run-grid', '.run-controls > :last-child'].map((one) => {
     const { x, y } = document.querySelector(one).getBoundingClientRect();
     return `${one}: ${Math.round(x)}, ${Math.round(y)}`;
 })"""
-SAID = """[...document.querySelectorAll(".stage .talk .block:not(.streaming) .body")]
+TEXT = """[...document.querySelectorAll(".stage .talk .block:not(.streaming) .body")]
     .find((one) => one.checkVisibility() && one.textContent.length > 20)"""
 SELECT = f"""() => {{
-    const said = {SAID};
-    said.closest(".panel-body").focus();
-    getSelection().selectAllChildren(said);
+    const text = {TEXT};
+    text.closest(".panel-body").focus();
+    getSelection().selectAllChildren(text);
     return String(getSelection());
 }}"""
 
@@ -62,7 +62,7 @@ def follow(open_page, url: str, **size: int) -> Page:
     """Open a run, and wait for its first text."""
     page = open_page(**size)
     page.goto(url)
-    page.wait_for_function(f'() => {SAID}', timeout=PATIENCE)
+    page.wait_for_function(f'() => {TEXT}', timeout=PATIENCE)
     return page
 
 

@@ -160,34 +160,34 @@ def test_call_arguments_are_not_shown_as_json(home):
     assert descriptions[7:] == ['{"a":{"b":1}}', '{"kept": "as written"}']
 
 
-READER = """async ([blocks, after, told]) => {
-  const talk = (await import('/hemicycle/conversation/conversation.js')).default;
+READER = """async ([blocks, after, mark]) => {
+  const conversation = (await import('/hemicycle/conversation/conversation.js')).default;
   const pane = document.body.appendChild(document.createElement('div'));
   pane.style = 'overflow: auto; height: 120px; width: 400px';
-  const made = { ...talk.methods, blocks, follow: true, $el: document.createElement('div') };
-  made.$el.className = 'talk';
-  pane.append(made.$el);
-  talk.mounted.call(made);
+  const talk = { ...conversation.methods, blocks, follow: true, $el: document.createElement('div') };
+  talk.$el.className = 'talk';
+  pane.append(talk.$el);
+  conversation.mounted.call(talk);
   const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   await drawn();
-  if (told === 'selection') getSelection().selectAllChildren(made.$el.querySelector('.tool-arguments'));
-  else made.$el.querySelector('.btn').click(), made.$el.querySelector('.btn').focus();
+  if (mark === 'selection') getSelection().selectAllChildren(talk.$el.querySelector('.tool-arguments'));
+  else talk.$el.querySelector('.btn').click(), talk.$el.querySelector('.btn').focus();
   pane.scrollTop = pane.scrollHeight;
-  const said = () => told === 'selection' ? String(getSelection()) : document.activeElement.textContent;
-  const look = () => [pane.scrollTop, said()];
+  const marked = () => mark === 'selection' ? String(getSelection()) : document.activeElement.textContent;
+  const look = () => [pane.scrollTop, marked()];
   const before = look();
-  made.splice(0, after);
-  made.append('text', 'A line that follows.\\n\\n'.repeat(40));
+  talk.splice(0, after);
+  talk.append('text', 'A line that follows.\\n\\n'.repeat(40));
   await drawn();
-  const state = made.$el.querySelector('.tool-state').textContent;
-  const found = [before, look(), state, made.$el.querySelectorAll('.result').length];
+  const state = talk.$el.querySelector('.tool-state').textContent;
+  const seen = [before, look(), state, talk.$el.querySelectorAll('.result').length];
   pane.remove();
-  return found;
+  return seen;
 }"""
 
 
-@pytest.mark.parametrize('told', ['selection', 'focus'])
-def test_a_call_that_ends_keeps_the_selection_and_the_focus(home, told):
+@pytest.mark.parametrize('mark', ['selection', 'focus'])
+def test_a_call_that_ends_keeps_the_selection_and_the_focus(home, mark):
     arguments = [['request', 'word ' * 20], ['lines', 'line\n' * 40]]
     call = {
         'kind': 'tool',
@@ -200,27 +200,27 @@ def test_a_call_that_ends_keeps_the_selection_and_the_focus(home, told):
     }
     running = {**call, 'state': 'running', 'note': 'running', 'ok': None}
     ended = {**call, 'state': 'ok', 'note': 'done · 2 s', 'ok': True, 'text': 'Found nothing.'}
-    before, after, summary, results = home.evaluate(READER, [[running], [ended], told])
+    before, after, summary, results = home.evaluate(READER, [[running], [ended], mark])
     assert before == after
-    assert before[1] == 'Show less' if told == 'focus' else 'line' in before[1]
+    assert before[1] == 'Show less' if mark == 'focus' else 'line' in before[1]
     assert (summary, results) == ('done · 2 s', 1)
 
 
 UNREAD = """async (blocks) => {
-  const talk = (await import('/hemicycle/conversation/conversation.js')).default;
+  const conversation = (await import('/hemicycle/conversation/conversation.js')).default;
   const pane = document.body.appendChild(document.createElement('div'));
   pane.style = 'overflow: auto; height: 120px; width: 400px';
   pane.tabIndex = 0;
-  const made = { ...talk.methods, blocks, follow: true, $el: document.createElement('div') };
-  pane.append(made.$el);
-  talk.mounted.call(made);
+  const talk = { ...conversation.methods, blocks, follow: true, $el: document.createElement('div') };
+  pane.append(talk.$el);
+  conversation.mounted.call(talk);
   const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   const offered = () => pane.querySelector('.unread-text')?.textContent ?? '';
-  const found = [];
+  const seen = [];
   const append = async () => {
-    made.append('text', 'More.\\n\\n'.repeat(20));
+    talk.append('text', 'More.\\n\\n'.repeat(20));
     await drawn();
-    found.push([Math.round(pane.scrollTop), offered()]);
+    seen.push([Math.round(pane.scrollTop), offered()]);
   };
   await append();
   pane.scrollTop = 10;
@@ -230,16 +230,16 @@ UNREAD = """async (blocks) => {
   pane.querySelector('.unread-text button').click();
   await drawn();
   const left = pane.scrollHeight - pane.scrollTop - pane.clientHeight;
-  found.push([left, offered(), document.activeElement === pane, pane.scrollHeight === height]);
+  seen.push([left, offered(), document.activeElement === pane, pane.scrollHeight === height]);
   pane.scrollTop = 0;
   await drawn();
   await append();
-  made.splice(0, [{ kind: 'text', text: 'A line.' }]);
+  talk.splice(0, [{ kind: 'text', text: 'A line.' }]);
   await drawn();
-  found.push(offered());
-  talk.unmounted.call(made);
+  seen.push(offered());
+  conversation.unmounted.call(talk);
   pane.remove();
-  return found;
+  return seen;
 }"""
 
 
@@ -255,12 +255,12 @@ def test_a_pane_that_was_scrolled_up_stays_and_offers_new_text(home):
 
 
 LATE = """async (blocks) => {
-  const talk = (await import('/hemicycle/conversation/conversation.js')).default;
+  const conversation = (await import('/hemicycle/conversation/conversation.js')).default;
   const pane = document.body.appendChild(document.createElement('div'));
   pane.style = 'overflow: auto; height: 9000px';
-  const made = { ...talk.methods, blocks, follow: true, $el: document.createElement('div') };
-  pane.append(made.$el);
-  talk.mounted.call(made);
+  const talk = { ...conversation.methods, blocks, follow: true, $el: document.createElement('div') };
+  pane.append(talk.$el);
+  conversation.mounted.call(talk);
   pane.style.height = '100px';  // like a page that is laid out late
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   const left = pane.scrollHeight - pane.scrollTop - pane.clientHeight;

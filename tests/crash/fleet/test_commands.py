@@ -51,20 +51,20 @@ async def moving(fleet: Fleet) -> AsyncIterator[None]:
 async def test_commands_reach_runs_that_move(fleet: Fleet, conductor: HttpConductor, reader: Journal) -> None:
     async with moving(fleet):
         parameters = {'calls': str(fleet.calls), 'steps': STEPS}
-        ended, paused, asked = [(await conductor.start('counting', parameters)).id for _ in range(3)]
+        ended, paused, untouched = [(await conductor.start('counting', parameters)).id for _ in range(3)]
         approved = (await conductor.start('pipeline', {'task': 'Tea or coffee?'}, approvals='all')).id
         await asyncio.gather(
             cancel_once(conductor, ended),
             pause_and_step(conductor, paused, times=4),
             approve_all(conductor, approved),
         )
-        for run in (paused, asked, approved):
+        for run in (paused, untouched, approved):
             await conductor.result(run)
-    runs = [ended, paused, asked, approved]
+    runs = [ended, paused, untouched, approved]
     violations = await check_journal(fleet.database, [str(run) for run in runs])
     statuses = [(await conductor.info(run)).status for run in runs]
     assert statuses == [Status.CANCELLED, *3 * [Status.DONE]]
-    await check_calls(fleet, reader, [str(paused), str(asked)], STEPS)
+    await check_calls(fleet, reader, [str(paused), str(untouched)], STEPS)
     names = [step.event.name for step in violations[str(paused)]]
     assert (names.count('pause'), names.count('step'), names.count('resume')) == (1, 4, 1), names
     assert [step.event.name for step in violations[str(ended)]].count('cancel') == 1

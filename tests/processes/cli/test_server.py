@@ -120,7 +120,7 @@ def test_the_readme_launches_follows_and_answers_a_run(server: Server):
     # A stand-in for jq, which is not installed everywhere.
     field = 'python3 -c "import json, sys; told = json.load(sys.stdin); print({})"'
     script = script.replace("jq -r '.[].event'", field.format("' '.join(one['event'] for one in told)"))
-    script = re.sub(r'jq -r \.(\w+)', lambda found: field.format(f"told['{found[1]}']"), script)
+    script = re.sub(r'jq -r \.(\w+)', lambda match: field.format(f"told['{match[1]}']"), script)
     done = subprocess.run(['bash', '-c', script], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert 'event: step' in done.stdout

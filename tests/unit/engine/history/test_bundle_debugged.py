@@ -45,13 +45,13 @@ class Debugged:
     """A family: a stepped run, two variants of it, and a fork of the winner."""
 
     root: RunId
-    kept: RunId
+    recorded: RunId
     won: RunId
     last: RunId
 
     @property
     def all(self) -> list[RunId]:
-        return [self.root, self.kept, self.won, self.last]
+        return [self.root, self.recorded, self.won, self.last]
 
 
 @pytest.fixture
@@ -66,10 +66,10 @@ async def debugged(source: Conductor) -> Debugged:
     await until(lambda: source._live.runs[root].projection.paused)
     await source.resume(root)
     await to_the_end(source, root)
-    kept, won = await source.fork_all(
+    recorded, won = await source.fork_all(
         root, 3, {'as it was': ForkOverrides(after='recorded'), 'varied': VARIED}
     )
-    for run in (kept, won):
+    for run in (recorded, won):
         await to_the_end(source, run)
     await source.mark_winner(won)
     last = await source.fork(won, 5)
@@ -81,8 +81,8 @@ async def debugged(source: Conductor) -> Debugged:
         source.recordings.path(run).parent.mkdir(parents=True, exist_ok=True)
         source.recordings.path(run).write_text(json.dumps(TAKE) + '\n')
     await source.annotate(won, starred=True, pinned=True, note='Kinder')
-    await source.annotate(kept, tags=['weekly', *(await source.info(kept)).tags])
-    return Debugged(root, kept, won, last)
+    await source.annotate(recorded, tags=['weekly', *(await source.info(recorded)).tags])
+    return Debugged(root, recorded, won, last)
 
 
 def list_kin(kin: LineageNode) -> Iterator[tuple[Any, ...]]:
@@ -113,7 +113,7 @@ async def test_a_debugged_family_is_imported_completely(
     assert (await destination.runs(RunQuery(text='thought'))).total == 2
     assert len((await destination.view(debugged.root)).breakpoints) == 2
     # The imported family can be used like the original.
-    await destination.mark_winner(debugged.kept)
+    await destination.mark_winner(debugged.recorded)
     assert WINNER not in (await destination.info(debugged.won)).tags
     fork = await destination.fork(debugged.won, 4, variation=ForkOverrides(after='recorded'))
     assert (await to_the_end(destination, fork)).status is Status.DONE
@@ -165,11 +165,11 @@ async def test_a_fork_is_imported_before_its_parent(
     fork = await destination.fork(debugged.won, 5)
     assert (await to_the_end(destination, fork)).status is Status.DONE
     # A fork that replays its parent is complete without it.
-    await destination.import_bundle(io.BytesIO(await whole(source, debugged.kept)))
-    await same(source, destination, debugged.kept)
+    await destination.import_bundle(io.BytesIO(await whole(source, debugged.recorded)))
+    await same(source, destination, debugged.recorded)
     await destination.import_bundle(io.BytesIO(await whole(source, debugged.root)))
     joined = {run for run, *_ in list_kin(await destination.lineage(fork))}
-    assert joined == {debugged.root, debugged.kept, debugged.won, fork}
+    assert joined == {debugged.root, debugged.recorded, debugged.won, fork}
 
 
 async def test_importing_twice_changes_nothing(
@@ -194,7 +194,7 @@ async def test_importing_twice_changes_nothing(
 
 async def test_a_parent_in_the_trash_does_not_hide_its_fork(source: Conductor, debugged: Debugged) -> None:
     await source.delete(debugged.won)
-    assert await source.family(debugged.last) == [debugged.root, debugged.kept, debugged.last]
+    assert await source.family(debugged.last) == [debugged.root, debugged.recorded, debugged.last]
 
 
 @pytest.mark.parametrize('compressed', [False, True])

@@ -270,7 +270,9 @@ def publishing(url: str) -> Any:
 
 async def test_only_live_forks_call_the_web_and_notion(monkeypatch: pytest.MonkeyPatch) -> None:
     stand = Stand(keyed=True)
-    with local(lambda *asked: json_answer({'page': 1}) if asked[1] == '/page' else stand(*asked)) as server:
+    with local(
+        lambda *request: json_answer({'page': 1}) if request[1] == '/page' else stand(*request)
+    ) as server:
         for name, value in (('TOKEN', 'secret'), ('DATABASE_ID', 'd1')):
             monkeypatch.setenv(f'NOTION_{name}', value)
         monkeypatch.setenv('HEMICYCLE_NOTION_URL', server.url)

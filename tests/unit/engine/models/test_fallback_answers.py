@@ -103,13 +103,13 @@ def containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     sizes = st.tuples(st.integers(0, 5), st.integers(0, 3))
     return st.one_of(
         st.tuples(inner, sizes).map(
-            lambda made: Annotated[list[made[0]], Field(min_length=made[1][0], max_length=sum(made[1]))]  # type: ignore[name-defined]
+            lambda two: Annotated[list[two[0]], Field(min_length=two[1][0], max_length=sum(two[1]))]  # type: ignore[name-defined]
         ),
         st.tuples(inner, inner).map(lambda two: tuple[two[0], two[1]]),  # type: ignore[valid-type]
         inner.map(lambda one: tuple[one, ...]),
         inner.map(lambda one: one | None if one is not None and one is not Any else None),
         st.tuples(inner, st.integers(0, 4)).map(
-            lambda made: Annotated[dict[str, made[0]], Field(min_length=made[1])]  # type: ignore[name-defined]
+            lambda two: Annotated[dict[str, two[0]], Field(min_length=two[1])]  # type: ignore[name-defined]
         ),
         st.integers(0, 6).map(lambda least: Annotated[set[str], Field(min_length=least)]),
         st.integers(0, 6).map(lambda least: Annotated[frozenset[int], Field(min_length=least)]),

@@ -103,11 +103,11 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder, self.journal, self.provider = folder, MemoryJournal(), Provider()
 
-    def open(self, *, offline: bool = False, found: Catalog | None = None) -> Conductor:
+    def open(self, *, offline: bool = False, catalog: Catalog | None = None) -> Conductor:
         SEEN.clear()
         return Conductor(
             self.journal,
-            catalog=found or make_catalog(None if offline else self.provider),
+            catalog=catalog or make_catalog(None if offline else self.provider),
             clock=HastyClock(),
             owner='me',
             workspaces=self.folder,
@@ -155,7 +155,7 @@ async def test_a_scripted_run_is_recorded_and_replayed_in_the_same_way(place: Pl
     for model in own_catalog.models.values():
         model.pace = 0  # type: ignore[attr-defined]
     task = {'task': 'Should a small team adopt event sourcing for its order system?'}
-    async with place.open(found=own_catalog) as conductor:
+    async with place.open(catalog=own_catalog) as conductor:
         first = (await conductor.start('pipeline', task, record=True)).id
         outcome = await to_the_end(conductor, first)
         own_catalog.models.clear()  # Without models, only the recording can answer.

@@ -85,7 +85,7 @@ def test_stated_numbers_match_the_scenario(scenario: Scenario) -> None:
 
 
 async def test_event_sourcing_is_sent_back_twice_and_retried_once() -> None:
-    scenario = next(found for found in SHIPPED.scenarios if found.name == 'event-sourcing')
+    scenario = next(each for each in SHIPPED.scenarios if each.name == 'event-sourcing')
     outcome, _ = await play(scenario)
     assert [review['score'] for review in outcome.memory['reviews']] == [58, 74, 91]
     drafts = [draft['text'] for draft in outcome.memory['drafts']]

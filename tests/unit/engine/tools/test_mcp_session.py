@@ -16,11 +16,11 @@ from engine.tools.mcp.session import McpSession
 class Refusing:
     """A client whose server refuses to report changes."""
 
-    def __init__(self, said: str) -> None:
-        self._said = said
+    def __init__(self, message: str) -> None:
+        self._message = message
 
     def listen(self, **_: bool) -> Any:
-        raise MCPError(CLOSED, self._said)
+        raise MCPError(CLOSED, self._message)
 
 
 @pytest.mark.parametrize(('message', 'is_over'), [(CLOSED_SAID, True), ('too many subscriptions', False)])

@@ -265,7 +265,9 @@ async def test_names_in_an_export_are_safe_on_any_system(
     await workspaces.export(RUN, await workspace.snapshot(), tmp_path / 'a.zip')
     with zipfile.ZipFile(tmp_path / 'a.zip') as archive:
         assert sorted(archive.namelist()) == sorted([*names.values(), 'd/top'])
-        assert {name: archive.read(made).decode() for name, made in names.items()} == {n: n for n in names}
+        assert {name: archive.read(stored).decode() for name, stored in names.items()} == {
+            n: n for n in names
+        }
 
 
 async def test_damage_and_loss_are_named(workspaces: Workspaces, workspace: Workspace) -> None:

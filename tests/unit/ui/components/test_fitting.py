@@ -85,8 +85,8 @@ async def test_failures_are_badges_on_the_states_they_leave():
 async def test_racers_are_drawn_in_order_and_aligned():
     drawn, _ = await fit(CONDUCTOR.draw('race'), COLUMN)
     places = {
-        path: tuple(map(float, found))
-        for path, *found in re.findall(
+        path: tuple(map(float, place))
+        for path, *place in re.findall(
             r'id="s:([^"]+)".*?<text[^>]* x="([-\d.]+)" y="([-\d.]+)"', drawn, re.DOTALL
         )
     }

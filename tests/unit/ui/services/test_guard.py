@@ -44,8 +44,8 @@ CLASSES = {
 
 def test_every_method_has_a_role_or_is_for_the_server():
     assert set(CLASSES) == set(METHOD_ROLES)
-    for name, made in CLASSES.items():
-        public = {item for item in vars(made) if not item.startswith('_')}
+    for name, guarded in CLASSES.items():
+        public = {item for item in vars(guarded) if not item.startswith('_')}
         assert public - FOR_SERVER == set(METHOD_ROLES[name]), name
 
 

@@ -16,6 +16,7 @@ from engine.records import RunId, RunQuery
 from ui.cli.remote import connect, knows_pattern, server_at_work, servers_at_work
 from ui.cli.session import Session
 from ui.server.grace import grace_period
+from ui.services.files_owner import claim_files
 
 Listing = Literal['list', 'trash']
 SHOWN_IDS = 5
@@ -48,16 +49,18 @@ async def open_conductor(
 @asynccontextmanager
 async def _open_here(session: Session, catalog: Catalog) -> AsyncIterator[Conductor]:
     storage, settings = session.storage, session.settings
-    locks, owner = storage.locks(settings), new_owner()
+    locks, owner, files = storage.locks(settings), new_owner(), storage.files(settings)
     async with Conductor(
         await storage.open(settings),
         catalog=catalog,
         owner=owner,
         is_alive=locks.is_alive,
         workspaces=settings.workspaces,
-        files=storage.files(settings),
+        files=files,
     ) as conductor:
         try:
+            if files:
+                await claim_files(conductor.journal, files)
             locks.acquire(owner)
             yield conductor
         finally:

@@ -30,6 +30,7 @@ from ui.server.observed_journal import observe
 from ui.server.serve import check_host, is_local, listen, page_url, run, served_names, valid_origin
 from ui.server.telemetry import trace_exporters
 from ui.services.endpoint_limits import share_limits
+from ui.services.files_owner import claim_files
 from ui.settings import Locks, ServerPaths, Settings, Storage
 
 if TYPE_CHECKING:
@@ -241,6 +242,8 @@ async def _check_storage(storage: Storage, settings: Settings) -> bool:
         await asyncio.to_thread(files.check)
     journal = await storage.open(settings)
     try:
+        if files:
+            await claim_files(journal, files)
         return await Accounts(journal, RealClock()).has_any()
     finally:
         await journal.close()

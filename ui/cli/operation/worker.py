@@ -23,6 +23,7 @@ from ui.server.monitoring import monitoring_routes
 from ui.server.observed_journal import observe
 from ui.server.serve import listen, page_url
 from ui.server.telemetry import trace_exporters
+from ui.services.files_owner import claim_files
 from ui.settings import Settings, Storage
 
 EPILOG = f"""Examples:
@@ -130,7 +131,9 @@ def make_opener(
     """Return the function that opens a worker's conductor."""
 
     async def open_conductor(owner: str, live_runs: Callable[..., LiveRuns]) -> Conductor:
-        journal = await storage.open(settings)
+        journal, files = await storage.open(settings), storage.files(settings)
+        if files:
+            await claim_files(journal, files)
         close_folders(await Accounts(journal, RealClock()).has_any(), private=settings.home)
         catalog.registry.hooks.measure = metrics.measure_call
         return Conductor(
@@ -138,7 +141,7 @@ def make_opener(
             catalog=catalog,
             owner=owner,
             workspaces=settings.workspaces,
-            files=storage.files(settings),
+            files=files,
             live_runs=live_runs,
         )
 

@@ -11,7 +11,7 @@ from ui.api.client.connection import Connection
 from ui.api.client.schedules import HttpSchedules
 from ui.api.wire import decode, dump, to_rfc3339
 from ui.services.inbox import InboxItem, InboxPage
-from ui.services.notifications import Destination, Message, UnknownDestination
+from ui.services.notifications import Destination, OutboxMessage, UnknownDestination
 from ui.services.schedules import Tick, Trigger, UnknownTrigger
 
 MADE_BY_SERVER = ('id', 'created', 'problem', 'author')
@@ -76,17 +76,17 @@ class HttpNotifications:
     def __init__(self, ask: Connection) -> None:
         self._ask, self.destinations = ask, HttpDestinations(ask)
 
-    async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[Message]:
+    async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[OutboxMessage]:
         """Return messages, latest first."""
-        return await self._ask.many(Message, 'messages', state=state, run=run, limit=limit)
+        return await self._ask.many(OutboxMessage, 'messages', state=state, run=run, limit=limit)
 
-    async def resend(self, message: str) -> Message:
+    async def resend(self, message: str) -> OutboxMessage:
         """Send a message again, with the same id."""
-        return await self._ask.one_of(Message, f'messages/{quote(message, safe="")}/resend')
+        return await self._ask.one_of(OutboxMessage, f'messages/{quote(message, safe="")}/resend')
 
-    async def test(self, destination: str) -> Message:
+    async def test(self, destination: str) -> OutboxMessage:
         """Send an empty test message."""
-        return await self._ask.one_of(Message, f'destinations/{quote(destination, safe="")}/test')
+        return await self._ask.one_of(OutboxMessage, f'destinations/{quote(destination, safe="")}/test')
 
 
 class HttpDestinations:

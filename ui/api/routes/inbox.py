@@ -15,7 +15,7 @@ from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
 from ui.api.wire import wire
 from ui.services.inbox import InboxItem, InboxPage
-from ui.services.notifications import Channel, Destination, EventType, Message
+from ui.services.notifications import Channel, Destination, EventType, OutboxMessage
 from ui.services.notifications import parse as parse_destination
 
 router = APIRouter()
@@ -172,29 +172,32 @@ async def remove_destination(web: BackendDep, destination: DestinationId) -> Non
 @router.post(
     '/destinations/{destination}/test',
     tags=NOTIFICATIONS,
-    response_model=wire(Message),
+    response_model=wire(OutboxMessage),
     responses=problems(404),
 )
-async def test_destination(web: BackendDep, destination: DestinationId) -> Message:
+async def test_destination(web: BackendDep, destination: DestinationId) -> OutboxMessage:
     """Send a test message."""
     return await web.services.notifications.test(destination)
 
 
-@router.get('/messages', tags=NOTIFICATIONS, response_model=list_of(Message))
+@router.get('/messages', tags=NOTIFICATIONS, response_model=list_of(OutboxMessage))
 async def list_messages(
     web: BackendDep,
     state: Annotated[str, Query(pattern='^(due|sent|failed)?$')] = '',
     run: Annotated[str, Query(max_length=100)] = '',
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-) -> list[Message]:
+) -> list[OutboxMessage]:
     """List notifications with their delivery attempts, latest first."""
     web()
     return await web.services.notifications.log(state=state, run=run, limit=limit)
 
 
 @router.post(
-    '/messages/{message}/resend', tags=NOTIFICATIONS, response_model=wire(Message), responses=problems(404)
+    '/messages/{message}/resend',
+    tags=NOTIFICATIONS,
+    response_model=wire(OutboxMessage),
+    responses=problems(404),
 )
-async def resend_message(web: BackendDep, message: MessageId) -> Message:
+async def resend_message(web: BackendDep, message: MessageId) -> OutboxMessage:
     """Send a notification again; it keeps its id."""
     return await web.services.notifications.resend(message)

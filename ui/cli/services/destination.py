@@ -17,7 +17,7 @@ from ui.cli.services.message import print_message
 from ui.cli.services.opening import find_named, with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
-from ui.services.notifications import EVENT_TYPES, Channel, Destination, EventType, Message
+from ui.services.notifications import EVENT_TYPES, Channel, Destination, EventType, OutboxMessage
 
 if TYPE_CHECKING:
     from ui.cli.services.opening import AnyServices
@@ -190,7 +190,7 @@ def remove(name: Name, *, session: Session) -> None:
 def test(name: Name, *, session: Session) -> None:
     """Send a test message, and wait until it was accepted or refused."""
 
-    async def work(services: AnyServices) -> Message:
+    async def work(services: AnyServices) -> OutboxMessage:
         notifications = services.notifications
         destination = await _find(services, name)
         message = await notifications.test(destination.id)

@@ -14,7 +14,7 @@ from ui.cli.services.opening import with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.values import count
-from ui.services.notifications import Message
+from ui.services.notifications import OutboxMessage
 
 if TYPE_CHECKING:
     from ui.cli.services.opening import AnyServices
@@ -66,7 +66,7 @@ def resend(
 ) -> None:
     """Send a notification again; it keeps its id, by which receivers recognize it."""
 
-    async def work(services: AnyServices) -> Message:
+    async def work(services: AnyServices) -> OutboxMessage:
         notifications = services.notifications
         ids = [message.id for message in await notifications.log(limit=MAX_SEARCHED)]
         matches = [id_ for id_ in ids if id_ == name] or [id_ for id_ in ids if id_.startswith(name)]
@@ -77,7 +77,7 @@ def resend(
     print_message(with_services(session, work), session.as_json)
 
 
-def print_message(message: Message, as_json: bool) -> None:
+def print_message(message: OutboxMessage, as_json: bool) -> None:
     """Print a notification with its last attempt."""
     if as_json:
         from ui.api.wire import encode

@@ -10,7 +10,7 @@ from ui.components.theme import button, empty_state, frame, page_head, section_h
 from ui.components.widgets import CachedElement, NativeSelect, Text, link, set_attributes
 from ui.formatting.values import ago, count, exact
 from ui.pages.notifications.destinations import DestinationList
-from ui.services.notifications import Message
+from ui.services.notifications import OutboxMessage
 from ui.web.backend import Backend
 from ui.web.permission import refusal
 from ui.web.routing import serve_page
@@ -68,7 +68,7 @@ class MessageLog:
                     with ui.element('li'):
                         self._draw(message, names.get(message.destination, 'a removed destination'))
 
-    def _draw(self, message: Message, name: str) -> None:
+    def _draw(self, message: OutboxMessage, name: str) -> None:
         word, kind = PILLS[message.state]
         Text('span', word, f'pill {kind}')
         now = self._backend().clock.now()
@@ -88,7 +88,7 @@ class MessageLog:
             again = button('Send again', kind='small').on('click', lambda: self._resend(message))
             set_attributes(again, aria_label=f'Send again: {message.text} ({message.title})')
 
-    async def _resend(self, message: Message) -> None:
+    async def _resend(self, message: OutboxMessage) -> None:
         if await notify_errors(self._backend.services.notifications.resend(message.id)):
             ui.notify('Queued again.', type='positive')
         await self.refresh()

@@ -11,7 +11,7 @@ from ui.services.notifications.destinations import (
     parse,
 )
 from ui.services.notifications.notifications import Notifications
-from ui.services.notifications.outbox import Message, UnknownMessage
+from ui.services.notifications.outbox import OutboxMessage, UnknownMessage
 
 __all__ = [
     'EVENT_TYPES',
@@ -20,8 +20,8 @@ __all__ = [
     'Destination',
     'EventType',
     'MailServer',
-    'Message',
     'Notifications',
+    'OutboxMessage',
     'UnknownDestination',
     'UnknownMessage',
     'address_problem',

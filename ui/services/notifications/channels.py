@@ -22,7 +22,7 @@ from standardwebhooks import Webhook
 from engine import InvalidInput
 from ui.network import network_problem
 from ui.services.notifications.destinations import Destination
-from ui.services.notifications.outbox import Message
+from ui.services.notifications.outbox import OutboxMessage
 
 SECONDS = 15.0
 """Timeout for a receiver's response, in seconds (Standard Webhooks: 15 to 30 s)."""
@@ -131,7 +131,7 @@ class Channels:
         if '_http' in vars(self):
             await self._http.aclose()
 
-    async def send(self, destination: Destination, message: Message, now: float) -> Result:
+    async def send(self, destination: Destination, message: OutboxMessage, now: float) -> Result:
         """Make one attempt; `now` is in seconds since 1970. Never raises."""
         try:
             if destination.channel == 'email':
@@ -142,7 +142,7 @@ class Channels:
         except (httpx.HTTPError, aiosmtplib.SMTPException, OSError, ValueError) as error:
             return Result(error=network_problem(error)[:MAX_TEXT])
 
-    async def _post(self, destination: Destination, message: Message, now: float) -> Result:
+    async def _post(self, destination: Destination, message: OutboxMessage, now: float) -> Result:
         headers = {'Content-Type': 'application/json'}
         if destination.channel == 'slack':
             body = json.dumps(slack_body(message))
@@ -164,7 +164,7 @@ class Channels:
             wait=_seconds(answer.headers.get('retry-after', '')),
         )
 
-    async def _send_mail(self, destination: Destination, message: Message, now: float) -> Result:
+    async def _send_mail(self, destination: Destination, message: OutboxMessage, now: float) -> Result:
         if self._mail is None:
             return Result(error='no SMTP server is configured: set HEMICYCLE_SMTP')
         mail = self._mail
@@ -173,7 +173,7 @@ class Channels:
         return Result(status=250)
 
 
-def slack_body(message: Message) -> dict[str, str]:
+def slack_body(message: OutboxMessage) -> dict[str, str]:
     """Return the body for a Slack-compatible incoming webhook: one text, with models' markup escaped."""
     title, text = (html.escape(part, quote=False) for part in (message.title, message.text))
     url = str(message.payload.get('data', {}).get('url', ''))
@@ -182,7 +182,7 @@ def slack_body(message: Message) -> dict[str, str]:
     return {'text': f'*{named}*\n{text}'}
 
 
-def mail_of(message: Message, sender: str, to: str, now: float) -> EmailMessage:
+def mail_of(message: OutboxMessage, sender: str, to: str, now: float) -> EmailMessage:
     """Return the e-mail; no run title can inject a header."""
     mail = EmailMessage(policy=SMTP)
     mail['From'], mail['To'] = sender, to

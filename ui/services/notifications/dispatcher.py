@@ -11,7 +11,7 @@ from engine.errors import EntryChanged, JournalError
 from engine.host.clock import Clock
 from ui.services.notifications.channels import Channels, Result
 from ui.services.notifications.destinations import Destination, Destinations, UnknownDestination
-from ui.services.notifications.outbox import Attempt, Message, Outbox
+from ui.services.notifications.outbox import Attempt, Outbox, OutboxMessage
 
 log = logging.getLogger('hemicycle')
 DELAYS = (5.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
@@ -45,13 +45,13 @@ class Dispatcher:
     ) -> None:
         self._outbox, self._destinations, self._channels = outbox, destinations, channels
         self._clock, self._delays = clock, delays
-        self._lanes: dict[str, list[Message]] = {}
+        self._lanes: dict[str, list[OutboxMessage]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._sleeping: set[str] = set()
         """Lanes whose first message is not yet due."""
         self._slots = asyncio.Semaphore(MAX_CONCURRENT)
 
-    def add(self, messages: Iterable[Message]) -> None:
+    def add(self, messages: Iterable[OutboxMessage]) -> None:
         """Also send these messages; one with a known id replaces the known one."""
         for message in messages:
             name = message.lane
@@ -110,7 +110,7 @@ class Dispatcher:
         self._lanes.pop(lane, None)
         self._tasks.pop(lane, None)
 
-    async def _try(self, message: Message) -> Message:
+    async def _try(self, message: OutboxMessage) -> OutboxMessage:
         """Make one attempt, and store its outcome."""
         try:
             destination = await self._destinations.get(message.destination)
@@ -130,7 +130,7 @@ class Dispatcher:
             await self._pause_destination(destination)
         return await self._store(self._apply_result(updated, result))
 
-    def _apply_result(self, message: Message, result: Result) -> Message:
+    def _apply_result(self, message: OutboxMessage, result: Result) -> OutboxMessage:
         now, count = self._clock.now(), len(message.attempts)
         if not result.error:
             return replace(message, state='sent', at=now)
@@ -138,7 +138,7 @@ class Dispatcher:
             return replace(message, state='failed', at=now)
         return replace(message, at=now + max(self._delays[count - 1], result.wait))
 
-    async def _store(self, message: Message) -> Message:
+    async def _store(self, message: OutboxMessage) -> OutboxMessage:
         try:
             return await self._outbox.change(message)
         except EntryChanged:  # A person has resent it in the meantime.

@@ -19,7 +19,7 @@ from ui.services.notifications.channels import Channels
 from ui.services.notifications.destinations import Destination, Destinations
 from ui.services.notifications.dispatcher import DELAYS, Dispatcher
 from ui.services.notifications.events import Notice, find_notices
-from ui.services.notifications.outbox import CURSOR, Message, Outbox, message_id
+from ui.services.notifications.outbox import CURSOR, Outbox, OutboxMessage, message_id
 
 log = logging.getLogger('hemicycle')
 MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.25, 5.0
@@ -60,11 +60,11 @@ class Notifications:
         self._damaged: set[RunId] = set()
         """Runs whose steps cannot be read, skipped so that they do not block the others."""
 
-    async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[Message]:
+    async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[OutboxMessage]:
         """Return messages, latest first; `state` is `due`, `sent` or `failed`."""
         return await self._outbox.log(state=state, run=run, limit=limit)
 
-    async def resend(self, message: str) -> Message:
+    async def resend(self, message: str) -> OutboxMessage:
         """Send a message again, with the same id. Raises `UnknownMessage`."""
         while True:
             original = await self._outbox.get(message)
@@ -77,7 +77,7 @@ class Notifications:
             self._dispatcher.add([again])
             return again
 
-    async def test(self, destination: str) -> Message:
+    async def test(self, destination: str) -> OutboxMessage:
         """Send an empty test message. Raises `UnknownDestination`."""
         target = await self.destinations.get(destination)
         now = self._conductor.clock.now()
@@ -160,7 +160,7 @@ class Notifications:
 
     async def adopt_overdue(self) -> None:
         """Send overdue messages that a killed server of this database has left behind."""
-        lanes: dict[str, list[Message]] = {}
+        lanes: dict[str, list[OutboxMessage]] = {}
         for message in await self._outbox.due():
             lanes.setdefault(message.lane, []).append(message)
         late = self._conductor.clock.now() - LATE_SECONDS
@@ -198,7 +198,7 @@ class Notifications:
         if fold.projection.seq >= info.seq:
             self._cache_fold(run, fold)
             return 0
-        messages: list[Message] = []
+        messages: list[OutboxMessage] = []
         while fold.projection.seq < info.seq:
             steps = await journal.transitions(
                 run, after=fold.projection.seq, until=info.seq, limit=STEPS_PER_READ
@@ -220,7 +220,9 @@ class Notifications:
         while len(self._folds) > MAX_FOLDS:
             self._folds.popitem(last=False)
 
-    def _messages(self, info: RunInfo, notice: Notice, destinations: Sequence[Destination]) -> list[Message]:
+    def _messages(
+        self, info: RunInfo, notice: Notice, destinations: Sequence[Destination]
+    ) -> list[OutboxMessage]:
         data = {**notice.data, 'pattern': info.pattern, 'tags': list(info.tags)}
         described = replace(notice, data=data)
         return [
@@ -233,7 +235,7 @@ class Notifications:
 
     def _message(
         self, destination: Destination, run: RunId, title: str, notice: Notice, *, salt: str = ''
-    ) -> Message:
+    ) -> OutboxMessage:
         redact, step, data = self._conductor.services.redact, notice.step, notice.data
         text, title = redact(notice.text), redact(title)
         question = data.get('question')
@@ -248,7 +250,7 @@ class Notifications:
                 'url': f'{self.url}{path}',
             },
         }
-        return Message(
+        return OutboxMessage(
             id=message_id(destination.id, run, step, notice.number, salt or notice.event),
             destination=destination.id,
             event=notice.event,

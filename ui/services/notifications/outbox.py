@@ -39,7 +39,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class OutboxMessage:
     """One notification for one destination."""
 
     id: str
@@ -70,7 +70,7 @@ class Message:
         return (self.step, self.number, self.id)
 
 
-MESSAGE = TypeAdapter(Message)
+MESSAGE = TypeAdapter(OutboxMessage)
 
 
 def message_id(destination: str, run: str, step: int, number: int, salt: str = '') -> str:
@@ -85,18 +85,18 @@ class Outbox:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
-    async def due(self) -> list[Message]:
+    async def due(self) -> list[OutboxMessage]:
         """Return all unsent messages."""
         return [
             _message_of(entry) for entry in await self._journal.entries(EntryQuery(kind=KIND, state='due'))
         ]
 
-    async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[Message]:
+    async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[OutboxMessage]:
         """Return messages, latest first."""
         query = EntryQuery(kind=KIND, state=state, about=run, newest=True, limit=limit)
         return [_message_of(entry) for entry in await self._journal.entries(query)]
 
-    async def get(self, message: str) -> Message:
+    async def get(self, message: str) -> OutboxMessage:
         """Return a message. Raises `UnknownMessage`."""
         entry = await self._journal.entry(KIND, message)
         if entry is None:
@@ -107,7 +107,9 @@ class Outbox:
         """Return the entry with the last step read of a run, in its rank."""
         return await self._journal.entry(CURSOR, run) or Entry(kind=CURSOR, key=run)
 
-    async def add(self, messages: Sequence[Message], cursor: Entry | None = None) -> list[Message]:
+    async def add(
+        self, messages: Sequence[OutboxMessage], cursor: Entry | None = None
+    ) -> list[OutboxMessage]:
         """Store new messages together with the position in the journal.
 
         Raises:
@@ -117,12 +119,12 @@ class Outbox:
         await self._journal.write_entries([*written, *([cursor] if cursor else [])])
         return [replace(message, version=1) for message in messages]
 
-    async def change(self, message: Message) -> Message:
+    async def change(self, message: OutboxMessage) -> OutboxMessage:
         """Store a message's outcome. Raises `EntryChanged`."""
         await self._journal.write_entries([_to_entry(message)])
         return replace(message, version=message.version + 1)
 
-    async def drop(self, message: Message) -> None:
+    async def drop(self, message: OutboxMessage) -> None:
         """Delete a message that is no longer wanted."""
         with suppress(EntryChanged):
             await self._journal.write_entries([], [_to_entry(message)])
@@ -133,7 +135,7 @@ class Outbox:
             await self._journal.forget_entries(EntryQuery(kind=KIND, state=state, until=before))
 
 
-def _to_entry(message: Message) -> Entry:
+def _to_entry(message: OutboxMessage) -> Entry:
     body = asdict(message)
     for name in ('state', 'at', 'version'):
         del body[name]
@@ -148,8 +150,8 @@ def _to_entry(message: Message) -> Entry:
     )
 
 
-def _message_of(entry: Entry) -> Message:
-    message: Message = MESSAGE.validate_python(
+def _message_of(entry: Entry) -> OutboxMessage:
+    message: OutboxMessage = MESSAGE.validate_python(
         {**entry.body, 'state': entry.state, 'at': entry.rank, 'version': entry.version}
     )
     return message

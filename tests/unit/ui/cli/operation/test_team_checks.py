@@ -19,7 +19,7 @@ from ui.access.audit_log import AuditLog
 from ui.access.caller import Caller, Role
 from ui.services.notifications import Destination
 from ui.services.notifications.destinations import Destinations
-from ui.services.notifications.outbox import Message, Outbox
+from ui.services.notifications.outbox import Outbox, OutboxMessage
 from ui.services.schedules import Action, Schedule, Schedules, ScheduleSpec, Trigger, Triggers
 
 
@@ -91,7 +91,7 @@ def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_p
         )
         await destinations.change(hook.id, paused=True, problem='it answered 410 Gone')
         await destinations.add(Destination(name='Ada', channel='email', address='ada@team.example'))
-        message = Message(
+        message = OutboxMessage(
             id='m', destination=hook.id, event='test', run=RunId(''), title='', step=0, text='', created=1.0
         )
         await Outbox(conductor.journal).add([message])

@@ -8,7 +8,7 @@ from typing import Final
 BACKUP_FORMAT = 1
 """The version of backups."""
 SCHEMA_VERSION = 11
-"""The version of the tables, counted alike in both kinds of database."""
+"""The version of the tables; the count is the same for both kinds of database."""
 INCOMPLETE: Final = """
     SELECT run.id, run.seq - count(step.seq) FROM run LEFT JOIN "transition" AS step ON step.run = run.number
     GROUP BY run.number, run.id, run.seq HAVING count(step.seq) < run.seq ORDER BY run.number

@@ -1,4 +1,4 @@
-"""hemicycle message: the notifications that were sent, or are to be: list and resend them."""
+"""hemicycle message: lists the notifications that were sent or are due, and sends them again."""
 
 from __future__ import annotations
 

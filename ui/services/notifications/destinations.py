@@ -49,7 +49,7 @@ class Destination:
     """The secret for signing webhooks: `whsec_` and base64; generated if none is given."""
     events: tuple[EventType, ...] = EVENT_TYPES
     pattern: str = ''
-    """Only runs of this pattern; '' means all. `tag` works likewise."""
+    """Only runs of this pattern; '' means all. The same goes for `tag`."""
     tag: str = ''
     person: str = ''
     """Only questions assigned to this person; '' means all."""

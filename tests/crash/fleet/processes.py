@@ -121,6 +121,14 @@ class Fleet:
             await until(ready, 'a web server is ready', server)
         return server
 
+    async def run(self, *arguments: str) -> str:
+        """Run a command to its end, and return what it prints; fails if it does."""
+        command = self._start(*arguments)
+        await until(lambda: command.ended is not None, 'the command ends')
+        printed = command.log.read_text()
+        assert command.ended == 0, printed
+        return printed
+
     def token(self) -> dict[str, str]:
         """The header that workers require."""
         return {'Authorization': f'Bearer {(self.home / "fleet-token").read_text().strip()}'}

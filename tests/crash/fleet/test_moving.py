@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import time
@@ -57,6 +58,25 @@ async def test_a_draining_worker_hands_over_its_runs(
     await fleet.wait_for_end(runs, reader)
     await check_journal(fleet.database, runs)
     await check_calls(fleet, reader, runs, 100)
+
+
+async def test_workers_are_listed_and_drained_from_a_terminal(fleet: Fleet, web: httpx.AsyncClient) -> None:
+    first, second = await fleet.worker('--label', 'gpu'), await fleet.worker()
+    await fleet.launch(web, 2, steps=2_000)
+    await fleet.wait_driven(2)
+    listed = [json.loads(line) for line in (await fleet.run('workers', 'list', '--json')).splitlines()]
+    by_url = {worker['url']: worker for worker in listed}
+    assert set(by_url) == {first.url, second.url} and by_url[first.url]['labels'] == ['gpu']
+    assert [run['pattern'] for worker in listed for run in worker['runs']] == ['counting', 'counting']
+    await fleet.run('workers', 'drain', by_url[first.url]['name'])
+    await until(lambda: first.ended is not None, 'the worker leaves')
+    assert first.ended == 0, first.log.read_text()
+    lines = (await fleet.run('workers', 'list')).splitlines()
+    assert f'{by_url[first.url]["name"]}  no server answers' in '\n'.join(
+        lines
+    )  # Temporal remembers it a while.
+    remaining = next(line for line in lines if line.startswith(by_url[second.url]['name']))
+    assert '2 of 50 runs' in remaining
 
 
 async def test_a_server_can_start_a_worker_that_ends_with_it(fleet: Fleet, reader: Journal) -> None:

@@ -20,7 +20,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
@@ -53,10 +53,23 @@ def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupIn
         OSError: the archive cannot be written.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return _write(settings, workspaces, target)
+    except OSError as error:
+        error.filename = error.filename or str(target)  # A write does not say what there was no space for.
+        raise
+
+
+def _write(settings: Settings, workspaces: Path, target: Path) -> BackupInfo:
     with _staging(target.parent, '.backup-') as folder:
         copy, part = folder / DATABASE, folder / 'archive'
         with translate_errors(settings.path), closing(connect(settings, reader=True)) as source:
-            copy_database(source, copy)
+            try:
+                copy_database(source, copy)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode == sqlite3.SQLITE_FULL:  # The disk of the copy, not the database's.
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+                raise
         info = inspect_database(copy)
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         with tarfile.open(part, 'w:gz', compresslevel=1) as archive:
@@ -126,17 +139,16 @@ def _staging(around: Path, prefix: str, database: Path = Path()) -> Iterator[Pat
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # Raises while the process is alive.
             _discard(left.parent, Path(os.fsdecode(lock.read())))
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=around))
-    with (folder / 'new').open('wb') as lock:
-        lock.write(os.fsencode(database.absolute()))
-        lock.flush()
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)  # There may be no space even for the lock.
+        (folder / MOVED).mkdir()
+        (folder / 'new').write_bytes(os.fsencode(database.absolute()))
+        lock = stack.enter_context((folder / 'new').open('rb'))
+        stack.callback(_discard, folder, database)
         with suppress(OSError):  # Some file systems have no locks. Then no leftover is removed.
             fcntl.flock(lock, fcntl.LOCK_EX)
-        (folder / MOVED).mkdir()
         (folder / 'new').rename(folder / LOCK)  # Renamed only now, so that no process finds it unlocked.
-        try:
-            yield folder
-        finally:
-            _discard(folder, database)
+        yield folder
 
 
 def _discard(folder: Path, database: Path) -> None:

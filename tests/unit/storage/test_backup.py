@@ -7,6 +7,8 @@ import errno
 import io
 import json
 import os
+import re
+import resource
 import shutil
 import signal
 import sqlite3
@@ -14,8 +16,8 @@ import subprocess
 import sys
 import tarfile
 import threading
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -319,6 +321,36 @@ def test_the_files_of_a_restore_in_progress_are_left_alone(
     monkeypatch.setattr(backup, 'inspect_database', read_two)
     read_backup(archive, other.settings, other.workspaces)
     assert other.shared == home.shared > 0
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Let this process write files of this many bytes at most."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_backup_without_space_names_its_archive_and_leaves_nothing(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / 'a.tar.gz'
+    with largest_file(0), pytest.raises(OSError, match=re.escape(str(target))):
+        write_backup(home.settings, home.workspaces, target)
+    assert list(tmp_path.iterdir()) == []
+
+    def copy(source: sqlite3.Connection, target: Path) -> None:
+        with closing(sqlite3.connect(target)) as full:
+            full.execute('PRAGMA max_page_count = 1')
+            source.backup(full)
+
+    monkeypatch.setattr(backup, 'copy_database', copy)
+    with pytest.raises(OSError, match=r'No space left on device: .*/a\.tar\.gz'):
+        write_backup(home.settings, home.workspaces, target)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_named_and_leaves_nothing(

@@ -90,12 +90,12 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
         workspaces: the new parent of the runs' folders; must not contain any of them.
 
     Raises:
-        JournalUnavailable: the database or a run's folder already exists.
+        JournalUnavailable: the database, the log of one, or a run's folder already exists.
         JournalDamaged: the archive is not a backup, is damaged, or is from a newer version.
         OSError
     """
     database = settings.path
-    _refuse_existing(database)
+    _refuse_database(database)
     database.parent.mkdir(parents=True, exist_ok=True)
     workspaces.mkdir(parents=True, exist_ok=True)
     with _staging(workspaces, '.restore-', database) as staging:
@@ -111,6 +111,7 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
         folders = sorted((staging / FILES).glob('*'))
         for unpacked in folders:
             _refuse_existing(workspaces / unpacked.name)
+        _refuse_database(database)  # Again: unpacking may take minutes.
         part = database.with_name(f'{database.name}.part')
         try:
             shutil.copyfile(staging / DATABASE, part)
@@ -181,6 +182,16 @@ def incomplete_runs(path: Path) -> dict[str, int]:
     """Return the number of missing steps of each incomplete run. Blocks. Raises `JournalError`."""
     with translate_errors(path), closing(connect(Settings(database=path), reader=True)) as connection:
         return dict(connection.execute(INCOMPLETE)) if check(connection, str(path)) else {}
+
+
+def _refuse_database(path: Path) -> None:
+    """Refuse a place with a database, or with the log of one that is gone, which SQLite would apply."""
+    _refuse_existing(path)
+    for log in (path.with_name(f'{path.name}-wal'), path.with_name(f'{path.name}-journal')):
+        if log.exists():
+            raise JournalUnavailable(
+                f'{log} has the last changes of the database that was here: move it away'
+            )
 
 
 def _refuse_existing(path: Path) -> None:

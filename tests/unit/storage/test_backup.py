@@ -162,6 +162,28 @@ def test_nothing_is_overwritten(home: Home, archive: Path, other: Home) -> None:
     assert not other.settings.path.exists()
 
 
+def test_the_log_of_a_lost_database_is_not_applied_to_a_restored_one(archive: Path, other: Home) -> None:
+    log = other.settings.path.with_name('runs.db-wal')
+    log.parent.mkdir(parents=True)
+    log.write_bytes(b'the last steps')
+    with pytest.raises(JournalUnavailable, match=r'runs\.db-wal .* move it away'):
+        read_backup(archive, other.settings, other.workspaces)
+    assert [path.name for path in log.parent.iterdir()] == ['runs.db-wal']
+
+
+def test_a_database_made_while_a_backup_is_unpacked_is_kept(
+    archive: Path, other: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def inspect(path: Path) -> BackupInfo:
+        other.settings.path.write_bytes(b'new')
+        return inspect_database(path)
+
+    monkeypatch.setattr(backup, 'inspect_database', inspect)
+    with pytest.raises(JournalUnavailable, match=r'runs\.db already exists'):
+        read_backup(archive, other.settings, other.workspaces)
+    assert other.entries == ['runs.db'] and other.settings.path.read_bytes() == b'new'
+
+
 def cut(archive: Path) -> None:
     archive.write_bytes(archive.read_bytes()[:-2_000])
 

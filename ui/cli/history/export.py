@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
@@ -99,16 +99,32 @@ async def _export(session: Session, name: str, form: FormatName, output: str) ->
 
 async def _write(path: Path, content: AsyncIterator[bytes]) -> None:
     """Write a complete file or nothing: an existing file keeps its content until then."""
-    handle, scratch = tempfile.mkstemp(prefix=f'.{path.name}-', dir=path.parent)
+    special = await asyncio.to_thread(_open_special, path)
+    if special:
+        with special:
+            await _copy(content, special)
+        return
+    scratch = ''
     try:
+        target = await asyncio.to_thread(path.resolve)  # What a link points to is replaced, not the link.
+        handle, scratch = tempfile.mkstemp(prefix=f'.{target.name}-', dir=target.parent)
         with os.fdopen(handle, 'wb') as file:
-            async for piece in content:
-                await asyncio.to_thread(file.write, piece)
+            await _copy(content, file)
         os.chmod(scratch, 0o644)
-        os.replace(scratch, path)
+        os.replace(scratch, target)
     except BaseException as error:
-        if isinstance(error, OSError):
-            error.filename = error.filename or str(path)  # The error of a full disk names no file.
+        if isinstance(error, OSError) and (not scratch or error.filename in (None, scratch)):
+            error.filename = str(path)  # The other file's name says nothing; a full disk's error has none.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(scratch)
         raise
+
+
+def _open_special(path: Path) -> BinaryIO | None:
+    """Open a pipe or a device, whose place no file must take; raise for a folder."""
+    return path.open('wb') if path.exists() and not path.is_file() else None
+
+
+async def _copy(content: AsyncIterator[bytes], file: BinaryIO) -> None:
+    async for piece in content:
+        await asyncio.to_thread(file.write, piece)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import resource
 from pathlib import Path
 
@@ -51,6 +52,28 @@ def test_a_full_disk_leaves_the_file_as_it_was(hemicycle: Hemicycle, tmp_path: P
     assert (result.exit_code, result.stderr) == (5, f'hemicycle: {page}: File too large\n')
     assert page.read_text() == 'as it was' and not list(tmp_path.glob('.run.html*'))
     assert hemicycle('export', '-o', str(page)).exit_code == 0 and len(page.read_bytes()) > 100_000
+
+
+def test_a_pipe_is_written_to_and_a_link_followed_neither_is_replaced(
+    hemicycle: Hemicycle, tmp_path: Path
+) -> None:
+    pipe, link, page = tmp_path / 'pipe', tmp_path / 'link', tmp_path / 'run.md'
+    os.mkfifo(pipe)
+    with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), 'rb') as reader:
+        assert hemicycle('export', '--markdown', '-o', str(pipe)).exit_code == 0
+        assert pipe.is_fifo() and reader.read().startswith(b'# Compare tea and coffee')
+    link.symlink_to(page)
+    assert hemicycle('export', '--markdown', '-o', str(link)).exit_code == 0
+    assert link.is_symlink() and page.read_text().startswith('# Compare tea and coffee')
+
+
+def test_a_place_that_cannot_be_written_is_named(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    for place, problem in (
+        (tmp_path, 'Is a directory'),
+        (tmp_path / 'none' / 'a', 'No such file or directory'),
+    ):
+        result = hemicycle('export', '-o', str(place))
+        assert (result.exit_code, result.stderr) == (5, f'hemicycle: {place}: {problem}\n')
 
 
 def test_a_bundle_is_imported_elsewhere(hemicycle: Hemicycle, tmp_path: Path) -> None:

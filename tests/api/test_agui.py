@@ -128,6 +128,9 @@ async def test_bad_input_returns_a_problem_instead_of_a_stream(http: httpx.Async
     assert (await http.post('/agui/nothing', json=make_input())).status_code == 404
     assert (await http.post('/agui/pipeline', json=make_input('x'))).status_code == 422
     assert (await http.post('/agui/pipeline', json={})).status_code == 422
+    props = json.dumps(make_input(forwardedProps={'parameters': {'\ud83d': 1}}))  # Half a character.
+    named = await http.post('/agui/pipeline', content=props, headers={'Content-Type': 'application/json'})
+    assert [wrong['field'] for wrong in named.json()['errors']] == ['?'], named.text
 
 
 async def test_a_run_that_waits_ends_the_stream_with_an_interrupt():

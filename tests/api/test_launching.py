@@ -101,6 +101,26 @@ async def test_bodies_must_be_json_of_limited_size(http: httpx.AsyncClient):
     assert (huge.status_code, huge.headers['Content-Type']) == (413, 'application/problem+json')
 
 
+HALF = r'{"pattern": "lone", "paused": true, %s, "parameters": {"task": "Compare tea and coffee"}}'
+
+
+@pytest.mark.parametrize(
+    'field',
+    [
+        r'"instructions": {"working": "\ud83d"}',
+        r'"models": {"\ud83d": "scripted"}',
+        r'"tags": ["\ud83d"]',
+        r'"\ud83d": 1',
+    ],
+)
+async def test_half_a_character_is_refused_and_leaves_every_run_listed(http: httpx.AsyncClient, field: str):
+    json = {'Content-Type': 'application/json'}
+    answer = await http.post('/runs', content=HALF % field, headers=json)
+    assert answer.status_code == 422, answer.text
+    assert 'half of a surrogate pair' in answer.json()['detail']
+    assert (await http.get('/runs')).json()['items'] == []
+
+
 async def test_a_repeated_launch_starts_one_run(conductor: Conductor, http: httpx.AsyncClient):
     key = {'Idempotency-Key': 'launch-1'}
     first, second = await asyncio.gather(*(http.post('/runs', json=LAUNCH, headers=key) for _ in range(2)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Annotated, Any, TypedDict, cast
 
 from fastapi import Depends, Header, Path, Query, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic_core import PydanticCustomError
 from starlette.requests import HTTPConnection
 
 from engine import Conductor, InvalidInput, Status
@@ -108,6 +110,20 @@ class RequestBody(BaseModel):
     """The body of a request; unknown fields are refused."""
 
     model_config = ConfigDict(extra='forbid')
+
+    @model_validator(mode='before')
+    @classmethod
+    def _refuse_half_characters(cls, values: Any) -> Any:
+        """Refuse lone surrogates: JSON can escape them, but no response could show what was stored."""
+        try:
+            json.dumps(values, ensure_ascii=False, default=str).encode()
+        except UnicodeEncodeError:
+            raise PydanticCustomError(
+                'half_character', 'text contains half of a surrogate pair, which cannot be stored'
+            ) from None
+        except RecursionError:
+            raise PydanticCustomError('nested_too_deep', 'it is nested too deep') from None
+        return values
 
 
 class SteeringConditions(TypedDict):

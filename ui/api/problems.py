@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -130,7 +131,14 @@ def problem(  # noqa: PLR0913  (three have defaults)
         errors=[FieldProblem(field=name, detail=text) for name, text in (errors or {}).items()],
         about=dict(about or {}),
     )
-    return JSONResponse(body.model_dump(), status, media_type=MEDIA, headers=dict(headers or {}))
+    return _ProblemResponse(body.model_dump(), status, media_type=MEDIA, headers=dict(headers or {}))
+
+
+class _ProblemResponse(JSONResponse):
+    """A problem may quote half a character (a lone surrogate) from the request: show it as '?'."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, ensure_ascii=False, separators=(',', ':')).encode(errors='replace')
 
 
 def problem_of(error: EngineError) -> JSONResponse:

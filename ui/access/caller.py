@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
@@ -38,6 +40,15 @@ class Caller:
     role: Role
     via: str = ''
     """`password`, the name of an identity provider, or `token` with the token's name."""
+
+    @classmethod
+    def at_terminal(cls) -> Caller:
+        """Return the person at a terminal: anyone who can write the database may do anything."""
+        try:
+            name = getpass.getuser()
+        except (KeyError, OSError):  # A container may run as a user who is only a number.
+            name = f'uid-{os.getuid()}'
+        return cls(f'{name}@terminal', Role.ADMIN, 'terminal')
 
     def require(self, role: Role, action: str) -> None:
         """Raise `NotAllowed` unless the caller has this role or a higher one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import re
 import sys
 from collections.abc import Awaitable, Callable
@@ -56,8 +55,8 @@ RoleOption = Annotated[
 
 
 def _with_access(session: Session, work: Callable[[Access, Caller], Awaitable[T]]) -> T:
-    """Work with the accounts of a database; anyone who can write the file may do anything."""
-    me = Caller(f'{getpass.getuser()}@terminal', Role.ADMIN, 'terminal')
+    """Work with the accounts of a database."""
+    me = Caller.at_terminal()
 
     async def run() -> T:
         session.settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -14,7 +13,7 @@ import typer
 from engine import EngineError, InvalidInput
 from engine.host.clock import RealClock
 from ui.access.access import Access
-from ui.access.caller import Caller, Role
+from ui.access.caller import Caller
 from ui.cli.conductors import open_reader
 from ui.cli.options import Namespace, TemporalAddress, group
 from ui.cli.output.reporters import print_json
@@ -122,7 +121,7 @@ async def _open_fleet(session: Session, temporal: str, namespace: str) -> AsyncI
 
 async def _note(session: Session, name: str, refused: str = '') -> None:
     """Write to the audit log who drained a worker."""
-    me = Caller(f'{getpass.getuser()}@terminal', Role.ADMIN, 'terminal')
+    me = Caller.at_terminal()
     journal = await session.storage.open(session.settings)
     try:
         await Access(journal, RealClock()).audit.write(me, DRAIN, details={'worker': name}, refused=refused)

@@ -426,3 +426,17 @@ def test_the_report_of_a_time_bounded_run_is_shown_as_markdown_and_as_data(hemic
 def test_a_run_of_another_pattern_has_no_such_report(done: Hemicycle) -> None:
     result = done('show', 'last', '--report')
     assert result.exit_code == 2 and 'has no report' in result.stderr
+
+
+def test_accounts_are_managed_by_a_user_without_a_name(
+    hemicycle: Hemicycle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('os.getuid', lambda: 2**31)  # As `docker run --user`; it may be unknown there.
+    for name in ('LOGNAME', 'USER', 'LNAME', 'USERNAME'):
+        monkeypatch.delenv(name, raising=False)
+    result = hemicycle('user', 'add', 'ada', '--no-password')
+    assert (result.exit_code, result.stdout) == (
+        0,
+        'ada is an admin: the first account is an administrator\n',
+    )
+    assert json.loads(hemicycle('log', '--json').stdout)['who'] == 'uid-2147483648@terminal'

@@ -119,8 +119,8 @@ class LiveRuns:
             data: JSON values for the guards and actions. `approve` takes `always` (true: do not ask again for
                 these tools) and `arguments` (by call id, the JSON text to call it with instead); `deny` takes
                 `reason`.
-            seen: the last step the sender knows: the event is refused if the run has moved on since. Means the
-                same in all other methods that control a run.
+            seen: the last step the sender knows: the event is refused if the run has moved on since.
+                Means the same in all other methods that control a run.
             key: the sender's idempotency key: a repeated event is not carried out again while it is among the
                 last 100 with a key. Means the same in all other methods that control a run.
 

@@ -103,6 +103,14 @@ async def conductor(model: FakeModel):
 ACTION = {'pattern': 'pair', 'approvals': 'none'}
 
 
+@pytest.mark.parametrize('moment', [1e300, -1e12, '9999-12-31T23:59:59-23:00'])
+async def test_a_moment_that_no_response_can_show_is_refused(http: httpx.AsyncClient, moment: float | str):
+    spec = {'cron': ['30 2 * * *'], 'end': moment}
+    refused = await http.post('/schedules', json={'name': 'Nightly', 'action': ACTION, 'spec': spec})
+    assert [error['field'] for error in refused.json()['errors']] == ['spec.end'], refused.text
+    assert (await http.get('/schedules')).json() == []
+
+
 async def test_a_schedule_is_managed_over_http(
     conductor: Conductor, services: HttpServices, http: httpx.AsyncClient
 ):

@@ -33,6 +33,8 @@ CONTAINERS: Mapping[Any, Any] = {Mapping: dict, Sequence: list}
 """Concrete types for abstract ones."""
 NEVER = frozenset({'deleted', 'edited'})
 """Timestamps that are null until the event has happened."""
+YEAR_1, YEAR_10000 = -62_135_596_800, 253_402_300_800
+"""The moments that text can name, in seconds since 1970."""
 
 
 def to_rfc3339(moment: float) -> str:
@@ -48,13 +50,20 @@ def from_rfc3339(text: Any) -> Any:
     if text is None:
         return 0.0
     if not isinstance(text, str):
-        return text
+        return _dated(text) if isinstance(text, (int, float)) else text
     head, dot, rest = text.partition('.')
     digits = rest[: len(rest) - len(rest.lstrip('0123456789'))]
     moment = datetime.fromisoformat(f'{head}{rest[len(digits) :]}' if dot else text)
     if moment.tzinfo is None:
         raise ValueError('a timestamp needs an offset, as in 2026-01-31T12:00:00Z')
-    return float(int(moment.timestamp()) + Decimal(f'0.{digits or 0}'))
+    return _dated(float(int(moment.timestamp()) + Decimal(f'0.{digits or 0}')))
+
+
+def _dated(moment: float) -> float:
+    """Return a moment that `to_rfc3339` can write. Raises `ValueError` for any other."""
+    if not YEAR_1 <= moment < YEAR_10000:
+        raise ValueError('it must be in the years 1 to 9999')
+    return moment
 
 
 MODELS: dict[tuple[Any, bool], type[BaseModel]] = {}

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
@@ -18,6 +18,8 @@ from engine.records import Instant
 Overlap = Literal['skip', 'buffer_one', 'allow_all', 'cancel_other']
 MIN_EVERY = 1.0
 MAX_EXPRESSIONS = 20
+LATEST: Final = datetime(9000, 1, 1, tzinfo=UTC).timestamp()
+"""Nothing is due after it: dates end with the year 9999, and adding seconds to a huge number leaves it as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,9 @@ class ScheduleSpec:
             ZoneInfo(self.time_zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
             problems['spec.time_zone'] = f'must be a time zone such as Europe/Berlin, not {self.time_zone!r}'
+        for name, moment in (('start', self.start), ('end', self.end)):
+            if not 0 <= moment < LATEST:
+                problems[f'spec.{name}'] = 'must be a time from 1970 to 8999'
         for number, expression in enumerate(self.cron):
             try:
                 next(CronSim(expression, datetime.now(UTC)))
@@ -63,6 +68,8 @@ class ScheduleSpec:
         for number, interval in enumerate(self.intervals):
             if not MIN_EVERY <= interval.every < math.inf:
                 problems[f'spec.intervals.{number}.every'] = f'must be at least {MIN_EVERY:g} second'
+            elif interval.every >= LATEST:
+                problems[f'spec.intervals.{number}.every'] = 'it is never due'
             elif not 0 <= interval.offset < interval.every:
                 problems[f'spec.intervals.{number}.offset'] = 'must be from 0 to less than `every`'
         return problems
@@ -70,6 +77,9 @@ class ScheduleSpec:
     def times(self, after: float) -> Iterator[float]:
         """Yield the due times after a moment, in order, possibly without end."""
         begin = max(after, self.start - 1e-6) if self.start else after
+        end = min(self.end or LATEST, LATEST)
+        if begin >= end:
+            return
         zone = ZoneInfo(self.time_zone)
         parts: list[Iterator[float]] = [
             (moment.timestamp() for moment in CronSim(text, datetime.fromtimestamp(begin, zone)))
@@ -78,7 +88,7 @@ class ScheduleSpec:
         parts += [_every(interval, begin) for interval in self.intervals]
         last = begin
         for moment in heapq.merge(*parts):
-            if self.end and moment > self.end:
+            if moment > end:
                 return
             if moment > last:
                 last = moment

@@ -103,6 +103,13 @@ def test_times_of_several_rules_are_merged_in_order():
     assert times(bounded, '2026-03-01T11:30:00+00:00', 9) == ['2026-03-01T15:00', '2026-03-01T16:00']
 
 
+@pytest.mark.parametrize('start', [at('9999-12-31T23:59:59+00:00'), 1e17, 1e300])
+def test_a_start_in_the_far_future_is_never_due(start: float):
+    """It once searched without end: a huge number stays the same with a minute added."""
+    for spec in ({'cron': ('* * * * *',)}, {'intervals': (Interval(every=60),)}):
+        assert ScheduleSpec(**spec, time_zone='Asia/Tokyo', start=start).next(0.0, 3) == []
+
+
 @given(
     every=st.integers(1, 100_000), part=st.floats(0, 0.999), after=st.floats(0, 4e9), count=st.integers(1, 20)
 )
@@ -120,7 +127,11 @@ def test_intervals_are_even_and_start_after_the_given_time(every: int, part: flo
      ({'cron': ('* * * * *',), 'time_zone': 'Berlin'}, 'spec.time_zone'),
      ({'cron': ('* * * * *',), 'time_zone': '../etc/passwd'}, 'spec.time_zone'),
      ({'intervals': (Interval(every=0.5),)}, 'spec.intervals.0.every'),
-     ({'intervals': (Interval(every=5, offset=5),)}, 'spec.intervals.0.offset')],
+     ({'intervals': (Interval(every=5, offset=5),)}, 'spec.intervals.0.offset'),
+     ({'intervals': (Interval(every=1e300),)}, 'spec.intervals.0.every'),
+     ({'intervals': (Interval(every=60),), 'start': 1e300}, 'spec.start'),
+     ({'cron': ('* * * * *',), 'start': at('9999-12-31T23:59:00+00:00')}, 'spec.start'),
+     ({'intervals': (Interval(every=60),), 'end': -1.0}, 'spec.end')],
 )  # fmt: skip
 async def test_an_invalid_spec_is_refused(conductor: Conductor, spec: dict[str, Any], field: str):
     schedule = Schedule(name='x', action=Action(pattern='lone'), spec=ScheduleSpec(**spec))

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Iterator, Mapping
+from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -21,6 +22,23 @@ def signal_handlers(handlers: Mapping[signal.Signals, Callable[[], object]]) -> 
     finally:
         for number in handlers:
             loop.remove_signal_handler(number)
+
+
+@contextlib.contextmanager
+def exit_cleanly() -> Iterator[None]:
+    """Exit on SIGTERM and SIGHUP as on Ctrl+C, so that what is half written is removed."""
+
+    def leave(number: int, frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    ending = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]
+    for number in ending:  # `nohup` has SIGHUP ignored.
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextlib.contextmanager

@@ -177,6 +177,37 @@ def test_a_paid_call_may_finish_before_the_run_is_released(
         assert 1 + begun._value == calls
 
 
+STOPPING = """
+import os, sys
+
+done = []
+
+def stop(event, arguments):
+    if event == 'sqlite3.connect' and not done:
+        done.append(event)
+        os.kill(os.getpid(), NUMBER)
+
+sys.addaudithook(stop)
+"""
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGHUP])
+def test_a_backup_that_is_stopped_while_it_is_checked_leaves_no_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    hemicycle('user', 'list')  # Creates the database.
+    (scratch := tmp_path / 'scratch').mkdir()
+    (patterns := tmp_path / 'mine').mkdir()  # Loaded once there is a copy of the database to check.
+    (patterns / 'stop.py').write_text(STOPPING.replace('NUMBER', str(int(number))), 'utf-8')
+    monkeypatch.setenv('TMPDIR', str(scratch))
+    archive = tmp_path / 'backup.tar.gz'
+    with hemicycle.process('backup', str(archive), '--patterns', str(patterns)) as process:
+        code, out, _ = wait_for_exit(process)
+    assert code == 128 + number and out.startswith(f'{archive}: 0 runs')
+    assert list(scratch.iterdir()) == []
+
+
 def test_an_invalid_grace_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('HEMICYCLE_GRACE', 'soon')
     refused = Hemicycle(tmp_path)('runs')

@@ -18,6 +18,7 @@ from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.session import Session, with_session
 from ui.exports.formats import FormatName, file_name, stream_export
+from ui.server.grace import exit_cleanly
 
 if TYPE_CHECKING:
     from ui.api.client import HttpConductor
@@ -34,6 +35,7 @@ ENDINGS: dict[str, FormatName] = {'.jsonl.gz': 'bundle', '.jsonl': 'bundle', '.m
 
 
 @with_session('database', 'files', 'server')
+@exit_cleanly()
 def export(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     html: Annotated[

@@ -17,6 +17,7 @@ from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.output.errors import CommandError
 from ui.cli.session import Session, with_session
 from ui.formatting.values import count
+from ui.server.grace import exit_cleanly
 from ui.settings import BackupInfo, Settings, Storage
 
 BACKUP = f"""Examples:
@@ -41,6 +42,7 @@ Audit = Annotated[
 
 
 @with_session('patterns', 'database')
+@exit_cleanly()
 def backup(
     target: Annotated[
         Path | None,
@@ -77,6 +79,7 @@ def backup(
 
 
 @with_session('patterns', 'database')
+@exit_cleanly()
 def restore_backup(
     archive: Annotated[
         Path, typer.Argument(metavar='FILE', help='An archive written by `hemicycle backup`.')

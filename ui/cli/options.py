@@ -10,6 +10,8 @@ import typer
 STORAGE_PANEL = 'Storage'
 SHOWN = 'Output'
 FLEET = 'Fleet'
+MAX_NUMBER = 2**53
+"""Maximum number that reaches the database, as in the API."""
 
 PatternName = Annotated[
     str,

@@ -12,7 +12,7 @@ import typer
 from engine import Conductor, InvalidInput
 from engine.records import MAX_NOTE, Annotation, Note, RunId, RunInfo
 from ui.cli.conductors import Listing, find_run, open_reader
-from ui.cli.options import RunName
+from ui.cli.options import MAX_NUMBER, RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time
 from ui.cli.session import Session, with_session
@@ -146,9 +146,14 @@ def note(  # noqa: PLR0913  (its arguments are the command's)
         int, typer.Option(metavar='STEP', help='The step that the note is on.', show_default=False)
     ] = 0,
     change: Annotated[
-        int, typer.Option(metavar='NOTE', help='Replace this note with the text.', show_default=False)
+        int,
+        typer.Option(
+            max=MAX_NUMBER, metavar='NOTE', help='Replace this note with the text.', show_default=False
+        ),
     ] = 0,
-    remove: Annotated[int, typer.Option(metavar='NOTE', help='Remove this note.', show_default=False)] = 0,
+    remove: Annotated[
+        int, typer.Option(max=MAX_NUMBER, metavar='NOTE', help='Remove this note.', show_default=False)
+    ] = 0,
     *,
     session: Session,
 ) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 from engine import InvalidInput, Status
 from engine.records import RunInfo, RunPage, RunQuery
 from ui.cli.conductors import open_reader
-from ui.cli.options import SHOWN
+from ui.cli.options import MAX_NUMBER, SHOWN
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time, status_in_color
 from ui.cli.session import Session, with_session
@@ -66,9 +66,11 @@ def runs(  # noqa: PLR0913  (its arguments are the command's)
     failed: Annotated[
         bool, typer.Option('--failed', help='With --state: something failed there.', rich_help_panel=FILTERS)
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, help='Maximum number of runs.', rich_help_panel=SHOWN)] = 20,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MAX_NUMBER, help='Maximum number of runs.', rich_help_panel=SHOWN)
+    ] = 20,
     offset: Annotated[
-        int, typer.Option(min=0, help='How many newer runs to skip.', rich_help_panel=SHOWN)
+        int, typer.Option(min=0, max=MAX_NUMBER, help='How many newer runs to skip.', rich_help_panel=SHOWN)
     ] = 0,
     *,
     session: Session,

@@ -182,6 +182,18 @@ def test_bad_input_is_refused_in_one_line(
     assert not hemicycle.database.exists()
 
 
+def test_a_number_too_large_for_the_database_is_refused(done: Hemicycle) -> None:
+    number = str(10**20)
+    for arguments in (
+        ('runs', '--limit', number),
+        ('runs', '--offset', number),
+        ('note', 'last', '--remove', number),
+        ('note', 'last', '--change', number, 'Better.'),
+    ):
+        result = done(*arguments)
+        assert (result.exit_code, 'Invalid value' in result.stderr) == (2, True), result.output
+
+
 def test_model_output_cannot_control_the_terminal(hemicycle: Hemicycle) -> None:
     title = 'red \x1b[31m and \x9b31m and \u202e back'
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', title, '-q')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, replace
@@ -162,8 +163,8 @@ class Schedules:
         problems = schedule.spec.problems()
         if not 0 < len(schedule.name.strip()) <= 200:
             problems['name'] = 'must have 1 to 200 characters'
-        if schedule.policy.catchup_window < 0:
-            problems['policy.catchup_window'] = 'must be 0 seconds or more'
+        if not 0 <= schedule.policy.catchup_window < math.inf:
+            problems['policy.catchup_window'] = 'must be a number of seconds, 0 or more'
         problems |= check_action(self._conductor, schedule.action)
         if problems:
             raise InvalidInput(problems)

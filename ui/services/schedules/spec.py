@@ -16,10 +16,11 @@ from cronsim import CronSim, CronSimError
 from engine.records import Instant
 
 Overlap = Literal['skip', 'buffer_one', 'allow_all', 'cancel_other']
-MIN_EVERY = 1.0
+MIN_EVERY, MAX_EVERY = 1.0, 3_660 * 86_400.0
+"""Seconds. Later due times could be beyond the last year of a calendar, and no list would show them."""
 MAX_EXPRESSIONS = 20
-LATEST: Final = datetime(9000, 1, 1, tzinfo=UTC).timestamp()
-"""Nothing is due after it: dates end with the year 9999, and adding seconds to a huge number leaves it as it is."""
+MAX_TIME: Final = datetime(9000, 1, 1, tzinfo=UTC).timestamp()
+"""Nothing is due after it: dates end with the year 9999, and a huge number stays as it is when seconds are added."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,7 @@ class ScheduleSpec:
         except (ZoneInfoNotFoundError, ValueError, OSError):
             problems['spec.time_zone'] = f'must be a time zone such as Europe/Berlin, not {self.time_zone!r}'
         for name, moment in (('start', self.start), ('end', self.end)):
-            if not 0 <= moment < LATEST:
+            if not 0 <= moment < MAX_TIME:
                 problems[f'spec.{name}'] = 'must be a time from 1970 to 8999'
         for number, expression in enumerate(self.cron):
             try:
@@ -66,10 +67,8 @@ class ScheduleSpec:
             except StopIteration:
                 problems[f'spec.cron.{number}'] = f'{expression!r} is never due'
         for number, interval in enumerate(self.intervals):
-            if not MIN_EVERY <= interval.every < math.inf:
-                problems[f'spec.intervals.{number}.every'] = f'must be at least {MIN_EVERY:g} second'
-            elif interval.every >= LATEST:
-                problems[f'spec.intervals.{number}.every'] = 'it is never due'
+            if not MIN_EVERY <= interval.every <= MAX_EVERY:
+                problems[f'spec.intervals.{number}.every'] = 'must be from 1 second to 3,660 days'
             elif not 0 <= interval.offset < interval.every:
                 problems[f'spec.intervals.{number}.offset'] = 'must be from 0 to less than `every`'
         return problems
@@ -77,7 +76,7 @@ class ScheduleSpec:
     def times(self, after: float) -> Iterator[float]:
         """Yield the due times after a moment, in order, possibly without end."""
         begin = max(after, self.start - 1e-6) if self.start else after
-        end = min(self.end or LATEST, LATEST)
+        end = min(self.end or MAX_TIME, MAX_TIME)
         if begin >= end:
             return
         zone = ZoneInfo(self.time_zone)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import math
 from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -138,6 +139,13 @@ async def test_an_invalid_spec_is_refused(conductor: Conductor, spec: dict[str, 
     with pytest.raises(InvalidInput) as refused:
         await Schedules(conductor).add(schedule)
     assert list(refused.value.problems) == [field]
+
+
+@pytest.mark.parametrize('seconds', [-1.0, math.inf, math.nan])
+async def test_a_catchup_window_without_end_is_refused(conductor: Conductor, seconds: float):
+    with pytest.raises(InvalidInput) as refused:
+        await Schedules(conductor).add(every(catchup_window=seconds))
+    assert list(refused.value.problems) == ['policy.catchup_window']
 
 
 async def test_a_schedule_with_invalid_parameters_is_refused(conductor: Conductor):

@@ -110,7 +110,7 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
             raise JournalDamaged(f'{archive} is damaged: its database is not the one that was backed up')
         folders = sorted((staging / FILES).glob('*'))
         for unpacked in folders:
-            _refuse_existing(workspaces / unpacked.name)
+            _refuse_existing(workspaces / unpacked.name, 'another HEMICYCLE_HOME')
         _refuse_database(database)  # Again: unpacking may take minutes.
         part = database.with_name(f'{database.name}.part')
         try:
@@ -194,9 +194,9 @@ def _refuse_database(path: Path) -> None:
             )
 
 
-def _refuse_existing(path: Path) -> None:
+def _refuse_existing(path: Path, instead: str = 'another place') -> None:
     if path.exists():
-        raise JournalUnavailable(f'{path} already exists, and nothing is overwritten: choose another place')
+        raise JournalUnavailable(f'{path} already exists, and nothing is overwritten: choose {instead}')
 
 
 def _runs(database: Path) -> list[str]:

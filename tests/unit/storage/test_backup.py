@@ -156,7 +156,7 @@ def test_nothing_is_overwritten(home: Home, archive: Path, other: Home) -> None:
     before = home.entries
     with pytest.raises(JournalUnavailable, match=r'runs\.db already exists'):
         read_backup(archive, home.settings, home.workspaces)
-    with pytest.raises(JournalUnavailable, match='already exists'):
+    with pytest.raises(JournalUnavailable, match=r'already exists.*: choose another HEMICYCLE_HOME'):
         read_backup(archive, other.settings, home.workspaces)
     assert home.entries == before
     assert not other.settings.path.exists()

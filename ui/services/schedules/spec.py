@@ -20,7 +20,7 @@ MIN_EVERY, MAX_EVERY = 1.0, 3_660 * 86_400.0
 """Seconds. Later due times could be beyond the last year of a calendar, and no list would show them."""
 MAX_EXPRESSIONS = 20
 MAX_TIME: Final = datetime(9000, 1, 1, tzinfo=UTC).timestamp()
-"""Nothing is due after it: dates end with the year 9999, and a huge number stays as it is when seconds are added."""
+"""Nothing is due after it: dates end with the year 9999, and a huge number does not grow by a minute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,14 @@ class Interval:
 
     every: float
     offset: float = 0.0
+
+    def problems(self) -> dict[str, str]:
+        """Return the problems by field; {} if it is valid."""
+        if not MIN_EVERY <= self.every <= MAX_EVERY:
+            return {'every': 'must be from 1 second to 3,660 days'}
+        if not 0 <= self.offset < self.every:
+            return {'offset': 'must be from 0 to less than `every`'}
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,17 +68,11 @@ class ScheduleSpec:
             if not 0 <= moment < MAX_TIME:
                 problems[f'spec.{name}'] = 'must be a time from 1970 to 8999'
         for number, expression in enumerate(self.cron):
-            try:
-                next(CronSim(expression, datetime.now(UTC)))
-            except CronSimError as error:
-                problems[f'spec.cron.{number}'] = f'{expression!r} is not a cron expression: {error}'
-            except StopIteration:
-                problems[f'spec.cron.{number}'] = f'{expression!r} is never due'
+            if problem := _cron_problem(expression):
+                problems[f'spec.cron.{number}'] = problem
         for number, interval in enumerate(self.intervals):
-            if not MIN_EVERY <= interval.every <= MAX_EVERY:
-                problems[f'spec.intervals.{number}.every'] = 'must be from 1 second to 3,660 days'
-            elif not 0 <= interval.offset < interval.every:
-                problems[f'spec.intervals.{number}.offset'] = 'must be from 0 to less than `every`'
+            for field, problem in interval.problems().items():
+                problems[f'spec.intervals.{number}.{field}'] = problem
         return problems
 
     def times(self, after: float) -> Iterator[float]:
@@ -103,6 +105,17 @@ class ScheduleSpec:
         words = [f'{CronSim(text, now).explain()} ({self.time_zone})' for text in self.cron]
         words += [f'Every {_length(interval.every)}' for interval in self.intervals]
         return '; '.join(words)
+
+
+def _cron_problem(expression: str) -> str:
+    """Return what is wrong with a cron expression, or ''."""
+    try:
+        next(CronSim(expression, datetime.now(UTC)))
+    except CronSimError as error:
+        return f'{expression!r} is not a cron expression: {error}'
+    except StopIteration:
+        return f'{expression!r} is never due'
+    return ''
 
 
 def _every(interval: Interval, after: float) -> Iterator[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -41,6 +42,13 @@ ADVICE = {
     '40': 'other transactions got in the way: try again',
 }
 """Advice by SQLSTATE, or by its class."""
+REFUSALS = {
+    r'database ".*" does not exist': '3D',
+    r'role ".*" does not exist|authentication failed|no password supplied|no pg_hba\.conf entry': '28',
+    r'too many (clients|connections)|remaining connection slots': '53',
+    r'the database system is (starting up|shutting down)': '57',
+}
+"""Classes of SQLSTATE by what the server says when it refuses a connection: libpq passes on no more."""
 
 
 def conninfo(settings: Settings) -> str:
@@ -125,7 +133,9 @@ def to_journal_error(error: Exception, name: str) -> Exception:
         )
     if not isinstance(error, psycopg.Error):
         return error
-    state = error.sqlstate or '08000'  # Without one, it is the driver's own error: its connection failed.
+    # Without a state, no connection was made: the server refused it, or was not reached.
+    refusals = (state for pattern, state in REFUSALS.items() if re.search(pattern, message))
+    state = error.sqlstate or next(refusals, '08')
     if advice := ADVICE.get(state) or ADVICE.get(state[:2]):
         return JournalUnavailable(f'{name}: {advice} ({message})')
     if isinstance(error, psycopg.DataError):

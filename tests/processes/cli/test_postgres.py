@@ -86,6 +86,20 @@ def test_the_password_of_an_unreachable_server_is_not_shown(
     assert 'wisteria' not in result.output
 
 
+@pytest.mark.parametrize(
+    ('old', 'new', 'advice'),
+    [('@/test', '@/none', 'there is no such database: create it (createdb)'),
+     ('tester@', 'nobody@', 'it rejects this user: check the name and the password')],
+)  # fmt: skip
+def test_a_refused_connection_is_explained(
+    hemicycle: Hemicycle, postgres_url: str, old: str, new: str, advice: str
+) -> None:
+    url = postgres_url.replace(old, new, 1)
+    result = hemicycle('runs', '--database', url)
+    assert result.exit_code == 5
+    assert f'{url}: {advice} (' in result.stderr
+
+
 @pytest.fixture
 def on(hemicycle: Hemicycle, postgres_url: str) -> Callable[..., Result]:
     """Runs a command on PostgreSQL, which must succeed."""

@@ -92,10 +92,17 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
     Raises:
         JournalUnavailable: the database, the log of one, or a run's folder already exists.
         JournalDamaged: the archive is not a backup, is damaged, or is from a newer version.
-        OSError
+        OSError: there is no space, for example.
     """
-    database = settings.path
-    _refuse_database(database)
+    _refuse_database(settings.path)
+    try:
+        return _read(archive, settings.path, workspaces)
+    except OSError as error:
+        error.filename = error.filename or str(workspaces)  # As in `write_backup`.
+        raise
+
+
+def _read(archive: Path, database: Path, workspaces: Path) -> BackupInfo:
     database.parent.mkdir(parents=True, exist_ok=True)
     workspaces.mkdir(parents=True, exist_ok=True)
     with _staging(workspaces, '.restore-', database) as staging:
@@ -121,6 +128,9 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
                 unpacked.rename(workspaces / unpacked.name)
             # Last, and atomically: once the database exists, its files are in place.
             part.replace(database)
+        except OSError as error:
+            error.filename = error.filename or str(database)
+            raise
         finally:
             part.unlink(missing_ok=True)
     return info

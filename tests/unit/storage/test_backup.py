@@ -15,6 +15,7 @@ import sqlite3
 import subprocess
 import sys
 import tarfile
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -381,10 +382,14 @@ def test_a_full_disk_is_named_and_leaves_nothing(
     def fail(*args: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    for place, name in ((tarfile.TarFile, 'extract'), (shutil, 'copyfile')):
+    for place, name, named in (
+        (tarfile.TarFile, 'extract', other.workspaces),
+        (shutil, 'copyfile', other.settings.path),
+        (tempfile, 'mkdtemp', other.workspaces),
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(place, name, fail)
-            with pytest.raises(OSError, match='No space left'):
+            with pytest.raises(OSError, match=f'No space left on device: .{re.escape(str(named))}.$'):
                 read_backup(archive, other.settings, other.workspaces)
         assert other.entries == [] and hidden(other.workspaces) == []
     read_backup(archive, other.settings, other.workspaces)

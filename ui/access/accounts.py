@@ -137,10 +137,12 @@ class Accounts:
         """Remove an account, its tokens and sessions. Raises `InvalidInput`, also for the last admin."""
         entry = await self._account(name)
         await self._check_not_last(entry)
-        links = await self._journal.entries(EntryQuery(kind=LINK, about=entry.key))
-        await self._journal.write_entries([], [entry, *links])
+        # Last of all the account: tokens that outlived it would be those of the next account of its name.
         await self._journal.forget_entries(EntryQuery(kind=TOKENS, about=entry.key))
         await self.end_sessions(name)
+        links = await self._journal.entries(EntryQuery(kind=LINK, about=entry.key))
+        await self._journal.write_entries([], [entry, *links])
+        self.changes += 1
 
     async def find_by_subject(self, issuer: str, subject: str) -> Account | None:
         """Return the account of an identity provider's user."""

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine import InvalidInput, SimulatedClock
-from engine.errors import SignedOut
+from engine.errors import JournalUnavailable, SignedOut
 from engine.journal import EntryQuery, MemoryJournal
 from ui.access.access import ATTEMPT_WINDOW, MAX_ATTEMPTS, Access, LoginRefused, network_of
 from ui.access.accounts import MAX_IDLE_SECONDS, MAX_SESSION_SECONDS
@@ -150,6 +150,24 @@ async def test_the_last_administrator_cannot_be_removed(access: Access) -> None:
     for work in (access.accounts.remove('root'), access.accounts.set_role('root', Role.VIEWER)):
         with pytest.raises(InvalidInput, match='only administrator'):
             await work
+
+
+async def test_a_token_never_outlives_its_account(access: Access, monkeypatch: pytest.MonkeyPatch) -> None:
+    await access.accounts.add('root', Role.ADMIN)
+    await access.accounts.add('ada', Role.OPERATOR)
+    _, secret = await access.accounts.add_token('ada', 'ci', Role.OPERATOR, days=None)
+
+    async def die(self: MemoryJournal, query: EntryQuery) -> int:
+        raise JournalUnavailable('the process was killed')
+
+    with monkeypatch.context() as patch, pytest.raises(JournalUnavailable):
+        patch.setattr(MemoryJournal, 'forget_entries', die)
+        await access.accounts.remove('ada')
+    assert await access.accounts.find('ada'), 'another account of that name would get the token'
+    await access.accounts.remove('ada')
+    await access.accounts.add('ada', Role.ADMIN)
+    with pytest.raises(SignedOut):
+        await access.identify_token(secret)
 
 
 @pytest.mark.parametrize('password', ['short', 'aaaaaaaaaaaaaaa', 'xx-ada-2026-11-23'])

@@ -1,5 +1,6 @@
 """Every method of the facade has a route, so that the API gains what the conductor gains."""
 
+import httpx
 import jsonschema
 from fastapi import FastAPI
 
@@ -125,3 +126,10 @@ async def test_each_body_has_a_valid_example(app: FastAPI):
     assert {tag['name'] for tag in document['tags']} == {
         tag for path in document['paths'].values() for operation in path.values() for tag in operation['tags']
     }
+
+
+async def test_a_run_keeps_its_title_if_the_new_one_is_blank(conductor: Conductor, http: httpx.AsyncClient):
+    run = (await conductor.start('lone', title='Tea')).id
+    refused = await http.patch(f'/runs/{run}', json={'title': '  '})
+    assert [error['field'] for error in refused.json()['errors']] == ['title'], refused.text
+    assert (await http.patch(f'/runs/{run}', json={'title': ' Coffee '})).json()['title'] == 'Coffee'

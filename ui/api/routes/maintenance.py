@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from engine.history import CleanupResult
 from engine.journal import ExpiredRun, Retention
@@ -26,7 +26,7 @@ NoteId = Annotated[int, Path(ge=1, le=2**53)]
 class Annotations(RequestBody):
     """Annotations of a run; fields that are left out stay as they are."""
 
-    title: str = Field('', min_length=1, max_length=200)
+    title: Annotated[str, StringConstraints(strip_whitespace=True)] = Field('', min_length=1, max_length=200)
     tags: list[str] = Field([], max_length=20)
     note: str = Field('', max_length=10_000)
     starred: bool = False

@@ -53,23 +53,10 @@ def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupIn
         OSError: the archive cannot be written.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        return _write(settings, workspaces, target)
-    except OSError as error:
-        error.filename = error.filename or str(target)  # A write does not say what there was no space for.
-        raise
-
-
-def _write(settings: Settings, workspaces: Path, target: Path) -> BackupInfo:
-    with _staging(target.parent, '.backup-') as folder:
+    with _name_place(target), _staging(target.parent, '.backup-') as folder:
         copy, part = folder / DATABASE, folder / 'archive'
         with translate_errors(settings.path), closing(connect(settings, reader=True)) as source:
-            try:
-                copy_database(source, copy)
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode == sqlite3.SQLITE_FULL:  # The disk of the copy, not the database's.
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
-                raise
+            copy_database(source, copy)
         info = inspect_database(copy)
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         with tarfile.open(part, 'w:gz', compresslevel=1) as archive:
@@ -94,18 +81,11 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
         JournalDamaged: the archive is not a backup, is damaged, or is from a newer version.
         OSError: there is no space, for example.
     """
-    _refuse_database(settings.path)
-    try:
-        return _read(archive, settings.path, workspaces)
-    except OSError as error:
-        error.filename = error.filename or str(workspaces)  # As in `write_backup`.
-        raise
-
-
-def _read(archive: Path, database: Path, workspaces: Path) -> BackupInfo:
+    database = settings.path
+    _refuse_database(database)
     database.parent.mkdir(parents=True, exist_ok=True)
     workspaces.mkdir(parents=True, exist_ok=True)
-    with _staging(workspaces, '.restore-', database) as staging:
+    with _name_place(workspaces), _staging(workspaces, '.restore-', database) as staging:
         try:
             info = _unpack(archive, staging)
         except (tarfile.TarError, EOFError, OSError, ValueError, TypeError, IndexError) as error:
@@ -121,19 +101,27 @@ def _read(archive: Path, database: Path, workspaces: Path) -> BackupInfo:
         _refuse_database(database)  # Again: unpacking may take minutes.
         part = database.with_name(f'{database.name}.part')
         try:
-            shutil.copyfile(staging / DATABASE, part)
+            with _name_place(database):
+                shutil.copyfile(staging / DATABASE, part)
             part.chmod(0o600)
             for unpacked in folders:
                 (staging / MOVED / unpacked.name).touch()
                 unpacked.rename(workspaces / unpacked.name)
             # Last, and atomically: once the database exists, its files are in place.
             part.replace(database)
-        except OSError as error:
-            error.filename = error.filename or str(database)
-            raise
         finally:
             part.unlink(missing_ok=True)
     return info
+
+
+@contextmanager
+def _name_place(path: Path) -> Iterator[None]:
+    """Name the path in errors that name none: a write does not say what there was no space for."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 @contextmanager

@@ -8,6 +8,7 @@ an older program cannot read the migrated file.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Callable
@@ -177,7 +178,12 @@ def copy_database(source: sqlite3.Connection, target: Path) -> None:
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
     with closing(sqlite3.connect(target)) as copy:
         copy.execute('PRAGMA journal_mode = OFF')  # With a full disk, a journal file would be left behind.
-        source.backup(copy)
+        try:
+            source.backup(copy)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_FULL:  # The disk of the copy, not the source's.
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+            raise
 
 
 def _back_up(path: str, backup: Path) -> None:

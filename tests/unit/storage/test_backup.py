@@ -8,7 +8,6 @@ import io
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import sqlite3
@@ -17,9 +16,10 @@ import sys
 import tarfile
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +30,7 @@ from storage import Settings, open_journal, read_backup, write_backup
 from storage.inspection import BackupInfo
 from storage.sqlite import backup
 from storage.sqlite.backup import DATABASE, FILES, MANIFEST, inspect_database
+from tests.support.journals.limited_space import limit_file_size
 
 pytestmark = pytest.mark.slow
 
@@ -346,31 +347,22 @@ def test_the_files_of_a_restore_in_progress_are_left_alone(
     assert other.shared == home.shared > 0
 
 
-@contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """Let this process write files of this many bytes at most."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 def test_a_backup_without_space_names_its_archive_and_leaves_nothing(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / 'a.tar.gz'
-    with largest_file(0), pytest.raises(OSError, match=re.escape(str(target))):
+    with limit_file_size(0), pytest.raises(OSError, match=re.escape(str(target))):
         write_backup(home.settings, home.workspaces, target)
     assert list(tmp_path.iterdir()) == []
 
-    def copy(source: sqlite3.Connection, target: Path) -> None:
-        with closing(sqlite3.connect(target)) as full:
-            full.execute('PRAGMA max_page_count = 1')
-            source.backup(full)
+    def open_full(path: Any, *arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(path, *arguments, **options)
+        if '.backup-' in str(path):
+            connection.execute('PRAGMA max_page_count = 1')
+        return connection
 
-    monkeypatch.setattr(backup, 'copy_database', copy)
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, 'connect', open_full)
     with pytest.raises(OSError, match=r'No space left on device: .*/a\.tar\.gz'):
         write_backup(home.settings, home.workspaces, target)
     assert list(tmp_path.iterdir()) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import resource
 import sqlite3
 import stat
 from contextlib import closing
@@ -19,6 +18,7 @@ from storage import open_journal
 from storage.inspection import SCHEMA_VERSION
 from storage.postgres.migrations import PRESENT
 from storage.sqlite.migrations import MIGRATIONS, backup_path, copy_database
+from tests.support.journals.limited_space import limit_file_size
 from tests.tree import ROOT
 
 OLD, FORK = RunId('539cf4aeceac'), RunId('ce3364f2a6ad')
@@ -81,13 +81,9 @@ async def test_without_a_backup_there_is_no_upgrade(file: Path) -> None:
 
 
 async def test_a_full_disk_leaves_the_old_database_alone(file: Path) -> None:
-    before, limits = file.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limits[1]))
-    try:
-        with pytest.raises(JournalUnavailable, match='is full'):
-            await open_journal(file)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    before = file.read_bytes()
+    with limit_file_size(len(before) // 2), pytest.raises(JournalUnavailable, match='is full'):
+        await open_journal(file)
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute('PRAGMA user_version').fetchone() == (4,)
     assert not list(file.parent.glob('*.version-*'))

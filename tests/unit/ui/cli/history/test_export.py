@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import resource
 from pathlib import Path
 
 import pytest
 
 from tests.support.cli import Hemicycle
+from tests.support.journals.limited_space import limit_file_size
 
 
 @pytest.fixture
@@ -42,13 +42,10 @@ def test_the_name_of_the_file_chooses_the_format(hemicycle: Hemicycle, tmp_path:
 
 
 def test_a_full_disk_leaves_the_file_as_it_was(hemicycle: Hemicycle, tmp_path: Path) -> None:
-    page, limits = tmp_path / 'run.html', resource.getrlimit(resource.RLIMIT_FSIZE)
+    page = tmp_path / 'run.html'
     page.write_text('as it was')
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
-    try:
+    with limit_file_size(100_000):
         result = hemicycle('export', '-o', str(page))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert (result.exit_code, result.stderr) == (5, f'hemicycle: {page}: File too large\n')
     assert page.read_text() == 'as it was' and not list(tmp_path.glob('.run.html*'))
     assert hemicycle('export', '-o', str(page)).exit_code == 0 and len(page.read_bytes()) > 100_000

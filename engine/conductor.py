@@ -169,7 +169,6 @@ class Conductor:
     snapshot = Delegated('journal', Journal.snapshot)
     transitions = Delegated('journal', Journal.transitions)
     notes = Delegated('journal', Journal.notes)
-    annotate = Delegated('journal', Journal.annotate)
     delete_note = Delegated('journal', Journal.delete_note)
 
     runs = Delegated('_reader', RunReader.runs)
@@ -183,6 +182,7 @@ class Conductor:
     explain_guards = Delegated('_reader', RunReader.explain_guards)
     draw = Delegated('_reader', RunReader.draw)
 
+    annotate = Delegated('_maintenance', RunMaintenance.annotate)
     write_note = Delegated('_maintenance', RunMaintenance.write_note)
     delete = Delegated('_maintenance', RunMaintenance.delete)
     restore = Delegated('_maintenance', RunMaintenance.restore)

@@ -8,13 +8,24 @@ import os
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 from engine.errors import EventRefused, FilesUnavailable, InvalidInput, UnknownRun, UnknownStep
 from engine.history.bundle.staging import sweep
 from engine.host.clock import Clock
 from engine.journal.retention_policy import DAY, ExpiredRun, Retention, expired_runs
-from engine.records import MAX_NOTE, PURGING, Note, RunId, RunInfo, RunQuery
+from engine.records import (
+    MAX_NOTE,
+    MAX_TAG,
+    MAX_TAGS,
+    MAX_TITLE,
+    PURGING,
+    Annotation,
+    Note,
+    RunId,
+    RunInfo,
+    RunQuery,
+)
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_control import RunControl
 from engine.workspace.directories import walk
@@ -156,6 +167,15 @@ class RunMaintenance:
         """The configured retention policy."""
         return self._live.catalog.configuration.retention
 
+    async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
+        """Change a person's annotations of a run; what is not given stays as it is.
+
+        Raises:
+            UnknownRun
+            InvalidInput: the title is blank, a tag is blank, or something is too long.
+        """
+        return await self.journal.annotate(run, **_check_annotation(changes))
+
     async def write_note(self, run: RunId, text: str, *, at: int = 0, note: int = 0) -> Note:
         """Add a note to step `at`, or replace the text of note number `note`.
 
@@ -276,3 +296,25 @@ class RunMaintenance:
             for info in page:
                 yield info
             offset += len(page)
+
+
+def _check_annotation(changes: Annotation) -> Annotation:
+    """Return the changes without surrounding space. Raises `InvalidInput`, naming the fields."""
+    checked, wrong = changes.copy(), {}
+    if 'title' in changes:
+        title = checked['title'] = ' '.join(changes['title'].split())
+        if not 1 <= len(title) <= MAX_TITLE:
+            wrong['title'] = f'must have 1 to {MAX_TITLE} characters'
+    if 'tags' in changes:
+        tags = checked['tags'] = [tag.strip() for tag in changes['tags']]
+        if len(tags) > MAX_TAGS:
+            wrong['tags'] = f'a run can have at most {MAX_TAGS} tags'
+        elif not all(1 <= len(tag) <= MAX_TAG for tag in tags):
+            wrong['tags'] = f'each must have 1 to {MAX_TAG} characters'
+    if 'note' in changes:
+        note = checked['note'] = changes['note'].strip()
+        if len(note) > MAX_NOTE:
+            wrong['note'] = f'must have at most {MAX_NOTE:,} characters'
+    if wrong:
+        raise InvalidInput(wrong)
+    return checked

@@ -29,6 +29,10 @@ from engine.records.products import Artifact, Criterion, PlanItem, StatedReport
 from engine.records.question import Question, answer_model
 from engine.records.run_info import (
     MAX_NOTE,
+    MAX_NUMBER,
+    MAX_TAG,
+    MAX_TAGS,
+    MAX_TITLE,
     PURGING,
     Annotation,
     Approvals,
@@ -52,6 +56,10 @@ __all__ = [
     'ENGINE_EVENTS',
     'EXHAUSTED',
     'MAX_NOTE',
+    'MAX_NUMBER',
+    'MAX_TAG',
+    'MAX_TAGS',
+    'MAX_TITLE',
     'PURGING',
     'RULES',
     'RUN',

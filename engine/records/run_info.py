@@ -117,8 +117,12 @@ class Annotation(TypedDict, total=False):
     deleted: float
 
 
-MAX_NOTE = 10_000
-"""Maximum number of characters in a note."""
+MAX_NUMBER = 2**53
+"""Maximum number of a step, note or token that people give: the largest that JSON keeps exactly."""
+MAX_TITLE, MAX_TAG, MAX_NOTE = 200, 200, 10_000
+"""Maximum numbers of characters."""
+MAX_TAGS = 20
+"""Maximum number of tags of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,8 +128,9 @@ async def test_each_body_has_a_valid_example(app: FastAPI):
     }
 
 
-async def test_a_run_keeps_its_title_if_the_new_one_is_blank(conductor: Conductor, http: httpx.AsyncClient):
+async def test_annotations_are_checked_before_they_are_kept(conductor: Conductor, http: httpx.AsyncClient):
     run = (await conductor.start('lone', title='Tea')).id
-    refused = await http.patch(f'/runs/{run}', json={'title': '  '})
-    assert [error['field'] for error in refused.json()['errors']] == ['title'], refused.text
+    for field, value in {'title': '  ', 'tags': ['']}.items():
+        refused = await http.patch(f'/runs/{run}', json={field: value})
+        assert [error['field'] for error in refused.json()['errors']] == [field], refused.text
     assert (await http.patch(f'/runs/{run}', json={'title': ' Coffee '})).json()['title'] == 'Coffee'

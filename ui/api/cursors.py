@@ -11,6 +11,7 @@ from fastapi import Query
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from engine import InvalidInput
+from engine.records import MAX_NUMBER
 
 T = TypeVar('T')
 MAX_LIMIT = 500
@@ -19,7 +20,7 @@ Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description='The maximum number
 Cursor = Annotated[
     str, Query(max_length=500, description='Where the page starts: `next` from the previous page.')
 ]
-Step = Annotated[int, Query(ge=0, le=2**53, description='A step number; steps are numbered from 1.')]
+Step = Annotated[int, Query(ge=0, le=MAX_NUMBER, description='A step number; steps are numbered from 1.')]
 
 
 class Page(BaseModel, Generic[T]):

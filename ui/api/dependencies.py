@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from starlette.requests import HTTPConnection
 
 from engine import Conductor, InvalidInput, Status
-from engine.records import RunId, RunInfo, RunQuery
+from engine.records import MAX_NUMBER, RunId, RunInfo, RunQuery
 from ui.access.caller import Caller
 from ui.api.access import identify
 from ui.api.cursors import Page
@@ -59,7 +59,7 @@ CallerDep = Annotated[Caller, Depends(identify)]
 Run = Annotated[str, Path(max_length=100, description="The run's id.", examples=['3f2a9c1d77be'])]
 At = Annotated[
     int | None,
-    Query(ge=0, le=2**53, description='The step; the last one by default.', examples=[17]),
+    Query(ge=0, le=MAX_NUMBER, description='The step; the last one by default.', examples=[17]),
 ]
 CollapseAgents = Annotated[bool, Query(description='Whether to draw each agent as one state.')]
 

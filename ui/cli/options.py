@@ -10,8 +10,6 @@ import typer
 STORAGE_PANEL = 'Storage'
 SHOWN = 'Output'
 FLEET = 'Fleet'
-MAX_NUMBER = 2**53
-"""Maximum number that reaches the database, as in the API."""
 
 PatternName = Annotated[
     str,

@@ -11,7 +11,7 @@ from nicegui import ui
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine import EngineError, InvalidInput
-from engine.records import RunInfo
+from engine.records import MAX_NOTE, MAX_TAGS, MAX_TITLE, RunInfo
 from ui.components.forms.form import Form
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, set_attributes
@@ -25,9 +25,9 @@ class RunDetails(BaseModel):
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
-    title: str = Field(min_length=1, max_length=200, title='Title')
-    tags: list[str] = Field([], max_length=20, title='Tags', json_schema_extra={'inline': True})
-    note: str = Field('', max_length=10_000, title='Note', json_schema_extra={'multiline': True})
+    title: str = Field(min_length=1, max_length=MAX_TITLE, title='Title')
+    tags: list[str] = Field([], max_length=MAX_TAGS, title='Tags', json_schema_extra={'inline': True})
+    note: str = Field('', max_length=MAX_NOTE, title='Note', json_schema_extra={'multiline': True})
 
 
 @contextmanager

@@ -40,7 +40,8 @@ PUBLIC = {
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '
         'Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge '
-        'GuardResult Instant JournalOutage MAX_NOTE MarkField Message Note Origin Outcome PURGING '
+        'GuardResult Instant JournalOutage MAX_NOTE MAX_NUMBER MAX_TAG MAX_TAGS MAX_TITLE MarkField Message '
+        'Note Origin Outcome PURGING '
         'PanelField PathStats PlanItem Question RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES '
         'SUMMED Shape Snapshot Spending StatePath StateShape StateTraffic StatedReport Status Traffic '
         'Transition Usage View answer_model clip escape_token is_active is_within message_of parent_of '

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from engine import Budget
 from engine.history import CostEstimate, ForkOverrides
-from engine.records import RunId, RunInfo
+from engine.records import MAX_NUMBER, RunId, RunInfo
 from ui.api.dependencies import Engine, RequestBody, Run, list_of
 from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
@@ -38,7 +38,7 @@ class StartOptions(RequestBody):
 class NewFork(StartOptions):
     """A fork: where it starts, and what is different."""
 
-    at: int = Field(ge=0, le=2**53, description='The step; 0 to start over.')
+    at: int = Field(ge=0, le=MAX_NUMBER, description='The step; 0 to start over.')
     overrides: input_model(ForkOverrides) | None = None  # type: ignore[valid-type]
 
 
@@ -52,7 +52,7 @@ class Variant(RequestBody):
 class NewVariants(RequestBody):
     """Several forks at once, to be watched side by side."""
 
-    at: int = Field(ge=0, le=2**53, description='The step; 0 to start over.')
+    at: int = Field(ge=0, le=MAX_NUMBER, description='The step; 0 to start over.')
     variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS)
     paused: bool = False
     budget: input_model(Budget) | None = None  # type: ignore[valid-type]
@@ -61,7 +61,7 @@ class NewVariants(RequestBody):
 class ForecastRequest(RequestBody):
     """A fork that is not started."""
 
-    at: int = Field(ge=0, le=2**53)
+    at: int = Field(ge=0, le=MAX_NUMBER)
     overrides: input_model(ForkOverrides) | None = None  # type: ignore[valid-type]
 
 

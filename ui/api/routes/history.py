@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 
 from engine import Conductor
 from engine.history import Comparison, RegressionResult, RegressionTest
-from engine.records import RunId, Traffic
+from engine.records import MAX_NUMBER, RunId, Traffic
 from engine.runtime import GuardExplanation
 from ui.access.permissions import METHOD_ROLES
 from ui.api.dependencies import BackendDep, CallerDep, Engine, Filters, Run, list_of
@@ -16,7 +16,7 @@ from ui.api.problems import problems
 from ui.api.wire import wire
 
 router = APIRouter(tags=['History'])
-Seq = Annotated[int, Path(ge=1, le=2**53)]
+Seq = Annotated[int, Path(ge=1, le=MAX_NUMBER)]
 Compared = Annotated[str, Query(max_length=100, description="A run's id.")]
 
 

@@ -6,11 +6,11 @@ from enum import Enum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from engine.history import CleanupResult
 from engine.journal import ExpiredRun, Retention
-from engine.records import Note, RunId, RunInfo
+from engine.records import MAX_NOTE, MAX_NUMBER, MAX_TAGS, MAX_TITLE, Note, RunId, RunInfo
 from ui.api.dependencies import Engine, RequestBody, Run, list_of
 from ui.api.idempotency import IdempotentDep, respond_created
 from ui.api.problems import problems
@@ -20,15 +20,15 @@ from ui.api.wire import encode_text, input_model, to_record, wire
 router = APIRouter()
 NOTES: list[str | Enum] = ['Notes']
 RETENTION: list[str | Enum] = ['Retention']
-NoteId = Annotated[int, Path(ge=1, le=2**53)]
+NoteId = Annotated[int, Path(ge=1, le=MAX_NUMBER)]
 
 
 class Annotations(RequestBody):
     """Annotations of a run; fields that are left out stay as they are."""
 
-    title: Annotated[str, StringConstraints(strip_whitespace=True)] = Field('', min_length=1, max_length=200)
-    tags: list[str] = Field([], max_length=20)
-    note: str = Field('', max_length=10_000)
+    title: str = Field('', min_length=1, max_length=MAX_TITLE)
+    tags: list[str] = Field([], max_length=MAX_TAGS)
+    note: str = Field('', max_length=MAX_NOTE)
     starred: bool = False
     pinned: bool = False
     private: bool = Field(False, description='Whether only its author and administrators can see it.')
@@ -37,13 +37,13 @@ class Annotations(RequestBody):
 class NoteText(RequestBody):
     """The text of a note."""
 
-    text: str = Field(min_length=1, max_length=10_000)
+    text: str = Field(min_length=1, max_length=MAX_NOTE)
 
 
 class NewNote(NoteText):
     """A note on a step."""
 
-    at: int = Field(ge=1, le=2**53, description='The step.')
+    at: int = Field(ge=1, le=MAX_NUMBER, description='The step.')
 
 
 @router.patch('/runs/{run}', tags=NOTES, response_model=wire(RunInfo), responses=problems(404, 413, 415))

@@ -13,6 +13,7 @@ from engine import Transition
 from engine.history import report_of
 from engine.journal import complete_snapshot
 from engine.records import (
+    MAX_NUMBER,
     Gauge,
     Message,
     Outcome,
@@ -195,13 +196,13 @@ async def list_steps(
     conductor: Engine,
     run: Run,
     after: Step = 0,
-    until: Annotated[int | None, Query(ge=0, le=2**53, description='The last step to list.')] = None,
+    until: Annotated[int | None, Query(ge=0, le=MAX_NUMBER, description='The last step to list.')] = None,
     cursor: Cursor = '',
     limit: Limit = 100,
 ) -> Page[Transition]:
     """List the steps of a run, in order."""
     info, begin = await conductor.info(RunId(run)), read_cursor(int, cursor)
-    first = max(after, min(begin or 0, 2**53))
+    first = max(after, min(begin or 0, MAX_NUMBER))
     steps = await conductor.transitions(info.id, after=first, until=until, limit=limit)
     last = min(info.seq if until is None else until, info.seq)
     more = bool(steps) and steps[-1].seq < last
@@ -217,7 +218,7 @@ async def get_snapshot(conductor: Engine, run: Run, at: Step = 0) -> Snapshot | 
 
 @router.get('/{run}/turns/{seq}', responses=problems(404))
 async def get_turn_end(
-    conductor: Engine, run: Run, seq: Annotated[int, Path(ge=1, le=2**53)]
+    conductor: Engine, run: Run, seq: Annotated[int, Path(ge=1, le=MAX_NUMBER)]
 ) -> dict[Literal['end'], int]:
     """Show the last step of the turn that a step belongs to, with the steps that it raised."""
     return {'end': await conductor.turn_end(await conductor.info(RunId(run)), seq)}

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from engine import Breakpoint, Conductor
 from engine.history import AcceptedEvent
 from engine.journal import StepMode
-from engine.records import Change, RunId, RunInfo
+from engine.records import MAX_NUMBER, Change, RunId, RunInfo
 from engine.runtime import ConditionResult
 from ui.api.dependencies import Engine, RequestBody, Run, Steering, list_of, tag
 from ui.api.problems import problems
@@ -62,7 +62,7 @@ class Reason(RequestBody):
 class Increase(RequestBody):
     """How much to raise a budget by."""
 
-    tokens: int | None = Field(None, ge=1, le=2**53)
+    tokens: int | None = Field(None, ge=1, le=MAX_NUMBER)
     cost: float | None = Field(None, gt=0, description='In dollars.', allow_inf_nan=False)
     seconds: float | None = Field(None, gt=0, allow_inf_nan=False)
 

@@ -13,7 +13,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from engine import Conductor, EngineError
 from engine.journal import StepMode
-from engine.records import RunId
+from engine.records import MAX_NUMBER, RunId
 from ui.api.dependencies import Engine, SteeringConditions
 from ui.api.problems import Problem, problem_of
 from ui.api.streams.messages import StreamMessage, list_messages, run_messages
@@ -35,7 +35,7 @@ class Subscribe(_Command):
 
     do: Literal['subscribe']
     run: str = Field('', max_length=100)
-    after: int = Field(0, ge=0, le=2**53)
+    after: int = Field(0, ge=0, le=MAX_NUMBER)
 
 
 class Unsubscribe(_Command):

@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 
 from engine import InvalidInput
 from engine.errors import UnknownStep
-from engine.records import RunId
+from engine.records import MAX_NUMBER, RunId
 from ui.api.dependencies import EVENT_STREAM, Engine, Run
 from ui.api.problems import Refusal, problems
 from ui.api.streams.messages import StreamMessage, list_messages, run_messages
@@ -39,7 +39,7 @@ async def watch(
     request: Request,
     conductor: Engine,
     run: Run,
-    after: Annotated[int, Query(ge=0, le=2**53, description='Start after this step.')] = 0,
+    after: Annotated[int, Query(ge=0, le=MAX_NUMBER, description='Start after this step.')] = 0,
     last_id: LastId = '',
 ) -> Response:
     """Stream a run: its steps after the given one, and streamed text, until it ends.

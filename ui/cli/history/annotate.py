@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Annotated, TypeVar
 
 import typer
 
 from engine import Conductor, InvalidInput
-from engine.records import MAX_NOTE, Annotation, Note, RunId, RunInfo
+from engine.records import MAX_NUMBER, Annotation, Note, RunId, RunInfo
 from ui.cli.conductors import Listing, find_run, open_reader
-from ui.cli.options import MAX_NUMBER, RunName
+from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time
 from ui.cli.session import Session, with_session
@@ -58,7 +58,6 @@ RunNames = Annotated[
     list[str],
     typer.Argument(metavar='RUN...', help='Ids, unique prefixes of them, or `last`.', show_default=False),
 ]
-MAX_TITLE, MAX_TAGS = 200, 20
 Off = Annotated[bool, typer.Option('--off', help='Remove the mark again.')]
 
 
@@ -90,7 +89,13 @@ def edit(  # noqa: PLR0913  (its arguments are the command's)
 
     What is not given stays as it is. Works while a server is running.
     """
-    details = _details(title, note, private)
+    details = Annotation()
+    if title is not None:
+        details['title'] = title
+    if note is not None:
+        details['note'] = note
+    if private is not None:
+        details['private'] = private
     if not (details or tags or untag):
         options = '--title, --tag, --untag, --note, --private or --no-private'
         raise InvalidInput({'edit': f'give what to change: {options}'})
@@ -101,39 +106,13 @@ def edit(  # noqa: PLR0913  (its arguments are the command's)
             listed = ', '.join(before) or 'none'
             raise InvalidInput({'--untag': f'the run has no tag {unknown[0]!r}; it has: {listed}'})
         if tags or untag:
-            details['tags'] = _change_tags(before, tags or (), untag or ())
+            kept_tags = dict.fromkeys([*before, *(tag.strip() for tag in tags or ())])
+            details['tags'] = [tag for tag in kept_tags if tag not in (untag or ())]
         return await conductor.annotate(run, **details)
 
     for info in asyncio.run(change_runs(session, runs, change)):
         if session.as_json:
             print_json(**asdict(info))
-
-
-def _details(title: str | None, note: str | None, private: bool | None) -> Annotation:
-    """Return the details that were given. Raises `InvalidInput`."""
-    details = Annotation()
-    if title is not None:
-        details['title'] = title.strip()
-        if not 1 <= len(details['title']) <= MAX_TITLE:
-            raise InvalidInput({'--title': f'must have 1 to {MAX_TITLE} characters'})
-    if note is not None:
-        details['note'] = note.strip()
-        if len(details['note']) > MAX_NOTE:
-            raise InvalidInput({'--note': f'must have at most {MAX_NOTE:,} characters'})
-    if private is not None:
-        details['private'] = private
-    return details
-
-
-def _change_tags(before: Sequence[str], add: Sequence[str], remove: Sequence[str]) -> list[str]:
-    """Return a run's new tags. Raises `InvalidInput`."""
-    added = [tag.strip() for tag in add]
-    if not all(added):
-        raise InvalidInput({'--tag': 'must not be empty'})
-    tags = [tag for tag in dict.fromkeys([*before, *added]) if tag not in remove]
-    if len(tags) > MAX_TAGS:
-        raise InvalidInput({'--tag': f'a run can have at most {MAX_TAGS} tags'})
-    return tags
 
 
 @with_session('as_json', 'database', 'server')

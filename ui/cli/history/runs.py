@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from engine import InvalidInput, Status
-from engine.records import RunInfo, RunPage, RunQuery
+from engine.records import MAX_NUMBER, RunInfo, RunPage, RunQuery
 from ui.cli.conductors import open_reader
-from ui.cli.options import MAX_NUMBER, SHOWN
+from ui.cli.options import SHOWN
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time, status_in_color
 from ui.cli.session import Session, with_session

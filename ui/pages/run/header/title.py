@@ -7,7 +7,7 @@ from typing import Unpack
 from nicegui import ui
 
 from engine import Conductor, EngineError
-from engine.records import Annotation, RunInfo
+from engine.records import MAX_TITLE, Annotation, RunInfo
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class, text_input
@@ -83,15 +83,14 @@ class RunTitle:
         self._heading.classes('visually-hidden')  # a page keeps its heading
         self._edit.set_visibility(False)
         with self._place:
-            field = text_input(self._info.title, maxlength='200', aria_label='Title of the run')
+            field = text_input(self._info.title, maxlength=str(MAX_TITLE), aria_label='Title of the run')
             field.classes('run-rename').props('autofocus')
             field.on('keydown', lambda event: self._on_rename(str(event.args)), js_handler=DONE)
             field.on('keydown.esc', self._close)
             button('Save', kind='small primary').on('click', lambda: self._on_rename(str(field.value or '')))
 
     async def _on_rename(self, title: str) -> None:
-        title = ' '.join(title.split())[:200]
-        if title and title != self._info.title:
+        if title.strip() not in ('', self._info.title):
             await self._annotate(title=title)
         self._close()
 

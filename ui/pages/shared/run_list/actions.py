@@ -10,7 +10,7 @@ from nicegui import ui
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine import Conductor, EngineError
-from engine.records import RunInfo
+from engine.records import MAX_TAGS, RunInfo
 from ui.components.dialogs import await_answer, confirm, dialog_frame, draw_form_actions, edit_details
 from ui.components.forms.form import Form
 from ui.formatting.values import count
@@ -42,8 +42,10 @@ class TagChange(BaseModel):
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
-    add: list[str] = Field([], max_length=20, title='Add tags', json_schema_extra={'inline': True})
-    remove: list[str] = Field([], max_length=20, title='Remove tags', json_schema_extra={'inline': True})
+    add: list[str] = Field([], max_length=MAX_TAGS, title='Add tags', json_schema_extra={'inline': True})
+    remove: list[str] = Field(
+        [], max_length=MAX_TAGS, title='Remove tags', json_schema_extra={'inline': True}
+    )
 
 
 class RunActions:

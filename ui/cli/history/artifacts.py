@@ -97,9 +97,10 @@ def artifacts(  # noqa: PLR0913  (its arguments are the command's)
             if name and len(chosen) > 1:
                 owners = ', '.join(artifact.agent for artifact in chosen)
                 raise CommandError(f'--agent: several agents have an artifact {name!r}: {owners}')
-            for artifact in chosen:
+            files = distinct_files(chosen)
+            for artifact, file in zip(chosen, files, strict=True):
                 if save is not None:
-                    await _save(await _load(conductor, run_id, artifact), save)
+                    await _save(await _load(conductor, run_id, artifact), save / file)
                 elif name and not session.as_json:
                     typer.echo(strip_control((await _load(conductor, run_id, artifact)).text))
                 else:
@@ -137,9 +138,21 @@ async def _load(conductor: Conductor, run: RunId, artifact: Artifact) -> Artifac
     return replace(artifact, item={**artifact.item, 'value': value})
 
 
-async def _save(artifact: Artifact, folder: Path) -> None:
-    """Write an artifact to a file of its agent's folder."""
-    target = folder / artifact.file
+def distinct_files(artifacts: list[Artifact]) -> list[Path]:
+    """Return a file for each artifact; where two would share one, the later is numbered."""
+    files: list[Path] = []
+    taken: set[str] = set()
+    for artifact in artifacts:
+        file, number = artifact.file, 2
+        while str(file).casefold() in taken:  # Some file systems ignore case.
+            file, number = artifact.file.with_stem(f'{artifact.file.stem}-{number}'), number + 1
+        taken.add(str(file).casefold())
+        files.append(file)
+    return files
+
+
+async def _save(artifact: Artifact, target: Path) -> None:
+    """Write an artifact to a file, and print its name."""
     await asyncio.to_thread(target.parent.mkdir, parents=True, exist_ok=True)
     await asyncio.to_thread(target.write_text, artifact.text, 'utf-8')
     typer.echo(strip_control(str(target)))

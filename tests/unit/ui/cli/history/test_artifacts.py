@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Hemicycle, json_lines
-from ui.cli.history.artifacts import Artifact
+from ui.cli.history.artifacts import Artifact, distinct_files
 
 
 @pytest.fixture
@@ -57,3 +57,14 @@ def test_unknown_artifacts_are_refused(
 )
 def test_an_imported_artifact_cannot_leave_the_folder(agent: str, name: str, file: str) -> None:
     assert Artifact(agent=agent, name=name, item={'value': 'text'}).file == Path(file)
+
+
+def test_artifacts_whose_names_look_alike_are_saved_to_different_files() -> None:
+    names = ('a b', 'a?b', 'A b', 'a_b-2')
+    artifacts = [Artifact(agent='writer', name=name, item={'value': 'text'}) for name in names]
+    assert [file.name for file in distinct_files(artifacts)] == [
+        'a_b.md',
+        'a_b-2.md',
+        'A_b-3.md',
+        'a_b-2-2.md',
+    ]

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryFile
+from typing import Annotated, BinaryIO
 
 import typer
 
@@ -23,14 +28,19 @@ EPILOG = """Examples:
 hemicycle import from-a-friend.jsonl.gz
 hemicycle import *.jsonl.gz --json | jq -r .run
 hemicycle import traces.json && hemicycle show last
+ssh elsewhere hemicycle export 3f9 --bundle -o - | hemicycle import -
 ```"""
+STANDARD_INPUT = Path('-')
 
 
 @with_session('as_json', 'database', 'server')
 def import_runs(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar='FILE...', help='Bundles that `hemicycle export` wrote, or OTLP/JSON traces.'),
+        typer.Argument(
+            metavar='FILE...',
+            help='Bundles that `hemicycle export` wrote, or OTLP/JSON traces; - reads standard input.',
+        ),
     ],
     *,
     session: Session,
@@ -57,8 +67,21 @@ def import_runs(
 
 async def _import(session: Session, path: Path) -> list[Imported]:
     async with open_conductor(session, Catalog()) as conductor:
-        with path.open('rb') as file:
+        with _open(path) as file:
             try:
                 return await conductor.import_bundle(file)
             except BundleError as error:
                 raise BundleError(0, f'{path}: {error}') from None
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[BinaryIO]:
+    """Open a file, or standard input for `-`. A pipe, which cannot be read twice, is copied first."""
+    with ExitStack() as stack:
+        file = sys.stdin.buffer if path == STANDARD_INPUT else stack.enter_context(path.open('rb'))
+        if not file.seekable():
+            copy = stack.enter_context(TemporaryFile())
+            shutil.copyfileobj(file, copy)
+            copy.seek(0)
+            file = copy
+        yield file

@@ -1,6 +1,8 @@
 """The command that imports traces of other frameworks."""
 
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,17 @@ def test_an_invalid_trace_names_the_field(hemicycle: Hemicycle, tmp_path: Path) 
     refused = hemicycle('import', str(file))
     assert refused.exit_code == 2
     assert 'traces.json: resourceSpans.0.scopeSpans.0.spans.0.spanId: Field required' in refused.stderr
+
+
+def test_a_trace_is_read_from_standard_input_and_from_a_pipe(hemicycle: Hemicycle, tmp_path: Path) -> None:
+    traces = FOLDER / 'langgraph.json'
+    piped = hemicycle('import', '-', '--json', stdin=traces.read_text())
+    assert piped.exit_code == 0, piped.stderr
+    pipe = tmp_path / 'pipe'
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(traces.read_bytes()))
+    writer.start()
+    again = hemicycle('import', str(pipe), '--json')
+    writer.join()
+    assert again.exit_code == 0, again.stderr
+    assert json.loads(again.stdout)['origin'] == json.loads(piped.stdout)['origin']

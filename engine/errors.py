@@ -91,7 +91,8 @@ class UnknownRun(EngineError):
 class UnknownStep(EngineError):
     """The run has no such step."""
 
-    def __init__(self, run: str, step: int, last: int) -> None:
+    def __init__(self, run: str, step: int | str, last: int) -> None:
+        """`step` is text if it was given as something that is no number."""
         self.run, self.step, self.last = run, step, last
         super().__init__(f'run {run} has no step {step}: its last is {last}')
 

@@ -57,6 +57,8 @@ async def test_a_stream_resumes_after_the_last_event(conductor: Conductor, http:
     assert (await http.get(f'/runs/{run}/events?after={last + 1}')).status_code == 404
     assert (await http.get(f'/runs/{run}/events', headers={'Last-Event-ID': 'x'})).status_code == 422
     assert (await http.get('/runs/nothing/events')).status_code == 404
+    for last_id in ('x', 'inf', 'nan'):
+        assert (await http.get('/events', headers={'Last-Event-ID': last_id})).status_code == 422
 
 
 class TestText:

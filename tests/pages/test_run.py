@@ -4,6 +4,7 @@ import asyncio
 import threading
 from dataclasses import replace
 
+import pytest
 from nicegui import ui
 from nicegui.testing import User
 
@@ -136,6 +137,13 @@ async def test_a_step_of_a_run_that_has_ended(user: User):
     assert [element for element in live if 'off' in element.classes] == live, (
         'there is nothing live in a run that has ended'
     )
+
+
+@pytest.mark.parametrize('at', ['x', '-1', '²', '9' * 5000], ids=['word', 'negative', 'superscript', 'huge'])
+async def test_a_step_that_is_no_number_is_not_found(user: User, at: str):
+    run = await finish_run(FakeModel(call_a_tool_first))
+    answer = await user.http_client.get(f'/runs/{run}', params={'at': at})
+    assert (answer.status_code, f'has no step {at[:40]}' in answer.text) == (404, True)
 
 
 async def test_the_address_is_replaced_in_one_call(user: User, monkeypatch):

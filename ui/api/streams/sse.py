@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
@@ -70,7 +71,9 @@ async def watch_runs(
     try:
         since = float(last_id or 0)
     except ValueError:
-        raise InvalidInput({'Last-Event-ID': 'this is not an id of this stream'}) from None
+        since = math.nan
+    if not math.isfinite(since):
+        raise InvalidInput({'Last-Event-ID': 'this is not an id of this stream'})
     return _stream(request, list_messages(conductor, waiting=waiting, since=since))
 
 

@@ -31,7 +31,7 @@ from ui.pages.compare.transcript import ComparedTranscript
 from ui.pages.shared import errors
 from ui.pages.shared.compare_picker import pick_comparison
 from ui.web.backend import Backend
-from ui.web.routing import compare_path, serve_page
+from ui.web.routing import compare_path, parse_number, serve_page
 
 POLL_SECONDS = 2.0
 """Minimum seconds between comparisons of unfinished runs; longer if a comparison is slow."""
@@ -53,8 +53,8 @@ def register(backend: Backend) -> None:
             errors.read_error(error)
             return
         with frame(f'{comparison.a.info.title} and {comparison.b.info.title}', wide=True, keys=KEYS):
-            screen = CompareScreen(conductor, comparison)
-            await screen.draw(int(at) - 1 if at.isdecimal() and len(at) < 9 else None)
+            row = parse_number(at)
+            await CompareScreen(conductor, comparison).draw(None if row is None else row - 1)
 
 
 def choose() -> None:

@@ -19,7 +19,7 @@ from ui.pages.run.screen import Screen
 from ui.pages.shared import errors
 from ui.web.backend import Backend
 from ui.web.downloads import serve_downloads
-from ui.web.routing import serve_page
+from ui.web.routing import parse_number, serve_page
 
 LONG = 1_000
 """Number of steps above which the history is read only after the page has been drawn."""
@@ -67,6 +67,7 @@ def register(backend: Backend) -> None:
 def _step(run: RunId, at: str, last: int) -> int | None:
     if not at:
         return None
-    if not at.isdigit() or int(at) > last:
-        raise UnknownStep(run, int(at) if at.isdigit() else -1, last)
-    return int(at)
+    seq = parse_number(at)
+    if seq is None or seq > last:
+        raise UnknownStep(run, at[:40] if seq is None else seq, last)
+    return seq

@@ -44,6 +44,7 @@ from ui.replay.live import Follower
 from ui.replay.reader import HistoryReader, RunAt
 from ui.web.permission import is_permitted
 from ui.web.presence import Viewer
+from ui.web.routing import parse_number
 
 LISTEN = "addEventListener('popstate', () => emitEvent('went', location.pathname + location.search))"
 
@@ -401,5 +402,5 @@ def parse_address(address: str) -> tuple[str, int | None, str]:
     """Return the last part of the path, the step (None if there is none), and the inspector's tab."""
     parts = urlsplit(address)
     query = parse_qs(parts.query)
-    at = query.get('at', [''])[0]
-    return parts.path.rpartition('/')[2], int(at) if at.isdigit() else None, query.get('inspect', [''])[0]
+    at = parse_number(query.get('at', [''])[0])
+    return parts.path.rpartition('/')[2], at, query.get('inspect', [''])[0]

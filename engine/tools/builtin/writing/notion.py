@@ -134,7 +134,7 @@ class Notion:
             if answer.status_code != 429 or attempt == ATTEMPTS:
                 break
             delay = answer.headers.get('Retry-After', '1')
-            await asyncio.sleep(min(MAX_RETRY_WAIT, float(delay) if delay.isdigit() else 1.0))
+            await asyncio.sleep(min(MAX_RETRY_WAIT, float(delay) if delay.isdecimal() else 1.0))
         try:
             data = answer.json()
         except ValueError:

@@ -15,7 +15,7 @@ from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_input
 from ui.formatting.steps import edge_text, path_text
 from ui.formatting.values import STATUS_TEXT, day_range, parse_day
-from ui.web.routing import traffic_path
+from ui.web.routing import parse_number, traffic_path
 
 UNENDED = 'unended'
 STATUSES = {'': 'Any status', UNENDED: 'Not ended'} | {
@@ -55,7 +55,7 @@ class Filters:
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> Filters:
         """Read filters from an address; invalid values are dropped."""
-        page = query.get('page', '')
+        page = parse_number(query.get('page', '')) or 1
         return cls(
             text=query.get('text', '')[:200],
             pattern=query.get('pattern', ''),
@@ -64,7 +64,7 @@ class Filters:
             marked=query.get('marked', '') if query.get('marked', '') in MARKED else '',
             since=query.get('since', '') if parse_day(query.get('since', '')) else '',
             until=query.get('until', '') if parse_day(query.get('until', '')) else '',
-            page=int(page) if page.isdecimal() and 0 < int(page) < 10**6 else 1,
+            page=page if page < 10**6 else 1,
             edge=query.get('edge', '')[:500],
             state=query.get('state', '')[:500],
             trouble=query.get('trouble', '')[:1],

@@ -166,6 +166,8 @@ def test_a_socket_streams_and_steers(client: TestClient):
         assert answer_of(socket, None)['problem']['status'] == 422
         socket.send_json({'id': 4, 'do': 'subscribe', 'run': 'nothing'})
         assert answer_of(socket, 4)['problem']['status'] == 404
+        socket.send_json({'id': 7, 'do': 'subscribe', 'run': ident, 'after': 99})
+        assert answer_of(socket, 7)['problem']['type'] == 'urn:hemicycle:unknown-step'
         for number in (5, 50):
             socket.send_json({'id': number, 'do': 'cancel', 'run': ident, 'key': 'once'})
         while messages[-1]['type'] != 'end':

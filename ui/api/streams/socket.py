@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, Valid
 from starlette.websockets import WebSocketDisconnect
 
 from engine import Conductor, EngineError
+from engine.errors import UnknownStep
 from engine.journal import StepMode
 from engine.records import MAX_NUMBER, RunId
 from ui.api.dependencies import Engine, SteeringConditions
@@ -144,10 +145,10 @@ class _Session:
                 await self._open(LIST, list_messages(self._conductor))
             case Subscribe():
                 info = await self._conductor.info(RunId(command.run))
+                if command.after > info.seq:
+                    raise UnknownStep(info.id, command.after, info.seq)
                 await self._conductor.transitions(info.id, after=command.after, limit=1)
-                await self._open(
-                    info.id, run_messages(self._conductor, info.id, min(command.after, info.seq))
-                )
+                await self._open(info.id, run_messages(self._conductor, info.id, command.after))
             case Unsubscribe():
                 await self._end(command.run)
             case SendEvent():

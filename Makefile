@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check endure bench format lock clean
+.PHONY: help run test lint check fast endure bench format lock clean
 
 # Images often forbid bytecode; without it every process that a test starts compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -33,7 +33,12 @@ lint: ## Format, lint, types, imports
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 
-check: lint ## All of lint, and the fast tests: units, contracts and the architecture; coverage is for `make test`
+# Side by side, since the type checker uses one processor.
+check: ## All of lint, and the fast tests: units, contracts and the architecture; coverage is for `make test`
+	@.ci/setup dev
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going lint fast
+
+fast:
 	.venv/bin/pytest -n 2 $(AT_ONCE) -m 'not slow' tests/contract tests/test_architecture.py tests/unit
 
 endure: ## Run the tests that take too long for each change: outages and failures that last

@@ -24,12 +24,22 @@ async def claim_files(journal: Journal, files: RemoteFiles) -> None:
     """
     database = await _identify(journal)
     if await asyncio.to_thread(_claim, files, database) != database:
-        raise InvalidInput(
-            {
-                '--files': f'{files.name} has the files of another database: give each its own prefix, as in'
-                f' s3://BUCKET/PREFIX (if that database is gone, remove the file {MARKER} there)'
-            }
-        )
+        raise InvalidInput({'--files': _describe_foreign(files)})
+
+
+async def describe_conflict(journal: Journal | None, files: RemoteFiles) -> str:
+    """Return what is wrong if the place of the files is another database's, or ''; nothing is changed.
+
+    Args:
+        journal: the database; None if it does not exist yet.
+        files: the place.
+
+    Raises:
+        FilesUnavailable, JournalError
+    """
+    owner = await asyncio.to_thread(_read_owner, files)
+    entry = await journal.entry(KIND, KEY) if journal else None
+    return _describe_foreign(files) if owner and (entry is None or owner != entry.body['id']) else ''
 
 
 async def _identify(journal: Journal) -> str:
@@ -46,9 +56,22 @@ async def _identify(journal: Journal) -> str:
 
 def _claim(files: RemoteFiles, database: str) -> str:
     """Return the owner of the place; it is ours if there was none."""
-    for _ in range(2):
-        try:
-            return b''.join(files.read(MARKER)).decode()
-        except FileNotFoundError:
-            files.send(MARKER, database.encode())  # Read again: two may send at the same time.
-    return ''
+    if owner := _read_owner(files):
+        return owner
+    files.send(MARKER, database.encode())
+    return _read_owner(files)  # Two may have sent at the same time.
+
+
+def _read_owner(files: RemoteFiles) -> str:
+    """Return the identity of the database whose place it is, or ''."""
+    try:
+        return b''.join(files.read(MARKER)).decode()
+    except FileNotFoundError:
+        return ''
+
+
+def _describe_foreign(files: RemoteFiles) -> str:
+    return (
+        f'{files.name} has the files of another database: give each its own prefix, as in'
+        f' s3://BUCKET/PREFIX (if that database is gone, remove the file {MARKER} there)'
+    )

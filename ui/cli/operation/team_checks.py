@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 from engine import Catalog, Conductor, EngineError
 from engine.host.clock import RealClock
+from engine.journal import Journal
 from engine.workspace import open_folders
 from ui.access.accounts import Accounts
 from ui.access.audit_log import AuditLog, AuditQuery
@@ -19,6 +21,7 @@ from ui.access.oidc import Provider, ProviderSettings
 from ui.formatting.values import count
 from ui.server.serve import is_local, valid_origin
 from ui.server.telemetry import ADDRESSES
+from ui.services.files_owner import describe_conflict
 from ui.services.notifications import Channels, MailServer, Notifications
 from ui.services.schedules import Schedules, Triggers
 from ui.settings import Settings, Storage
@@ -60,6 +63,8 @@ async def examine_team(
             yield finding
     file = storage.file(settings)
     if file and not file.exists():
+        async for finding in _files(storage, settings, None):
+            yield finding
         return
     try:
         if not storage.inspect(settings).is_current:
@@ -71,17 +76,24 @@ async def examine_team(
     except EngineError:
         return  # Already reported.
     async with Conductor(journal, catalog=catalog, workspaces=settings.workspaces) as conductor:
-        for about, check in (
-            ('Accounts', _accounts),
-            ('Notifications', _notifications),
-            ('Schedules', _schedules),
-            ('Audit log', _audit),
-        ):
-            try:
-                async for finding in check(conductor):
-                    yield finding
-            except (EngineError, ValueError, KeyError, TypeError) as error:
-                yield Finding('broken', about, f'cannot be read: {error}'.partition('\n')[0], RESTORE)
+        async for finding in _files(storage, settings, journal):
+            yield finding
+        async for finding in _entries(conductor):
+            yield finding
+
+
+async def _entries(conductor: Conductor) -> AsyncIterator[Finding]:
+    for about, check in (
+        ('Accounts', _accounts),
+        ('Notifications', _notifications),
+        ('Schedules', _schedules),
+        ('Audit log', _audit),
+    ):
+        try:
+            async for finding in check(conductor):
+                yield finding
+        except (EngineError, ValueError, KeyError, TypeError) as error:
+            yield Finding('broken', about, f'cannot be read: {error}'.partition('\n')[0], RESTORE)
 
 
 def _environment(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -140,6 +152,12 @@ async def _calls(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
             yield Finding('ok', provider.issuer, 'answers')
         except EngineError as error:
             yield Finding('broken', provider.issuer, str(error))
+
+
+async def _files(storage: Storage, settings: Settings, journal: Journal | None) -> AsyncIterator[Finding]:
+    with suppress(EngineError):  # Storage that cannot be reached is already reported.
+        if (files := storage.files(settings)) and (problem := await describe_conflict(journal, files)):
+            yield Finding('broken', 'Files', problem)
 
 
 async def _accounts(conductor: Conductor) -> AsyncIterator[Finding]:

@@ -63,3 +63,9 @@ def test_a_command_that_starts_runs_refuses_another_databases_files(
         invoke(one, *task)
     assert 'has the files of another database' in invoke(other, *task, code=2)
     assert other.find_newest() is None
+    for database_exists in (True, False):
+        if not database_exists:
+            other.database.unlink()
+        broken = other('doctor')
+        assert (broken.exit_code, 'has the files of another database' in broken.stdout) == (1, True)
+    assert 'has the files of another database' not in one('doctor').stdout

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Final
+from typing import IO, BinaryIO, Final, cast
 
 from engine.errors import JournalDamaged, JournalUnavailable
 from storage.inspection import BACKUP_FORMAT, INCOMPLETE, SCHEMA_VERSION, BackupInfo
@@ -269,5 +269,28 @@ def _unpack(archive: Path, staging: Path) -> BackupInfo:
             top = PurePosixPath(member.name).parts[0]
             if top not in (DATABASE, FILES) or not (member.isreg() or member.islnk()):
                 raise ValueError(f'it contains {member.name}')
-            backup.extract(member, staging, filter='data')
+            _extract(backup, member, staging)
     return info
+
+
+def _extract(backup: tarfile.TarFile, member: tarfile.TarInfo, staging: Path) -> None:
+    """Extract a file or a hard link. Raises `ValueError` if it would lead out of the folder.
+
+    Python 3.11.0 to 3.11.3 have no `extract(filter='data')`.
+    """
+    target = _locate(member.name, staging)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if member.islnk():
+        target.hardlink_to(_locate(member.linkname, staging))
+        return
+    with cast(IO[bytes], backup.extractfile(member)) as content, target.open('xb') as file:
+        shutil.copyfileobj(content, file)
+    target.chmod(member.mode & 0o755 | 0o600)
+    os.utime(target, (member.mtime, member.mtime))
+
+
+def _locate(name: str, staging: Path) -> Path:
+    path = PurePosixPath(name)
+    if path.is_absolute() or '..' in path.parts:
+        raise ValueError(f'it contains {name}')
+    return staging / path

@@ -222,6 +222,12 @@ def link(archive: Path) -> None:
     pack(archive, unpack(archive), target)
 
 
+def link_outside(archive: Path) -> None:
+    target = tarfile.TarInfo(f'{FILES}/link')
+    target.type, target.linkname = tarfile.LNKTYPE, str(archive)
+    pack(archive, unpack(archive), target)
+
+
 def unpack(archive: Path) -> dict[str, bytes]:
     with tarfile.open(archive) as packed:
         members = {member.name: packed.extractfile(member) for member in packed if member.isreg()}
@@ -238,7 +244,9 @@ def pack(archive: Path, members: dict[str, bytes], *others: tarfile.TarInfo) -> 
             packed.addfile(member)
 
 
-@pytest.mark.parametrize('spoil', [cut, no_archive, other_database, no_manifest, newer, outside, link])
+@pytest.mark.parametrize(
+    'spoil', [cut, no_archive, other_database, no_manifest, newer, outside, link, link_outside]
+)
 def test_a_damaged_archive_is_refused_and_leaves_nothing(
     archive: Path, other: Home, tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
@@ -375,7 +383,7 @@ def test_a_full_disk_is_named_and_leaves_nothing(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     for place, name, named in (
-        (tarfile.TarFile, 'extract', other.workspaces),
+        (shutil, 'copyfileobj', other.workspaces),
         (shutil, 'copyfile', other.settings.path),
         (tempfile, 'mkdtemp', other.workspaces),
     ):

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from engine.acp.known_agents import ExternalAgent
 from engine.errors import ModelError, ToolError, WorkspaceError
@@ -163,9 +163,11 @@ class AgentProcess:
             await asyncio.to_thread(kill_processes, self.cookie)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.process.wait(), EXIT_SECONDS)
-        if self.process.stdin is not None:
-            self.process.stdin.close()
+        stdin = cast(asyncio.StreamWriter, self.process.stdin)
+        stdin.close()
         self.process._transport.close()  # type: ignore[attr-defined]
+        with contextlib.suppress(OSError, TimeoutError):  # Before 3.11.4, asyncio logs what nobody awaits.
+            await asyncio.wait_for(stdin.wait_closed(), EXIT_SECONDS)
 
     async def exit_error(self) -> ModelError:
         """Return why it no longer answers: why it was killed, or how its process ended."""

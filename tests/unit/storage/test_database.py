@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -293,7 +294,8 @@ async def test_version_1_is_migrated_with_its_data(file: Path) -> None:
     assert (await journal.annotate(info.id, note='migrated')).note == 'migrated'
     assert (await journal.runs(RunQuery(text='migrated'))).total == 1
     await journal.close()
-    assert sqlite3.connect(file).execute('PRAGMA user_version').fetchone() == (len(MIGRATIONS),)
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute('PRAGMA user_version').fetchone() == (len(MIGRATIONS),)
 
 
 def version_3(file: Path) -> None:

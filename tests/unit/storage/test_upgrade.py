@@ -31,7 +31,8 @@ STEPS = 45
 def file(tmp_path: Path) -> Path:
     path = tmp_path / 'runs.db'
     path.write_bytes(gzip.decompress((ROOT / 'tests/golden/version-4.db.gz').read_bytes()))
-    assert sqlite3.connect(path).execute('PRAGMA user_version').fetchone() == (4,)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute('PRAGMA user_version').fetchone() == (4,)
     return path
 
 
@@ -52,9 +53,10 @@ async def test_upgraded_runs_are_unchanged(file: Path, tmp_path: Path) -> None:
         assert await conductor.audit(OLD) == 22
         assert (await conductor.view(OLD)).status is Status.DONE
         assert [info.id for info in (await conductor.runs()).runs] == [FORK, OLD]
-    assert sqlite3.connect(file).execute('PRAGMA user_version').fetchone() == (len(MIGRATIONS),)
-    assert sqlite3.connect(file).execute('PRAGMA integrity_check').fetchone() == ('ok',)
-    assert sqlite3.connect(file).execute('PRAGMA foreign_key_check').fetchall() == []
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute('PRAGMA user_version').fetchone() == (len(MIGRATIONS),)
+        assert connection.execute('PRAGMA integrity_check').fetchone() == ('ok',)
+        assert connection.execute('PRAGMA foreign_key_check').fetchall() == []
 
 
 async def test_the_old_database_is_backed_up(file: Path) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -166,7 +167,8 @@ async def test_closing_flushes_the_queue(tmp_path: Path) -> None:
     await asyncio.sleep(0)
     await writer.close()
     assert await asyncio.gather(*tasks) == list(range(20))
-    assert sqlite3.connect(tmp_path / 'closing.db').execute('SELECT count(*) FROM t').fetchone() == (20,)
+    with closing(sqlite3.connect(tmp_path / 'closing.db')) as connection:
+        assert connection.execute('SELECT count(*) FROM t').fetchone() == (20,)
 
 
 async def test_the_loop_keeps_running_while_the_writer_is_stuck(writer: Writer) -> None:

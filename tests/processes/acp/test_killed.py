@@ -41,8 +41,9 @@ def test_a_killed_run_continues_with_its_agent(steps: int, tmp_path: Path) -> No
     before = hemicycle.steps(killed.id)
     sessions = {step.event.data['session']['id'] for step in replies(before)}
     result = hemicycle('resume', 'last', '-q')
-    assert result.exit_code == 0, result.output
     after = hemicycle.steps(killed.id)
+    errors = {step.seq: step.event.data['error'] for step in after if 'error' in step.event.data}
+    assert result.exit_code == 0, (result.output, errors)
     assert after[: len(before)] == before and after[len(before)].event.name == 'recover'
     # The same sessions continue, and nothing recorded is repeated except the interrupted turn.
     assert sessions and sessions <= {step.event.data['session']['id'] for step in replies(after)}

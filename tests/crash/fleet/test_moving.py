@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import time
+from typing import Any
 
 import httpx
 import pytest
@@ -64,7 +65,14 @@ async def test_workers_are_listed_and_drained_from_a_terminal(fleet: Fleet, web:
     first, second = await fleet.worker('--label', 'gpu'), await fleet.worker()
     await fleet.launch(web, 2, steps=2_000)
     await fleet.wait_driven(2)
-    listed = [json.loads(line) for line in (await fleet.run('workers', 'list', '--json')).splitlines()]
+    listed: list[dict[str, Any]] = []
+
+    async def are_all_workers() -> bool:
+        lines = (await fleet.run('workers', 'list', '--json')).splitlines()
+        listed[:] = [json.loads(line) for line in lines]
+        return all('url' in line for line in listed)  # Others are runs that wait for a worker.
+
+    await until(are_all_workers, 'no run waits')
     by_url = {worker['url']: worker for worker in listed}
     assert set(by_url) == {first.url, second.url} and by_url[first.url]['labels'] == ['gpu']
     assert [run['pattern'] for worker in listed for run in worker['runs']] == ['counting', 'counting']

@@ -165,6 +165,11 @@ def byte_size(number: int) -> str:
     return f'{amount:.0f} {units[0]}' if number < 1_000 or amount >= 100 else f'{amount:.1f} {units[0]}'
 
 
+def parse_number(text: str) -> int | None:
+    """Return a natural number of up to 15 digits; None if it is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 15 else None
+
+
 def parse_day(text: str) -> datetime | None:
     """Return the local start of a day such as 2026-03-04; None if it is not a date."""
     try:

@@ -7,19 +7,11 @@ from urllib.parse import quote, urlencode
 
 from nicegui import ui
 
-from engine.records import MAX_NUMBER
-
 
 def with_query(path: str, **query: Any) -> str:
     """Return a path with a query; values that are '' or None are left out."""
     values = {name: value for name, value in query.items() if value not in ('', None)}
     return f'{path}?{urlencode(values)}' if values else path
-
-
-def parse_number(text: str) -> int | None:
-    """Return a number of an address's query, or None if it is none, is negative or is out of range."""
-    usable = text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_NUMBER))
-    return min(int(text), MAX_NUMBER) if usable else None
 
 
 def compare_path(a: str, b: str, at: int | None = None) -> str:

@@ -17,6 +17,7 @@ from engine.records import MAX_NUMBER, RunId
 from ui.api.dependencies import EVENT_STREAM, Engine, Run
 from ui.api.problems import Refusal, problems
 from ui.api.streams.messages import StreamMessage, list_messages, run_messages
+from ui.formatting.values import parse_number
 
 router = APIRouter(tags=['Streams'])
 HEARTBEAT: Final = 15.0
@@ -80,9 +81,10 @@ async def watch_runs(
 def _number(last_id: str, after: int) -> int:
     if not last_id:
         return after
-    if not last_id.isascii() or not last_id.isdecimal() or len(last_id) > 15:
+    number = parse_number(last_id)
+    if number is None:
         raise InvalidInput({'Last-Event-ID': 'must be the number of a step'})
-    return int(last_id)
+    return number
 
 
 def _stream(request: Request, messages: AsyncIterator[StreamMessage]) -> Response:

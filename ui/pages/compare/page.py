@@ -21,6 +21,7 @@ from ui.components.tabs import Tabs
 from ui.components.theme import button, frame, pill
 from ui.components.widgets import Text, set_attributes, text_link
 from ui.formatting.comparison import FACETS, comparison_notes, row_other, row_text, verdict_sentence
+from ui.formatting.values import parse_number
 from ui.pages.compare.chart import ComparisonChart
 from ui.pages.compare.data import FilesPane, MemoryPane
 from ui.pages.compare.numbers import Numbers
@@ -31,7 +32,7 @@ from ui.pages.compare.transcript import ComparedTranscript
 from ui.pages.shared import errors
 from ui.pages.shared.compare_picker import pick_comparison
 from ui.web.backend import Backend
-from ui.web.routing import compare_path, parse_number, serve_page
+from ui.web.routing import compare_path, serve_page
 
 POLL_SECONDS = 2.0
 """Minimum seconds between comparisons of unfinished runs; longer if a comparison is slow."""

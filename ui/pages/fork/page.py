@@ -14,12 +14,13 @@ from ui.formatting.diagram.folding import default_folds
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.formatting.forks import turn_sentence
 from ui.formatting.steps import headline
+from ui.formatting.values import parse_number
 from ui.pages.fork.form import ForkForm
 from ui.pages.fork.variant import Origin
 from ui.pages.shared import errors
 from ui.pages.shared.run.context import agent_name
 from ui.web.backend import Backend
-from ui.web.routing import parse_number, serve_page
+from ui.web.routing import serve_page
 
 
 def register(backend: Backend) -> None:
@@ -32,9 +33,8 @@ def register(backend: Backend) -> None:
             info = await conductor.info(RunId(run))
             pattern, shape = conductor.catalog.pattern(info.pattern), await conductor.shape(info.id)
             last = await _open_until(conductor, info)
-            number = parse_number(at)
-            requested = last if number is None else number
-            step = min(requested, last)
+            requested = parse_number(at)
+            step = last if requested is None else min(requested, last)
             step = step and await conductor.turn_end(info, step)
             view = await conductor.view(info.id, step)
             steps = await conductor.transitions(info.id, after=max(step - 1, 0), until=step)
@@ -44,7 +44,7 @@ def register(backend: Backend) -> None:
         agents = {str(state.path): agent_name(shape, state.path) for state in shape.states if state.role}
         origin = Origin(info=info, view=view, pattern=pattern, roles=agents_of(pattern), agents=agents)
         with frame(f'Fork · {info.title}', keys=FORM_KEYS):
-            _draw_head(info, step, step if number is None else number)
+            _draw_head(info, step, step if requested is None else requested)
             with ui.element('div').classes('launch'):
                 forker = ForkForm(backend, origin)
                 await _draw_step(shape, view, steps[0] if steps else None)

@@ -13,13 +13,14 @@ from engine.records import RunId
 from ui.components.debounce import BROWSER_TIMEOUT, WAIT_UNTIL_DRAWN, create_page_task
 from ui.components.theme import frame
 from ui.exports.routes import serve_exports
+from ui.formatting.values import parse_number
 from ui.pages.run.header.run_menu import KEYS
 from ui.pages.run.panels.pattern_tabs import TAB_TITLES
 from ui.pages.run.screen import Screen
 from ui.pages.shared import errors
 from ui.web.backend import Backend
 from ui.web.downloads import serve_downloads
-from ui.web.routing import parse_number, serve_page
+from ui.web.routing import serve_page
 
 LONG = 1_000
 """Number of steps above which the history is read only after the page has been drawn."""

@@ -22,6 +22,7 @@ from ui.components.layout import diagram_switch, view_switch
 from ui.components.tabs import Tabs
 from ui.components.widgets import set_class
 from ui.formatting.steps import clock_end, headline
+from ui.formatting.values import parse_number
 from ui.pages.run.agents.agents import AgentPanes
 from ui.pages.run.agents.transcript import Transcript
 from ui.pages.run.debugger.debugger import Debugger
@@ -44,7 +45,6 @@ from ui.replay.live import Follower
 from ui.replay.reader import HistoryReader, RunAt
 from ui.web.permission import is_permitted
 from ui.web.presence import Viewer
-from ui.web.routing import parse_number
 
 LISTEN = "addEventListener('popstate', () => emitEvent('went', location.pathname + location.search))"
 

@@ -14,8 +14,8 @@ from engine.records import RunOrder, RunQuery
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_input
 from ui.formatting.steps import edge_text, path_text
-from ui.formatting.values import STATUS_TEXT, day_range, parse_day
-from ui.web.routing import parse_number, traffic_path
+from ui.formatting.values import STATUS_TEXT, day_range, parse_day, parse_number
+from ui.web.routing import traffic_path
 
 UNENDED = 'unended'
 STATUSES = {'': 'Any status', UNENDED: 'Not ended'} | {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sqlalchemy import Engine, QueuePool, create_engine
@@ -112,15 +112,16 @@ def connect(settings: Settings, *, reader: bool = False) -> sqlite3.Connection:
     )
     # A damaged text must not fail a whole list: `rows` reports the run it belongs to.
     connection.text_factory = lambda text: text.decode(errors='replace')
-    with ExitStack() as on_error:
-        on_error.callback(connection.close)
+    try:
         connection.execute('PRAGMA foreign_keys = ON')
         connection.execute(f'PRAGMA synchronous = {settings.synchronous}')
         if reader:
             connection.execute('PRAGMA query_only = ON')
         elif settings.quota is not None:
             limit_size(connection, settings.quota)
-        on_error.pop_all()
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 

@@ -309,8 +309,10 @@ def _check_annotation(changes: Annotation) -> Annotation:
         tags = checked['tags'] = [tag.strip() for tag in changes['tags']]
         if len(tags) > MAX_TAGS:
             wrong['tags'] = f'a run can have at most {MAX_TAGS} tags'
-        elif not all(1 <= len(tag) <= MAX_TAG for tag in tags):
-            wrong['tags'] = f'each must have 1 to {MAX_TAG} characters'
+        elif not all(tags):
+            wrong['tags'] = 'must not be empty'
+        elif max(map(len, tags), default=0) > MAX_TAG:
+            wrong['tags'] = f'each must have at most {MAX_TAG} characters'
     if 'note' in changes:
         note = checked['note'] = changes['note'].strip()
         if len(note) > MAX_NOTE:

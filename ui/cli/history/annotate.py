@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, cast
 
 import typer
 
 from engine import Conductor, InvalidInput
 from engine.records import MAX_NUMBER, Annotation, Note, RunId, RunInfo
 from ui.cli.conductors import Listing, find_run, open_reader
+from ui.cli.inputs import given
 from ui.cli.options import RunName
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console, format_time
@@ -58,6 +59,7 @@ RunNames = Annotated[
     list[str],
     typer.Argument(metavar='RUN...', help='Ids, unique prefixes of them, or `last`.', show_default=False),
 ]
+FIELD_OPTIONS = {'title': '--title', 'tags': '--tag', 'note': '--note'}
 Off = Annotated[bool, typer.Option('--off', help='Remove the mark again.')]
 
 
@@ -89,13 +91,7 @@ def edit(  # noqa: PLR0913  (its arguments are the command's)
 
     What is not given stays as it is. Works while a server is running.
     """
-    details = Annotation()
-    if title is not None:
-        details['title'] = title
-    if note is not None:
-        details['note'] = note
-    if private is not None:
-        details['private'] = private
+    details = cast(Annotation, given({'title': title, 'note': note, 'private': private}))
     if not (details or tags or untag):
         options = '--title, --tag, --untag, --note, --private or --no-private'
         raise InvalidInput({'edit': f'give what to change: {options}'})
@@ -106,9 +102,13 @@ def edit(  # noqa: PLR0913  (its arguments are the command's)
             listed = ', '.join(before) or 'none'
             raise InvalidInput({'--untag': f'the run has no tag {unknown[0]!r}; it has: {listed}'})
         if tags or untag:
-            kept_tags = dict.fromkeys([*before, *(tag.strip() for tag in tags or ())])
-            details['tags'] = [tag for tag in kept_tags if tag not in (untag or ())]
-        return await conductor.annotate(run, **details)
+            all_tags = dict.fromkeys([*before, *(tag.strip() for tag in tags or ())])
+            details['tags'] = [tag for tag in all_tags if tag not in (untag or ())]
+        try:
+            return await conductor.annotate(run, **details)
+        except InvalidInput as error:
+            named = {FIELD_OPTIONS.get(field, field): problem for field, problem in error.problems.items()}
+            raise InvalidInput(named) from None
 
     for info in asyncio.run(change_runs(session, runs, change)):
         if session.as_json:

@@ -132,11 +132,11 @@ def test_title_tags_and_note_of_a_run_are_edited(hemicycle: Hemicycle) -> None:
     ('arguments', 'problem'),
     [
         ((), 'give what to change: --title, --tag'),
-        (('--title', ' '), 'title: must have 1 to 200 characters'),
-        (('--note', 'x' * 10_001), 'note: must have at most 10,000 characters'),
+        (('--title', ' '), '--title: must have 1 to 200 characters'),
+        (('--note', 'x' * 10_001), '--note: must have at most 10,000 characters'),
         (('--untag', 'nothing'), "--untag: the run has no tag 'nothing'; it has: demo"),
-        (('--tag', ' '), 'tags: each must have 1 to 200 characters'),
-        (tuple(f'--tag={number}' for number in range(21)), 'tags: a run can have at most 20 tags'),
+        (('--tag', ' '), '--tag: must not be empty'),
+        (tuple(f'--tag={number}' for number in range(21)), '--tag: a run can have at most 20 tags'),
     ],
 )
 def test_an_invalid_edit_is_refused(hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str) -> None:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from engine import Budget
 from engine.history import CostEstimate, ForkOverrides
-from engine.records import MAX_NUMBER, RunId, RunInfo
+from engine.records import MAX_NUMBER, MAX_TITLE, RunId, RunInfo
 from ui.api.dependencies import Engine, RequestBody, Run, list_of
 from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
@@ -26,7 +26,7 @@ MAX_VARIANTS = 20
 class StartOptions(RequestBody):
     """How a new run starts."""
 
-    title: str = Field('', max_length=200, description="The new run's title; the parent's by default.")
+    title: str = Field('', max_length=MAX_TITLE, description="The new run's title; the parent's by default.")
     paused: bool = Field(False, description='Whether it starts paused.')
     budget: input_model(Budget) | None = Field(None, description='Limits on what it may use.')  # type: ignore[valid-type]
 

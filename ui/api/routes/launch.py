@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from engine import Breakpoint, Budget
 from engine.errors import JournalConflict
-from engine.records import Approvals, RunId, RunInfo
+from engine.records import MAX_TAGS, MAX_TITLE, Approvals, RunId, RunInfo
 from ui.api.dependencies import Engine, RequestBody, etag
 from ui.api.idempotency import IdempotentDep, respond_created
 from ui.api.problems import problems
@@ -39,8 +39,10 @@ class NewRun(RequestBody):
 
     pattern: str = Field(max_length=200, description='The name of a pattern.')
     parameters: dict[str, Any] = Field({}, description='Values for the parameters of the pattern.')
-    title: str = Field('', max_length=200, description='Shown in lists; derived from the input if empty.')
-    tags: list[str] = Field([], max_length=20, description='For finding the run later.')
+    title: str = Field(
+        '', max_length=MAX_TITLE, description='Shown in lists; derived from the input if empty.'
+    )
+    tags: list[str] = Field([], max_length=MAX_TAGS, description='For finding the run later.')
     models: dict[str, str] = Field({}, description='Models by role; `""` applies to all other roles.')
     seed: int = Field(0, ge=0, le=2**31 - 1, description='Seeds the randomness of simulated models.')
     budget: input_model(Budget) | None = Field(None, description='Limits on what it may use.')  # type: ignore[valid-type]

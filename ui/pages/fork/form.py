@@ -8,7 +8,7 @@ from nicegui import ui
 
 from engine import EngineError, InvalidInput
 from engine.history import CostEstimate, ForkOverrides
-from engine.records import RunId
+from engine.records import MAX_TITLE, RunId
 from ui.components.dialogs import confirm
 from ui.components.forms.form import RUN_KEYS, Form
 from ui.components.theme import button, text_notice
@@ -61,7 +61,7 @@ class ForkForm:
     def _draw_title(self) -> None:
         with ui.element('div').classes('field'):
             head = Text('label', 'Title', 'label')
-            self._title = text_input(self._origin.info.title, maxlength='200', autofocus='')
+            self._title = text_input(self._origin.info.title, maxlength=str(MAX_TITLE), autofocus='')
             set_attributes(head, for_=self._title.html_id)
 
     async def load(self) -> None:

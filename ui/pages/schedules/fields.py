@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine import Catalog, InvalidInput
+from engine.records import MAX_TAGS
 from ui.formatting.values import json_problem
 from ui.services.schedules import Action, Interval, Schedule, SchedulePolicy, ScheduleSpec, Trigger
 
@@ -43,7 +44,7 @@ class StarterFields(BaseModel):
         description='As JSON, such as {"task": "What is new?"}.',
         json_schema_extra={'multiline': True},
     )
-    tags: list[str] = Field([], max_length=20, title='Tags', json_schema_extra={'inline': True})
+    tags: list[str] = Field([], max_length=MAX_TAGS, title='Tags', json_schema_extra={'inline': True})
 
 
 class ScheduleFields(StarterFields):

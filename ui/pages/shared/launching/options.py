@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from engine import Budget
+from engine.records import MAX_TAGS, MAX_TITLE
 
 FOLD = 'Budget'
 
@@ -16,14 +17,14 @@ class RunOptions(BaseModel):
 
     title: str = Field(
         '',
-        max_length=200,
+        max_length=MAX_TITLE,
         title='Title',
         description='Name shown in lists; derived from the input if empty',
         json_schema_extra={'group': 'Options'},
     )
     tags: list[str] = Field(
         [],
-        max_length=20,
+        max_length=MAX_TAGS,
         title='Tags',
         description='For finding the run later',
         json_schema_extra={'group': 'Options', 'inline': True},

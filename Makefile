@@ -4,6 +4,9 @@
 # Images often forbid bytecode; without it every process that a test starts compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Shared by all checkouts: a fresh clone checks only the types of what changed.
+export MYPY_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hemicycle-tests/mypy
+
 # A file by one worker, in the order of the folders: what is slow begins first, and ends with the rest.
 AT_ONCE = --dist loadfile --no-loadscope-reorder
 
@@ -22,7 +25,7 @@ run: ## Set up what is missing and open Hemicycle
 	.venv/bin/hemicycle serve
 
 # Three on two processors: tests that end processes and move runs wait half of their time.
-test: ## Set up what is missing and run every test, browser included
+test: ## Set up what is missing and run the tests of every change, browser included
 	@.ci/setup test
 	.venv/bin/pytest -n 3 $(AT_ONCE) $(COVERED)
 
@@ -41,9 +44,9 @@ check: ## All of lint, and the fast tests: units, contracts and the architecture
 fast:
 	.venv/bin/pytest -n 2 $(AT_ONCE) -m 'not slow' tests/contract tests/test_architecture.py tests/unit
 
-endure: ## Run the tests that take too long for each change: outages and failures that last
-	@.ci/setup test
-	.venv/bin/pytest -n 0 -m long
+endure: ## Run the long and heavy tests: tests/README.md lists them
+	@.ci/setup endure
+	.venv/bin/pytest -n 2 $(AT_ONCE) -m long
 
 bench: ## Measure speed and print the numbers (README=--readme puts them into README.md)
 	@.ci/setup bench

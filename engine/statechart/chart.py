@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -254,14 +254,26 @@ class _Transition(NestedTransition):
         cursor: DecisionContext = event_data.model
         scope = list(event_data.machine.prefix_path)
         source = _join(scope, self.source)
-        # The library tries every region, even if an earlier region's transition has left all of them.
-        if not _is_addressed(cursor.event, source) or not is_active(StatePath(source), tuple(cursor.active)):
+        # The library tries every region, even if an earlier region's transition has left all of them, or has
+        # entered them anew.
+        if not _is_addressed(cursor.event, source) or source in cursor.left:
             return False
         cursor.here = parent_of(source)
+        if cursor.entered and self.dest and not set(cursor.entered).isdisjoint(self._exits(event_data)):
+            # As in SCXML: of two transitions that leave the same states, the first in document order wins.
+            # The second still takes the event, so that no other transition of its region does.
+            return bool(self._eval_conditions(event_data))
         if not super().execute(event_data):
             return False
         cursor.edges.append(Edge(source=StatePath(source), dest=_join(scope, self.dest) if self.dest else ''))
         return True
+
+    def _exits(self, event_data: Any) -> Iterator[StatePath]:
+        """Yield the states that this transition would leave."""
+        _, exits, _ = self._resolve_transition(event_data)
+        leave: Any  # A call of a state's `scoped_exit`, with the names of the states around it.
+        for leave in exits:
+            yield StatePath(_join(leave.args[1], leave.func.__self__.name))
 
     def _final_check(self, *args: Any) -> tuple[list[Any], bool]:
         # `_completions` decides what is done. The library's own check fails when a region continues after its

@@ -75,6 +75,23 @@ def test_the_first_region_to_leave_exits_the_others_once() -> None:
     assert sorted(move.left) == ['both', 'both.a', 'both.a.on', 'both.b', 'both.b.on']
 
 
+def test_of_two_regions_that_leave_the_same_states_the_first_moves() -> None:
+    class Conflict(Two):
+        transitions = [
+            *Two.transitions,
+            ['leave_b', 'both.a.on', 'both.a.off'],
+            ['leave_b', 'both.b', 'out'],
+            ['restart', 'both.a.on', 'both'],
+            ['restart', 'both.b.on', 'both.b.off'],
+        ]
+
+    bench = Bench(Conflict)
+    (move,) = bench.fire('leave_b')
+    assert move.entered == ('both.a.off',) and move.active == ('both.a.off', 'both.b.on')
+    (move,) = Bench(Conflict).fire('restart')
+    assert move.active == ('both.a.on', 'both.b.on') and len(move.edges) == 1
+
+
 def test_a_failed_region_without_an_edge_lets_the_others_continue() -> None:
     bench = Bench(Two)
     assert len(bench.fire('end_b')) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 from pydantic import BaseModel
 
@@ -44,14 +44,17 @@ class PatternDefinition:
     def __init__(self, parameters: BaseModel | None = None) -> None:
         self.parameters: Any = parameters if parameters is not None else self.Parameters()
 
+    @final
     def chart_states(self) -> Declarations:
         """Return the states for the given parameters."""
         return self.states() if callable(self.states) else self.states  # type: ignore[no-any-return]
 
+    @final
     def chart_transitions(self) -> Declarations:
         """Return the transitions for the given parameters."""
         return self.transitions() if callable(self.transitions) else self.transitions  # type: ignore[no-any-return]
 
+    @final
     def chart_panels(self) -> Mapping[str, str | Mapping[str, str]]:
         """Return the panels for the given parameters."""
         return self.panels() if callable(self.panels) else self.panels  # type: ignore[no-any-return]

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, final
 
 from pydantic import BaseModel, ValidationError, create_model
 
@@ -15,7 +15,7 @@ from engine.records import Event, StatedReport, View
 from engine.statechart.definition import PatternDefinition
 from engine.statechart.deliverables import Deliverables
 from engine.statechart.memory import Memory as BaseMemory
-from engine.statechart.validation import validate_pattern
+from engine.statechart.validation import validate_overrides, validate_pattern
 
 
 class Pattern(PatternDefinition):
@@ -78,6 +78,7 @@ class Pattern(PatternDefinition):
             if not isinstance(member, type) or not issubclass(member, base):
                 problem = f'it must be a subclass of {base.__module__.partition(".")[0]}.{base.__name__}'
                 raise PatternError(cls.name, problem, where=part)
+        validate_overrides(cls, Pattern)
         if cls.states:
             try:
                 validate_pattern(cls.sample())
@@ -86,6 +87,7 @@ class Pattern(PatternDefinition):
                 raise PatternError(cls.name, problem, where='states') from error
 
     @classmethod
+    @final
     def parse(cls, values: Mapping[str, Any]) -> BaseModel:
         """Validate parameters from outside.
 
@@ -101,6 +103,7 @@ class Pattern(PatternDefinition):
         return cls.parse_recorded(values)
 
     @classmethod
+    @final
     def parse_recorded(cls, values: Mapping[str, Any]) -> BaseModel:
         """Validate the parameters of a recorded run, ignoring fields its pattern no longer has.
 
@@ -112,6 +115,7 @@ class Pattern(PatternDefinition):
         except ValidationError as error:
             raise InvalidInput(validation_problems(error)) from None
 
+    @final
     def validate_input(self, trigger: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Validate the data of an external event against `inputs`.
 
@@ -185,6 +189,7 @@ class Pattern(PatternDefinition):
         return max(texts, key=lambda pair: (pair[0], len(pair[1])), default=(False, ''))[1]
 
     @classmethod
+    @final
     def sample(cls, values: Mapping[str, Any] | None = None) -> Pattern:
         """Return an instance for inspecting the chart; missing parameters get their defaults or are left out.
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 from engine.errors import PatternError
-from engine.records import CONTROL
+from engine.records import CONTROL, is_within
 from engine.statechart.definition import PatternDefinition
 from engine.statechart.retry import Retry
 from engine.statechart.shape_builder import (
     EDGE_KEYS,
     OUR_KEYS,
-    START,
     callback_name,
     children_of,
     edge_of,
@@ -42,7 +43,40 @@ STATE_KEYS = frozenset(
 MEMORY_IS_ENOUGH = ('prompt', 'cast')
 """The keys whose methods may omit the second argument after `self`."""
 
+NAME = re.compile(r'\w([\w -]*\w)?')
+"""State and trigger names: they stand in addresses, conditions and drawings."""
+RESERVED_TRIGGERS = CONTROL | {'state'}
+"""Triggers that a pattern may not use: the engine's own events, and a word of the library's."""
+MAY_BE_METHODS = frozenset({'states', 'transitions', 'panels'})
+METHODS = frozenset({FunctionType, property, classmethod, staticmethod})
+
 States = list[tuple[str, str, Mapping[str, Any]]]
+
+
+def validate_overrides(pattern: type[PatternDefinition], base: type[PatternDefinition]) -> None:
+    """Raise `PatternError` for an attribute that hides one of `base`, which the engine would misuse."""
+    for name in {name for cls in pattern.__mro__ if cls not in base.__mro__ for name in vars(cls)}:
+        if name.startswith('_') or name in MAY_BE_METHODS or not hasattr(base, name):
+            continue
+        member, hidden = (inspect.getattr_static(cls, name) for cls in (pattern, base))
+        if not _is_substitute(member, hidden):
+            problem = f'it hides `Pattern.{name}`, which is something else: choose another name'
+            raise PatternError(pattern.__name__, problem, where=f'attribute {name!r}')
+
+
+def _is_substitute(member: Any, hidden: Any) -> bool:
+    """Return whether the engine can use an attribute in place of the one it hides."""
+    if isinstance(hidden, str):
+        return isinstance(member, str)
+    if type(member) is not type(hidden) and METHODS & {type(member), type(hidden)}:
+        return False
+    method = getattr(hidden, '__func__', hidden)
+    if not inspect.isfunction(method):
+        return True
+    member = getattr(member, '__func__', member)
+    same_kind = inspect.iscoroutinefunction(member) == inspect.iscoroutinefunction(method)
+    accepted = accepts_arguments(member, len(inspect.signature(method).parameters))
+    return same_kind and accepted and not hasattr(method, '__final__')
 
 
 def validate_pattern(pattern: PatternDefinition) -> None:
@@ -83,10 +117,9 @@ def _check_form(pattern: PatternDefinition, states: Any, inside: str = '') -> No
         raise PatternError(pattern.name, 'it must be a list of states', where=where)
     for item in states:
         name = item.get('name') if isinstance(item, Mapping) else item
-        if not isinstance(name, str) or not name or '.' in name or name == START:
-            raise PatternError(
-                pattern.name, f'a state needs a name without dots, and {item!r} has none', where=where
-            )
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            problem = f'a state needs a name of letters, digits, spaces, "-" and "_", not {name!r}'
+            raise PatternError(pattern.name, problem, where=where)
         for key in ('parallel', 'children', 'states'):
             if isinstance(item, Mapping) and item.get(key):
                 _check_form(pattern, item[key], f'{inside}.{name}' if inside else name)
@@ -140,10 +173,9 @@ def _check_edges(pattern: PatternDefinition, edges: Sequence[Any], scope: str, a
         if missing or unknown:
             problem = f'lacks {sorted(missing)}' if missing else f'unknown keys {sorted(unknown)}'
             raise PatternError(pattern.name, problem, where=where)
-        if not isinstance(trigger, str) or not trigger or trigger in CONTROL:
-            raise PatternError(
-                pattern.name, 'a trigger must be a name, and not an event of the engine', where=where
-            )
+        if not isinstance(trigger, str) or not NAME.fullmatch(trigger) or trigger in RESERVED_TRIGGERS:
+            problem = 'a trigger needs a name of letters, digits, spaces, "-" and "_"; reserved are '
+            raise PatternError(pattern.name, problem + ', '.join(sorted(RESERVED_TRIGGERS)), where=where)
         for name in [*_sources(edge), edge['dest']]:
             if name not in all_paths and name not in ('*', '=', None):
                 raise PatternError(pattern.name, f'there is no state {name!r}', where=where)
@@ -211,6 +243,21 @@ def _check_endings(pattern: PatternDefinition, states: States) -> None:
         ends = 'invoke' in state or children_of(state) or source not in stated
         if edge['trigger'] == 'done' and not ends:
             raise PatternError(pattern.name, 'nothing in this state can become done', where=where)
+    for path, _, state in states:
+        if _is_endless(path, state, edges):
+            problem = 'nothing leads out of it: give it an edge, or make it final'
+            raise PatternError(pattern.name, problem, where=f'state {path!r}')
+
+
+def _is_endless(path: str, state: Mapping[str, Any], edges: Sequence[tuple[dict[str, Any], str]]) -> bool:
+    """Return whether no edge leads out of an atomic state, or of one around it that has not ended."""
+    if children_of(state) or state.get('final'):
+        return False
+    return not any(
+        edge['dest'] is not None
+        and (source in (path, '*') or (is_within(path, source) and edge['trigger'] != 'done'))
+        for edge, source in edges
+    )
 
 
 def _all_edges(pattern: PatternDefinition, states: States) -> Iterator[tuple[dict[str, Any], str]]:

@@ -54,6 +54,8 @@ NODE = {
     'margin': '0.13,0.05',
 }
 EDGE = {'fontname': 'Helvetica', 'fontsize': '12', 'arrowsize': '0.65'}
+PLAIN = re.compile(r'\[\*\]|[\w .-]+')
+"""States whose path Graphviz takes as a name; it reads others as ports, markup or escapes."""
 LABEL_WIDTH = 24
 """Characters per line of an edge label of up to two lines: wide labels make a drawing wide, hence small."""
 
@@ -160,6 +162,7 @@ class _Drawing:
     layout: Layout = DEFAULT_LAYOUT
     badges: list[tuple[str, str]] = field(default_factory=list)
     """Edges that become badges of their source instead of being drawn."""
+    _odd: dict[str, str] = field(default_factory=dict)
 
     def draw(self, attributes: dict[str, str]) -> str:
         badges = self.layout.badges and not self.layout.wide
@@ -201,7 +204,7 @@ class _Drawing:
         with graph.subgraph(graph_attr={'rank': 'sink'}) as last:
             for state in self.inside.get('', ()):
                 if state.kind == 'final':
-                    last.node(state.path)
+                    last.node(self._node(state.path))
 
     def _is_agent(self, path: str) -> bool:
         state = self.shape.state(path)
@@ -215,16 +218,16 @@ class _Drawing:
             classes = f'state {state.kind} outcome-{state.outcome}{self._region(state)}'
             if not children:
                 peripheries = '2' if state.kind == 'final' else '1'
-                box = graph.subgraph(name=f'cluster_{state.path}', graph_attr=INVISIBLE) if framed else None
+                box = graph.subgraph(name=self._cluster(state.path), graph_attr=INVISIBLE) if framed else None
                 with box or nullcontext(graph) as place:
                     place.node(
-                        state.path, label=_label(state), id=f's:{state.path}', peripheries=peripheries,
+                        self._node(state.path), **_names(state), peripheries=peripheries,
                         _attributes={'class': classes},
                     )  # fmt: skip
                 continue
-            with graph.subgraph(name=f'cluster_{state.path}') as cluster:
+            with graph.subgraph(name=self._cluster(state.path)) as cluster:
                 cluster.attr(
-                    label=_label(state), id=f's:{state.path}', style='rounded', margin='9', labeljust='l',
+                    **_names(state), style='rounded', margin='9', labeljust='l',
                     _attributes={'class': classes},
                 )  # fmt: skip
                 self._add_states(cluster, state.path)
@@ -260,17 +263,17 @@ class _Drawing:
             rows[2 if state.kind == 'final' else 1 if state.waits else 0].append(state.path)
         for row in rows:
             with cluster.subgraph(graph_attr={'rank': 'same'}) as rank:
-                for node in row:
+                for node in map(self._node, row):
                     rank.node(node)
         for above, below in pairwise(row for row in rows if row):
-            cluster.edge(above[0], below[0], style='invis')
+            cluster.edge(self._node(above[0]), self._node(below[0]), style='invis')
 
     def _align_final_states(self, cluster: graphviz.Digraph, children: Sequence[StateShape]) -> None:
         """Put a box's final states on one rank: those that only failures reach would float to the top."""
         with cluster.subgraph(graph_attr={'rank': 'same'}) as ends:
             for child in children:
                 if child.kind == 'final':
-                    ends.node(child.path)
+                    ends.node(self._node(child.path))
 
     def _region(self, state: StateShape) -> str:
         around = self.shape.state(state.parent)
@@ -320,11 +323,11 @@ class _Drawing:
 
     def _connect(self, graph: graphviz.Digraph, edge: tuple[str, str], label: str, failing: bool) -> None:
         source, dest = edge
-        options = {'id': f'e:{source}>{dest}'}
+        options = {'id': _escape(f'e:{source}>{dest}')}
         if self._is_cluster(source):
-            options['ltail'] = f'cluster_{source}'
+            options['ltail'] = self._cluster(source)
         if self._is_cluster(dest):
-            options['lhead'] = f'cluster_{dest}'
+            options['lhead'] = self._cluster(dest)
         if failing or dest.endswith('.failed'):
             options |= {'style': 'dashed', 'weight': '0'}
         elif dest.endswith('.done') or source.count('.') == dest.count('.') == 0:
@@ -332,7 +335,9 @@ class _Drawing:
         graph.edge(
             self._anchor(source, out=True),
             self._anchor(dest, out=False),
-            label='\n'.join(f' {line}' for line in wrap(label, LABEL_WIDTH, max_lines=2, placeholder=' …')),
+            label='\n'.join(
+                f' {_escape(line)}' for line in wrap(label, LABEL_WIDTH, max_lines=2, placeholder=' …')
+            ),
             _attributes={'class': 'edge failing' if failing else 'edge'},
             **options,
         )
@@ -341,7 +346,7 @@ class _Drawing:
         return any(child.path not in self.hidden for child in self.inside.get(path, ()))
 
     def _anchor(self, path: str, *, out: bool) -> str:
-        """Return a node inside a cluster that stands for the cluster at an edge's end."""
+        """Return the node at an edge's end; for a cluster, one inside that stands for it."""
         while self._is_cluster(path):
             inner = self.inside[path]
             state = self.shape.state(path)
@@ -350,7 +355,17 @@ class _Drawing:
                 continue
             finals = [state.path for state in inner if state.kind == 'final' and state.outcome == 'done']
             path = finals[0] if out and finals else inner[0].path
-        return path
+        return self._node(path)
+
+    def _node(self, path: str) -> str:
+        """Return a state's name for Graphviz: a number if it has signs that mean something there.
+
+        Patterns cannot have such states, but an imported run can.
+        """
+        return path if PLAIN.fullmatch(path) else self._odd.setdefault(path, f'state {len(self._odd)}')
+
+    def _cluster(self, path: str) -> str:
+        return f'cluster_{self._node(path)}'
 
     def _outermost(self, regions: list[str], *, out: bool) -> str:
         """Return the largest region of the first row or, with `out`, the one that reaches furthest.
@@ -378,8 +393,14 @@ def _rows(regions: list[str], most: int) -> list[list[str]]:
     return [regions[start : start + most] for start in range(0, len(regions), most)]
 
 
-def _label(state: StateShape) -> str:
-    return state.name.replace('_', ' ')
+def _names(state: StateShape) -> dict[str, str]:
+    return {'label': _escape(state.name.replace('_', ' ')), 'id': _escape(f's:{state.path}')}
+
+
+def _escape(text: str) -> str:
+    """Keep `dot` from reading escapes, markup or entities in a text, and XML from refusing its characters."""
+    printable = ''.join(sign if sign.isprintable() else '\N{REPLACEMENT CHARACTER}' for sign in text)
+    return graphviz.escape(printable.replace('&', '&amp;'))
 
 
 def highlight(

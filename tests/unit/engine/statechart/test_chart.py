@@ -292,7 +292,7 @@ class Faulty(Pattern):
     states = [
         {'name': 'in', 'initial': 'a', 'children': ['a', 'b'], 'transitions': [['go', 'a', 'b', 'guard']]}
     ]
-    transitions = []
+    transitions = [['leave', 'in', 'in']]
     broken = True
 
     def guard(self, memory: Counter, event: Event) -> bool:

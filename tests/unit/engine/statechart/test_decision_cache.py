@@ -82,12 +82,6 @@ def make(seed: int) -> type[Pattern]:
         Memory = Bits
         initial = 'root'
 
-        def chart_states(self) -> Any:
-            return states
-
-        def chart_transitions(self) -> Any:
-            return []
-
         def bit0(self, memory: Bits, event: Event) -> bool:
             return bool(memory.bits & 1)
 
@@ -106,6 +100,7 @@ def make(seed: int) -> type[Pattern]:
         def note(self, memory: Bits, event: Event) -> None:
             memory.trace.append(event.name)
 
+    Random.states = states  # Not in the class: it is not validated, since states may lead nowhere.
     return Random
 
 

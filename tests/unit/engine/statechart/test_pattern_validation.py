@@ -104,7 +104,9 @@ def test_a_valid_pattern_passes() -> None:
         (['a', 'a'], EDGES, "state 'a': there are two states of this name"),
         (['b'], [['go', 'b', 'b']], "initial: it names no state: 'a'"),
         (['a', {'nam': 'b'}], EDGES, 'a state needs a name'),
-        (['a', {'name': 'b.c'}], EDGES, 'name without dots'),
+        (['a', {'name': 'b.c'}], EDGES, "a name of letters, .*, not 'b.c'"),
+        ([{'name': 'a:b'}, *STATES], EDGES, "a name of letters, .*, not 'a:b'"),
+        (['a', 'b', *STATES[1:]], EDGES, "state 'b': nothing leads out of it"),
         (['a', 7], EDGES, 'a state needs a name'),
         ({'a': 1}, EDGES, 'it must be a list of states'),
         ([*STATES, {'name': 'b', 'colour': 'red'}], EDGES, "state 'b': unknown key 'colour'"),
@@ -155,7 +157,9 @@ def test_a_valid_pattern_passes() -> None:
             [{'trigger': 'go', 'source': 'a', 'dest': 'end', 'prepare': 'guard'}],
             r"unknown keys \['prepare'\]",
         ),
-        (STATES, [['pause', 'a', 'end']], "trigger 'pause' from 'a': .* not an event of the engine"),
+        (STATES, [['pause', 'a', 'end']], "trigger 'pause' from 'a': .*; reserved are abort, .*, pause, "),
+        (STATES, [['state', 'a', 'end']], "trigger 'state' from 'a': .*; reserved are .*, state, "),
+        (STATES, [['<go>', 'a', 'end']], "trigger '<go>' from 'a': a trigger needs a name of letters"),
         (STATES, [['go', 'end', 'a']], "trigger 'go' from 'end': nothing leads out of a final state"),
         (STATES, [['done', 'a', 'end']], "trigger 'done' from 'a': nothing in this state can become done"),
         (STATES, [['always', 'a', None]], "trigger 'always' from 'a': an `always` edge must lead somewhere"),
@@ -186,6 +190,16 @@ def test_each_mistake_is_named(states: Any, edges: Any, says: str) -> None:
 def test_each_mistaken_attribute_is_named(attributes: dict[str, Any], says: str) -> None:
     with pytest.raises(PatternError, match=f"^pattern 'wrong', .*{says}"):
         make_pattern(**attributes)
+
+
+@pytest.mark.parametrize('name', ['remember', 'sample', 'task', 'title', 'projects', 'validate_input'])
+def test_a_method_that_hides_one_of_pattern_is_named(name: str) -> None:
+    def action(self: Any, memory: Any, event: Any) -> None: ...
+
+    with pytest.raises(
+        PatternError, match=f"^pattern 'Wrong', attribute '{name}': it hides `Pattern.{name}`"
+    ):
+        make_pattern(transitions=[['go', 'a', 'end', None, None, name]], **{name: action})
 
 
 def test_the_title_names_the_task_even_after_a_long_project_path() -> None:

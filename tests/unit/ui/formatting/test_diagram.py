@@ -3,6 +3,7 @@
 import re
 import shutil
 from itertools import pairwise
+from xml.etree import ElementTree
 
 import graphviz
 import pytest
@@ -10,7 +11,7 @@ from pydantic import BaseModel
 
 from engine import Conductor, EngineError, Event, Pattern, Transition, agent
 from engine.journal import Fold
-from engine.records import Edge, RunId, Shape, StatePath, StateShape
+from engine.records import Edge, EdgeShape, RunId, Shape, StatePath, StateShape
 from engine.statechart.shape_builder import build_shape
 from ui.formatting.diagram.rendering import Layout, dot, export_chart, highlight, render_svg, svg
 
@@ -149,6 +150,21 @@ async def test_graphviz_keeps_the_ids():
     assert {f's:{state.path}' for state in SHAPE.states} <= ids
     assert 'e:reviewing>analyzing' in ids
     assert drawn.startswith('<svg')
+
+
+async def test_an_imported_chart_is_drawn_whatever_its_states_are_called():
+    names = ['q\\', 'a:b', '<b>', 'x&amp;y', '\\N', '=', '"', '\x01', 'cluster_a', 'node']
+    states = [StateShape(path=StatePath(n), name=n, parent=StatePath(''), kind='atomic') for n in names]
+    edges = [
+        EdgeShape(trigger='<go>', source=StatePath(a), dest=b, conditions=('\\N&amp;',))
+        for a, b in pairwise(names)
+    ]
+    shape = Shape(pattern='p', title='P', initial=StatePath('q\\'), states=tuple(states), edges=tuple(edges))
+    drawn = ElementTree.fromstring(await svg(shape, folded=False))
+    ids = {group.get('id') for group in drawn.iter() if 'state' in (group.get('class') or '').split()}
+    assert ids == {f's:{name}' if name.isprintable() else 's:\ufffd' for name in names}
+    texts = {''.join(text.itertext()).strip() for text in drawn.iter() if text.tag.endswith('text')}
+    assert {*names[:7], 'cluster a', '<go> [\\N&amp;]'} <= texts
 
 
 def test_active_states_and_the_taken_edge_are_highlighted():

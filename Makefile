@@ -45,9 +45,9 @@ endure: ## Run the tests that take too long for each change: outages and failure
 	@.ci/setup test
 	.venv/bin/pytest -n 0 -m long
 
-bench: ## Measure speed and print the numbers (README=--readme puts them into README.md)
+bench: ## Measure speed; print the numbers, and put them into assets/BENCHMARKS.md and README.md
 	@.ci/setup bench
-	.venv/bin/python -m tests.bench $(README)
+	.venv/bin/python -m tests.bench --write
 
 format: ## Format the code and mend what the linter can mend
 	@.ci/setup dev

@@ -35,8 +35,8 @@ def within_max_length(path: str, source: str) -> Iterator[str]:
 
 
 def has_headline(path: str, source: str) -> Iterator[str]:
-    """The first line of a module's docstring describes it and fits on a line of the README."""
-    headline = tree.parse(source).docstring.partition('\n')[0]
+    """The first line of a module's docstring describes it, and fits on a line."""
+    headline = tree.parse(source).headline
     if not headline:
         yield f'{path} does not begin with a docstring'
     elif len(headline) > MAX_HEADLINE:
@@ -208,17 +208,6 @@ def test_each_rule_refuses_its_counterexample(rule: Rule, path: str, source: str
 
 def test_every_rule_has_a_counterexample() -> None:
     assert {rule for rule, _, _ in COUNTEREXAMPLES} == set(RULES)
-
-
-def test_readme_shows_the_tree() -> None:
-    assert tree.README.exists(), 'README.md is missing'
-    overview = tree.section(tree.README.read_text('utf-8'))
-    assert overview == tree.overview(), 'the tree in README.md is outdated: run python -m tests.tree'
-
-
-def test_every_module_is_in_the_long_tree() -> None:
-    overview = tree.ARCHITECTURE.read_text('utf-8') if tree.ARCHITECTURE.exists() else ''
-    assert overview == tree.architecture(), f'{tree.ARCHITECTURE.name} is outdated: run python -m tests.tree'
 
 
 def test_every_folder_is_a_package() -> None:

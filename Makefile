@@ -48,9 +48,9 @@ endure: ## Run the long and heavy tests: tests/README.md lists them
 	@.ci/setup endure
 	.venv/bin/pytest -n 2 $(AT_ONCE) -m long
 
-bench: ## Measure speed and print the numbers (README=--readme puts them into README.md)
+bench: ## Measure speed; print the numbers, and put them into assets/BENCHMARKS.md and README.md
 	@.ci/setup bench
-	.venv/bin/python -m tests.bench $(README)
+	.venv/bin/python -m tests.bench --write
 
 format: ## Format the code and mend what the linter can mend
 	@.ci/setup dev

@@ -8,6 +8,7 @@ import ast
 import graphlib
 import re
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,12 @@ MAX_LINES = 500
 MAX_HEADLINE = 100
 MAX_ENTRIES = 15
 VAGUE_LOCALS = frozenset({'said', 'told', 'made', 'found', 'asked', 'kept'})
+MAX_PAGE_LINES = 200
+ARCHITECTURE = ROOT / 'assets' / 'ARCHITECTURE.md'
+PLACE = re.compile(rf'\b(?:{"|".join(tree.PACKAGES)}|tests|assets)/[\w/]*(?:\.\w+)?')
+"""A file or folder, anywhere in a page."""
+NAMED = re.compile(rf'`((?:{"|".join(tree.PACKAGES)})(?:\.\w+)+|[A-Z]\w*(?:\.\w+)?|\w+\(\))`')
+"""A module, a class with or without a member, a constant or a function, between backquotes."""
 ODD_LIMIT = re.compile(r'((?:MOST|LEAST|LONGEST|SHORTEST|FEWEST|DEEPEST)(?:_[A-Z_]+)?)\b.* = ')
 
 Rule = Callable[[str, str], Iterator[str]]
@@ -35,8 +42,8 @@ def within_max_length(path: str, source: str) -> Iterator[str]:
 
 
 def has_headline(path: str, source: str) -> Iterator[str]:
-    """The first line of a module's docstring describes it and fits on a line of the README."""
-    headline = tree.parse(source).docstring.partition('\n')[0]
+    """The first line of a module's docstring describes it, and fits on a line."""
+    headline = tree.parse(source).headline
     if not headline:
         yield f'{path} does not begin with a docstring'
     elif len(headline) > MAX_HEADLINE:
@@ -210,15 +217,37 @@ def test_every_rule_has_a_counterexample() -> None:
     assert {rule for rule, _, _ in COUNTEREXAMPLES} == set(RULES)
 
 
-def test_readme_shows_the_tree() -> None:
-    assert tree.README.exists(), 'README.md is missing'
-    overview = tree.section(tree.README.read_text('utf-8'))
-    assert overview == tree.overview(), 'the tree in README.md is outdated: run python -m tests.tree'
+def test_the_architecture_page_names_only_what_exists() -> None:
+    page = ARCHITECTURE.read_text('utf-8')
+    assert len(page.splitlines()) <= MAX_PAGE_LINES
+    assert len(re.findall(NAMED, page)) > 50
+    assert list(missing_names(page)) == []
 
 
-def test_every_module_is_in_the_long_tree() -> None:
-    overview = tree.ARCHITECTURE.read_text('utf-8') if tree.ARCHITECTURE.exists() else ''
-    assert overview == tree.architecture(), f'{tree.ARCHITECTURE.name} is outdated: run python -m tests.tree'
+@pytest.mark.parametrize(
+    'text',
+    [
+        '`engine/nowhere.py`',
+        'see ui/nothing',
+        '`engine.nowhere`',
+        '`Nobody`',
+        '`Run.fly`',
+        '`fly_away()`',
+        '`NOTHING`',
+    ],
+)
+def test_a_name_that_does_not_exist_is_noticed(text: str) -> None:
+    assert list(missing_names(text))
+
+
+def test_the_architecture_page_shows_the_layers_that_are_enforced() -> None:
+    page = ARCHITECTURE.read_text('utf-8')
+    blocks = re.findall(r'```text\n(.*?)```', page, re.DOTALL)
+    shown = [[line.partition('  ')[0] for line in block.splitlines()] for block in blocks]
+    contracts = tomllib.loads((ROOT / 'pyproject.toml').read_text())['tool']['importlinter']['contracts']
+    layers = [contract['layers'] for contract in contracts if contract['type'] == 'layers']
+    assert len(layers) == 2
+    assert [layer for layer in layers if layer not in shown] == []
 
 
 def test_every_folder_is_a_package() -> None:
@@ -278,6 +307,26 @@ def test_cycles_are_found_in_annotations_and_functions_too() -> None:
         }
     )
     assert set(find_cycle(graph)) == {'engine.a', 'engine.b', 'engine.c.d', 'engine.c.e'}
+
+
+def missing_names(page: str) -> Iterator[str]:
+    """What a page names and does not exist: files, folders, modules, classes, functions, constants."""
+    sources = [(ROOT / path).read_text('utf-8') for path in MODULES]
+    for path in sorted(set(re.findall(PLACE, page))):
+        if not (ROOT / path).exists():
+            yield path
+    for name in sorted(set(re.findall(NAMED, page))):
+        owner, _, member = name.removesuffix('()').rpartition('.')
+        if owner.partition('.')[0] in tree.PACKAGES:
+            is_known = name in module_names()
+        elif owner:
+            homes = [source for source in sources if re.search(rf'^class {owner}\b', source, re.M)]
+            is_known = any(re.search(rf'\b{member}\b', source) for source in homes)
+        else:
+            defined = re.compile(rf'^(?:class |(?:async )?def )?{member}\b(?:[(:\[]| =)', re.M)
+            is_known = any(map(defined.search, sources))
+        if not is_known:
+            yield name
 
 
 def entries(folder: Path) -> int:

@@ -17,9 +17,11 @@ from tests.bench import activities, decided, histories, idle, start, whole
 from tests.bench.durable import postgres, sqlite
 from tests.bench.fleet import running, watching
 from tests.bench.pages import api, debugger, live, opening, panes, stepping, traffic, transcript, wall
-from tests.bench.table import Row, machine, markdown, note, replace_table, text
-from tests.tree import README
+from tests.bench.table import Row, machine, markdown, note, report, text, update_readme
+from tests.tree import ROOT
 from ui.server.tuning import collect_young_objects, tune
+
+README, BENCHMARKS = ROOT / 'README.md', ROOT / 'assets' / 'BENCHMARKS.md'
 
 
 async def _measure_decided(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
@@ -92,11 +94,13 @@ def main() -> int:
     parser.add_argument('--json', type=Path, metavar='FILE', help='write all numbers there as well')
     parser.add_argument('--markdown', action='store_true', help='print the table as Markdown')
     parser.add_argument(
-        '--readme', action='store_true', help='put the table into README.md; of a whole run only'
+        '--write',
+        action='store_true',
+        help='write assets/BENCHMARKS.md and its rows in README.md; whole runs only',
     )
     options = parser.parse_args()
-    if options.readme and (options.fast or options.only or options.skip):
-        parser.error('--readme takes no part of a run, and none of small sizes')
+    if options.write and (options.fast or options.only or options.skip):
+        parser.error('--write takes no part of a run, and none of small sizes')
     tune()  # as the server does
     names = [name for name in options.only or TOPICS if name not in options.skip]
     machine_info = machine() | {'loop': 'uvloop' if event_loop() else 'asyncio'}
@@ -105,14 +109,12 @@ def main() -> int:
     print(note(machine_info), end='\n\n')
     print((markdown if options.markdown else text)(rows, verdict=not options.fast))
     if options.json:
-        report = {'machine': machine_info, 'fast': options.fast, 'rows': [row.record() for row in rows]}
-        options.json.write_text(json.dumps(report, indent=2) + '\n')
-    if options.readme and not broken:
-        day = datetime.now(UTC).date()
-        README.write_text(
-            replace_table(README.read_text('utf-8'), rows, f'Measured on {day}: {note(machine_info)}.'),
-            'utf-8',
-        )
+        record = {'machine': machine_info, 'fast': options.fast, 'rows': [row.record() for row in rows]}
+        options.json.write_text(json.dumps(record, indent=2) + '\n')
+    if options.write and not broken:
+        line = f'Measured on {datetime.now(UTC).date()}: {note(machine_info)}.'
+        BENCHMARKS.write_text(report(rows, line), 'utf-8')
+        README.write_text(update_readme(README.read_text('utf-8'), rows), 'utf-8')
     failed = [row.name for row in rows if row.met is False and not options.fast]
     if failed:
         print(f'\nOver the target: {"; ".join(failed)}')

@@ -8,8 +8,9 @@ import pytest
 
 from tests.bench.__main__ import TOPICS, main
 from tests.bench.pages.live import delays
-from tests.bench.table import Row, format_value, markdown, text
+from tests.bench.table import README_ROWS, SECTION, Row, format_value, markdown, report, text, update_readme
 from tests.support.journals.postgres import binaries
+from tests.tree import ROOT
 
 PAGES = ('live', 'panes', 'wall', 'transcript', 'debugger', 'stepping', 'traffic', 'watching')
 """The topics that need a browser."""
@@ -60,6 +61,25 @@ def test_a_row_says_whether_its_target_is_met() -> None:
     assert text([fast, slow], verdict=True).splitlines()[2].endswith('NO')
     assert markdown([fast], verdict=True).splitlines()[1] == '| --- | --- | --- | --- | --- | --- |'
     assert format_value(12345.6, 'B') == '12,346 B'
+
+
+def test_a_report_lists_what_it_missed_and_the_readme_shows_its_rows() -> None:
+    rows = [Row(name=name, value=1, unit='ms', target=number) for number, name in enumerate(README_ROWS)]
+    page = report([*rows, Row(name='for information', value=1, unit='B')], 'Measured.')
+    assert '7 of 8 targets met. Missed:\n\n- activity, 1 run × 100 steps\n\n' in page
+    shown = update_readme('Before\n<!-- bench -->\nold\n<!-- /bench -->\nafter', rows)
+    assert shown.startswith('Before\n<!-- bench -->\n| benchmark |') and shown.endswith(
+        '<!-- /bench -->\nafter'
+    )
+    assert 'old' not in shown and set(page.splitlines()) > set(markdown(rows, verdict=True).splitlines())
+
+
+def test_the_readme_shows_rows_of_the_last_report() -> None:
+    section = SECTION.search((ROOT / 'README.md').read_text('utf-8'))
+    assert section
+    shown = [line for line in section.group().splitlines() if line.startswith('| ')][2:]
+    assert [line.split(' | ')[0].removeprefix('| ') for line in shown] == list(README_ROWS)
+    assert set(shown) < set((ROOT / 'assets' / 'BENCHMARKS.md').read_text('utf-8').splitlines())
 
 
 def test_delays_end_when_the_number_or_a_later_one_is_seen() -> None:

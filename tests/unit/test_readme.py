@@ -57,14 +57,19 @@ async def test_each_pattern_runs_to_its_end(name, monkeypatch):
         assert await conductor.audit(run) > 0
 
 
-def test_every_pattern_guide_and_decision_is_named():
+def test_the_readme_names_every_pattern_and_an_index_every_page_beside_it():
     for name in Catalog.load().patterns:
-        assert name in README
-    for guide in GUIDES:
-        assert f'assets/guide/{guide.name}' in README
-    index = ROOT / 'assets' / 'decisions' / 'README.md'
-    for record in index.parent.glob('0*.md'):
-        assert f'({record.name})' in index.read_text('utf-8')
+        assert f'`{name}`' in README
+    indexes = sorted((ROOT / 'assets').glob('*/README.md'))
+    assert indexes
+    for index in indexes:
+        text = index.read_text('utf-8')
+        for page in set(index.parent.glob('*.md')) - {index}:
+            assert f'({page.name})' in text, f'{index.parent.name}/README.md does not link {page.name}'
+
+
+def test_the_readme_stays_short():
+    assert len(README.encode()) <= 10_000
 
 
 async def test_a_person_answers_the_pattern_that_waits(monkeypatch):
@@ -140,9 +145,8 @@ async def test_a_journal_on_disk_is_opened_as_the_readme_shows(tmp_path):
 
 
 def test_no_example_is_left_untested():
-    """Each block of Python is run by a test here, or by the one of the client (`tests/contract`)."""
     tested = [
-        'asyncio.run', 'HttpConductor', 'async def debug(', 'async def post(', 'standardwebhooks',
+        'asyncio.run', 'async def debug(', 'async def post(', 'standardwebhooks',
         'class Panel', 'class Debate', 'class CheckedPipeline', 'class Newsroom', 'StateGraph(TaskState)',
         'AgentOrchestrator().process(',
     ]  # fmt: skip

@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
-from engine import Catalog, Conductor, Pattern, Status
+from engine import Catalog, Conductor, Pattern, Status, ToolContext
+from engine.records import RunId
+from engine.workspace import Workspaces
 from storage import Settings, open_journal
 from tests.tree import ROOT
 
 README = (ROOT / 'README.md').read_text('utf-8')
 GUIDES = sorted((ROOT / 'assets' / 'guide').glob('*.md'))
+INDEX = (ROOT / 'assets' / 'guide' / 'README.md').read_text('utf-8')
 PAGES = [README, *(guide.read_text('utf-8') for guide in GUIDES)]
 BLOCKS = [block for page in PAGES for block in re.findall(r'```python\n(.*?)```', page, flags=re.DOTALL)]
 
@@ -60,8 +63,9 @@ async def test_each_pattern_runs_to_its_end(name, monkeypatch):
 def test_every_pattern_guide_and_decision_is_named():
     for name in Catalog.load().patterns:
         assert name in README
+    assert 'assets/guide/' in README
     for guide in GUIDES:
-        assert f'assets/guide/{guide.name}' in README
+        assert guide.name == 'README.md' or f'({guide.name})' in INDEX
     index = ROOT / 'assets' / 'decisions' / 'README.md'
     for record in index.parent.glob('0*.md'):
         assert f'({record.name})' in index.read_text('utf-8')
@@ -117,6 +121,16 @@ async def test_an_agent_returns_a_job_with_its_answer(capsys, monkeypatch):
     assert 'small tools' in capsys.readouterr().out
 
 
+async def test_a_tool_is_an_async_function(tmp_path):
+    (block,) = (block for block in BLOCKS if '@tool' in block)
+    names: dict[str, Any] = {'__name__': 'readme'}
+    exec(compile(block, 'patterns.md', 'exec'), names)
+    workspace = Workspaces(tmp_path).of(RunId('run'), 'agent')
+    await workspace.write('a.txt', b'one\ntwo\n')
+    counted = await names['count_lines'].run('{"path": "a.txt"}', ToolContext(key='k', workspace=workspace))
+    assert counted == '2'
+
+
 def test_a_webhook_is_verified_as_the_guide_shows(capsys):
     (block,) = (block for block in BLOCKS if 'standardwebhooks' in block)
     secret, now = f'whsec_{base64.b64encode(bytes(24)).decode()}', datetime.now(UTC)
@@ -144,6 +158,6 @@ def test_no_example_is_left_untested():
     tested = [
         'asyncio.run', 'HttpConductor', 'async def debug(', 'async def post(', 'standardwebhooks',
         'class Panel', 'class Debate', 'class CheckedPipeline', 'class Newsroom', 'StateGraph(TaskState)',
-        'AgentOrchestrator().process(',
+        'AgentOrchestrator().process(', '@tool',
     ]  # fmt: skip
     assert [block for block in BLOCKS if not any(mark in block for mark in tested)] == []

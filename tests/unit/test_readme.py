@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
-from engine import Catalog, Conductor, Pattern, Status
+from engine import Catalog, Conductor, Pattern, Status, ToolContext
+from engine.records import RunId
+from engine.workspace import Workspaces
 from storage import Settings, open_journal
 from tests.tree import ROOT
 
@@ -122,6 +124,16 @@ async def test_an_agent_returns_a_job_with_its_answer(capsys, monkeypatch):
     assert 'small tools' in capsys.readouterr().out
 
 
+async def test_a_tool_is_an_async_function(tmp_path):
+    (block,) = (block for block in BLOCKS if '@tool' in block)
+    names: dict[str, Any] = {'__name__': 'readme'}
+    exec(compile(block, 'patterns.md', 'exec'), names)
+    workspace = Workspaces(tmp_path).of(RunId('run'), 'agent')
+    await workspace.write('a.txt', b'one\ntwo\n')
+    counted = await names['count_lines'].run('{"path": "a.txt"}', ToolContext(key='k', workspace=workspace))
+    assert counted == '2'
+
+
 def test_a_webhook_is_verified_as_the_guide_shows(capsys):
     (block,) = (block for block in BLOCKS if 'standardwebhooks' in block)
     secret, now = f'whsec_{base64.b64encode(bytes(24)).decode()}', datetime.now(UTC)
@@ -148,6 +160,6 @@ def test_no_example_is_left_untested():
     tested = [
         'asyncio.run', 'async def debug(', 'async def post(', 'standardwebhooks',
         'class Panel', 'class Debate', 'class CheckedPipeline', 'class Newsroom', 'StateGraph(TaskState)',
-        'AgentOrchestrator().process(',
+        'AgentOrchestrator().process(', '@tool',
     ]  # fmt: skip
     assert [block for block in BLOCKS if not any(mark in block for mark in tested)] == []

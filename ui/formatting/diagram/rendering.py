@@ -400,7 +400,8 @@ def _names(state: StateShape) -> dict[str, str]:
 def _escape(text: str) -> str:
     """Keep `dot` from reading escapes, markup or entities in a text, and XML from refusing its characters."""
     printable = ''.join(sign if sign.isprintable() else '\N{REPLACEMENT CHARACTER}' for sign in text)
-    return graphviz.escape(printable.replace('&', '&amp;'))
+    escaped: str = graphviz.escape(printable.replace('&', '&amp;'))
+    return escaped
 
 
 def highlight(

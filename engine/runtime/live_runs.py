@@ -292,7 +292,11 @@ class LiveRuns:
             self.runs.clear()
 
     async def _drain(self, grace: asyncio.Future[Any]) -> None:
-        paid = [run for run in self.runs.values() if not (run.info.simulated or run.is_idle)]
+        paid = [
+            run
+            for run in self.runs.values()
+            if not (run.info.simulated or run.info.status.ended or run.is_idle)
+        ]
         if not paid:
             return
         log.warning('runs that may finish their calls first: %s; interrupt again to cut them off', len(paid))

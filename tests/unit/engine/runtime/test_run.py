@@ -381,3 +381,27 @@ async def test_time_never_runs_backwards_in_a_history(
     await conductor.result(run)
     times = [step.time for step in await conductor.transitions(run)]
     assert times == sorted(times)
+
+
+async def test_a_run_that_has_just_ended_is_not_reported_as_finishing_its_calls(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cleaned = asyncio.Event()
+
+    async def clean_up_late(activity: Activity) -> None:
+        try:
+            await forever()
+        finally:
+            await cleaned.wait()
+
+    Chain.does, Chain.started = clean_up_late, []
+    conductor = Conductor(catalog=catalog(FakeModel(simulated=False), Chain))
+    run = await conductor.start(Chain)
+    await settle()
+    cancelling = asyncio.create_task(conductor.cancel(run.id))
+    await until(lambda: conductor._live.runs[run.id].info.status.ended)
+    closing = asyncio.create_task(conductor.close(asyncio.get_running_loop().create_future()))
+    await settle()
+    cleaned.set()
+    await asyncio.gather(cancelling, closing, return_exceptions=True)
+    assert 'may finish their calls' not in caplog.text

@@ -57,7 +57,7 @@ def turn_prompt(reviewer: str, config: DebateConfig, memory: DebateMemory) -> st
 
 
 def _open_points(reviewer: str, config: DebateConfig, memory: DebateMemory) -> list[str]:
-    points = memory.open_points(reviewer) if memory.revision > 1 and not config.words_only else []
+    points = [] if config.words_only else memory.open_points(reviewer)
     listed = bullet_list(f'{place}: {text}' for place, text in points[-MAX_POINTS:])
     return [f'{ANSWER}\n{fence("open points", listed, MAX_MESSAGE)}'] if points else []
 

@@ -228,6 +228,5 @@ class Blog(DynamicAgent):
     def shortfall(self, worker: AgentState, memory: DynamicAgent.Memory) -> str:
         """Add that nothing was published although it was requested."""
         unmet = super().shortfall(worker, memory)
-        should_publish = self.parameters.publish and memory.revision > 2
-        unpublished = 'it was not published' if should_publish and 'published' not in worker.artifacts else ''
-        return '; '.join(filter(None, (unmet, unpublished)))
+        is_unpublished = self.parameters.publish and 'published' not in worker.artifacts
+        return '; '.join(filter(None, (unmet, 'it was not published' if is_unpublished else '')))

@@ -54,9 +54,8 @@ def note_failure(scope: CallbackContext, event: Event) -> None:
 def _note(scope: CallbackContext, entries: list[Entry]) -> None:
     memory = scope.state.memory
     assert isinstance(memory, TaskState)
-    if memory.is_detailed:
-        for entry in entries:
-            memory.note(*entry)
+    for entry in entries:
+        memory.note(*entry)
 
 
 def _entries(scope: CallbackContext, event: Event) -> list[Entry]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from engine.agents.spec import Role
 from engine.patterns.form_fields import Form, task_field
 from engine.patterns.pipeline.callable_stage import Process, Processor
 from engine.patterns.pipeline.stage import Stage, stage
-from engine.patterns.pipeline.task_state import RULES, Draft, Review, TaskState, TaskStatus
+from engine.patterns.pipeline.task_state import Draft, Review, TaskState, TaskStatus
 from engine.records import Event
 from engine.records.frozen import FrozenModel
 from engine.statechart.edges import edge
@@ -192,12 +192,6 @@ class Pipeline(Pattern):
         )
         return type('StagedPipeline', (cls,), {'name': name, 'title': name.title(), 'states': states})
 
-    def remember(self) -> TaskState:
-        """Initial memory, under the current rules."""
-        memory = cast(TaskState, super().remember())
-        memory.rules = RULES
-        return memory
-
     def is_approved(self, memory: TaskState, event: Event) -> bool:
         """The reviewer approves the draft."""
         return memory.approved
@@ -220,16 +214,14 @@ class Pipeline(Pattern):
 
     def on_retry(self, memory: TaskState, event: Event) -> None:
         """Record that an agent's attempt failed and is retried."""
-        if memory.is_detailed:
-            attempt = f'attempt {event.attempt - 1} failed, again in {event.data["delay"]:g} s'
-            memory.note(self._agent(event.at), 'orchestrator', 'retry', f'{attempt}: {event.data["error"]}')
+        attempt = f'attempt {event.attempt - 1} failed, again in {event.data["delay"]:g} s'
+        memory.note(self._agent(event.at), 'orchestrator', 'retry', f'{attempt}: {event.data["error"]}')
 
     def record_failure(self, memory: TaskState, event: Event) -> None:
         """Record which agent failed, and why."""
         memory.status = TaskStatus.FAILED
-        memory.error = str(event.data.get('error') or event.data.get('unfit') or f'{event.at} {event.name}')
-        if memory.is_detailed:
-            memory.error = memory.caveat = f'{self._agent(event.at)}: {memory.error}'
+        problem = event.data.get('error') or event.data.get('unfit') or f'{event.at} {event.name}'
+        memory.error = memory.caveat = f'{self._agent(event.at)}: {problem}'
         memory.note('orchestrator', 'user', 'error', memory.error)
 
     def _agent(self, path: str) -> str:

@@ -31,7 +31,7 @@ def record_delivery(memory: ReviewMemory, *, wanted_approval: bool) -> None:
         f'{outcome}: {memory.result}, version {version.number}, {after}. '
         f'Required tests: {version.evidence.required.line}.{unmerged}'
         + (f'\nWhat is still asked for:{open_points}' if open_points else '')
-        + (f'\nComments of people that no coder got:{unheeded}' if unheeded and memory.revision > 2 else '')
+        + (f'\nComments of people that no coder got:{unheeded}' if unheeded else '')
     )
 
 

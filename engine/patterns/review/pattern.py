@@ -147,7 +147,6 @@ class ParallelReview(Pattern):
         memory = super().remember()
         assert isinstance(memory, ReviewMemory)
         memory.candidates = {name: Candidate(coder=name) for name in self.coders}
-        memory.revision = 4
         return memory
 
     def facts(self, memory: ReviewMemory) -> dict[str, Any]:
@@ -271,10 +270,9 @@ class ParallelReview(Pattern):
         for item in event.data['exhibits']:
             exhibit = CandidateSummary.model_validate(item)
             memory.exhibits[exhibit.coder] = exhibit
-        if memory.revision > 3:
-            names = memory.in_play()
-            revised = tuple(name for name in memory.targets if name in names)
-            memory.subjects = revised if memory.consensuses else names
+        names = memory.in_play()
+        revised = tuple(name for name in memory.targets if name in names)
+        memory.subjects = revised if memory.consensuses else names
 
     def adopt_sole_review(self, memory: ReviewMemory, event: Event) -> None:
         """Let the sole reviewer decide: its first review replaces a debate."""

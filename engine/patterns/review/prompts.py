@@ -96,7 +96,7 @@ def debate_subject(memory: ReviewMemory, first: bool, *, tools: bool = False) ->
     ]
     if current_demands and memory.consensuses:
         parts.append(f'What the last consensus asked for:\n{bullet_list(current_demands)}')
-    if first and tools and memory.revision > 1:
+    if first and tools:
         parts.append(
             f'Your folder holds copies of them: {describe_copies(memory.candidates.values())}. '
             'Read and search them, run their tests, and compare them: what is shown below may be cut, and '

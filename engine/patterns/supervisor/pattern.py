@@ -34,7 +34,7 @@ async def _synthesize(
     memory = scope.state.memory
     assert isinstance(memory, CollaborationState)
     results = memory.completed_results
-    if memory.revision > 1 and results and not any(result.success for result in results):
+    if results and not any(result.success for result in results):
         listed = '; '.join(f'{result.task_id}: {result.output}' for result in results)
         none = f'none of the {len(results)} tasks' if len(results) > 1 else 'the task has not'
         raise EngineError(f'{none} succeeded: {listed}')
@@ -133,12 +133,6 @@ class Supervisor(Pattern):
         thinking['invoke'] = partial(_synthesize, thinking['invoke'])
         return state
 
-    def remember(self) -> CollaborationState:
-        """Initial memory, under the current rules."""
-        memory = CollaborationState.model_validate(super().remember().model_dump())
-        memory.revision = 2
-        return memory
-
     def transitions(self) -> list[Any]:
         """With parallel workers, each takes the next task within its own region."""
         repeat_edge = ['done', 'executing', 'executing', 'has_pending_tasks']
@@ -221,7 +215,7 @@ class Supervisor(Pattern):
         """Deliver the answer."""
         memory.final_output = event.data['text']
         failed = [result for result in memory.completed_results if not result.success]
-        if failed and memory.revision > 1:
+        if failed:
             memory.caveat = f'{len(failed)} of {len(memory.completed_results)} tasks failed'
         memory.note('synthesizer', 'user', 'answer', memory.final_output)
 

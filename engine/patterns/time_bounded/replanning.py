@@ -30,12 +30,7 @@ def replan_reason(memory: Memory, max_failed_steps: int, max_replans: int) -> st
     """
     if memory.replanning:  # It was stopped while replanning.
         return memory.replan
-    if (
-        memory.rules < 4
-        or memory.too_many_failures
-        or memory.replans >= max_replans
-        or not pending_steps(memory)
-    ):
+    if memory.too_many_failures or memory.replans >= max_replans or not pending_steps(memory):
         return ''
     if memory.replan:
         return memory.replan

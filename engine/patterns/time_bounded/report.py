@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,8 +12,6 @@ from engine.records import StatedReport, Status, View
 from engine.records.frozen import FrozenModel
 
 ENDINGS = ('completed', 'failed', 'aborted', 'time_expired')
-CONSTANTS = re.compile(r'(?<=^\| )[A-Z_]+(?= \| \d+ \|$)|(?<=^- )[A-Z]+(?=: )', re.MULTILINE)
-"""In a recorded report: a message type in a table row with its count, an intervention's level."""
 
 
 class StepReport(FrozenModel):
@@ -83,15 +80,10 @@ def build_statement(view: View) -> StatedReport:
     cut_short = _is_cut_short(memory, view.status)
     written = '' if cut_short else str(memory['report'])
     return StatedReport(
-        text=_reword(written or render_report(report)),
+        text=written or render_report(report),
         data=report.model_dump(mode='json'),
         final=cut_short or bool(written),
     )
-
-
-def _reword(report: str) -> str:
-    """Return a recorded report with the constants of its tables and headings in words."""
-    return CONSTANTS.sub(lambda match: match[0].replace('_', ' ').capitalize(), report)
 
 
 def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, error: str = '') -> Report:
@@ -124,7 +116,9 @@ def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, 
         seconds=phase_seconds,
         rounds=_rounds(memory),
         messages=dict(Counter(message['type'] for message in memory['messages'])),
-        escalations=tuple(f'{item["level"]}: {item["message"]}' for item in memory['escalations']),
+        escalations=tuple(
+            f'{item["level"].capitalize()}: {item["message"]}' for item in memory['escalations']
+        ),
         agents={name: agent['metrics'] for name, agent in memory['agents'].items()},
         degraded=tuple(entry['text'] for entry in memory['event_log'] if entry['kind'] == 'degraded'),
         files=tuple(memory['changed_files']),
@@ -161,8 +155,8 @@ def _mark_unfinished(memory: Mapping[str, Any], status: Status, error: str) -> d
 
 
 def _time_used(clock: Mapping[str, Any], phase_seconds: float) -> float:
-    """Return the time used; while the clock runs, or where time does not carry over, that of phases alone."""
-    if not clock.get('flows') or clock['stopped'] < 0:
+    """Return the time used; while the clock runs, that of the finished phases."""
+    if clock['stopped'] < 0:
         return phase_seconds
     return float(clock['limit'] - max(0.0, clock['ends'] - clock['stopped']))
 
@@ -170,7 +164,7 @@ def _time_used(clock: Mapping[str, Any], phase_seconds: float) -> float:
 def _rounds(memory: Mapping[str, Any]) -> int:
     """Count the rounds that began; one that only waits for time does not count."""
     begun_rounds = [span['round'] for span in memory['clock']['spans']]
-    if memory.get('rules', 1) < 5 or memory['clock']['stopped'] < 0 or not begun_rounds:
+    if memory['clock']['stopped'] < 0 or not begun_rounds:
         return int(memory['iteration'])
     return int(begun_rounds[-1])
 
@@ -218,7 +212,7 @@ def _remaining(memory: Mapping[str, Any], goal: Mapping[str, Any] | None) -> Ite
 
 def _next_steps(memory: Mapping[str, Any], remaining: bool) -> Iterator[str]:
     if memory['status'] == 'completed':
-        if memory.get('finishing') or not (memory['verified'] or memory.get('skip_verification')):
+        if memory['finishing'] or not (memory['verified'] or memory['skip_verification']):
             yield 'Fork it at the step before its end to go on.'
         else:
             yield 'Nothing has to be done.' if memory['verified'] else 'Verify the goal, which was skipped.'
@@ -265,7 +259,10 @@ def render_report(report: Report) -> str:
     counts = [(name.replace('_', ' '), str(count)) for name, count in report.metrics.items()]
     lines += _table('Counts', 'What', 'Number', counts)
     lines += _table(
-        'Messages', 'Type', 'Number', [(name, str(count)) for name, count in report.messages.items()]
+        'Messages',
+        'Type',
+        'Number',
+        [(name.replace('_', ' ').capitalize(), str(count)) for name, count in report.messages.items()],
     )
     lines += _section('Interventions of the supervisor', [_one_line(text) for text in report.escalations])
     lines += _section('Degraded', [_one_line(text) for text in report.degraded])

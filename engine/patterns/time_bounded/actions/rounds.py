@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from engine.patterns.time_bounded import fallback
 from engine.patterns.time_bounded.actions.steps import step_seconds
-from engine.patterns.time_bounded.memory.escalation import Level
-from engine.patterns.time_bounded.memory.plan import StepStatus, VerificationResult
-from engine.patterns.time_bounded.memory.protocol import Participant
+from engine.patterns.time_bounded.memory.plan import StepStatus
 from engine.patterns.time_bounded.memory.state import OrchestrationState as Memory
 from engine.patterns.time_bounded.memory.state import RunStatus, memory_of
 from engine.patterns.time_bounded.parameters import parameters_of
@@ -57,12 +55,9 @@ def close_sub_plan(memory: Memory, event: Event) -> None:
     memory.current_step = plan.parent_step_id
     if failed:
         memory.finish_step(StepStatus.FAILED, event, f'of its own plan, {", ".join(failed)} failed')
-    elif memory.rules >= 2:
-        _resume_blocked_step(memory, event)
-        return
+        memory.current_step = ''
     else:
-        memory.finish_step(StepStatus.COMPLETED, event)
-    memory.current_step = ''
+        _resume_blocked_step(memory, event)
 
 
 def _resume_blocked_step(memory: Memory, event: Event) -> None:
@@ -86,24 +81,11 @@ def escalate_failures(scope: CallbackContext, event: Event) -> None:
     """Intervene because too many steps failed, and end the plan."""
     memory, parameters = memory_of(scope), parameters_of(scope)
     memory.too_many_failures = True
-    reason = f'More than {parameters.max_failed_steps} steps failed: the plan is not gone on with.'
-    if memory.rules >= 2:
-        _warn_of_failures(scope, event)
-        _close_plans(memory)
-        return
-    result = VerificationResult(gate='goal', score=0, approved=False, conditions=(), level=Level.CRITICAL)
-    memory.intervene(
-        Level.CRITICAL, Participant.ALL, reason, result, ['Plan what is missing in another way.'], event
-    )
-    _close_plans(memory)
-
-
-def _warn_of_failures(scope: CallbackContext, event: Event) -> None:
-    memory, parameters = memory_of(scope), parameters_of(scope)
     failed, count = memory.failed_steps, len(memory.plans[memory.plan_stack[0]].steps)
     most = parameters.max_failed_steps
     warning = f'{len(failed)} of {count} steps failed ({", ".join(failed)}), and at most {most} may.'
     memory.warn(f'{warning} The plan ends here: plan what is missing in another way.', event)
+    _close_plans(memory)
 
 
 def enter_verifying(memory: Memory, event: Event) -> None:
@@ -144,7 +126,7 @@ def add_time(memory: Memory, event: Event) -> None:
     seconds = float(event.data['seconds'])
     memory.clock.add_time(seconds, event.time, event.ran)
     memory.time_limit = memory.clock.limit
-    withdraws_request = memory.finishing and memory.rules >= 5
+    withdraws_request = memory.finishing
     if withdraws_request:
         memory.finishing = False
     memory.log(

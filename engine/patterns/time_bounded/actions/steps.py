@@ -37,14 +37,14 @@ def step_seconds(memory: Memory, event: Event) -> float:
     """
     clock = memory.clock
     seconds = clock.phase_ends - event.ran
-    if clock.flows and seconds < clock.allocation.verifying:  # The last steps draw on the reserved time.
+    if seconds < clock.allocation.verifying:  # The last steps draw on the reserved time.
         seconds = clock.ends - event.ran
     share = seconds
     for name in memory.plan_stack:
         states = [memory.steps[step].status for step in memory.plans[name].steps]
         left = sum(state not in (StepStatus.COMPLETED, StepStatus.FAILED) for state in states)
         share = seconds_per_step(share, left)
-    return clock.ends - event.ran if clock.flows and share == seconds else share
+    return clock.ends - event.ran if share == seconds else share
 
 
 def store_code(scope: CallbackContext, event: Event) -> None:

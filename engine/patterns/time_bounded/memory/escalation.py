@@ -75,10 +75,8 @@ def level_of_refusal(issues: int) -> Level:
     return Level.REFOCUS if issues >= 3 else Level.CORRECT if issues == 2 else Level.REMIND
 
 
-def describe_subject(subject: str, score: int, refusals: int, *, rules: int) -> str:
-    """Describe judged work by score and consecutive refusals; under rules before 5, the latter as issues."""
-    if rules < 5:
-        return f'{subject} (score {score}, {refusals} issue{"" if refusals == 1 else "s"} in a row)'
+def describe_subject(subject: str, score: int, refusals: int) -> str:
+    """Describe judged work by score and consecutive refusals."""
     if not refusals:
         return f'{subject} (score {score})'
     times = 'once' if refusals == 1 else f'{refusals} times in a row'

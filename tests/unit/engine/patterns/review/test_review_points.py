@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import EventRefused, InvalidInput
+from engine.patterns.review.memory import ReviewMemory
 from engine.records import Outcome
 from tests.support.harness import FakeModel, to_the_end, wait_for_state
 from tests.support.teams.parallel_review import (
@@ -48,8 +49,9 @@ async def test_an_answered_point_is_closed():
     script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False, answers=[answer])
     script['synthesizer'] = BEST
     outcome, _ = await play_review(script, coders=2, max_revisions=0, max_rounds=1)
-    transcript = outcome.memory['transcript']
-    assert 'answers' not in transcript[0]['position']  # no text is invented
+    memory = ReviewMemory.model_validate(outcome.memory)
+    open_ids = [name for name, _ in memory.open_points('reviewer2')]
+    assert 'reviewer1/1.1/2' in open_ids and 'reviewer1/1.1/1' not in open_ids
 
 
 async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():

@@ -63,7 +63,7 @@ def remind(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     agent = scope.state.agents[scope.path]
     agent.reminders += 1
     listed = ''.join(f'\n- {item}' for item in list_missing(agent))
-    agent.messages.append(Message.of('user', f'This is not complete yet. What is missing:{listed}\nGo on.'))
+    agent.messages.append(Message.of('user', f'This is not complete yet. Still missing:{listed}\nContinue.'))
 
 
 def give_up(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
@@ -72,7 +72,7 @@ def give_up(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     stopped = f'it stopped {agent.reminders + 1} times' if agent.reminders else 'it stopped'
     if event.data['message'] and any(part['kind'] == 'call' for part in event.data['message']['parts']):
         stopped = f'it used all its {spec.turns} turns'
-    agent.problem = f'{stopped}, and there is still missing: {"; ".join(list_missing(agent)) or "nothing"}'
+    agent.problem = f'{stopped}; still missing: {"; ".join(list_missing(agent)) or "nothing"}'
     reason = strip_signal(spec.until.signal, str(event.data.get('text', ''))) if spec.until else ''
     if reason:
         agent.problem += f'. It said last: {reason[:MAX_LAST_TEXT]}'

@@ -169,7 +169,7 @@ class Blog(DynamicAgent):
         checks=(
             Check(
                 name='content_is_long_enough',
-                missing=f'a content of at least {MIN_CONTENT} characters',
+                missing=f'content of at least {MIN_CONTENT} characters',
                 holds=lambda evidence: len(str(evidence.artifacts.get('content', ''))) >= MIN_CONTENT,
             ),
         ),

@@ -71,7 +71,7 @@ class CodeReviewer(CodingAgent):
     role = Role(
         name='code-reviewer',
         title='Code reviewer',
-        instructions='You review changes. You change no file; what you say of a line you have seen or tried.',
+        instructions='You review changes and do not change any file. Report only what you have read or tried.',
         tools=READ_ONLY_TOOLS,
     )
     until = Criteria(

@@ -185,7 +185,7 @@ class DynamicAgent(Pattern, abstract=True):
         signal = self.until.signal_name
         checks = {check.name: check.missing for check in self.until.all if check.name != signal}
         unmet = [checks[item.name] for item in worker.criteria if item.name in checks and not item.holds]
-        return f'there is missing: {"; ".join(unmet)}' if unmet else ''
+        return f'missing: {"; ".join(unmet)}' if unmet else ''
 
     async def prepare(self, memory: Memory, activity: Activity) -> dict[str, Any]:
         """Find the usable tools, prepare the folders they work in, and build the prompt."""
@@ -245,7 +245,7 @@ class DynamicAgent(Pattern, abstract=True):
         done = [side for side in memory.comparison if side.done]
         memory.answer = done[0].output if done else ''
         failures = [
-            f'the {side.way} way failed: {side.problem}' for side in memory.comparison if not side.done
+            f'the {side.way} mode failed: {side.problem}' for side in memory.comparison if not side.done
         ]
         if failures and done:
             memory.caveat = '; '.join(failures)

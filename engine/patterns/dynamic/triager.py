@@ -45,7 +45,7 @@ class Triager(CodingAgent):
     role = Role(
         name='triager',
         title='Triager',
-        instructions='You find out which component is to blame for a failure. You change no file.',
+        instructions='You find out which component is to blame for a failure. You do not change any file.',
         tools=READ_ONLY_TOOLS,
     )
     until = Criteria(
@@ -60,5 +60,5 @@ class Triager(CodingAgent):
         triage = Triage.model_validate(value)
         evidence = '\n'.join(map(bullet, triage.evidence))
         parts = [f'**{triage.component}** (`{triage.file}:{triage.line}`, {triage.severity}): {triage.cause}']
-        parts += [f'`{triage.test}` fails. What shows it:\n\n{evidence}']
+        parts += [f'`{triage.test}` fails. Evidence:\n\n{evidence}']
         return '\n\n'.join([*parts, *([triage.suggestion] if triage.suggestion else [])])

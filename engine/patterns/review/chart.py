@@ -26,12 +26,12 @@ from engine.statechart.edges import FINAL_STATES, edge, failure_edges
 CHOOSER = Role(
     name='chooser',
     title='Chooser',
-    instructions='You pick one of several implementations by evidence, and say why.',
+    instructions='You pick the best of several implementations based on evidence, and say why.',
 )
 MERGER = Role(
     name='merger',
     title='Merger',
-    instructions='You say which files of one implementation should be taken into another. Take few.',
+    instructions='You list the files to copy from some implementations into another. Keep the list short.',
 )
 
 

@@ -12,6 +12,7 @@ from engine.records import StatedReport, Status, View
 from engine.records.frozen import FrozenModel
 
 ENDINGS = ('completed', 'failed', 'aborted', 'time_expired')
+FORK_TO_CONTINUE = 'To continue, fork the run at the step before its end.'
 
 
 class StepReport(FrozenModel):
@@ -203,7 +204,7 @@ def _remaining(memory: Mapping[str, Any], goal: Mapping[str, Any] | None) -> Ite
             reason = f' ({step["fail_reason"]})' if step['fail_reason'] else ''
             yield f'Step {step["id"]}, {step["status"].replace("_", " ")}: {step["description"]}{reason}'
     if not memory['plans']:
-        yield 'No plan was adopted: everything is still to be done.'
+        yield 'No plan was adopted: everything remains to be done.'
     if goal is not None and not memory['verified']:
         yield from goal['issues']
     if not memory['verified']:
@@ -213,19 +214,23 @@ def _remaining(memory: Mapping[str, Any], goal: Mapping[str, Any] | None) -> Ite
 def _next_steps(memory: Mapping[str, Any], remaining: bool) -> Iterator[str]:
     if memory['status'] == 'completed':
         if memory['finishing'] or not (memory['verified'] or memory['skip_verification']):
-            yield 'Fork it at the step before its end to go on.'
+            yield FORK_TO_CONTINUE
         else:
-            yield 'Nothing has to be done.' if memory['verified'] else 'Verify the goal, which was skipped.'
+            yield (
+                'Nothing is left to do.'
+                if memory['verified']
+                else 'Verify the goal: verification was skipped.'
+            )
         return
     if memory['resumable']:
-        yield 'Add time: the run goes on where it was, with its files, its plan and its conversations.'
-        yield 'When it waits no more, fork it at the step where it stopped, and add time there.'
+        yield 'Add time: the run continues where it stopped, with its files, plan and conversations.'
+        yield 'Once it no longer waits, fork it at the step where it stopped, and add time there.'
     if memory['status'] == 'aborted':
-        yield 'Read the interventions; then start again with a goal or a model that avoids what led to them.'
+        yield 'Read the interventions, then start again with a clearer goal or another model.'
     if memory['status'] == 'failed' and remaining:
         yield 'Start again with a goal that names what is missing, or with more rounds, time or fix cycles.'
     if memory['status'] == 'cancelled' or (memory['status'] == 'time_expired' and not memory['resumable']):
-        yield 'Fork it at the step before its end to go on.'
+        yield FORK_TO_CONTINUE
 
 
 def render_report(report: Report) -> str:
@@ -249,7 +254,7 @@ def render_report(report: Report) -> str:
         ]
         lines += _step_lines(plan.steps)
     lines += _section('What remains', report.remaining)
-    lines += _section('How to go on', report.next)
+    lines += _section('How to continue', report.next)
     if report.evidence:
         lines += ['', '## Evidence', '', report.evidence]
     lines += _section('Files changed', [f'`{path}`' for path in report.files])
@@ -264,8 +269,8 @@ def render_report(report: Report) -> str:
         'Number',
         [(name.replace('_', ' ').capitalize(), str(count)) for name, count in report.messages.items()],
     )
-    lines += _section('Interventions of the supervisor', [_one_line(text) for text in report.escalations])
-    lines += _section('Degraded', [_one_line(text) for text in report.degraded])
+    lines += _section('Supervisor interventions', [_one_line(text) for text in report.escalations])
+    lines += _section('Fallbacks', [_one_line(text) for text in report.degraded])
     return '\n'.join(lines) + '\n'
 
 
@@ -285,7 +290,7 @@ def _step_lines(steps: Sequence[StepReport], indent: str = '') -> Iterator[str]:
         if step.evidence:
             yield f'{indent}  - Evidence: {_one_line(step.evidence)}'
         if step.reason:
-            yield f'{indent}  - Why: {_one_line(step.reason)}'
+            yield f'{indent}  - Reason: {_one_line(step.reason)}'
         yield from _step_lines(step.steps, f'{indent}  ')
 
 

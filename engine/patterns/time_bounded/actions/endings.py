@@ -37,7 +37,7 @@ def skip_goal(scope: CallbackContext, event: Event) -> None:
     memory.ending = RunStatus.COMPLETED if good else RunStatus.FAILED
     shortfall = f'{_count(incomplete, "step")} {"is" if incomplete == 1 else "are"} not complete'
     progress = shortfall if incomplete else 'all steps are complete'
-    memory.reason = f'A person skipped the verification of the goal; {progress}.'
+    memory.reason = f'A person skipped verification; {progress}.'
     if good:
         memory.send(
             MessageType.GOAL_COMPLETE,
@@ -53,7 +53,7 @@ def fail_goal(memory: Memory, event: Event) -> None:
     """Fail the run: the goal is not reached, and nothing is left to try."""
     memory.ending = RunStatus.FAILED
     rounds = _count(memory.iteration, 'round')
-    memory.reason = f'The goal is not reached after {rounds}: {memory.verdict.explanation}'
+    memory.reason = f'The goal was not reached after {rounds}: {memory.verdict.explanation}'
     memory.end(event)
 
 
@@ -89,15 +89,8 @@ def expire(scope: CallbackContext, event: Event) -> None:
     memory = memory_of(scope)
     if memory.finishing:
         finish_early(memory, event)
-        return
-    clock = memory.clock
-    is_share_over = clock.phase == 'executing' and event.ran < clock.ends
-    limit = f'{clock.limit:.0f} seconds'
-    _wait_for_time(
-        scope,
-        event,
-        f'The time for steps, out of {limit}, is over.' if is_share_over else f'The time of {limit} is over.',
-    )
+    else:
+        _wait_for_time(scope, event, f'The time limit of {memory.clock.limit:.0f} seconds was reached.')
 
 
 def expire_between_rounds(scope: CallbackContext, event: Event) -> None:
@@ -113,7 +106,7 @@ def expire_between_rounds(scope: CallbackContext, event: Event) -> None:
         scope,
         event,
         f'The goal is not reached: {reason}. '
-        f'What is left of {limit:.0f} seconds, {max(0.0, left):.0f}, is too little for another round.',
+        f'The remaining {max(0.0, left):.0f} of {limit:.0f} seconds are too few for another round.',
     )
 
 
@@ -127,14 +120,14 @@ def _wait_for_time(scope: CallbackContext, event: Event, reason: str) -> None:
 def finish_early(memory: Memory, event: Event) -> None:
     """Complete the run early, at a person's request."""
     memory.ending, memory.resumable = RunStatus.COMPLETED, False
-    memory.reason = f'A person finished it early: {_progress(memory)}.'
+    memory.reason = f'A person finished the run early: {_progress(memory)}.'
     memory.end(event)
 
 
 def finish_stopped(memory: Memory, event: Event) -> None:
     """Complete a stopped run as is, since a person grants no more time."""
     memory.ending, memory.resumable = RunStatus.COMPLETED, False
-    memory.reason = f'A person finished it when its time was over: {_progress(memory)}.'
+    memory.reason = f'A person finished the run when its time was up: {_progress(memory)}.'
     memory.log('person', 'Finish now.', event)
     memory.end(event)
     write_report(memory, event)

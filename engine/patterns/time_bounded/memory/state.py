@@ -303,7 +303,7 @@ class OrchestrationState(Memory):
         if record.guidance and agent is not Participant.SUPERVISOR:
             record.guidance = ''
         if problem:
-            self.log('degraded', f'A fallback stands in for the {agent}: {problem}', event)
+            self.log('degraded', f'A fallback replaces the {agent}: {problem}', event)
         self.current_agent = ''
         self.send(
             type, agent, Participant.ORCHESTRATOR, content, event, degraded=bool(problem), payload=payload
@@ -453,7 +453,8 @@ class OrchestrationState(Memory):
             return self.reason
         outer = self.plans[self.plan_stack[0]].steps if self.plan_stack else ()
         incomplete = len(self.unfinished_steps)
-        return f'{incomplete} of {len(outer)} steps are not complete' if incomplete else ''
+        verb = 'is' if incomplete == 1 else 'are'
+        return f'{incomplete} of {len(outer)} steps {verb} not complete' if incomplete else ''
 
     def _add_to_agent_metrics(self, agent: Participant, **more: float) -> None:
         record = self.agents[agent]

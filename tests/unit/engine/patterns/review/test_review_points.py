@@ -93,7 +93,7 @@ async def approve_with_comment_on(candidate: str) -> Outcome:
 
 async def test_unaddressed_comments_block_approval():
     outcome = await approve_with_comment_on('coder1')
-    assert 'comments on lines of version 1 are open: 1' in outcome.memory['refusals'][0]
+    assert 'version 1 has 1 open comment' in outcome.memory['refusals'][0]
     assert len(outcome.memory['candidates']['coder1']['versions']) == 2 and outcome.memory['approved']
 
 
@@ -101,7 +101,7 @@ async def test_undelivered_comments_are_in_the_outcome():
     outcome = await approve_with_comment_on('coder2')
     assert outcome.memory['approved']
     assert outcome.answer.endswith(
-        'Comments of people that no coder got:\n- coder2, version 1, work.txt, line 1: Say why.'
+        'Comments by people that no coder received:\n- coder2, version 1, work.txt, line 1: Say why.'
     )
 
 

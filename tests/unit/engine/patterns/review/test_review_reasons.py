@@ -69,9 +69,9 @@ async def test_a_run_with_too_few_candidates_says_how_many_there_are():
     script = everybody(BEST, coder1=BROKEN)
     outcome, _ = await play_review(script, coders=2, survivors=2)
     assert outcome.status is Status.FAILED
-    assert outcome.error == '1 of 2 coders survived, and 2 must'
+    assert outcome.error == 'only 1 of 2 coders succeeded, and 2 must'
     assert outcome.answer.splitlines() == [
-        'Failed.', '- 1 of 2 coders survived, and 2 must', '- coder1: no such key',
+        'Failed.', '- only 1 of 2 coders succeeded, and 2 must', '- coder1: no such key',
     ]  # fmt: skip
 
 

@@ -71,7 +71,7 @@ class CodeReviewer(CodingAgent):
     role = Role(
         name='code-reviewer',
         title='Code reviewer',
-        instructions='You review changes and do not change any file. Report only what you have read or tried.',
+        instructions='You review changes and change no files. Report only what you have read or tried.',
         tools=READ_ONLY_TOOLS,
     )
     until = Criteria(

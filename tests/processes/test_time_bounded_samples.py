@@ -60,4 +60,4 @@ async def test_the_scripted_model_gives_up_on_a_project_with_failing_tests(tmp_p
     assert outcome.status is Status.FAILED
     assert 'This project has failing tests that the scripted model cannot fix.' in outcome.error
     assert sum(message['type'] == 'TEST_REQUEST' for message in outcome.memory['messages']) == 4
-    assert not any('what was run says otherwise' in line['text'] for line in outcome.memory['event_log'])
+    assert not any('but the test run says otherwise' in line['text'] for line in outcome.memory['event_log'])

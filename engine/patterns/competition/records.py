@@ -29,7 +29,7 @@ class Suite(FrozenModel):
     failures: tuple[FailedTest, ...] = ()
     problem: str = ''
     """Why there is no result: no tests found, they did not start, or they were stopped."""
-    counted: bool = Field(True, exclude_if=bool)
+    counted: bool = True
     """Whether individual tests were counted; otherwise the command as a whole counts as one."""
 
     @property

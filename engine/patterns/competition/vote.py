@@ -20,11 +20,11 @@ from engine.statechart.edges import FINAL_STATES, edge, failure_edges
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.pattern import Pattern
 
-VOTER = 'You answer a question by yourself. Work it out before you answer, and keep the answer itself short.'
+VOTER = 'You answer a question on your own. Work it out before you answer, and keep the answer itself short.'
 JUDGE = Role(
     name='judge',
     title='Judge',
-    instructions=f'You say which of several answers is right, by reasons and not by numbers. {RULE}',
+    instructions=f'You decide which of several answers is right, by reasons and not by votes. {RULE}',
 )
 
 

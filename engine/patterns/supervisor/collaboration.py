@@ -148,8 +148,6 @@ class CollaborationState(Memory):
     """The agents in whose place a person acts."""
     origins: tuple[Origin, ...] = ()
     """Where the models' replies came from; filled in by calls that return a state."""
-    revision: int = 1
-    """Version of the pattern's rules when the run began; in 1, failed tasks were not mentioned."""
 
     @property
     def current_task(self) -> DelegatedTask | None:

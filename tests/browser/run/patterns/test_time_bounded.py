@@ -49,7 +49,7 @@ def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
     page.wait_for_url(re.compile('/report$'))
     report = page.get_by_role('article', name='Report')
     expect(report).to_contain_text('Time expired')
-    expect(report).to_contain_text('How to go on')
+    expect(report).to_contain_text('How to continue')
     axe(page)
     with page.expect_download() as coming:
         page.get_by_role('link', name='Markdown').click()

@@ -69,9 +69,8 @@ async def test_at_the_limit_the_last_draft_is_delivered_unapproved(limit: int, d
     outcome, passed = await ran(partial(pipeline_reply, revisions=99), max_iterations=limit)
     state = TaskState.from_dict(outcome.memory)
     assert (len(state.drafts), state.approved, passed[-1]) == (drafts, False, 'COMPLETE')
-    assert (
-        state.messages[-1].content == f'Draft {drafts} is delivered: not approved within {limit} revisions.'
-    )
+    revisions = '1 revision' if limit == 1 else f'{limit} revisions'
+    assert state.messages[-1].content == f'Delivered draft {drafts}: not approved after {revisions}.'
 
 
 def empty_draft(request: Any) -> Any:

@@ -59,8 +59,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         folder: the name of its folder, by default its own; agents that name the same one share it (and may
             not work in it at the same time).
         until: when its work is complete. An agent that stops earlier is reminded of what is missing and
-            continues; the maximum number of turns is then that of the criteria. A memory with a `revision` of
-            1 is from an older run, in which all criteria had to be met.
+            continues; the maximum number of turns is then that of the criteria.
         within: seconds for the whole visit, or the method that returns them; then the state gets `expired`.
         retry: how model calls are retried.
 

@@ -139,7 +139,7 @@ async def test_an_agent_that_never_meets_its_criteria_fails() -> None:
     assert outcome.status is Status.FAILED
     assert outcome.error == (
         'it stopped 3 times, and there is still missing: a content of 500 characters; '
-        'a last line that is DONE_NOW and nothing else'
+        'a last line that is DONE_NOW and nothing else. It said last: no'
     )
     assert state['artifacts']['content']['value'] == 'no'
 

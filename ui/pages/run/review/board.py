@@ -82,7 +82,7 @@ class Board(Panel):
         self._place.set_visibility(bool(all_debates))
         self._transcript.set_visibility(bool(turns))
         self._offer_seats(free=not all_debates)
-        points = link_points(turns, answerable=int(view.memory.get('revision') or 1) > 1)
+        points = link_points(turns)
         rows, candidates = speakers(turns, shape), contestants(view, shape, history)
         for table in self._tables[len(all_debates) :]:
             table.root.delete()

@@ -48,13 +48,8 @@ class Points:
         return (*self.replies_in(turn), *to_it), self.open & ids
 
 
-def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
-    """Link the answers to the points.
-
-    Args:
-        turns: all turns, in order.
-        answerable: whether the reviewers were shown ids; if not, no point counts as unanswered.
-    """
+def link_points(turns: Sequence[Turn]) -> Points:
+    """Link the answers to the points of all turns, which are in order."""
     points = {name: (turn.utterance.speaker, text) for turn in turns for name, text in turn.utterance.points}
     replies: dict[str, tuple[Reply, ...]] = {}
     for turn in turns:
@@ -70,7 +65,7 @@ def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
                 whose=whose,
             )
             replies[answer.to] = (*replies.get(answer.to, ()), reply)
-    unanswered = (name for name in _insisted_points(turns) if name not in replies) if answerable else ()
+    unanswered = (name for name in _insisted_points(turns) if name not in replies)
     return Points(replies=replies, open=frozenset(unanswered))
 
 

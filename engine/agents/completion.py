@@ -124,7 +124,8 @@ def _evaluate_criteria(spec: AgentSpec, scope: CallbackContext, event: Event) ->
 
 def _stores_text_with_calls(spec: AgentSpec) -> bool:
     """Whether text alongside tool calls counts as content: if it is required, and not just a summary."""
-    return spec.until is not None and spec.until.words in spec.until.artifacts
+    until = spec.until
+    return until is not None and until.words in until.artifacts
 
 
 def _evidence(spec: AgentSpec, scope: CallbackContext, event: Event) -> Evidence:

@@ -49,7 +49,7 @@ class Points:
 
 
 def link_points(turns: Sequence[Turn]) -> Points:
-    """Link the answers to the points of all turns, which are in order."""
+    """Link the answers in these turns (all, in order) to the points."""
     points = {name: (turn.utterance.speaker, text) for turn in turns for name, text in turn.utterance.points}
     replies: dict[str, tuple[Reply, ...]] = {}
     for turn in turns:
@@ -65,8 +65,8 @@ def link_points(turns: Sequence[Turn]) -> Points:
                 whose=whose,
             )
             replies[answer.to] = (*replies.get(answer.to, ()), reply)
-    unanswered = (name for name in _insisted_points(turns) if name not in replies)
-    return Points(replies=replies, open=frozenset(unanswered))
+    unanswered = frozenset(name for name in _insisted_points(turns) if name not in replies)
+    return Points(replies=replies, open=unanswered)
 
 
 def _insisted_points(turns: Sequence[Turn]) -> list[str]:

@@ -37,7 +37,8 @@ async def open_journal(settings: Settings | str | Path) -> SqlJournal:
 
     Raises:
         InvalidInput: the URL names neither an SQLite file nor a PostgreSQL database.
-        JournalDamaged: the database is not ours, corrupt, or from a newer version; it is left untouched.
+        JournalDamaged: the database is not ours, corrupt, or from a newer or an unreleased version; it is
+            left untouched.
         JournalUnavailable: it cannot be opened or written at present.
     """
     chosen = settings if isinstance(settings, Settings) else Settings(database=settings)

@@ -309,10 +309,10 @@ def _usage(
         # Cost reported later counts for a later reply; the cost of a turn without any is unknown.
         unknown = reply.ended and reply.dollars is None
         used = replace(used, unpriced=1) if unknown else replace(used, dollars=reply.dollars or 0.0)
-        data['cost'] = used.cost
-        settles_field = {'settles': True} if settles else {}
-        return {**data, 'usage': {**usage_to_dict(used), 'dollars': used.dollars, **settles_field}}
-    return {**data, 'usage': usage_to_dict(used)}
+    data['usage'] = usage_to_dict(used)
+    if settles and not agent_model.simulated:
+        data['usage']['settles'] = True
+    return data
 
 
 def _estimate_lost(agent_model: AgentModel, prompt_length: int) -> dict[str, Usage]:

@@ -71,7 +71,7 @@ async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, acti
             continue
         used = _usage_of(model, request, accumulator)
         usage_by_model[name] = usage_by_model.get(name, Usage()) + used
-        data = _reply_data(model, name, accumulator, used)
+        data = _reply_data(model, name, accumulator)
         data['usage'] = usage_to_dict(reduce(add, usage_by_model.values()))
         if failed:
             data |= {'failed': failed, 'spent': by_model(usage_by_model)}
@@ -156,12 +156,9 @@ def _source(model: Model) -> Origin:
     return 'replayed' if isinstance(model, ReplayedModel) else 'simulated' if model.simulated else 'live'
 
 
-def _reply_data(model: Model, name: str, accumulator: MessageAccumulator, used: Usage) -> dict[str, Any]:
+def _reply_data(model: Model, name: str, accumulator: MessageAccumulator) -> dict[str, Any]:
     end = accumulator.completed
-    source = _source(model)
-    data: dict[str, Any] = {'model': name, 'source': source}
-    if source == 'live':
-        data['cost'] = used.cost
+    data: dict[str, Any] = {'model': name, 'source': _source(model)}
     if end and end.reason == 'length':
         data['finish'] = 'length'
     return data

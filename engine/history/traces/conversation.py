@@ -117,7 +117,7 @@ class Conversation:
             'role': str(span.attributes.get(names.AGENT) or agent.role),
         }
         if usage:
-            data['usage'] = usage_to_dict(usage) | ({} if usage.unpriced else {'dollars': usage.dollars})
+            data['usage'] = usage_to_dict(usage)
             changes += self._count(span, usage)
         return data, changes
 

@@ -287,7 +287,7 @@ async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
         info, steps = await conductor.info(run), await conductor.transitions(run)
     assert (outcome.status, info.simulated, info.usage.output) == ('done', False, 5)
     done = next(step.event.data for step in steps if step.event.name == 'done' and step.event.data)
-    assert (done['model'], done['text'], done['cost']) == ('here/m', 'from afar', None)
+    assert (done['model'], done['text'], done['usage']['unpriced']) == ('here/m', 'from afar', 1)
     assert KEY not in repr(steps) + repr(info) + repr(outcome)
 
 

@@ -151,8 +151,8 @@ class AccountPage:
         ):
             try:
                 caller = await self._identity.check()
-                gone = await self._accounts.revoke_token(id, caller.name)
-                details = {'name': caller.name, 'label': gone.label, 'id': id}
+                token = await self._accounts.revoke_token(id, caller.name)
+                details = {'name': caller.name, 'label': token.label, 'id': id}
                 await self._access.audit.write(caller, 'token.revoke', details=details)
             except EngineError as error:
                 ui.notify(str(error), type='negative', close_button='Close')

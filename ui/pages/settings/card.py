@@ -103,10 +103,10 @@ class TestCard(Generic[T]):
         finally:
             self._task = None
             self._button.props(remove='disabled').classes(remove='busy')
-        judged, passed = self.evaluate(result), short_duration(time.monotonic() - started)
-        text = clip(' '.join(judged.detail.split()).rstrip('.'), MAX_PROBLEM)
-        words, kind = ('Works', 'done') if judged.ok else ('Failed', 'failed')
-        self._show_status(words, kind, ' '.join(filter(None, [f'{text}.', judged.hint, f'({passed})'])))
+        verdict, passed = self.evaluate(result), short_duration(time.monotonic() - started)
+        text = clip(' '.join(verdict.detail.split()).rstrip('.'), MAX_PROBLEM)
+        words, kind = ('Works', 'done') if verdict.ok else ('Failed', 'failed')
+        self._show_status(words, kind, ' '.join(filter(None, [f'{text}.', verdict.hint, f'({passed})'])))
 
     def show_list(self, title: str, names: Sequence[str]) -> None:
         """Show what it offers."""

@@ -149,8 +149,10 @@ class DebateTable:
         if consensus := debate.consensus:
             with self._short:
                 draw_stance(consensus)
-                way = f'agreed in round {consensus.round}' if len(consensus.by) > 1 else 'the only reviewer'
-                Text('span', 'synthesized' if consensus.synthesized else way, 'muted small')
+                agreement = (
+                    f'agreed in round {consensus.round}' if len(consensus.by) > 1 else 'the only reviewer'
+                )
+                Text('span', 'synthesized' if consensus.synthesized else agreement, 'muted small')
             with self._end:
                 draw_verdict(consensus, versions, lambda: self._draw_link(debate.seq))
 

@@ -66,13 +66,13 @@ class Exchange(CallLabel):
 def label_call(endpoint: Endpoint, wire: str, model: str, state: str, step: int) -> CallLabel:
     """Make a label for a call."""
     hidden = ('key', 'headers', 'query', 'secrets', 'models', *TLS)
-    ways = {
+    settings = {
         item.name: value
         for item in fields(endpoint)
         if item.name not in hidden and (value := getattr(endpoint, item.name)) != item.default
     }
-    ways['url'] = _bare(httpx.URL(endpoint.url))
-    return CallLabel(state=state, step=step, model=model, wire=wire, endpoint=ways)
+    settings['url'] = _bare(httpx.URL(endpoint.url))
+    return CallLabel(state=state, step=step, model=model, wire=wire, endpoint=settings)
 
 
 def _bare(url: httpx.URL) -> str:

@@ -82,11 +82,11 @@ class Turn(FrozenModel):
             raise ValueError('needs text, calls, an answer, or a fail without attempts')
         return self
 
-    def select_case(self, news: str) -> Turn:
-        """Return the turn to play for a model that received the messages `news`."""
+    def select_case(self, received: str) -> Turn:
+        """Return the turn to play for a model that has `received` these messages."""
         for case in self.cases:
-            if match := re.search(case.when, news, re.MULTILINE):
-                return case.fill(match.groupdict()).select_case(news)
+            if match := re.search(case.when, received, re.MULTILINE):
+                return case.fill(match.groupdict()).select_case(received)
         return self
 
     def fill(self, values: Mapping[str, str | None]) -> Turn:

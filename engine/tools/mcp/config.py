@@ -144,8 +144,8 @@ class McpSection(BaseModel):
         if self.oauth:
             section = OAuthSection() if self.oauth is True else self.oauth
             resolved = secrets({'client_secret': section.client_secret})
-            ways = {**section.model_dump(), **resolved}
-            oauth = OAuth(file=folder / 'oauth' / f'{name}.json', **ways)
+            settings = {**section.model_dump(), **resolved}
+            oauth = OAuth(file=folder / 'oauth' / f'{name}.json', **settings)
         env, headers = secrets(self.env), secrets(self.headers)
         hidden = [
             *(value for key, value in env.items() if value != self.env[key]),

@@ -73,8 +73,8 @@ class StoredSignIn(OAuthClientProvider):
 
         async def check_and_show(url: str) -> None:
             server_metadata = self.context.oauth_metadata
-            ways = server_metadata.code_challenge_methods_supported if server_metadata else None
-            if ways is not None and 'S256' not in ways:
+            methods = server_metadata.code_challenge_methods_supported if server_metadata else None
+            if methods is not None and 'S256' not in methods:
                 raise ToolError('its authorization server does not support PKCE, so a code could be stolen')
             await _check_address(server.url, url)
             await show(url)

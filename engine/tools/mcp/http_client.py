@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT
+from typing_extensions import override
 
 from engine.models.http.content_coding import CODING_HEADERS, coding_problem
 from engine.records.jsonable import describe_error
@@ -56,8 +57,8 @@ class HttpClient(BoundedClient):
     The package would close the connection instead, and with it all calls in progress.
     """
 
+    @override
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request, and read its answer if that is JSON."""
         if request.method != 'POST':
             return await super().send(request, **options)
         try:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from typing_extensions import override
 
 from ui.formatting.values import count
 from ui.pages.shared.section_dialog import Address, Name, SectionDialog
@@ -96,12 +97,12 @@ class ConnectServerDialog(SectionDialog):
     KIND = 'mcp'
     TITLE = 'Connect an MCP server'
 
+    @override
     def model(self) -> type[BaseModel]:
-        """Return the form's model."""
         return ServerFields
 
+    @override
     def fill(self, name: str, section: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the form's values for an existing server."""
         command = [str(section.get('command', '')), *map(str, section.get('args', ()))]
         return {
             'name': name,
@@ -131,8 +132,8 @@ class ConnectServerDialog(SectionDialog):
             'approvals': '' if form_values.approvals == 'marked' else form_values.approvals,
         }
 
+    @override
     async def test(self, name: str) -> tuple[str, str]:
-        """Return the server's problem, or '', and a sentence on what it offers."""
         health = await self._backend().catalog.mcp.test(name)
         return health.problem, f'{name} is available and offers {count(len(health.tools), "tool")}.'
 

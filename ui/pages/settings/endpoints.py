@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.models import LOCAL_ENDPOINTS, EndpointHealth, EndpointInfo
 from ui.components.theme import button, empty_state, section_head
@@ -159,8 +160,8 @@ class EndpointCard(TestCard[EndpointHealth]):
         """List its models."""
         return await self._backend().catalog.registry.test(self.name)
 
+    @override
     def evaluate(self, health: EndpointHealth) -> CheckResult:
-        """Return the result of a listing."""
         if health.problem:
             problem = health.problem.removeprefix(f'{self.name}: ')
             return CheckResult(ok=False, detail=problem, hint=HINTS.get(health.kind, ''))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.tools import ServerHealth
 from ui.components.theme import button, empty_state, section_head
@@ -72,8 +73,8 @@ class ServerCard(TestCard[ServerHealth]):
         """List its tools."""
         return await self._backend().catalog.mcp.test(self.name)
 
+    @override
     def evaluate(self, health: ServerHealth) -> CheckResult:
-        """Return the result of a listing."""
         if health.problem:
             return CheckResult(ok=False, detail=health.problem.removeprefix(f'MCP server {self.name}: '))
         self._show(health)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from typing_extensions import override
+
 from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
     Decoder,
@@ -79,8 +81,8 @@ class OpenAIDecoder(Decoder):
         self._held = {'text': '', 'reasoning': ''}
         self._cost: float | None = None
 
+    @override
     def feed(self, event: str, data: str) -> list[ModelEvent]:
-        """Process the next chunk."""
         if data.strip() == '[DONE]':
             self.ended = True
             return []

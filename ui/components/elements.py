@@ -196,7 +196,7 @@ class TranscriptList(Element, component=ASSETS / 'conversation' / 'transcript_li
             self.run_method('prepend' if before else 'append', list(blocks))
 
     def remove_all(self) -> None:
-        """Remove all blocks."""
+        """Empty the list in the browser."""
         self.run_method('clear')
 
     def show(self, until: int, *, busy: bool) -> None:

@@ -72,7 +72,7 @@ class Relays:
                 self._rest_steps.pop(run, None)
 
     async def close(self) -> None:
-        """End all relays."""
+        """Stop relaying all runs, and wait until their tasks have ended."""
         tasks = [*self._tasks.values()]
         for task in tasks:
             task.cancel()

@@ -65,7 +65,7 @@ WORKER_CANNOT_START = 'workers do not start runs: ask a web server'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
-    """The options of a worker."""
+    """What a worker may take on, and how it is reached."""
 
     url: str
     """The URL at which web servers reach it."""

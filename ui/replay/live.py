@@ -64,7 +64,7 @@ class Follower:
 
     @property
     def newest(self) -> RunAt:
-        """The run at its newest step."""
+        """The run as of the newest step received."""
         return RunAt(self.fold, self.last, self._before)
 
     @property

@@ -102,7 +102,7 @@ class SafeFormatter(logging.Formatter):
     """One line per event; a traceback below is indented, so that its lines do not look like events."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format the lines."""
+        """Return the line and the traceback, without control characters."""
         trace = self.formatException(record.exc_info) if record.exc_info else ''
         return '\n'.join([self.line(record), *(f'    {line}' for line in strip_control(trace).splitlines())])
 

@@ -32,7 +32,7 @@ MAX_SINGLE_LINE = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One field of a form."""
+    """A form field, as derived from the JSON schema of a parameter."""
 
     name: str
     kind: Kind

@@ -40,7 +40,7 @@ def register(backend: Backend) -> None:
 
 
 class AccountPage:
-    """The sections of the page."""
+    """The page on which people manage their own account: password, browsers and tokens."""
 
     def __init__(self, access: Access, caller: Caller, identity: AuthenticatedIdentity) -> None:
         self._access, self._accounts = access, access.accounts

@@ -196,7 +196,7 @@ class StarterList(ABC, Generic[T]):
 
 
 class ScheduleList(StarterList[Schedule]):
-    """The schedules."""
+    """Schedules, each with its next time and its latest runs."""
 
     PART = 'schedules'
     FIELDS = fields.ScheduleFields
@@ -245,7 +245,7 @@ class ScheduleList(StarterList[Schedule]):
 
 
 class TriggerList(StarterList[Trigger]):
-    """The triggers."""
+    """Triggers, each with its address or files and its latest runs."""
 
     PART = 'triggers'
     FIELDS = fields.TriggerFields

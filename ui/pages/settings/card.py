@@ -25,7 +25,7 @@ MAX_LISTED_ITEMS = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """The result of a test."""
+    """Whether a test passed, as shown on its card."""
 
     ok: bool
     detail: str
@@ -73,15 +73,15 @@ class TestCard(Generic[T]):
             set_attributes(action_button, aria_label=f'{text} {self.name}')
 
     def delete(self) -> None:
-        """Remove the card."""
+        """Remove the card from the page."""
         self._root.delete()
 
     async def run_test(self) -> T:
-        """Run the test."""
+        """Contact what the card describes; return what `evaluate` judges. Abstract."""
         raise NotImplementedError
 
     def evaluate(self, result: T) -> CheckResult:
-        """Return the result of the test."""
+        """Judge the outcome of `run_test`, for display. Abstract."""
         raise NotImplementedError
 
     async def test(self) -> None:

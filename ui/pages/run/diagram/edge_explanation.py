@@ -63,7 +63,7 @@ class EdgeExplanation:
         self._drawing: Diagram | None = None
 
     def attach_to(self, drawing: Diagram) -> None:
-        """Attach to the edges of this drawing."""
+        """Explain the edges of this drawing when they are pointed at or clicked."""
         self._drawing = drawing
         drawing.on_edge(self._on_edge)
 
@@ -77,7 +77,7 @@ class EdgeExplanation:
             self._place(focus=how == 'press')
 
     def close(self, *, restore_focus: bool = False) -> None:
-        """Close; `restore_focus` returns the focus to the edge."""
+        """Close the popover; `restore_focus` returns the focus to the edge."""
         if restore_focus and self._drawing and self._name:
             self._drawing.run_method('focusEdge', self._name)
         self._name, self._pinned = '', False

@@ -127,7 +127,7 @@ class Inspector:
         self._on_tab()
 
     def open_breakpoints(self) -> None:
-        """Open the list of breakpoints."""
+        """Switch to the tab of breakpoints."""
         self._tabs.open(BREAKPOINTS)
 
     def _set_engaged(self, engaged: bool) -> None:

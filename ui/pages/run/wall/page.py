@@ -96,7 +96,6 @@ class Wall:
         return not self._picked or run in self._picked
 
     def _draw_runs(self) -> None:
-        """Draw a switch for each run."""
         drawn = [(info.id, info.title, self._is_picked(info.id)) for info in self._infos.values()]
         if not self._row.clear_if_changed(drawn):
             return

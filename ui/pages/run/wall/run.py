@@ -180,7 +180,7 @@ class WallRun:
         return bool(idle)
 
     def stop(self) -> None:
-        """Stop following the run."""
+        """Stop following the run; its panes keep what they show."""
         self._task.cancel()
         if self._counting:
             self._counting.cancel()

@@ -25,7 +25,7 @@ class TurnUsage:
         self._lost = False
 
     def begin(self) -> None:
-        """Begin another turn."""
+        """Forget the estimates of the last turn."""
         self._estimated = Usage()
 
     def restart(self) -> None:

@@ -32,7 +32,7 @@ RACY_NS = 2_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileVersion:
-    """A file at one moment."""
+    """A file or link of a snapshot."""
 
     path: str
     digest: str

@@ -164,7 +164,7 @@ class Workspaces:
             await asyncio.to_thread(link_tree, installed, self.home(run) / 'agents' / DEPENDENCIES)
 
     async def delete(self, run: RunId) -> None:
-        """Delete all files of a run."""
+        """Delete the agents' files of a run, here and in the remote storage."""
         self.forget(run)
         if self.courier:
             await self.courier.remove(f'{run}/')

@@ -129,7 +129,7 @@ class StoredSignIn(OAuthClientProvider):
             await flow.aclose()
 
     async def get_tokens(self) -> OAuthToken | None:
-        """Return the stored tokens."""
+        """Return the tokens in the file; None before the first sign-in."""
         tokens = self._file.read().get('tokens')
         return OAuthToken.model_validate(tokens) if tokens else None
 
@@ -159,7 +159,7 @@ class StoredSignIn(OAuthClientProvider):
         return OAuthClientInformationFull.model_validate(client) if client else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Store the registered client."""
+        """Store the client as registered at the authorization server."""
         self._file.write(client=client_info.model_dump(mode='json', exclude_none=True))
 
     async def _initialize(self) -> None:

@@ -189,7 +189,7 @@ class McpServers:
         return [*(server.server.secret_filter for server in states), *signed_in]
 
     async def health(self) -> list[ServerHealth]:
-        """Check the health of all servers."""
+        """Test all servers at once; return their tools or problems."""
         return list(await asyncio.gather(*map(self.test, self.names)))
 
     @property

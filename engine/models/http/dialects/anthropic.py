@@ -337,7 +337,6 @@ def _blocks(message: Message, endpoint: Endpoint, request_images: RequestImages)
 
 
 def _result_content(text: str, images: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return the content of a result."""
     if not images:
         return {'content': text} if text else {}
     blocks: list[dict[str, Any]] = [{'type': 'text', 'text': text}] if text else []

@@ -59,7 +59,6 @@ def _path(model: str) -> str:
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
-    """Return the header with the key."""
     return {endpoint.key_header or 'x-goog-api-key': endpoint.key} if endpoint.key else {}
 
 

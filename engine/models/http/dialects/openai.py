@@ -349,7 +349,7 @@ class ReasoningDetails:
         return bool(self._whole)
 
     def add(self, fragments: list[Any]) -> None:
-        """Add fragments."""
+        """Append fragments; those of the same index and type continue the last detail."""
         for fragment in fragments:
             if not isinstance(fragment, dict):
                 continue
@@ -364,7 +364,7 @@ class ReasoningDetails:
                     last[name] = value
 
     def whole(self) -> list[dict[str, Any]]:
-        """Return the assembled details."""
+        """Return the details with their texts joined, to be sent back with the next request."""
         pairs = zip(self._whole, self._pieces, strict=True)
         return [detail | {name: ''.join(texts) for name, texts in pieces.items()} for detail, pieces in pairs]
 

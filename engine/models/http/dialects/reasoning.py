@@ -104,7 +104,7 @@ class Thinking:
 
     @property
     def enabled(self) -> bool:
-        """Whether the model thinks."""
+        """Whether the model reasons before it answers."""
         return bool(self.budget or self.room)
 
 

@@ -197,7 +197,6 @@ def _keyword(name: str, item: Any, dropped: frozenset[str]) -> tuple[str, Any]:
 
 
 def _add_request(messages: tuple[Message, ...], instruction: str) -> tuple[Message, ...]:
-    """Add a request to the instructions in the messages."""
     if messages and messages[0].role == 'system':
         first = Message.of('system', f'{messages[0].text}\n\n{instruction}')
         return (first, *messages[1:])

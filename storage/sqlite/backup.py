@@ -25,8 +25,6 @@ from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Final, cast
 
-from typing_extensions import override
-
 from engine.errors import JournalDamaged, JournalUnavailable
 from storage.inspection import BACKUP_FORMAT, INCOMPLETE, SCHEMA_VERSION, BackupInfo
 from storage.settings import Settings
@@ -200,6 +198,7 @@ def _refuse_existing(path: Path, instead: str = 'another place') -> None:
 
 
 def _runs(database: Path) -> list[str]:
+    """Return the ids of all runs."""
     with closing(sqlite3.connect(database)) as connection:
         return [run for (run,) in connection.execute('SELECT id FROM run ORDER BY number')]
 
@@ -244,12 +243,12 @@ class _ExactReader(io.RawIOBase):
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file, self._left = file, size
 
-    @override
     def readable(self) -> bool:
+        """Always."""
         return True
 
-    @override
     def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
         length = self._left if size < 0 else min(size, self._left)
         data = self._file.read(length).ljust(length, b'\0')
         self._left -= length

@@ -236,7 +236,7 @@ def record_failure(config: CoderConfig, scope: CallbackContext, event: Event) ->
 
 
 def task_prompt(memory: ContestMemory) -> str:
-    """Return a coder's task."""
+    """Return what a coder is told when its work starts."""
     return (
         f'Task:\n{memory.task}\n\nImplement it in your folder, with tests of your own. What lies there '
         'already belongs to the task; tests that were given will be run as they were given.'

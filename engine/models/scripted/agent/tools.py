@@ -60,11 +60,11 @@ class Toolbox:
         return str(response.content)
 
     async def read_file(self, arguments: Mapping[str, Any]) -> str:
-        """Return the text of a file, read by the client."""
+        """The text of a file."""
         return await self._read(arguments['path'])
 
     async def write_file(self, arguments: Mapping[str, Any]) -> str:
-        """Have the client write a file; return its path and number of lines."""
+        """Write a file."""
         path, text = str(arguments['path']), str(arguments['text'])
         await self.client.write_text_file(content=text, path=str(self.folder / path), session_id=self.session)
         return f'{path}: {len(text.splitlines())} lines'
@@ -78,7 +78,7 @@ class Toolbox:
         return await self.write_file({'path': path, 'text': text.replace(old, new)})
 
     async def list_files(self, arguments: Mapping[str, Any]) -> str:
-        """Return the paths of the files in the folder, at most `MAX_LISTED`, one a line."""
+        """The files of the folder."""
         files = _walk_files(self.folder)
         return '\n'.join(files[:MAX_LISTED]) or 'There are no files yet.'
 
@@ -111,11 +111,11 @@ class Toolbox:
             raise Refused(_lead_with_counts(str(error))) from None
 
     async def git(self, arguments: Mapping[str, Any]) -> str:
-        """Run git with the given arguments, by default `status`; return its output."""
+        """Run git."""
         return await self._run(shlex.join(['git', *map(str, arguments.get('arguments', ['status']))]))
 
     async def note(self, arguments: Mapping[str, Any]) -> str:
-        """Write a note if asked to; return all notes as JSON."""
+        """Write a note, or read all."""
         if arguments.get('action') == 'write':
             self.notes[str(arguments.get('title', ''))] = str(arguments.get('text', ''))
         return json.dumps(self.notes, ensure_ascii=False)

@@ -167,7 +167,7 @@ class ModelRegistry(Mapping[str, Model]):
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """The endpoints in use."""
+        """The endpoints as configured, without unusable ones."""
         return tuple(client.endpoint for client in self._clients.values())
 
     @property

@@ -14,7 +14,7 @@ from ui.cli.exit_codes import ExitCode
 
 
 class Command(NamedTuple):
-    """A command of `hemicycle`."""
+    """Where the help lists a command, and where its code is."""
 
     panel: str
     """The part of the help that lists it."""

@@ -247,7 +247,7 @@ class Engagement(Element, component=ASSETS / 'conversation' / 'engagement.js'):
 
 
 class FileTree(Element, component=ASSETS / 'viewers' / 'file_tree.js'):
-    """The files of a folder."""
+    """A tree of the files of a folder, to pick one."""
 
     def __init__(self, on_pick: Callable[[str], Any], *, label: str) -> None:
         """Start empty; `on_pick` gets the path of the clicked file."""

@@ -29,7 +29,7 @@ class StateHeat:
 
     @property
     def visits(self) -> int:
-        """Visits by all runs."""
+        """How often all runs together entered it."""
         return self.traffic.visits if self.traffic else 0
 
     @property

@@ -350,7 +350,7 @@ class HttpConductor:
         return int((await self._ask.ask('POST', f'runs/{run}/audit', safe=True)).json()['steps'])
 
     async def save_test(self, run: RunId) -> RegressionTest:
-        """Make a regression test from a run."""
+        """Return a regression test that expects what this run did."""
         return RegressionTest.model_validate(await self._ask.get(f'runs/{run}/test'))
 
     async def check(self, test: RegressionTest) -> RegressionResult:

@@ -62,7 +62,7 @@ class Field:
 
     @property
     def bounds(self) -> str:
-        """The bounds in words, or ''."""
+        """The permitted length or range in words; '' if there is none."""
         if self.kind in TEXT_KINDS:
             return (
                 f'At most {self.maximum:,.0f} characters'

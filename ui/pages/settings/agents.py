@@ -43,7 +43,6 @@ class AgentCard(TestCard[AgentHealth]):
     """One agent; its test starts it in an empty folder and opens a session without a prompt."""
 
     def __init__(self, backend: Backend, info: ExternalAgentInfo) -> None:
-        """Draw it."""
         self._backend = backend
         runs = 'in the sandbox' if info.sandboxed else 'without a sandbox'
         facts = {'Model name': info.model, 'Program': info.command, 'Runs': runs, 'Access': info.reach}

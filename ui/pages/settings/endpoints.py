@@ -43,7 +43,6 @@ class Endpoints:
     """All endpoints as cards; endpoints found later are added at the end."""
 
     def __init__(self, backend: Backend) -> None:
-        """Draw them."""
         self._backend, self._cards, self._busy = backend, dict[str, EndpointCard](), False
         self._connect = ConnectDialog(backend, self._redraw)
         with section_head('Models', 'models'):

@@ -43,7 +43,6 @@ class ServerCard(TestCard[ServerHealth]):
     """One server; its test starts or contacts it, and lists its tools."""
 
     def __init__(self, backend: Backend, health: ServerHealth) -> None:
-        """Draw it."""
         self._backend = backend
         kind = 'Address' if '://' in health.where else 'Program'
         super().__init__(health.server, {kind: health.where or 'unknown'}, health.problem)

@@ -35,7 +35,7 @@ def _first(shape: Shape) -> frozenset[str]:
 
 
 class Heatmap:
-    """A panel with the heatmap."""
+    """The chart of a pattern, coloured by the traffic of its runs."""
 
     def __init__(
         self,

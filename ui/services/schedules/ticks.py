@@ -134,7 +134,7 @@ def _to_entry(tick: Tick) -> Entry:
 
 
 def read_tick(entry: Entry) -> Tick:
-    """Read a stored tick."""
+    """Return the tick that an entry of the journal holds."""
     tick: Tick = TICK.validate_python(
         {
             **entry.body,

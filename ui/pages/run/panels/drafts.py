@@ -121,7 +121,7 @@ class ReviewedDraft:
 
     @property
     def verdict(self) -> str:
-        """Its verdict in words."""
+        """`approved`, `sent back` or `not reviewed yet`."""
         return {True: 'approved', False: 'sent back', None: 'not reviewed yet'}[self.approved]
 
 

@@ -137,7 +137,7 @@ class Filters:
 
 
 class FilterBar:
-    """The controls of the filters."""
+    """The bar above the list in which people filter runs."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ class Settings:
     patterns: tuple[Path, ...] = ()
     """Folders with patterns and tools of the user's own."""
     files: str = ''
-    """Where all machines reach the agents' files, as `s3://bucket/prefix`; '' is this one's folder alone."""
+    """Shared storage of the agents' files, as `s3://bucket/prefix`; '' keeps them on this machine."""
 
     @property
     def endpoints(self) -> Path:

@@ -170,7 +170,7 @@ TRENDS = {
 }
 """An icon and words for each trend."""
 NO_POSITION = Position(text='', verdict='UNDECIDED')
-"""What a speaker without a position concedes, insists on and requests: nothing."""
+"""Stands in for a missing position: nothing is conceded, insisted on or requested."""
 UNFOLD = """(event) => {
   const button = event.currentTarget, open = button.closest('td').classList.toggle('whole');
   button.setAttribute('aria-expanded', open);

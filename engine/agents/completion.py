@@ -84,7 +84,7 @@ def list_missing(agent: AgentState) -> list[str]:
 
 
 def store_artifacts(agent: AgentState, artifacts: Mapping[str, Artifact]) -> None:
-    """Store artifacts in an agent's state."""
+    """Add artifacts to an agent's state, replacing those of the same names."""
     if artifacts and not agent.artifacts:  # The journal omits this field in states without artifacts.
         agent.artifacts = dict(artifacts)
         return

@@ -33,7 +33,7 @@ class MessageAccumulator:
         self.completed: Completed | None = None
 
     def add(self, event: ModelEvent) -> None:
-        """Add the next event."""
+        """Add the next event of the stream to the message."""
         match event:
             case TextPiece(text=text):
                 self._append_text(Text, text)

@@ -30,7 +30,7 @@ from engine.runtime.activity import Activity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """A complete reply."""
+    """A reply that has been received completely."""
 
     message: Message
     data: dict[str, Any]

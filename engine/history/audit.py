@@ -68,15 +68,15 @@ def _has_variation(step: Transition) -> bool:
     return step.event.name == 'recover' and 'varied' in step.event.data
 
 
-def _apply_variation(pattern: Pattern, ways: Mapping[str, Any], after: int) -> Pattern:
+def _apply_variation(pattern: Pattern, varied_parts: Mapping[str, Any], after: int) -> Pattern:
     """Return the pattern before (0) or after (1) a fork's changes."""
     varied = pattern
-    if 'parameters' in ways:
-        varied = type(pattern)(type(pattern).parse(ways['parameters'][after]))
+    if 'parameters' in varied_parts:
+        varied = type(pattern)(type(pattern).parse(varied_parts['parameters'][after]))
         varied.instruction_overrides = pattern.instruction_overrides
-    if 'instructions' in ways:
+    if 'instructions' in varied_parts:
         varied = copy(varied)
-        varied.instruction_overrides = ways['instructions'][after]
+        varied.instruction_overrides = varied_parts['instructions'][after]
     return varied
 
 

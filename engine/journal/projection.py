@@ -85,7 +85,7 @@ class RunProjection:
         self.derive()
 
     def apply(self, transition: Transition) -> None:
-        """Apply one step."""
+        """Update to the next step; steps must come in order."""
         event = transition.event
         self._count_time(transition)
         for path in transition.left:
@@ -223,7 +223,7 @@ class Fold:
         """Whether the document may have long lists that have not been read."""
 
     def apply(self, transition: Transition) -> Self:
-        """Apply one step."""
+        """Update to the next step; steps must come in order."""
         return self.apply_all((transition,))
 
     def apply_all(self, transitions: Iterable[Transition]) -> Self:
@@ -296,7 +296,7 @@ class Fold:
 
     @classmethod
     def load(cls, snapshot: Snapshot, shape: Shape) -> Self:
-        """Restore a fold from a snapshot."""
+        """Return the fold as of a snapshot, which is left unchanged."""
         fold = cls(snapshot.run, shape)
         # The journal may return its own objects: copy those modified in place, which documents are not.
         state = deep_copy(

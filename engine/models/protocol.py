@@ -76,7 +76,7 @@ class Carrier(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One model call."""
+    """What a model is asked in one call."""
 
     model: str
     messages: tuple[Message, ...]
@@ -137,7 +137,7 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningPiece:
-    """A piece of visible reasoning."""
+    """A piece of the reasoning that the provider shows."""
 
     text: str
 

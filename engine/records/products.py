@@ -12,7 +12,7 @@ StepState = Literal['pending', 'in progress', 'completed', 'failed', 'blocked']
 
 
 class Artifact(FrozenModel):
-    """One artifact, as journaled."""
+    """An artifact of an agent, as journaled."""
 
     value: Any
     """A text or a JSON value; if it is too long, the beginning of its text."""

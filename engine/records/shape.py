@@ -100,7 +100,7 @@ class Shape:
         return tuple(dict.fromkeys(state.seat for state in self.states if state.seat))
 
     def state(self, path: str) -> StateShape | None:
-        """Return the state at `path`, or None."""
+        """Return the state at `path`; None if the chart has none there."""
         return next((state for state in self.states if state.path == path), None)
 
     def field(self, panel: str, part: str = '') -> str:

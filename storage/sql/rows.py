@@ -118,7 +118,7 @@ def budget_text(budget: Budget | None) -> str:
 
 
 def launch_row(number: int, info: RunInfo, shape: Shape) -> dict[str, Any]:
-    """Return the row of `launch` for a new run."""
+    """Return the columns of a new run's row in `launch`."""
     return {
         'run': number,
         'parameters': json.dumps(info.parameters, default=to_plain),

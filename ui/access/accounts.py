@@ -82,11 +82,11 @@ class Accounts:
         """Incremented whenever a session or token ends here, so that cached callers are checked again."""
 
     async def has_any(self) -> bool:
-        """Whether there is an account."""
+        """Whether any account exists; without one, no login is needed."""
         return bool(await self._journal.entries(EntryQuery(kind=ACCOUNT, limit=1)))
 
     async def all(self) -> list[Account]:
-        """Return all accounts, by name."""
+        """Return all accounts, sorted by name without regard to case."""
         entries = await self._journal.entries(EntryQuery(kind=ACCOUNT))
         return sorted(map(_account, entries), key=lambda account: account.name.lower())
 

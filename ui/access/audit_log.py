@@ -161,7 +161,7 @@ def _line_of(entry: Entry) -> AuditLine:
 
 
 def row(line: AuditLine) -> dict[str, Any]:
-    """Return a line as columns."""
+    """Return the fields of a line as JSON values, the time in ISO 8601 (UTC)."""
     moment = datetime.fromtimestamp(line.time, UTC).isoformat(timespec='milliseconds')
     return {
         'time': moment.replace('+00:00', 'Z'),

@@ -126,7 +126,9 @@ def edge_outcomes(transition: Transition, shape: Shape) -> list[EdgeOutcome]:
     event = transition.event
     candidates = [edge for edge in shape.edges if edge.trigger == event.name and _concerns(edge, transition)]
     return [
-        way for way in _candidate_outcomes(candidates, transition) if way.taken or not shape.is_imported_trace
+        outcome
+        for outcome in _candidate_outcomes(candidates, transition)
+        if outcome.taken or not shape.is_imported_trace
     ]
 
 

@@ -59,7 +59,7 @@ class HeadLine(_Line):
 
 
 class NoteLine(_Line):
-    """A note on a step."""
+    """A line with a person's note on a step."""
 
     seq: int = Field(ge=1)
     text: str = Field(min_length=1, max_length=MAX_NOTE)
@@ -92,7 +92,7 @@ class StepLine(_Line):
     changes: tuple[Change, ...]
 
     def transition(self, run: RunId) -> Transition:
-        """Return the transition as a step of this run."""
+        """Return the step, as one of this run."""
         return Transition(run=run, **{name: getattr(self, name) for name in STEP_FIELDS})
 
 
@@ -153,7 +153,7 @@ def run_line(info: RunInfo, shape: Shape, notes: Sequence[Note]) -> dict[str, An
 
 
 def step_line(step: Transition) -> dict[str, Any]:
-    """Return the line for a step."""
+    """Return a step as the JSON object of its line."""
     return {'kind': 'step', **{name: getattr(step, name) for name in STEP_FIELDS}}
 
 

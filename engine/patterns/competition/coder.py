@@ -235,7 +235,7 @@ def record_failure(config: CoderConfig, scope: CallbackContext, event: Event) ->
 
 
 def task_prompt(memory: ContestMemory) -> str:
-    """Return a coder's task."""
+    """Return what a coder is told when its work starts."""
     return (
         f'Task:\n{memory.task}\n\nImplement it in your folder, with your own tests. Files that are already '
         'there are part of the task; tests among them are run in their original form.'

@@ -71,7 +71,7 @@ class Evidence(FrozenModel):
 
 
 class FileEntry(FrozenModel):
-    """A file of a version."""
+    """A file of a version, as in its snapshot."""
 
     path: str
     digest: str
@@ -118,7 +118,7 @@ class Candidate(Memory):
 
     @property
     def latest(self) -> Version | None:
-        """Its newest version."""
+        """Its newest version; None before the first."""
         return self.versions[-1] if self.versions else None
 
     @property

@@ -155,7 +155,7 @@ class DebateMemory(Memory):
         return not are_alike(positions.values())
 
     def current_utterances(self) -> list[Utterance]:
-        """Utterances in the current debate."""
+        """Return what was said in the current debate, without reviews, syntheses and failed turns."""
         return [
             utterance
             for utterance in self.transcript

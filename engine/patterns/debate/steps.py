@@ -67,7 +67,7 @@ def record_absence(me: str, config: DebateConfig, scope: CallbackContext, event:
 
 
 def record_consensus(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
-    """Record the consensus."""
+    """Derive the consensus from the positions, and store it."""
     memory = seats.debate_memory(scope)
     memory.consensuses.append(consensus.build_consensus(memory, config.names))
 

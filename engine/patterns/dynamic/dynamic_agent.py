@@ -226,11 +226,11 @@ class DynamicAgent(Pattern, abstract=True):
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Names of the agents' folders."""
+        """The agents' folders: one of each mode if both are compared, else `work`."""
         return ('dynamic', 'fixed') if self.mode == 'compare' else ('work',)
 
     def prompt_working(self, memory: Memory) -> str:
-        """The task."""
+        """The prompt as it was prepared."""
         return memory.prompt
 
     def store_prepared(self, memory: Memory, event: Event) -> None:

@@ -38,7 +38,7 @@ Calls = Sequence[tuple[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """One phase."""
+    """A phase of the fixed sequence: the tools that it calls."""
 
     name: str
     calls: Callable[[Any, Mapping[str, Any]], Calls]

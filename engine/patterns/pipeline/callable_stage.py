@@ -35,7 +35,7 @@ class Processor(Protocol):
 
     @property
     def process(self) -> Process:
-        """The callable of the stage."""
+        """What it calls with the task's state."""
         ...
 
 

@@ -27,7 +27,7 @@ class Findings(FrozenModel):
 
 
 class ResearchAgent(Stage):
-    """The first stage."""
+    """Collects facts about the task."""
 
     role = Role(
         name='researcher',
@@ -90,7 +90,7 @@ class AnalyzerAgent(Stage):
 
 
 class ReviewerAgent(Stage):
-    """The last stage."""
+    """Approves the draft or demands changes."""
 
     role = Role(
         name='reviewer',
@@ -201,7 +201,7 @@ class Pipeline(Pattern):
         return memory.iteration >= memory.max_iterations
 
     def count_revision(self, memory: TaskState, event: Event) -> None:
-        """Count the revision."""
+        """Move on to the next revision."""
         memory.iteration += 1
 
     def deliver(self, memory: TaskState, event: Event) -> None:

@@ -99,7 +99,7 @@ class TaskState(Memory):
         return type(self).model_fields.keys()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A field by name, or `default`."""
+        """Return a field by its name; `default` if there is none."""
         return getattr(self, name) if name in self else default
 
     def note(self, sender: str, recipient: str, kind: str, content: str) -> None:

@@ -172,7 +172,7 @@ class ParallelReview(Pattern):
 
     @property
     def coders(self) -> tuple[str, ...]:
-        """The coders' names."""
+        """`coder1`, `coder2`, and so on."""
         return tuple(f'coder{number}' for number in range(1, self.parameters.coders + 1))
 
     async def prepare(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
@@ -188,7 +188,7 @@ class ParallelReview(Pattern):
 
     @property
     def reviewers(self) -> tuple[str, ...]:
-        """The reviewers' names."""
+        """`reviewer1`, `reviewer2`, and so on."""
         return tuple(f'reviewer{number}' for number in range(1, self.parameters.reviewers + 1))
 
     # -- guards
@@ -297,7 +297,7 @@ class ParallelReview(Pattern):
             self._choose(memory, names[0], 'only one', '')
 
     def act_on_final_review(self, memory: ReviewMemory, event: Event) -> None:
-        """Act on the final review."""
+        """Choose the strategy anew, and the winner or the coder to revise."""
         previous_targets = memory.targets
         self.choose_strategy(memory, event)
         consensus = memory.consensus

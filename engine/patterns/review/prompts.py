@@ -28,7 +28,7 @@ REVIEWER_TURNS = 24
 
 
 def reviewer_role(name: str, *, tools: bool) -> Role:
-    """Return a reviewer's role."""
+    """Return the role of a reviewer, with `TOOLS` or none."""
     return Role(name=name, title=name.capitalize(), instructions=REVIEWER, tools=TOOLS if tools else ())
 
 

@@ -128,7 +128,7 @@ def order_tasks(tasks: Iterable[DelegatedTask], ended: Collection[str] = ()) -> 
 
 
 class CollaborationState(Memory):
-    """The memory of a collaboration."""
+    """The plan, its tasks and their results."""
 
     objective: str = ''
     max_tasks: int = 4
@@ -219,7 +219,6 @@ class CollaborationState(Memory):
         self.messages.append(AgentMessage(sender=sender, recipient=recipient, kind=kind, content=content))
 
     def _update_checklist(self) -> None:
-        """Update the checklist."""
         results = {result.task_id: result for result in self.completed_results}
         pending = {task.task_id for task in self.pending_tasks}
         taken = set(self.under_way.values())

@@ -212,7 +212,7 @@ class Supervisor(Pattern):
         return '\n\n'.join([*parts, 'Combine this into one answer.'])
 
     def deliver(self, memory: CollaborationState, event: Event) -> None:
-        """Deliver the answer."""
+        """Store the synthesizer's text as the answer; failed tasks become its caveat."""
         memory.final_output = event.data['text']
         failed = [result for result in memory.completed_results if not result.success]
         if failed:

@@ -72,7 +72,7 @@ def task_prompt(worker: str, memory: CollaborationState) -> str:
 
 
 def take_task(worker: str, scope: CallbackContext, event: Event) -> None:
-    """Take the next task."""
+    """Assign the next ready task to `worker`."""
     memory = _state(scope)
     task = memory.assign_next(worker)
     memory.note('supervisor', task.assigned_to, 'task', task.description)

@@ -191,10 +191,10 @@ def _verdict_edges(source: str, dest: str, gate: str) -> list[dict[str, Any]]:
     return _answer_edges(source, dest, partial(verdicts.use_fallback_verdict, gate))
 
 
-def _gate_edges(source: str, *ways: tuple[str, Action, Guards]) -> list[dict[str, Any]]:
+def _gate_edges(source: str, *edges: tuple[str, Action, Guards]) -> list[dict[str, Any]]:
     """Transitions out of a gate, as target, action and guards; none apply once the session is aborted."""
     return [
-        _edge('always', source, dest, action, when=when, unless='must_abort') for dest, action, when in ways
+        _edge('always', source, dest, action, when=when, unless='must_abort') for dest, action, when in edges
     ]
 
 

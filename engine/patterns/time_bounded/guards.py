@@ -196,7 +196,7 @@ class Guards(Pattern, abstract=True):
         return _seconds_until(clock.phase_ends, memory, event)
 
     def step_seconds_left(self, memory: Memory, event: Event) -> float | None:
-        """Return the time left for the step."""
+        """Return the seconds until the step's time limit; None if an enclosing limit ends as early."""
         return _seconds_until(memory.clock.step_ends, memory, event)
 
     def call_seconds_left(self, memory: Memory, event: Event) -> float | None:

@@ -234,7 +234,7 @@ def _next_steps(memory: Mapping[str, Any], remaining: bool) -> Iterator[str]:
 
 
 def render_report(report: Report) -> str:
-    """The report as Markdown."""
+    """Return the report as Markdown."""
     lines = [
         f'# {_one_line(report.goal)}',
         '',

@@ -189,7 +189,7 @@ class McpServers:
         return [*(server.server.secret_filter for server in states), *signed_in]
 
     async def health(self) -> list[ServerHealth]:
-        """Check the health of all servers."""
+        """Test all servers at once; return their tools or problems."""
         return list(await asyncio.gather(*map(self.test, self.names)))
 
     @property
@@ -262,8 +262,8 @@ class McpServers:
 
     def _register_tools(self, server_state: _ServerState, listed: list[types.Tool]) -> None:
         server = server_state.server
-        for gone in self._tools_of(server.name):
-            del self._tools[gone.name]
+        for outdated in self._tools_of(server.name):
+            del self._tools[outdated.name]
         for tool in listed:
             if any(fnmatch.fnmatchcase(tool.name, pattern) for pattern in server.tools):
                 name = sanitize(server.name, tool.name, self._tools)

@@ -32,8 +32,8 @@ CONTEXT = ToolContext(key='run:call-1')
 
 def over_stdio(how: str = '', **more: Any) -> McpServer:
     arguments = (PROGRAM, 'stdio', *([how] if how else []))
-    ways: dict[str, Any] = {'start': 60.0, 'env': {'SMALL_TOKEN': SECRET}, 'secrets': (SECRET,), **more}
-    return McpServer(name='small', command=sys.executable, args=arguments, **ways)
+    settings: dict[str, Any] = {'start': 60.0, 'env': {'SMALL_TOKEN': SECRET}, 'secrets': (SECRET,), **more}
+    return McpServer(name='small', command=sys.executable, args=arguments, **settings)
 
 
 @contextlib.contextmanager

@@ -9,6 +9,8 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from typing_extensions import override
+
 from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
     Decoder,
@@ -83,8 +85,8 @@ class AnthropicDecoder(Decoder):
         self._counted: dict[str, Any] = {}
         """Usage as reported so far; the numbers are cumulative."""
 
+    @override
     def feed(self, event: str, data: str) -> list[ModelEvent]:
-        """Process the next event."""
         payload = parse_object(data)
         self.refuse_others(payload)
         kind = payload.get('type') or event
@@ -335,7 +337,6 @@ def _blocks(message: Message, endpoint: Endpoint, request_images: RequestImages)
 
 
 def _result_content(text: str, images: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return the content of a result."""
     if not images:
         return {'content': text} if text else {}
     blocks: list[dict[str, Any]] = [{'type': 'text', 'text': text}] if text else []

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 from urllib.parse import quote
 
+from typing_extensions import override
+
 from engine.errors import ModelError
 from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
@@ -57,7 +59,6 @@ def _path(model: str) -> str:
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
-    """Return the header with the key."""
     return {endpoint.key_header or 'x-goog-api-key': endpoint.key} if endpoint.key else {}
 
 
@@ -86,16 +87,16 @@ class GeminiDecoder(Decoder):
         self._counted: dict[str, Any] = {}
         """Usage as reported so far; the numbers are cumulative."""
 
+    @override
     def feed(self, event: str, data: str) -> list[ModelEvent]:
-        """Process the next event."""
         payload = parse_object(data)
         self.refuse_others(payload)
         if event == 'error' or payload.get('error'):
             self.fail(error_of_payload(payload))
         return list(self._decode_events(payload))
 
+    @override
     def close(self) -> list[ModelEvent]:
-        """End the answer."""
         return [self.make_end(calls=bool(self._calls))]
 
     def _decode_events(self, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:

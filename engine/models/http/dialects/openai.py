@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from typing_extensions import override
+
 from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
     Decoder,
@@ -79,8 +81,8 @@ class OpenAIDecoder(Decoder):
         self._held = {'text': '', 'reasoning': ''}
         self._cost: float | None = None
 
+    @override
     def feed(self, event: str, data: str) -> list[ModelEvent]:
-        """Process the next chunk."""
         if data.strip() == '[DONE]':
             self.ended = True
             return []
@@ -347,7 +349,7 @@ class ReasoningDetails:
         return bool(self._whole)
 
     def add(self, fragments: list[Any]) -> None:
-        """Add fragments."""
+        """Append fragments; those of the same index and type continue the last detail."""
         for fragment in fragments:
             if not isinstance(fragment, dict):
                 continue
@@ -362,7 +364,7 @@ class ReasoningDetails:
                     last[name] = value
 
     def whole(self) -> list[dict[str, Any]]:
-        """Return the assembled details."""
+        """Return the details with their texts joined, to be sent back with the next request."""
         pairs = zip(self._whole, self._pieces, strict=True)
         return [detail | {name: ''.join(texts) for name, texts in pieces.items()} for detail, pieces in pairs]
 

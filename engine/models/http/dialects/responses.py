@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from typing_extensions import override
+
 from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
     Decoder,
@@ -88,8 +90,8 @@ class ResponsesDecoder(Decoder):
         self._refused = False
         self._id = ''
 
+    @override
     def feed(self, event: str, data: str) -> list[ModelEvent]:
-        """Process the next event."""
         if data.strip() == '[DONE]':
             self.ended = True
             return []

@@ -95,7 +95,7 @@ class ToolCallAssembler:
         return partial_call
 
     def feed(self, fragment: Mapping[str, Any]) -> Iterator[ModelEvent]:
-        """Process one fragment of a call."""
+        """Add one fragment of a call; yield what is new."""
         function = as_mapping(fragment.get('function'))
         name = as_word(function.get('name'))
         arguments = function.get('arguments')

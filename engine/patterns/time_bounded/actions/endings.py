@@ -141,7 +141,7 @@ def stop_waiting(memory: Memory, event: Event) -> None:
 
 
 def write_report(memory: Memory, event: Event) -> None:
-    """Write the final report."""
+    """Render the report from memory, and store it."""
     memory.report = render_report(build_report(memory.model_dump(mode='json')))
 
 

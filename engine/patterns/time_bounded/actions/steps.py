@@ -72,7 +72,7 @@ def store_changes(memory: Memory, event: Event) -> None:
 
 
 def approve_code(memory: Memory, event: Event) -> None:
-    """Approve the code for testing."""
+    """Let the step's code be tested."""
     memory.step.stage = 'approved'
 
 

@@ -66,7 +66,7 @@ class VerificationResult(FrozenModel):
         return text + (f'; {"; ".join(self.issues)}' if self.issues else '')
 
     def holds(self, name: str) -> bool:
-        """Whether the named condition holds."""
+        """Whether the named condition was met; False if it was not checked."""
         return dict(self.conditions).get(name, False)
 
 
@@ -98,7 +98,7 @@ class TestResult(FrozenModel):
 
     @property
     def critical(self) -> tuple[Issue, ...]:
-        """The critical issues."""
+        """The issues of severity `critical`."""
         return tuple(issue for issue in self.issues if issue.severity == 'critical')
 
 

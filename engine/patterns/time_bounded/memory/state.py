@@ -185,7 +185,7 @@ class OrchestrationState(Memory):
 
     @property
     def current_plan(self) -> ExecutionPlan | None:
-        """The current plan, if any."""
+        """The plan being carried out; None before the first."""
         return self.plan if self.plan_stack else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,7 +202,7 @@ class OrchestrationState(Memory):
 
     @property
     def plan(self) -> ExecutionPlan:
-        """The current plan."""
+        """The plan being carried out. Raises `IndexError` before the first."""
         return self.plans[self.plan_stack[-1]]
 
     @property
@@ -230,12 +230,12 @@ class OrchestrationState(Memory):
 
     @property
     def step(self) -> PlanStep:
-        """The current step."""
+        """The step being carried out."""
         return self.steps[self.current_step]
 
     @property
     def verdict(self) -> VerificationResult:
-        """The latest verdict."""
+        """The verdict given last, on any gate."""
         return self.verifications[-1]
 
     def send(  # noqa: PLR0913
@@ -249,7 +249,7 @@ class OrchestrationState(Memory):
         degraded: bool = False,
         payload: Payload | None = None,
     ) -> None:
-        """Add a message."""
+        """Add a message between two agents, at the time of `event`."""
         message = ProtocolMessage(
             type=type,
             sender=sender,
@@ -271,7 +271,7 @@ class OrchestrationState(Memory):
         self.event_log.append(LogEntry(kind=kind, text=text, time=event.time, ran=event.ran))
 
     def add_to_metrics(self, **more: int) -> None:
-        """Increase metrics."""
+        """Increase each named metric by its number."""
         raised = {name: getattr(self.metrics, name) + number for name, number in more.items()}
         self.metrics = self.metrics.model_copy(update=raised)
 
@@ -408,7 +408,7 @@ class OrchestrationState(Memory):
         self.update_checklist()
 
     def update_checklist(self) -> None:
-        """Update the checklist."""
+        """Rebuild the checklist and the counts of steps from the plans."""
         self.checklist = list(build_checklist(self.plans, self.steps))
         self.clock.done, self.clock.steps = progress(self.plans, self.steps, self.plan_stack)
 

@@ -142,9 +142,9 @@ async def test_results_of_tools_go_back_in_the_order_of_the_calls() -> None:
 async def test_tool_errors_are_reported_to_the_model(call: Any, says: str) -> None:
     outcome, state, _ = await run(in_turn(calls(call, ('good', {'text': 'beside'})), 'sorry'))
     assert outcome.status is Status.DONE and outcome.answer == 'sorry'
-    (failed, beside) = results(state)
+    (failed, success) = results(state)
     assert failed[0] is False and says in failed[1] and len(failed[1]) < 3_000
-    assert beside == (True, 'good beside')
+    assert success == (True, 'good beside')
 
 
 @pytest.mark.parametrize(

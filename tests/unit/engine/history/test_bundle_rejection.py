@@ -68,8 +68,8 @@ def change_line(data: bytes, which: str, /, **fields: Any) -> bytes:
     target_line = next(line for line in lines if line.get('kind', 'head') == which)
     for name, value in fields.items():
         place: Any = target_line
-        *way, last = name.split('__')
-        for part in way:
+        *parents, last = name.split('__')
+        for part in parents:
             place = place[int(part)] if isinstance(place, list) else place[part]
         place[last] = value
     return seal(lines)

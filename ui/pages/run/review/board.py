@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.records import View
 from ui.components.elements import Conversation
@@ -66,8 +67,8 @@ class Board(Panel):
         """Return 1 while a debate is in progress."""
         return int(is_debating(view, self._context.shape))
 
+    @override
     def show(self, view: View, *, live: bool, may_control: bool) -> None:
-        """Show the debates as of `view`."""
         shape, history = self._context.shape, self._context.history
         self._seats.show(view, live=live, may_control=may_control)
         turns = debate_turns(view, shape, history)

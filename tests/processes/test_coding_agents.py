@@ -128,7 +128,7 @@ async def test_a_later_change_invalidates_test_results(sandbox: Sandbox) -> None
                 )
         assert await conductor.audit(run)
     assert test_results == [False, True, True, None], 'nothing fits the keyword; all; reading; a change'
-    assert outcome.status is Status.FAILED and 'a run of all tests, after the last change' in outcome.error
+    assert outcome.status is Status.FAILED and 'a run of all tests after the last change' in outcome.error
 
 
 async def test_without_a_sandbox_coding_agents_fail_with_instructions() -> None:

@@ -311,7 +311,7 @@ class Fold:
         state['usage'] = Usage(**state['usage'])
         state['spending'] = load_spending(state['spending'])
         fold.projection.meter.load(state.pop('meter'))
-        fold.projection.pauses.load(state.pop('halts'))
+        fold.projection.pauses.load(state.pop('pauses'))
         state['active'], state['keys'] = tuple(state['active']), tuple(state['keys'])
         state['entered'] = {path: (int(seq), time) for path, (seq, time) in state['entered'].items()}
         for name, value in state.items():
@@ -350,7 +350,7 @@ def snapshot_of(
             'usage': asdict(projection.usage),
             'spending': {path: asdict(spent) for path, spent in projection.spending.items()},
             'meter': projection.meter.dump(),
-            'halts': projection.pauses.dump(),
+            'pauses': projection.pauses.dump(),
             'document': document,
             **({TAILS: tails} if tails else {}),
         },

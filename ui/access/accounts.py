@@ -175,7 +175,7 @@ class Accounts:
     async def password_hash(self, name: str) -> str:
         """Return the hash of an account's password; '' if there is none, or no such account."""
         entry = await self._journal.entry(ACCOUNT, name.lower())
-        return str(entry.body.get('password', '')) if entry else ''
+        return str(entry.body['password']) if entry else ''
 
     async def rehash(self, name: str, password: str) -> None:
         """Store the hash of a password, with the current parameters."""
@@ -295,7 +295,7 @@ def _account(entry: Entry) -> Account:
         name=str(body['name']),
         role=Role(entry.state),
         created=entry.rank,
-        has_password=bool(body.get('password')),
+        has_password=bool(body['password']),
         issuer=str(body.get('issuer', '')),
     )
 

@@ -172,7 +172,7 @@ def run_clock(shape: Shape, view: View) -> PhaseBudget | None:
         return None
     try:
         clock = PhaseBudget.model_validate(stored)
-    except ValidationError:  # written by an older version
+    except ValidationError:  # The memory of a pattern that has changed, or of one's own.
         return None
     return clock if clock.limit else None
 

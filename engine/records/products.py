@@ -36,7 +36,7 @@ class Criterion(FrozenModel):
 class PlanItem(FrozenModel):
     """One task of a plan; a pattern stores a list of them in the memory field it names as `plan`.
 
-    Screens read it as plain JSON and skip missing fields, so that old runs can still be opened.
+    Screens read it as plain JSON and skip missing fields: a pattern's own steps may have only some of them.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Usage and cost: per call, agent, model and run; also from old journals."""
+"""Usage and cost: per call, agent, model and run."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Guards(Pattern, abstract=True):
     def is_time_over(self, memory: Memory, event: Event) -> bool:
         """The budget is used up, or a person asked to finish: nothing new starts."""
         # A person's request takes effect at the next event with a result: that of the work under way.
-        result = bool(event.data) and not FIELDS_BESIDE_RESULTS.issuperset(event.data)
+        result = not FIELDS_BESIDE_RESULTS.issuperset(event.data)
         return memory.clock.is_over(event.ran) or (memory.finishing and result)
 
     def is_finishing(self, memory: Memory, event: Event) -> bool:

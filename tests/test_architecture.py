@@ -138,7 +138,7 @@ def limits_named_consistently(path: str, source: str) -> Iterator[str]:
 
 
 def locals_named_by_content(path: str, source: str) -> Iterator[str]:
-    """A local is named by what it is, not by what happened to it or where it lies."""
+    """A local is named by what it is, not by what happened to it."""
     for function in ast.walk(ast.parse(source)):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue

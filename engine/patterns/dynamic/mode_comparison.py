@@ -12,7 +12,7 @@ from engine.tools.artifacts import as_text
 
 
 class ModeResult(FrozenModel):
-    """The result of one mode."""
+    """How one mode did: its output, and what it used."""
 
     way: str
     """`dynamic` or `fixed`."""

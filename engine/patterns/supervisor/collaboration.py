@@ -67,7 +67,7 @@ class WorkerAnswer(_Record):
 
 
 class TaskResult(_Record):
-    """The result of one task."""
+    """What a worker delivered for a task, or why it failed."""
 
     task_id: str
     agent_role: str
@@ -76,7 +76,7 @@ class TaskResult(_Record):
 
 
 class CollaborationResult(_Record):
-    """The result of the whole collaboration."""
+    """The outcome of a collaboration: all results, and the answer made of them."""
 
     objective: str
     success: bool

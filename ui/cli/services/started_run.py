@@ -1,4 +1,4 @@
-"""The run that a schedule or a trigger starts, as options; and what came of it, as lines."""
+"""The options for the run that a schedule or trigger starts, and a line for each time it was due."""
 
 from __future__ import annotations
 

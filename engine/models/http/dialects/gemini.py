@@ -95,8 +95,8 @@ class GeminiDecoder(Decoder):
             self.fail(error_of_payload(payload))
         return list(self._decode_events(payload))
 
-    @override
     def close(self) -> list[ModelEvent]:
+        """End the answer."""
         return [self.make_end(calls=bool(self._calls))]
 
     def _decode_events(self, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:

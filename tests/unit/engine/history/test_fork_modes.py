@@ -18,7 +18,7 @@ from tests.support.forks import Counting, Pair, cut_run, make_conductor, working
 from tests.support.harness import FakeModel, calls, to_the_end, until
 
 pytestmark = pytest.mark.slow
-MODES = ('recorded', 'live', 'simulated')
+WAYS = ('recorded', 'live', 'simulated')
 
 
 class Two:
@@ -51,7 +51,7 @@ PLAYS = ({'right': 'live'}, {'both.left': 'simulated'}, {'closing': 'recorded'},
 
 def mixes() -> list[Any]:
     """Return all combinations of modes before and after, each with two of the exceptions."""
-    pairs = list(itertools.product(MODES, MODES))
+    pairs = list(itertools.product(WAYS, WAYS))
     return [(*pair, PLAYS[(n + more) % 5]) for n, pair in enumerate(pairs) for more in (0, 2)]
 
 

@@ -125,6 +125,7 @@ def coder_region(config: CoderConfig) -> dict[str, Any]:
                 folder=me,
                 within=config.seconds,
                 turns=40,
+                may_be_silent=True,
             ),
             {
                 'name': 'testing',

@@ -30,7 +30,7 @@ async def _synthesize(
     scope: CallbackContext,
     activity: Activity,
 ) -> dict[str, Any]:
-    """Combine the results. Raises `EngineError` if there are none, or the answer is empty."""
+    """Combine the results. Raises `EngineError` if there are none."""
     memory = scope.state.memory
     assert isinstance(memory, CollaborationState)
     results = memory.completed_results
@@ -38,10 +38,7 @@ async def _synthesize(
         listed = '; '.join(f'{result.task_id}: {result.output}' for result in results)
         which = f'all {len(results)} tasks' if len(results) > 1 else 'the task'
         raise EngineError(f'{which} failed: {listed}')
-    reply = await think(scope, activity)
-    if not reply['text'].strip():
-        raise EngineError('the synthesizer wrote nothing')
-    return reply
+    return await think(scope, activity)
 
 
 class Supervisor(Pattern):
@@ -127,7 +124,7 @@ class Supervisor(Pattern):
 
     @staticmethod
     def _synthesizing() -> dict[str, Any]:
-        """Return the synthesizing agent, which fails if no task succeeded or if its answer is empty."""
+        """Return the synthesizing agent, which fails if no task succeeded."""
         state = agent('synthesizing', SYNTHESIZER, then='deliver')
         thinking = state['children'][0]
         thinking['invoke'] = partial(_synthesize, thinking['invoke'])

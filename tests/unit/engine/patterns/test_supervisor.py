@@ -140,7 +140,7 @@ async def test_an_empty_synthesis_is_a_failure() -> None:
         return ' ' if request.hints.role == 'synthesizer' else team_reply([plan_task('a')])(request)
 
     outcome, _, _ = await run(reply)
-    assert outcome.status is Status.FAILED and outcome.error == 'the synthesizer wrote nothing'
+    assert outcome.status is Status.FAILED and outcome.error == 'the answer is empty'
 
 
 async def test_prose_from_a_worker_is_its_result() -> None:

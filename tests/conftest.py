@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 os.environ.setdefault('HEMICYCLE_PACE', '0')
 # The duration of an example depends on the machine's load.
-hypothesis.settings.register_profile('hemicycle', deadline=None)
+hypothesis.settings.register_profile('hemicycle', deadline=None, max_examples=50)
 hypothesis.settings.load_profile('hemicycle')
 
 

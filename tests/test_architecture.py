@@ -139,6 +139,8 @@ def limits_named_consistently(path: str, source: str) -> Iterator[str]:
 
 def locals_named_by_content(path: str, source: str) -> Iterator[str]:
     """A local is named by what it is, not by what happened to it."""
+    if VAGUE_LOCALS.isdisjoint(re.findall(r'\w+', source)):
+        return
     for function in ast.walk(ast.parse(source)):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue

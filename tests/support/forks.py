@@ -68,15 +68,15 @@ async def fork_and_compare(conductor: Conductor, run: RunId, at: int) -> RunId:
     return fork
 
 
-async def forks_alike(conductor: Conductor, run: RunId) -> int:
-    """Fork and compare at every step where the run can be forked; returns the number of forks."""
+async def forks_alike(conductor: Conductor, run: RunId, every: int = 1) -> int:
+    """Fork and compare at every n-th step where the run can be forked; returns the number of forks."""
     steps = await conductor.transitions(run)
-    ends = [step.seq for step, after in pairwise(steps) if not after.raised]
-    for at in [0, *ends]:
+    ends = [0, *[step.seq for step, after in pairwise(steps) if not after.raised][::every]]
+    for at in ends:
         fork = await fork_and_compare(conductor, run, at)
         await conductor.journal.delete(fork)
         await conductor.workspaces.delete(fork)
-    return 1 + len(ends)
+    return len(ends)
 
 
 class Counting(Lone):

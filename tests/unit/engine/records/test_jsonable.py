@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import EngineError
@@ -19,7 +19,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=50)
 @given(JSON)
 def test_json_values_are_unchanged(value: Any) -> None:
     assert to_jsonable(value) == value

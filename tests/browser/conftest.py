@@ -11,6 +11,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.bench.servers.processes import free_port
+from tests.browser.patterns.crew_pattern import crew
+from tests.browser.patterns.hotel_pattern import hotel
 from tests.browser.server import Server
 from tests.browser.windows import Window, Windows
 from tests.support.pages import chromium
@@ -60,6 +62,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope='package')
+def crews(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server shared by tests, with a crew and a hotel that ask for a person, and text that streams."""
+    server = Server(tmp_path_factory.mktemp('crews'), pace=150)
+    server.patterns = crew(server.folder)
+    hotel(server.folder)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def crew_server(crews: Server) -> Server:
+    """That server, on which no run of another test goes on or asks."""
+    crews.cancel_runs()
+    return crews
 
 
 @pytest.fixture(scope='package')

@@ -41,6 +41,7 @@ async def test_a_scenario_with_tests_plays_to_its_stated_end(scenario: Scenario,
     assert {name: len(outcome.memory[name]) for name in expect.counts} == expect.counts
 
 
+@pytest.mark.long
 async def test_bech32_ends_differently_when_a_line_is_broken(sandbox: Sandbox, tmp_path: Path) -> None:
     """One bit of a constant is wrong: the vectors fail, reviewers disagree, and nothing is approved."""
     folder = tmp_path / 'scenarios'

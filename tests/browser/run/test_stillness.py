@@ -1,4 +1,4 @@
-"""A whole run of the parallel review, to its end: nothing on its page shifts or opens on its own."""
+"""A whole run of a team, to its end: nothing on its page shifts or opens on its own."""
 
 import re
 
@@ -134,7 +134,7 @@ def test_a_pane_being_read_keeps_its_size_as_other_agents_start(open_page, new_s
     expect(pane.first).to_contain_text('Supervisor')
 
 
-@pytest.mark.parametrize('width', [1440, 1024, 390])
+@pytest.mark.parametrize('width', [1440, 390])
 def test_drafts_and_the_end_of_a_run_shift_nothing(open_page, server, width):
     page = open_page(width=width)
     start_paused(page, server, 'pipeline', task='Tea or coffee?')

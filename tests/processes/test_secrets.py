@@ -166,6 +166,7 @@ async def serving_pages(home: Path, url: str) -> AsyncIterator[str]:
     """The address of a dashboard whose output goes to a file in the home."""
     port = free_port()
     command = ['serve', '--port', str(port), '--patterns', str(home / 'patterns')]
+    (home / 'server.out').touch()
     process = forkserver.start(command, environment(home, url), home / 'server.out')
     try:
         yield f'http://127.0.0.1:{port}'

@@ -95,7 +95,7 @@ async def test_the_number_of_pages_whose_browser_is_gone_is_limited(browser: htt
 
 
 async def test_closed_pages_are_freed(browser: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients, 'COLLECT_SECONDS', 0.2)
+    monkeypatch.setattr(clients, 'COLLECT_SECONDS', 1.0)
     free_closed_pages()
     gc.disable()
     try:

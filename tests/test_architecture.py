@@ -207,6 +207,23 @@ def test_every_module_follows(rule: Rule) -> None:
     assert [violation for path in MODULES for violation in rule(path, (ROOT / path).read_text('utf-8'))] == []
 
 
+def test_the_table_of_long_tests_is_complete() -> None:
+    readme = (ROOT / 'tests' / 'README.md').read_text('utf-8').partition('## The long tier')[2]
+    cells = [line.split('|')[1] for line in readme.splitlines() if line.startswith('| `')]
+    listed: set[str] = set()
+    for names in (re.findall('`(.+?)`', cell) for cell in cells):
+        folder = names[0].rpartition('/')[0]
+        listed.update(name if '/' in name else f'{folder}/{name}' for name in names)
+    marked = {
+        str(path.relative_to(ROOT / 'tests'))
+        for path in (ROOT / 'tests').rglob('test_*.py')
+        if 'pytest.mark.long' in path.read_text('utf-8') and path.name != Path(__file__).name
+    }
+    folders = {name for name in listed if name.endswith('/')}
+    assert {path for path in marked if not path.startswith(tuple(folders))} == listed - folders
+    assert all(any(path.startswith(folder) for path in marked) for folder in folders)
+
+
 def test_no_tracked_file_names_a_machine() -> None:
     files = dict(tracked_texts())
     assert 'pyproject.toml' in files

@@ -130,7 +130,7 @@ def pull_request(mergeable: Mergeable, agent: str, changes: Sequence[FileChange]
     if summary := mergeable.said.get(agent, ''):
         lines += ['## What was done', '', summary.strip(), '']
     if tests := mergeable.tests.get(agent, ''):
-        lines += ['## Tests', '', f'Required tests: {tests}.', '']
+        lines += ['## Tests', '', f'{tests}.', '']
     lines += [f'## Files ({count(len(changes), "file")})', '']
     lines += [f'- `{change.path}`: {change.kind}, +{change.added} -{change.removed}' for change in changes]
     return '\n'.join([*lines, '', f'Made by {agent} in run {run.id} of Hemicycle.', ''])

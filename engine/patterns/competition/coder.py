@@ -13,7 +13,7 @@ from engine.errors import ToolError, WorkspaceError
 from engine.patterns.competition import coder_seat
 from engine.patterns.competition.coder_seat import candidate_of
 from engine.patterns.competition.evidence import Checks, examine, has_written
-from engine.patterns.competition.records import Candidate, ContestMemory, Evidence, Version
+from engine.patterns.competition.records import Candidate, ContestMemory, Evidence, FileEntry, Version
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
@@ -197,10 +197,13 @@ def record_summary(coder: str, scope: CallbackContext, event: Event) -> None:
 
 
 def store_version(config: CoderConfig, scope: CallbackContext, event: Event) -> None:
-    """Add the version with its test results."""
+    """Add the version with its test results, unless it is the one before."""
     candidate = candidate_of(scope, config.coder)
-    add_version(candidate, event, summary=candidate.said, answers=config.demands(scope.state.memory))
-    candidate.status, candidate.problem = 'ready', ''
+    if candidate.latest and candidate.latest.files == _files(event):
+        candidate.problem = 'its revision changed no file'
+    else:
+        add_version(candidate, event, summary=candidate.said, answers=config.demands(scope.state.memory))
+        candidate.status, candidate.problem = 'ready', ''
     if candidate.edits:
         candidate.edits = ()
 
@@ -218,13 +221,17 @@ def add_version(
         Version(
             number=len(candidate.versions) + 1,
             snapshot=event.data['snapshots'][candidate.coder],
-            files=event.data['files'],
+            files=_files(event),
             said=summary,
             evidence=Evidence.model_validate(event.data['evidence']),
             answers=answers,
             merged=merged,
         )
     )
+
+
+def _files(event: Event) -> tuple[FileEntry, ...]:
+    return tuple(FileEntry.model_validate(file) for file in event.data['files'])
 
 
 def record_failure(config: CoderConfig, scope: CallbackContext, event: Event) -> None:

@@ -95,10 +95,7 @@ def _result(candidate: Candidate) -> list[str]:
     if version is None:
         return [f'{candidate.coder}: no implementation. {candidate.problem}']
     evidence = version.evidence
-    lines = [
-        f'{candidate.coder} version {version.number}: required tests: {evidence.required.line}; '
-        f'own tests: {evidence.own.line}'
-    ]
+    lines = [f'{candidate.coder} version {version.number}: {evidence.line}']
     if candidate.problem:
         lines.append(f'{candidate.coder}: its latest attempt failed: {candidate.problem}')
     failing = list_failures(evidence.required)

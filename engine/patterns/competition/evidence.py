@@ -134,12 +134,13 @@ async def _run_tests(
             result = await _run(shlex.join([*PYTEST_WITHOUT_PLUGINS, *own_tests]), checks, copy, sandbox)
             own_suite, unsafe = _suite(result), result.ran.unsafe
         if not checks.has_required:
-            return Evidence(required=own_suite, own=own_suite, unsafe=unsafe)
+            return Evidence(required=own_suite, own=own_suite, none_required=True, unsafe=unsafe)
         required = await _run_required(checks, snapshot, copy, activity)
         return Evidence(required=_suite(required), own=own_suite, unsafe=required.ran.unsafe)
     except ToolError as error:
         problem = f'the tests could not be run: {error}'
-        return Evidence(required=Suite(problem=problem), own=Suite(problem=problem))
+        suite = Suite(problem=problem)
+        return Evidence(required=suite, own=suite, none_required=not checks.has_required)
 
 
 async def _run_required(checks: Checks, snapshot: str, copy: Workspace, activity: Activity) -> SuiteResult:

@@ -61,6 +61,8 @@ class Evidence(FrozenModel):
     """Tests that the author could not change."""
     own: Suite
     """Tests that the author wrote."""
+    none_required: bool = False
+    """Whether no tests were required, so that `required` holds the author's own."""
     unsafe: bool = False
     """Whether they ran without a sandbox."""
 
@@ -68,6 +70,17 @@ class Evidence(FrozenModel):
     def ok(self) -> bool:
         """Whether the required tests pass."""
         return self.required.ok
+
+    @property
+    def title(self) -> str:
+        """What the tests are that decide."""
+        return 'own tests' if self.none_required else 'required tests'
+
+    @property
+    def line(self) -> str:
+        """The outcomes, such as `required tests: 40 passed; own tests: 3 passed`."""
+        own = '' if self.none_required else f'; own tests: {self.own.line}'
+        return f'{self.title}: {self.required.line}{own}'
 
 
 class FileEntry(FrozenModel):

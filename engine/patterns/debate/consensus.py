@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from engine.patterns.debate.records import Consensus, DebateMemory, Position, Utterance, are_alike
 
@@ -13,13 +13,6 @@ MIN_REVIEWERS = 2
 def are_enough(count: int, reviewers: Sequence[str]) -> bool:
     """Whether this many reviewers can decide for all."""
     return count >= min(MIN_REVIEWERS, len(reviewers))
-
-
-def drop_unknown_names(position: Position, names: Collection[str]) -> Position:
-    """Return the position without unknown or repeated names."""
-    ranking = tuple(dict.fromkeys(name for name in position.ranking if name in names))
-    best = position.best if position.best in names else ''
-    return position.model_copy(update={'ranking': ranking, 'best': best})
 
 
 def latest_utterances(memory: DebateMemory, reviewers: Sequence[str]) -> dict[str, Utterance]:

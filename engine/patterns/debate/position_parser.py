@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from engine.patterns.debate.candidate_names import find_name
 from engine.patterns.debate.records import Position, Verdict
 
 KEYWORDS: dict[str, Verdict] = {
@@ -28,7 +29,8 @@ def parse_position(text: str, names: Collection[str] = ()) -> Position:
 
     Args:
         text: the whole reply.
-        names: names of the implementations; the first one mentioned after a verdict is the best.
+        names: names of the implementations; the first one mentioned after a verdict is the best, as it is
+            called there: see `resolve_names`.
     """
     verdicts: set[Verdict] = set()
     agrees, best, changes = False, '', []
@@ -43,7 +45,7 @@ def parse_position(text: str, names: Collection[str] = ()) -> Position:
             word, rest = after.groups() if after else ('', rest)
         if word:
             verdicts.add(KEYWORDS[word])
-        best = best or _find_name(rest, names)
+        best = best or find_name(rest, names)
         if rest and word != 'APPROVE':
             changes.append(rest.strip())
     if agrees and not verdicts:
@@ -68,10 +70,3 @@ def _plain_lines(text: str) -> list[str]:
         elif not line.startswith(('>', '    ', '\t')):
             lines.append(line.lstrip(' '))
     return lines
-
-
-def _find_name(text: str, names: Collection[str]) -> str:
-    places = [
-        (place.start(), name) for name in names if (place := re.search(rf'\b{re.escape(name)}\b', text))
-    ]
-    return min(places)[1] if places else ''

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import takewhile
 from typing import Literal
 
@@ -109,6 +109,11 @@ class Consensus(FrozenModel):
     round: int = 0
     synthesized: bool = False
 
+    @property
+    def source(self) -> str:
+        """Who concluded it: `reviewers` or `synthesizer`."""
+        return SYNTHESIZER if self.synthesized else 'reviewers'
+
 
 class Debate(Memory):
     """Progress of the current or latest debate."""
@@ -137,9 +142,9 @@ class DebateMemory(Memory):
         """The latest debate's consensus."""
         return self.consensuses[-1] if self.consensuses else None
 
-    def names(self) -> tuple[str, ...]:
-        """Names that a position may use: the candidates still in play."""
-        return ()
+    def names(self) -> Mapping[str, str]:
+        """The candidates that a position may name, by everything that they may be called."""
+        return {}
 
     def positions_differ(self) -> bool | None:
         """Whether the reviewers' latest positions in the current or most recent debate differ."""

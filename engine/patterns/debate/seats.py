@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from engine.patterns import seats
+from engine.patterns.debate.candidate_names import resolve_names
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.records import Answer, DebateMemory, LineComment, Position, Verdict
 from engine.patterns.form_fields import Form, Input, LongText
@@ -99,11 +100,11 @@ def is_word(reviewer: str, scope: CallbackContext, event: Event) -> bool:
     return event.data.get('reviewer') in ('', reviewer) and (not best or best in debate_memory(scope).names())
 
 
-def parse_turn(data: Mapping[str, Any], names: tuple[str, ...]) -> Position:
+def parse_turn(data: Mapping[str, Any], names: Mapping[str, str]) -> Position:
     """Parse a person's turn; without a verdict, keywords count as in a model's text."""
     turn = HumanTurn.model_validate(dict(data))
     if turn.verdict is None:
         parsed = parse_position(turn.text, names)
         shared = turn.model_dump(include=SHARED, exclude_defaults=True)
-        return Position.model_validate({**parsed.model_dump(), **shared})
-    return Position(**turn.model_dump(exclude={'reviewer'}))
+        return resolve_names(Position.model_validate({**parsed.model_dump(), **shared}), names)
+    return resolve_names(Position(**turn.model_dump(exclude={'reviewer'})), names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.patterns.debate import consensus, seats
+from engine.patterns.debate.candidate_names import resolve_names
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.records import SYNTHESIZER, Consensus, DebateMemory, Position, Utterance
@@ -94,9 +95,10 @@ def record_rule_synthesis(config: DebateConfig, scope: CallbackContext, event: E
 
 def read_position(config: DebateConfig, memory: DebateMemory, event: Event) -> Position:
     """Parse an answer's position: a record, or text with keywords."""
+    names = memory.names()
     if config.words_only:
-        return parse_position(str(event.data.get('text', '')), memory.names())
-    return consensus.drop_unknown_names(Position.model_validate(event.data['output']), memory.names())
+        return resolve_names(parse_position(str(event.data.get('text', '')), names), names)
+    return resolve_names(Position.model_validate(event.data['output']), names)
 
 
 def _record_utterance(  # noqa: PLR0913
@@ -104,8 +106,7 @@ def _record_utterance(  # noqa: PLR0913
 ) -> None:
     memory = seats.debate_memory(scope)
     model = '' if human else str(event.data.get('model', ''))
-    valid_position = consensus.drop_unknown_names(position, memory.names())
-    _add_utterance(config, memory, me, position.text, model=model, position=valid_position, human=human)
+    _add_utterance(config, memory, me, position.text, model=model, position=position, human=human)
     _advance(config, memory)
 
 

@@ -11,7 +11,7 @@ from engine.patterns.competition import merging
 from engine.patterns.competition.coder import EXAMINATION_MARGIN
 from engine.patterns.competition.evidence import Checks
 from engine.patterns.debate import seats
-from engine.patterns.debate.consensus import drop_unknown_names
+from engine.patterns.debate.candidate_names import resolve_names
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.records import LineComment, Position, Utterance
 from engine.patterns.review import prompts
@@ -168,9 +168,10 @@ def store_review(me: str, scope: CallbackContext, event: Event) -> None:
     """Store a first review; first reviews open the transcript."""
     memory = _memory(scope)
     if 'output' in event.data:
-        position = drop_unknown_names(Position.model_validate(event.data['output']), memory.names())
+        position = Position.model_validate(event.data['output'])
     else:
         position = parse_position(str(event.data['text']), memory.names())
+    position = resolve_names(position, memory.names())
     model = str(event.data.get('model', ''))
     _record_utterance(
         memory, Utterance(speaker=me, model=model, phase='review', text=position.text, position=position)
@@ -180,7 +181,7 @@ def store_review(me: str, scope: CallbackContext, event: Event) -> None:
 def store_human_review(me: str, scope: CallbackContext, event: Event) -> None:
     """Store a person's turn in a reviewer's seat as that reviewer's first review."""
     memory = _memory(scope)
-    position = drop_unknown_names(seats.parse_turn(event.data, memory.names()), memory.names())
+    position = seats.parse_turn(event.data, memory.names())
     _record_utterance(
         memory,
         Utterance(speaker=me, phase='review', text=position.text, position=position, human=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pydantic import Field
+from typing_extensions import override
 
 from engine.patterns.competition.merging import Conflict, MergePlan
 from engine.patterns.competition.records import CandidateSummary, ContestMemory, Ranking
@@ -16,7 +17,7 @@ class Choice(FrozenModel):
     candidate: str = Field(description='The name of the implementation')
     why: str = Field(default='', description='The reason, in one sentence')
     by: str = ''
-    """`reviewers`, `ranking`, `tests`, `person`, `model`, or `only one`."""
+    """`reviewers`, `synthesizer`, `ranking`, `tests`, `person`, `model`, or `only one`."""
 
 
 class Comment(LineComment):
@@ -100,6 +101,12 @@ class ReviewMemory(ContestMemory, DebateMemory):
             return 'the reviewers did not say which one they approve'
         return f'the reviewers approved {approved}' if approved not in ('', self.best) else ''
 
+    @property
+    def silent(self) -> dict[str, str]:
+        """The reviewers whose latest turn failed, and why."""
+        latest = {utterance.speaker: utterance.problem for utterance in self.transcript}
+        return {speaker: problem for speaker, problem in latest.items() if problem}
+
     def open_comments(self, candidate: str, *, human: bool = False) -> list[Comment]:
         """Return comments not yet sent to the coder; with `human`, only those made by people."""
         own_comments = (
@@ -107,9 +114,13 @@ class ReviewMemory(ContestMemory, DebateMemory):
         )
         return [comment for comment in own_comments if not (human and comment.by)]
 
-    def names(self) -> tuple[str, ...]:
-        """Names that a position may use."""
-        return self.in_play()
+    @override
+    def names(self) -> dict[str, str]:
+        names = {name: name for name in self.in_play()}
+        for name in self.in_play():
+            if version := self.candidates[name].latest:  # An approval of an earlier one is none of this one.
+                names |= {f'{name} version {version.number}': name, f'{name} v{version.number}': name}
+        return names
 
     def rankings(self, reviewers: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Return each reviewer's latest ranking, or just its best candidate if it gave none."""

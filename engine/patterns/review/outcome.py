@@ -15,6 +15,7 @@ def record_delivery(memory: ReviewMemory, *, wanted_approval: bool) -> None:
     """
     version = memory.candidates[memory.result].latest
     assert version is not None
+    evidence = version.evidence
     count = memory.revision_count
     after = f'after {count} revision{"s" if count != 1 else ""}'
     outcome = 'Approved'
@@ -29,9 +30,10 @@ def record_delivery(memory: ReviewMemory, *, wanted_approval: bool) -> None:
     unheeded = ''.join(f'\n- {comment.line_text}' for comment in memory.comments if comment.is_unheeded)
     memory.outcome = (
         f'{outcome}: {memory.result}, version {version.number}, {after}. '
-        f'Required tests: {version.evidence.required.line}.{unmerged}'
+        f'{evidence.title.capitalize()}: {evidence.required.line}.{unmerged}'
         + (f'\nStill to be changed:{open_points}' if open_points else '')
         + (f'\nComments by people that no coder received:{unheeded}' if unheeded else '')
+        + ''.join(f'\n{name} took no part in the end: {why}' for name, why in memory.silent.items())
     )
 
 

@@ -303,7 +303,7 @@ class ParallelReview(Pattern):
         consensus = memory.consensus
         assert consensus is not None
         if consensus.best in memory.in_play() and self.parameters.pick == 'ranking':
-            self._choose(memory, consensus.best, 'reviewers', consensus.text)
+            self._choose(memory, consensus.best, consensus.source, consensus.text)
         if memory.strategy == 'REVISE_BEST':
             named = memory.best or consensus.best
             memory.targets = (named,) if named in memory.in_play() else previous_targets
@@ -316,7 +316,7 @@ class ParallelReview(Pattern):
             memory.standings = tuple(order)
             self._choose(memory, order[0].coder, 'tests', '')
         elif consensus and consensus.best in names:
-            self._choose(memory, consensus.best, 'reviewers', consensus.text)
+            self._choose(memory, consensus.best, consensus.source, consensus.text)
         else:
             self._choose(memory, memory.standings[0].coder, 'ranking', '')
 
@@ -434,7 +434,7 @@ class ParallelReview(Pattern):
             noun = 'comment' if len(comments) == 1 else 'comments'
             return f'version {version.number} has {len(comments)} open {noun}'
         if self.parameters.must_pass and not version.evidence.ok:
-            return f'required tests: {version.evidence.required.line}'
+            return f'{version.evidence.title}: {version.evidence.required.line}'
         return ''
 
     # -- parts of the states

@@ -49,7 +49,8 @@ def revision_prompt(coder: str, memory: ReviewMemory) -> str:
         if len(consensus.by) == 1:
             heading = 'The review'
         parts.append(f'{heading}:\n{fence("review", consensus.text)}')
-    parts.append(f'What you must change:\n{bullet_list(demands(memory), "- What the review asks for.")}')
+    if changes := demands(memory):
+        parts.append(f'What you must change:\n{bullet_list(changes)}')
     if comments := [
         comment for comment in memory.comments if comment.candidate == coder and _is_due(comment, memory)
     ]:
@@ -163,6 +164,6 @@ def _exhibit(name: str, memory: ReviewMemory) -> str:
 
 def _describe_tests(version: Version) -> str:
     evidence = version.evidence
-    lines = [f'Required tests: {evidence.required.line}. Your own tests: {evidence.own.line}.']
+    lines = [f'{evidence.line[0].upper()}{evidence.line[1:]}.']
     failing = list_failures(evidence.required) or list_failures(evidence.own)
     return '\n'.join([*lines, fence('failed tests', failing)] if failing else lines)

@@ -60,7 +60,7 @@ def actors(script: Mapping[str, Any]) -> Callable[[ModelRequest], Any]:
         hints = request.hints
         answer = script.get(hints.state, script.get(hints.role))
         if answer is None and hints.role.startswith('coder'):
-            answer = writing(f'good {hints.role} {hints.state}')
+            answer = writing(f'good {hints.role} {hints.state} {hints.visit}')
         if isinstance(answer, list):
             answer = answer[min(hints.visit, len(answer)) - 1]
         return answer(request) if callable(answer) else answer
@@ -92,7 +92,8 @@ TWICE = plan(('extra.py', 'coder3'), ('extra.py', 'coder2'))
 def merging(**script: Any) -> dict[str, Any]:
     """Coders who each write another `extra.py`; coder1 is the best."""
     extra = {f'coder{n}': writing(f'good {n}', ('extra.py', f'x = {n}\n')) for n in (1, 2, 3)}
-    return everybody(BEST, **extra, **script)
+    again = {'revising.coder1.working': writing('good again', ('extra.py', 'x = 1\n'))}
+    return everybody(BEST, **extra, **again, **script)
 
 
 def review_catalog(model: FakeModel, *patterns: type[Pattern]) -> Catalog:

@@ -124,7 +124,8 @@ class Candidates(Panel):
             if candidate.problem:
                 Text('p', candidate.problem, 'candidate-problem')
             if version:
-                self._draw_tests(contestant.name, 'Required tests', version.evidence.required)
+                if not version.evidence.none_required:
+                    self._draw_tests(contestant.name, 'Required tests', version.evidence.required)
                 self._draw_tests(contestant.name, 'Own tests', version.evidence.own)
                 self._draw_files(version)
                 if version.said:

@@ -12,6 +12,7 @@ from ui.replay.history import History, pad_positions
 
 PICKED = {
     'reviewers': 'by the reviewers',
+    'synthesizer': 'by the synthesizer, as the reviewers did not agree',
     'ranking': 'by the ranking',
     'tests': 'by the tests',
     'person': 'by a person',

@@ -54,7 +54,8 @@ class Decision:
         """Confirm the choice, with a reason."""
         with self.root, dialog_frame(f'Choose {contestant.name}?') as dialog:
             if contestant.candidate.latest:
-                draw_test_result(contestant.candidate.latest.evidence.required, 'Required tests')
+                evidence = contestant.candidate.latest.evidence
+                draw_test_result(evidence.required, evidence.title.capitalize())
             Text('p', 'The run continues with this implementation.')
             field = _draw_reason_field()
             with ui.element('div').classes('dialog-actions'):

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.patterns.debate.consensus import build_consensus, drop_unknown_names, is_agreed
+from engine.patterns.debate.candidate_names import resolve_names
+from engine.patterns.debate.consensus import build_consensus, is_agreed
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.quoting import fence
 from engine.patterns.debate.records import Debate, DebateMemory, Position, Utterance
@@ -21,6 +22,8 @@ US = ('reviewer1', 'reviewer2')
     [
         ('APPROVE: coder1 is right', 'APPROVE', 'coder1', False),
         ('CONSENSUS: APPROVE: coder2', 'APPROVE', 'coder2', True),
+        ('APPROVE: Coder 9, not coder1', 'APPROVE', 'Coder 9', False),
+        ('APPROVE: coder2 version 1', 'APPROVE', 'coder2 version 1', False),
         ('CONSENSUS: REVISE_BEST: coder1 needs tests', 'REVISE_BEST', 'coder1', True),
         ('I think so.\nREVISE_ALL: everybody tests more', 'REVISE_ALL', '', False),
         ('**REVISE:** coder2, less of it', 'REVISE_BEST', 'coder2', False),
@@ -136,11 +139,25 @@ def test_a_consensus_has_the_demands_of_all():
     )
 
 
-def test_unknown_names_are_dropped():
-    position = drop_unknown_names(
-        pos('APPROVE', 'the second', ranking=['coder2', 'nobody', 'coder2', 'coder1']), NAMES
-    )
-    assert (position.best, position.ranking) == ('', ('coder2', 'coder1'))
+@pytest.mark.parametrize(
+    ('called', 'named'),
+    [
+        ('coder1', 'coder1'),
+        ('Coder 1', 'coder1'),
+        (' CODER_1 ', 'coder1'),
+        ('coder1, version 2', 'coder1'),
+        ('coder1 version 1', 'coder1 version 1'),
+        ('coder9', 'coder9'),
+        ('the second', 'the second'),
+        ('', ''),
+    ],
+)
+def test_a_candidate_is_who_was_named(called, named):
+    names = {'coder1': 'coder1', 'coder2': 'coder2', 'coder1 version 2': 'coder1'}
+    ranking = ['coder2', called, 'coder2', 'nobody']
+    position = resolve_names(pos('APPROVE', called, ranking=ranking), names)
+    assert position.best == named
+    assert position.ranking == tuple(filter(None, ('coder2', named, 'nobody')))
 
 
 async def test_text_only_models_reach_a_consensus():

@@ -95,6 +95,26 @@ async def test_an_approval_that_names_no_candidate_counts_for_none_of_several(pi
     assert outcome.error == 'not approved: the reviewers did not say which one they approve'
 
 
+@pytest.mark.parametrize(
+    ('best', 'approves'),
+    [
+        ('coder2', 'coder2'),  # wrote nothing
+        ('coder9', 'coder9'),  # does not exist
+        ('coder1 version 7', 'coder1 version 7'),
+        ('Coder 1', ''),
+        ('coder1, version 1', ''),
+        ('', ''),  # only one is left
+    ],
+)
+@pytest.mark.parametrize('answers', ['record', 'words'])
+async def test_an_approval_is_of_who_was_named(best, approves, answers):
+    says = f'CONSENSUS: APPROVE: {best}' if answers == 'words' else position('APPROVE', best)
+    script = everybody(says, says, coder2='I write nothing.')
+    outcome, _ = await play_review(script, coders=2, answers=answers, max_revisions=0)
+    said = f'Not approved: the reviewers approved {approves}. Delivered' if approves else 'Approved'
+    assert outcome.answer.startswith(f'{said}: coder1, version 1, after 0 revisions.')
+
+
 async def test_a_person_cannot_deliver_an_unnamed_candidate_as_approved():
     outcome = await choose(everybody(position('APPROVE')) | DIVIDED, 'coder3')
     assert outcome.answer.startswith(UNNAMED)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine import InvalidInput, Status
-from tests.support.teams.parallel_review import everybody, play_review, position, writing
+from engine.errors import ModelError
+from tests.support.teams.parallel_review import BEST, everybody, play_review, position, writing
 
 pytestmark = pytest.mark.slow
 
@@ -82,6 +83,7 @@ async def test_zero_revisions_are_allowed():
 
 async def test_approval_requires_passing_required_tests():
     script = everybody(position('APPROVE', 'coder1'), coder1=writing('bad'))
+    script['revising.coder1.working'] = writing('bad again')
     outcome, states = await play_review(script, max_revisions=1)
     memory = outcome.memory
     assert states == [*START, 'picking', *AGAIN, 'iterating', 'complete']
@@ -89,6 +91,24 @@ async def test_approval_requires_passing_required_tests():
     assert 'required tests: the test command failed; it reported no tests' in memory['refusals'][0]
     # The coder is told what blocked the approval.
     assert memory['candidates']['coder1']['versions'][1]['answers'][-1] == memory['refusals'][0]
+
+
+async def test_a_revision_that_changes_nothing_is_no_version_and_is_not_debated():
+    script = everybody(BEST, coder1=writing('good'))
+    outcome, states = await play_review(script, max_revisions=2)
+    coder = outcome.memory['candidates']['coder1']
+    assert states == [
+        *START,
+        'picking',
+        'iterating',
+        'revising',
+        'iterating',
+        'revising',
+        'iterating',
+        'complete',
+    ]
+    assert (len(coder['versions']), coder['problem']) == (1, 'its revision changed no file')
+    assert outcome.answer.startswith('Not approved: coder1, version 1, after 2 revisions.')
 
 
 async def test_a_revision_that_passes_is_approved():
@@ -102,6 +122,23 @@ async def test_tests_can_be_ignored():
     script = everybody(position('APPROVE', 'coder1'), coder1=writing('bad'))
     outcome, _ = await play_review(script, must_pass=False)
     assert outcome.memory['approved']
+
+
+async def test_the_coders_own_tests_are_called_so():
+    script = everybody(position('APPROVE', 'coder1'), coder1=writing('good', ('test_it.py', 'x')))
+    outcome, _ = await play_review(script, command='', must_pass=False)
+    evidence = outcome.memory['candidates']['coder1']['versions'][0]['evidence']
+    assert outcome.answer.startswith('Approved: coder1') and '. Own tests: ' in outcome.answer
+    assert evidence['none_required'] and 'equired' not in outcome.answer
+
+
+async def test_a_reviewer_who_is_away_is_named_in_the_result():
+    script = everybody(position('APPROVE', 'coder1'), reviewers=3)
+    script |= dict.fromkeys(
+        [state for state in script if 'reviewer3' in state], ModelError('down', kind='network')
+    )
+    outcome, _ = await play_review(script, reviewers=3)
+    assert outcome.memory['approved'] and outcome.answer.endswith('\nreviewer3 took no part in the end: down')
 
 
 async def test_work_without_tests_has_no_evidence():

@@ -1,0 +1,51 @@
+"""Candidate names: what a position calls a candidate is the name of one in play, or stays as it was said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+from engine.patterns.debate.records import Position
+
+MAX_NAME = 80
+"""Characters that are kept of a name that nobody has."""
+
+
+def resolve_names(position: Position, names: Mapping[str, str]) -> Position:
+    """Return the position with candidates under their own names, without repetitions.
+
+    A name that no candidate in play has stays as it was given: an approval of it is an approval of nobody
+    else.
+
+    Args:
+        position: as its speaker gave it.
+        names: the candidates in play, by everything that they may be called.
+    """
+    by_key = {_key(called): name for called, name in names.items()}
+
+    def resolve(text: str) -> str:
+        return by_key.get(_key(text), text.strip()[:MAX_NAME])
+
+    ranking = tuple(dict.fromkeys(resolve(name) for name in position.ranking if name.strip()))
+    return position.model_copy(update={'ranking': ranking, 'best': resolve(position.best)})
+
+
+def find_name(text: str, names: Collection[str]) -> str:
+    """Return what a text first calls a candidate, be it one in play or not; '' if it calls none.
+
+    Names that end in a number stand for their kind: where `coder1` is in play, `coder 7` is a name too.
+    """
+    if not names:
+        return ''
+    kinds = {re.sub(r'(?<=\D)\d+$', '', name) for name in names}
+    words = '|'.join(
+        [rf'{re.escape(kind)}[ _-]?\d+' for kind in sorted(kinds - {*names})]
+        + [re.escape(name) for name in sorted(names, key=len, reverse=True)]
+    )
+    place = re.search(rf'\b(?:{words})\b(?:,? (?:version |v)\d+)?', text, re.IGNORECASE)
+    return place.group() if place else ''
+
+
+def _key(text: str) -> str:
+    """Return what names have in common that differ in case, spaces and punctuation."""
+    return re.sub(r'[\W_]+', '', text).casefold()

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from ui.formatting.values import count
+from ui.formatting.values import describe_tools
 from ui.pages.shared.section_dialog import Address, Name, SectionDialog
 
 PROGRAM: Any = {'when': {'way': ['program']}}
@@ -134,7 +134,10 @@ class ConnectServerDialog(SectionDialog):
     async def test(self, name: str) -> tuple[str, str]:
         """Return the server's problem, or '', and a sentence on what it offers."""
         health = await self._backend().catalog.mcp.test(name)
-        return health.problem, f'{name} is available and offers {count(len(health.tools), "tool")}.'
+        return (
+            health.problem,
+            f'{name} is available and offers {describe_tools(health.tools, health.unusable)}.',
+        )
 
 
 def _format_pairs(pairs: Mapping[str, str], between: str) -> list[str]:

@@ -90,10 +90,11 @@ def to_otlp(document: Any) -> dict[str, Any] | None:
     These are observations of Langfuse, a page of them or a trace with its own; spans as OpenTelemetry's SDK
     prints them, and those that Phoenix exports, or a page of these.
     """
-    held, trace = [document], {}
+    held: list[Any] = [document]
+    trace: Mapping[str, Any] = {}
     if isinstance(document, Mapping):
         lists = (document.get(name) for name in ('observations', 'data'))
-        held = next((found for found in lists if isinstance(found, list)), held)
+        held = next((items for items in lists if isinstance(items, list)), held)
         trace = _mapping(document.get('trace', document))
     for is_known, convert in ((_is_observation, _from_langfuse), (_is_printed, _from_printed)):
         if held and all(map(is_known, held)):

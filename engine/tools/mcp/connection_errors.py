@@ -34,7 +34,7 @@ class SessionEnded(ConnectionLost):
 
 def error_text(error: MCPError) -> str:
     """Return an error's message, on one line."""
-    return UNREADABLE.sub(lambda found: found[1] + ': '.join(filter(None, found.groups()[1:])), error.message)
+    return UNREADABLE.sub(lambda match: match[1] + ': '.join(filter(None, match.groups()[1:])), error.message)
 
 
 def is_closed(error: MCPError) -> bool:

@@ -1,4 +1,4 @@
-"""Messages of an MCP server, repaired so that the package can read them: a bad part fails only itself."""
+"""Messages of an MCP server, repaired for the package to read: a bad part fails only itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of an MCP server: the package would buffer an endless one, and cannot read half of a character."""
+"""Lines of an MCP server: the package buffers endless ones, and cannot read half of a character."""
 
 from __future__ import annotations
 

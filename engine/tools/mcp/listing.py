@@ -1,4 +1,4 @@
-"""A server's list of tools: all its pages, the tools that cannot be used, and the names that models use."""
+"""A server's list of tools: its pages, the tools that cannot be used, and the names for models."""
 
 from __future__ import annotations
 

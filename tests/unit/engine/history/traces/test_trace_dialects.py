@@ -11,7 +11,7 @@ import pytest
 from engine import Conductor, Status
 from engine.errors import BundleError
 from engine.records import RunInfo
-from tests.unit.engine.history.test_traces import (
+from tests.unit.engine.history.traces.test_traces import (
     chat,
     import_recording,
     memory_conductor,

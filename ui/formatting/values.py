@@ -12,6 +12,8 @@ from engine import Status
 from engine.records import View
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
+MAX_UNUSABLE = 10
+"""Maximum number of an MCP server's unusable tools that are named in a sentence."""
 
 STATUS_TEXT = {
     Status.RUNNING: 'Running',
@@ -59,7 +61,8 @@ def describe_tools(tools: Sequence[str], unusable: Sequence[str], *, named: bool
     """Return how many tools an MCP server offers, and which of its tools cannot be used, with the reasons."""
     offered = count(len(tools), 'tool') if tools else 'no tools'
     offered += f': {", ".join(tools)}' if tools and named else ''
-    return f'{offered}; not usable: {"; ".join(unusable)}' if unusable else offered
+    more = [f'and {len(unusable) - MAX_UNUSABLE} more'] if len(unusable) > MAX_UNUSABLE else []
+    return f'{offered}; not usable: {"; ".join([*unusable[:MAX_UNUSABLE], *more])}' if unusable else offered
 
 
 def compact(number: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fnmatch
 import importlib
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -26,6 +27,7 @@ from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
 if TYPE_CHECKING:
     from mcp import Client, types
 
+log = logging.getLogger('hemicycle')
 WILDCARD = 'mcp:'
 """`mcp:<server>` means all tools of a server."""
 LIST_SECONDS = 60.0
@@ -125,8 +127,10 @@ class McpServers:
                     async with asyncio.timeout(server_state.server.start):
                         listed, problems = await server_state.session.use(list_tools, repeatable=True)
                         invalid = await asyncio.to_thread(_find_problems, listed)
-                    server_state.problems = problems | invalid
+                    known, server_state.problems = server_state.unusable, problems | invalid
                     self._register_tools(server_state, [tool for tool in listed if tool.name not in invalid])
+                    for tool, problem in server_state.unusable.items() - known.items():
+                        log.warning('MCP server %s: %r cannot be used: %s', name, tool, problem)
                 except TimeoutError:
                     if not server_state.session.calls:  # Calls in progress may still be answered.
                         await server_state.session.close()
@@ -348,7 +352,8 @@ class _ServerState:
     @property
     def unusable(self) -> dict[str, str]:
         """Why tools that the configuration offers cannot be used, by their own names."""
-        return {tool: problem for tool, problem in self.problems.items() if self.offers(tool)}
+        hide = self.session.hide
+        return {tool: hide(problem) for tool, problem in self.problems.items() if self.offers(tool)}
 
     def session_of(self, run: str) -> McpSession:
         """Return the connection for a run's calls."""

@@ -25,6 +25,7 @@ from tests.models.server import listening
 from tests.support.harness import until
 from tests.support.mcp import odd
 from tests.support.mcp.pattern import connect
+from ui.formatting.values import describe_tools
 
 ODD = str(Path(odd.__file__))
 VAST = bytes(MAX_MESSAGE_BYTES + 1)
@@ -94,7 +95,7 @@ async def test_a_server_that_begins_with_an_endless_line_is_reported(method: str
         assert problem.startswith('MCP server odd: ')
 
 
-async def test_only_the_flawed_tools_of_a_server_are_left_out() -> None:
+async def test_only_the_flawed_tools_of_a_server_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
     server = McpServer(name='odd', command=sys.executable, args=(ODD, 'flawed'), start=60)
     async with connect(server) as (servers, _):
         health = await servers.test('odd')
@@ -106,6 +107,10 @@ async def test_only_the_flawed_tools_of_a_server_are_left_out() -> None:
             'all: its schema has allOf at the top, which providers of models refuse',
             'good: annotations: Input should be a valid dictionary or instance of ToolAnnotations',
             '(a tool without a name): Input should be a valid dictionary or instance of Tool',
+        )
+        assert "MCP server odd: 'dangling' cannot be used: its schema refers to" in caplog.text
+        assert describe_tools(health.tools, health.unusable).startswith(
+            '2 tools; not usable: none: inputSchema: '
         )
         for name in ('mcp:odd/dangling', 'odd_dangling'):
             with pytest.raises(ToolError, match=f'{name} cannot be used: its schema refers to'):

@@ -40,7 +40,8 @@ def describe_error(error: BaseException) -> str:
     if isinstance(error, ValidationError):  # Its own text has several lines, the value and an address.
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = '.'.join(map(str, first['loc']))
-        return clip(f'{place}: {first["msg"]}' if place else first['msg'], MAX_ERROR)
+        problem = first['msg'].partition(' or instance of ')[0]
+        return clip(f'{place}: {problem}' if place else problem, MAX_ERROR)
     try:
         text = str(error)
     except Exception:

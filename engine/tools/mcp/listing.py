@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import zlib
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -19,6 +20,7 @@ MAX_TOOL_NAME = 64
 """Maximum characters of a name. Every provider accepts letters, digits, `_` and `-`."""
 MAX_PAGES = 50
 MAX_TOOLS = 1_000
+CHECK_SECONDS = 10.0
 MAX_PROBLEM = 300
 """Maximum characters shown of a tool's problem."""
 REFUSED_AT_THE_TOP = ('allOf', 'anyOf', 'oneOf', 'not', 'enum')
@@ -96,12 +98,20 @@ def _mark(tool: Any, problem: str) -> Any:
     return {'name': known, 'inputSchema': {'type': 'object'}, '_meta': {PROBLEM: problem}}
 
 
-def find_tool_problem(tool: types.Tool) -> str:
-    """Return why a tool cannot be used, or ''. Takes about 10 ms for a schema that is new."""
-    problem = str((tool.meta or {}).get(PROBLEM, ''))
-    if not problem and not is_too_large(tool.input_schema):
-        problem = _find_schema_problem(json.dumps(tool.input_schema))
-    return clip(problem, MAX_PROBLEM)
+def find_problems(tools: Iterable[types.Tool]) -> dict[str, str]:
+    """Return why tools cannot be used, by name. A schema that is new takes about 10 ms.
+
+    Once `CHECK_SECONDS` have passed, schemas are no longer checked.
+    """
+    until = time.monotonic() + CHECK_SECONDS
+    problems = dict[str, str]()
+    for tool in tools:
+        problem = str((tool.meta or {}).get(PROBLEM, ''))
+        if not problem and time.monotonic() < until and not is_too_large(tool.input_schema):
+            problem = _find_schema_problem(json.dumps(tool.input_schema))
+        if problem:
+            problems[tool.name] = clip(problem, MAX_PROBLEM)
+    return problems
 
 
 @lru_cache(maxsize=4_096)

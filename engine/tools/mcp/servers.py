@@ -18,7 +18,7 @@ from engine.records.jsonable import describe_error
 from engine.tools.artifacts import ToolOutput
 from engine.tools.mcp.asking import AskingCall
 from engine.tools.mcp.config import McpServer, ServerHealth
-from engine.tools.mcp.listing import DIGEST, find_tool_problem, list_tools, sanitize
+from engine.tools.mcp.listing import DIGEST, find_problems, list_tools, sanitize
 from engine.tools.mcp.remote_tool import RemoteTool, make_remote_tool, output_of
 from engine.tools.mcp.session import McpSession, describe, open_once
 from engine.tools.mcp.token_file import TokenFile
@@ -126,7 +126,7 @@ class McpServers:
                 try:
                     async with asyncio.timeout(server_state.server.start):
                         listed, problems = await server_state.session.use(list_tools, repeatable=True)
-                        invalid = await asyncio.to_thread(_find_problems, listed)
+                    invalid = await asyncio.to_thread(find_problems, listed)
                     known, server_state.problems = server_state.unusable, problems | invalid
                     self._register_tools(server_state, [tool for tool in listed if tool.name not in invalid])
                     for tool, problem in server_state.unusable.items() - known.items():
@@ -370,7 +370,3 @@ class _ServerState:
 
     def _notify(self) -> None:
         self.stale = True
-
-
-def _find_problems(tools: list[types.Tool]) -> dict[str, str]:
-    return {tool.name: problem for tool in tools if (problem := find_tool_problem(tool))}

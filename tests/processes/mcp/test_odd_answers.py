@@ -101,12 +101,12 @@ async def test_only_the_flawed_tools_of_a_server_are_left_out(caplog: pytest.Log
         health = await servers.test('odd')
         assert (health.tools, health.problem) == (('odd_typeless', 'odd_fine'), '')
         assert health.unusable == (
-            'none: inputSchema: Input should be a valid dictionary or instance of InputSchema',
+            'none: inputSchema: Input should be a valid dictionary',
             "array: inputSchema.type: Input should be 'object'",
             'dangling: its schema refers to #/$defs/B, which it does not define',
             'all: its schema has allOf at the top, which providers of models refuse',
-            'good: annotations: Input should be a valid dictionary or instance of ToolAnnotations',
-            '(a tool without a name): Input should be a valid dictionary or instance of Tool',
+            'good: annotations: Input should be a valid dictionary',
+            '(a tool without a name): Input should be a valid dictionary',
         )
         assert "MCP server odd: 'dangling' cannot be used: its schema refers to" in caplog.text
         assert describe_tools(health.tools, health.unusable).startswith(

@@ -9,7 +9,7 @@ from mcp import types
 
 from engine.tools.mcp import remote_tool
 from engine.tools.mcp.config import McpServer
-from engine.tools.mcp.listing import find_tool_problem
+from engine.tools.mcp.listing import find_problems
 from engine.tools.mcp.remote_tool import NO_SCHEMA, RemoteTool, make_remote_tool
 
 
@@ -61,5 +61,6 @@ def test_a_large_schema_is_passed_on_unchanged(schema: dict[str, Any]) -> None:
 def test_a_schema_that_no_provider_accepts_is_a_problem_of_its_tool(
     schema: dict[str, Any], problem: str
 ) -> None:
-    found = find_tool_problem(types.Tool(name='find', input_schema={'type': 'object', **schema}))
-    assert found.startswith(problem) and bool(found) is bool(problem)
+    tool = types.Tool(name='find', input_schema={'type': 'object', **schema})
+    reason = find_problems([tool]).get('find', '')
+    assert reason.startswith(problem) and bool(reason) is bool(problem)

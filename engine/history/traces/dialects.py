@@ -28,7 +28,7 @@ FOREIGN: Final = {
     'traceID': "Jaeger's JSON",
     'localEndpoint': "Zipkin's JSON",
     'run_type': 'a run of LangSmith',
-    'projectId': 'an export of Langfuse without observations',
+    'bookmarked': 'an export of Langfuse without observations',
 }
 """What a document is that has this field, itself or in one of its first entries."""
 READ: Final = 'what is read is OTLP/JSON, and what Langfuse, Phoenix and console exporters write as JSON'
@@ -152,6 +152,7 @@ def _is_printed(item: Any) -> bool:
 
 def _from_printed(item: Mapping[str, Any], _: Mapping[str, Any]) -> dict[str, Any]:
     status = _mapping(item.get('status'))
+    events = item['events'] if isinstance(item.get('events'), list) else []
     kind = {names.OPENINFERENCE_KIND: item['span_kind']} if 'span_kind' in item else {}
     return {
         'traceId': item['context']['trace_id'],
@@ -163,7 +164,7 @@ def _from_printed(item: Mapping[str, Any], _: Mapping[str, Any]) -> dict[str, An
         'attributes': _pairs(kind | dict(_flatten('', _mapping(item.get('attributes'))))),
         'events': [
             {'name': event.get('name'), 'attributes': _pairs(event.get('attributes'))}
-            for event in map(_mapping, item.get('events') or ())
+            for event in map(_mapping, events)
         ],
         'status': {
             'code': item.get('status_code') or status.get('status_code') or 0,

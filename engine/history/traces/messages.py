@@ -208,7 +208,8 @@ def _collect_numbered(about: Mapping[str, Any], direction: str) -> list[Any]:
         if items := _nest(
             {name.removeprefix(prefix): value for name, value in about.items() if name.startswith(prefix)}
         ):
-            return [item.get('message', item) for item in items]
+            messages = (item.get('message', item) for item in items)
+            return [item if isinstance(item, Mapping) else {'content': item} for item in messages]
     return []
 
 

@@ -38,7 +38,7 @@ CONTENT = 'gen_ai.event.content'
 SPACE = re.compile(r'\s*')
 TRACES = re.compile(
     rb'^\s*[\[{](?!\s*"(?:kind|hemicycle)").*"(?:resource_?[sS]pans|resource_?[lL]ogs|resource_?[mM]etrics|batches|'
-    rb'observations|projectId|traceI[dD]|trace_id|run_type)"',
+    rb'observations|projectId|bookmarked|traceI[dD]|trace_id|run_type)"',
     re.S,
 )
 """Matches the beginning of a trace file; collectors may write logs and metrics to the same file."""

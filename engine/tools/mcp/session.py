@@ -319,16 +319,15 @@ async def open_once(server: McpServer, auth: StoredSignIn) -> None:
     from mcp.client.streamable_http import streamable_http_client
 
     from engine.tools.mcp.http_client import BoundedClient
+    from engine.tools.mcp.incoming import repairing
 
     logging.getLogger('mcp').setLevel(logging.CRITICAL)
-    async with (
-        BoundedClient(dict(server.headers), auth) as http,
-        Client(
-            streamable_http_client(server.url, http_client=http, max_sse_event_size=MAX_MESSAGE_BYTES),
-            cache=None,
-        ) as client,
-    ):
-        await client.list_tools()
+    async with BoundedClient(dict(server.headers), auth) as http:
+        transport = streamable_http_client(server.url, http_client=http, max_sse_event_size=MAX_MESSAGE_BYTES)
+        async with Client(
+            repairing(transport, lambda: client.session.protocol_version), cache=None
+        ) as client:
+            await client.list_tools()
 
 
 def describe(error: BaseException) -> str:

@@ -163,7 +163,7 @@ async def test_spans_that_are_printed_or_exported_from_phoenix_are_read(memory_c
             {'id': 'a', 'run_type': 'llm', 'trace_id': 'b'},
             'it is a run of LangSmith; what is read is OTLP/JSON',
         ),
-        ([{'id': 'a', 'projectId': 'p', 'name': 'x'}], 'it is an export of Langfuse without observations'),
+        ([{'id': 'a', 'name': 'x', 'bookmarked': False}], 'it is an export of Langfuse without observations'),
         (
             request_of(span('GET', '', (0, 1))),
             r'no spans of generative AI: .*; its spans \(1\) were recorded by http',
@@ -183,14 +183,10 @@ async def test_a_trace_that_cannot_be_read_is_refused_by_what_it_is(
         await import_text(memory_conductor, json.dumps(document))
 
 
+@pytest.mark.parametrize('place', ['input.value', 'llm.input_messages.0.message'])
 async def test_a_function_recorded_as_a_model_call_keeps_what_it_was_given(
-    memory_conductor: Conductor,
+    memory_conductor: Conductor, place: str
 ) -> None:
-    about = chat(
-        'ask',
-        '',
-        (0, 1),
-        **{'openinference.span.kind': 'LLM', 'input.value': ASKED, 'output.value': ANSWERED},
-    )
-    info = await import_text(memory_conductor, json.dumps(request_of(about)))
+    about = {'openinference.span.kind': 'LLM', place: ASKED, 'output.value': ANSWERED}
+    info = await import_text(memory_conductor, json.dumps(request_of(chat('ask', '', (0, 1), **about))))
     assert await said(memory_conductor, info) == TURN[:1] + TURN[3:]

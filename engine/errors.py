@@ -18,7 +18,7 @@ EngineError
 │   ├── StaleOwner          the run has since been claimed by another owner
 │   ├── EntryChanged        somebody else has written that entry since it was read
 │   ├── JournalUnavailable  full disk, locked file: worth retrying
-│   └── JournalDamaged      the database is corrupt, or from a newer version
+│   └── JournalDamaged      the database is corrupt, or from a newer or an unreleased version
 ├── BundleError             a file of exported runs was rejected; names the line and the field
 ├── WorkspaceError          an agent's files could not be stored, found or restored
 │   ├── WorkspaceOverLimit  nested too deeply, too many or too large: the agent can fix that
@@ -29,7 +29,10 @@ EngineError
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+UNRELEASED: Final = 'is from an unreleased version of Hemicycle and cannot be read'
+"""What is said about a database, backup or bundle that was written before the first release."""
 
 
 class EngineError(Exception):
@@ -166,7 +169,7 @@ class JournalUnavailable(JournalError):
 
 
 class JournalDamaged(JournalError):
-    """The database is unusable: corrupt, or written by a newer version."""
+    """The database is unusable: corrupt, or written by a newer or an unreleased version."""
 
 
 class StepDamaged(JournalDamaged):

@@ -53,7 +53,7 @@ class Codec:
         self._compressor = zstandard.ZstdCompressor(level=1, write_checksum=True)
 
     def transition(self, step: Transition) -> bytes:
-        """Return the body of a transition."""
+        """Return the packed JSON of a step, to be stored."""
         return self.pack(self.text(step))
 
     def text(self, step: Transition) -> Encoded:

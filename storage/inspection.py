@@ -7,7 +7,7 @@ from typing import Final
 
 BACKUP_FORMAT = 1
 """The version of backups."""
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 1
 """The version of the tables; the count is the same for both kinds of database."""
 INCOMPLETE: Final = """
     SELECT run.id, run.seq - count(step.seq) FROM run LEFT JOIN "transition" AS step ON step.run = run.number

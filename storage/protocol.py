@@ -22,7 +22,7 @@ class Database(Protocol):
     async def read(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a query."""
+        """Run a query on a connection of its own, in a thread; return its result."""
 
     async def defer(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs

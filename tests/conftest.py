@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from tests.support.servers.s3 import S3Server
 
 os.environ.setdefault('HEMICYCLE_PACE', '0')
+gc.disable()  # until all is collected: what is imported stays
 # The duration of an example depends on the machine's load.
-hypothesis.settings.register_profile('hemicycle', deadline=None)
+hypothesis.settings.register_profile('hemicycle', deadline=None, max_examples=50)
 hypothesis.settings.load_profile('hemicycle')
 
 
@@ -140,6 +141,7 @@ def pytest_collection_finish() -> None:
     """Exclude everything imported so far from garbage collection."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope='module', autouse=True)

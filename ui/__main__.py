@@ -23,11 +23,11 @@ class Stores:
     """Keeps runs in an SQLite file, next to the lock files of the processes using it; or on PostgreSQL."""
 
     def name(self, settings: Settings) -> str:
-        """The database, fit for a screen. Raises `InvalidInput` if the URL names none."""
+        """The database as it may be shown to people. Raises `InvalidInput` if the URL names none."""
         return _database(settings).name
 
     def file(self, settings: Settings) -> Path | None:
-        """The database file; None on PostgreSQL. Raises `InvalidInput` if the URL names neither."""
+        """The database file; None on PostgreSQL. Raises `InvalidInput` if the URL names no database."""
         database = _database(settings)
         return None if database.on_postgres else database.path
 
@@ -43,7 +43,7 @@ class Stores:
         return FileLocks(file.with_name(f'{file.name}.locks'))
 
     def files(self, settings: Settings) -> S3Files | None:
-        """The bucket of the agents' files; None if they lie in this machine's folder alone."""
+        """The bucket for the agents' files; None if they stay in this machine's folder."""
         if not settings.files:
             return None
         from storage.s3.files import S3Files
@@ -51,31 +51,31 @@ class Stores:
         return S3Files(settings.files)
 
     async def open(self, settings: Settings) -> SqlJournal:
-        """Open the database, creating it if necessary."""
+        """Open the SQLite file or the PostgreSQL database, creating its tables if necessary."""
         from storage import open_journal
 
         return await open_journal(_database(settings))
 
     def back_up(self, settings: Settings, target: Path) -> BackupInfo:
-        """Write a backup."""
+        """Write the database and the agents' files to `target`, an archive."""
         from storage import write_backup
 
         return write_backup(_database(settings), settings.workspaces, target)
 
     def restore(self, archive: Path, settings: Settings) -> BackupInfo:
-        """Put a backup where nothing is yet."""
+        """Restore an archive to where there is no database and no files yet."""
         from storage import read_backup
 
         return read_backup(archive, _database(settings), settings.workspaces)
 
     def copy(self, source: Settings, target: Settings, progress: Callable[[int, int], None]) -> CopyInfo:
-        """Copy a whole database into an empty one."""
+        """Copy all rows of one database into another, empty one; either may be of either kind."""
         from storage import copy_database
 
         return copy_database(_database(source), _database(target), progress)
 
     def inspect(self, settings: Settings) -> BackupInfo:
-        """Check the database, and count what it holds."""
+        """Check the database and count its runs and steps."""
         from storage import inspect_database
 
         if file := self.file(settings):
@@ -85,7 +85,7 @@ class Stores:
         return inspect_postgres(_database(settings))
 
     def incomplete_runs(self, settings: Settings) -> dict[str, int]:
-        """The runs that lack steps."""
+        """Return the number of missing steps of each incomplete run."""
         from storage import incomplete_runs
 
         if file := self.file(settings):
@@ -102,10 +102,10 @@ def _database(settings: Settings) -> Database:
 
 
 def main() -> None:
-    """The `hemicycle` command."""
-    # What is imported stays: to look for garbage in it each 700 objects takes a tenth of the start.
+    """Run the `hemicycle` command."""
+    # Imported modules stay in memory: checking them for garbage every 700 objects takes a tenth of the start.
     gc.set_threshold(50_000)
-    # httpx does without its own command line, which takes longer to import than all the rest of it.
+    # httpx works without its command line, which takes longer to import than the rest of httpx.
     sys.modules['httpx._main'] = cast(ModuleType, None)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

@@ -24,7 +24,7 @@ GRACE = 20.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the options and the environment say."""
+    """Settings from the command line options and the environment."""
 
     home: Path
     """The folder for everything but runs: logs and the browser session secret."""
@@ -37,7 +37,7 @@ class Settings:
     patterns: tuple[Path, ...] = ()
     """Folders with patterns and tools of the user's own."""
     files: str = ''
-    """Where all machines reach the agents' files, as `s3://bucket/prefix`; '' is this one's folder alone."""
+    """Shared storage of the agents' files, as `s3://bucket/prefix`; '' keeps them on this machine."""
 
     @property
     def endpoints(self) -> Path:
@@ -57,10 +57,10 @@ class Settings:
         patterns: tuple[Path, ...] = (),
         files: str = '',
     ) -> Settings:
-        """Settings with defaults: `HEMICYCLE_HOME`, or the system's data folder; `_GRACE` and `_FILES`.
+        """Return settings, with defaults from `HEMICYCLE_HOME`, `_GRACE` and `_FILES`.
 
         Raises:
-            InvalidInput: the grace is no number of seconds.
+            InvalidInput: the grace period is not a number of seconds.
         """
         home = home_folder()
         if not database:
@@ -122,7 +122,7 @@ class Locks(Protocol):
     """The locks of the processes that use a database."""
 
     def acquire(self, owner: str) -> None:
-        """Be seen as alive under this name until `release` or death."""
+        """Mark a process as alive under this name, until it calls `release` or dies."""
 
     def is_alive(self, owner: str) -> bool:
         """Whether the process with this name is alive."""
@@ -134,26 +134,30 @@ class Locks(Protocol):
         """The names of processes that died without releasing their lock."""
 
     def forget(self, owner: str) -> None:
-        """Forget a dead process."""
+        """Remove the lock of a dead process."""
 
     def begin_adoption(self) -> None:
-        """Keep other servers from adopting runs, or wait for one that does. Blocks."""
+        """Keep other servers from adopting runs; waits while another one does. Blocks."""
 
     def end_adoption(self) -> None:
-        """Let other servers adopt runs. Blocks."""
+        """Allow other servers to adopt runs again. Blocks."""
 
     def serve(self, holder: str) -> None:
-        """Serve the database, an SQLite file alone; `holder` tells others who that is."""
+        """Register as a server of the database; `holder` describes it to others (pid and address).
+
+        Raises:
+            AlreadyServed: the database is an SQLite file that another process serves.
+        """
 
     def servers(self) -> list[str]:
-        """What each server on this machine says about itself."""
+        """The descriptions of the servers on this machine."""
 
     def release(self) -> None:
-        """Release everything."""
+        """Release every lock that this process holds."""
 
 
 class BackupInfo(Protocol):
-    """What a backup, or a database, holds."""
+    """The contents of a backup or a database, in numbers."""
 
     @property
     def created(self) -> float:
@@ -161,22 +165,22 @@ class BackupInfo(Protocol):
 
     @property
     def runs(self) -> int:
-        """How many runs."""
+        """Number of runs."""
 
     @property
     def steps(self) -> int:
-        """How many steps."""
+        """Number of steps, of all runs together."""
 
     @property
     def is_current(self) -> bool:
-        """Whether the next start leaves the database in its format."""
+        """Whether the next start need not migrate the database."""
 
 
 class Storage(Protocol):
     """Where runs are stored."""
 
     def name(self, settings: Settings) -> str:
-        """The database, fit for a screen: a path, or a URL without its password."""
+        """The database as it may be shown to people: a path, or a URL without its password."""
 
     def file(self, settings: Settings) -> Path | None:
         """The database file, which need not exist yet; None if a server keeps the database."""
@@ -185,20 +189,20 @@ class Storage(Protocol):
         """The locks of everyone using the database."""
 
     def files(self, settings: Settings) -> RemoteFiles | None:
-        """Where all machines reach the agents' files, if anywhere. Raises `InvalidInput`."""
+        """The storage through which all machines share the agents' files, if any. Raises `InvalidInput`."""
 
     async def open(self, settings: Settings) -> Journal:
         """Open the database, creating it if necessary. Raises `JournalError`."""
 
     def back_up(self, settings: Settings, target: Path) -> BackupInfo:
-        """Write the database and the runs' files to an archive, also while a server works. Blocks.
+        """Write the database and the agents' files to an archive, even while a server is running. Blocks.
 
         Raises:
             JournalError, OSError
         """
 
     def restore(self, archive: Path, settings: Settings) -> BackupInfo:
-        """Put a backup where no database and no files are yet, all or nothing. Blocks.
+        """Restore an archive where there is no database and no files yet, all or nothing. Blocks.
 
         Raises:
             JournalError, OSError
@@ -208,16 +212,16 @@ class Storage(Protocol):
         """Copy a whole database into an empty one, all or nothing. Blocks.
 
         Args:
-            source: no process drives its runs.
-            target: of either kind.
-            progress: called with the rows copied so far, and those to copy.
+            source: no process may be driving its runs.
+            target: of the same or the other kind.
+            progress: called with the number of rows copied so far, and of all rows.
 
         Raises:
             JournalError
         """
 
     def inspect(self, settings: Settings) -> BackupInfo:
-        """Check the database (all of a file), and count what it holds. Blocks. Raises `JournalError`."""
+        """Check the database (every page of a file) and count its contents. Blocks. Raises `JournalError`."""
 
     def incomplete_runs(self, settings: Settings) -> dict[str, int]:
-        """How many of its steps each run lacks that lacks any. Blocks. Raises `JournalError`."""
+        """Return the number of missing steps of each incomplete run. Blocks. Raises `JournalError`."""

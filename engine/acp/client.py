@@ -70,7 +70,7 @@ class AgentClient:
     # Updates
 
     async def session_update(self, session_id: str, update: Any, **meta: Any) -> None:
-        """Handle an update."""
+        """Apply an update that the agent reports, unless it repeats a loaded session or has failed."""
         self.note_activity()
         if self.loading or self.problem:
             return
@@ -81,7 +81,7 @@ class AgentClient:
         self.changed.set()
 
     def note_activity(self) -> None:
-        """Note that the agent is alive."""
+        """Record that the agent has just been heard from, which restarts its time limit for silence."""
         self.last_activity = asyncio.get_running_loop().time()
 
     def _apply_update(self, update: Any) -> None:
@@ -156,7 +156,7 @@ class AgentClient:
     async def read_text_file(
         self, session_id: str, path: str, line: int | None = None, limit: int | None = None, **meta: Any
     ) -> schema.ReadTextFileResponse:
-        """Read a file of the workspace."""
+        """Return a text file of the workspace, or `limit` lines of it from `line` (from 1)."""
         self.note_activity()
         with _protocol_errors():
             data = await self.workspace.read(self._relative_path(path))
@@ -170,7 +170,7 @@ class AgentClient:
     async def write_text_file(
         self, session_id: str, path: str, content: str, **meta: Any
     ) -> schema.WriteTextFileResponse:
-        """Write a file of the workspace."""
+        """Write a text file into the workspace, once it is permitted."""
         self.note_activity()
         inner = self._relative_path(path)
         await self._require_permission('edit', f'Write {inner}', {'path': inner, 'content': content})
@@ -287,7 +287,7 @@ class AgentClient:
 
     @property
     def outputs(self) -> dict[str, str]:
-        """The output of each terminal."""
+        """The output so far of each terminal, by its id."""
         return {name: terminal.output for name, terminal in self.terminals.items()}
 
     async def close(self) -> None:

@@ -96,7 +96,7 @@ class AgentSession:
 
     @property
     def can_resume(self) -> bool:
-        """Whether the agent can resume a session."""
+        """Whether the agent can load a session of an earlier process."""
         can = self._info.agent_capabilities if self._info else None
         return bool(can and can.load_session)
 

@@ -65,12 +65,12 @@ class Call:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is waiting for permission."""
+        """Whether a person still has to permit it."""
         return self.permission is not None and not self.permission.done()
 
     @property
     def has_ended(self) -> bool:
-        """Whether it has a result."""
+        """Whether it has completed or failed."""
         return self.status in FINAL
 
     @property

@@ -25,7 +25,7 @@ class TurnUsage:
         self._lost = False
 
     def begin(self) -> None:
-        """Begin another turn."""
+        """Forget the estimates of the last turn."""
         self._estimated = Usage()
 
     def restart(self) -> None:
@@ -81,7 +81,7 @@ def reported_usage(response: schema.PromptResponse) -> Usage | None:
     counts = quota.get('token_count') if isinstance(quota, Mapping) else None
     if not isinstance(counts, Mapping):
         return None
-    tokens = [_tokens(counts.get(f'{way}_tokens')) for way in ('input', 'output')]
+    tokens = [_tokens(counts.get(f'{direction}_tokens')) for direction in ('input', 'output')]
     return Usage(input=tokens[0], output=tokens[1], calls=1) if any(tokens) else None
 
 

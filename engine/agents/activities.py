@@ -10,9 +10,9 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from engine.acp.agents import AGENT_PREFIX, AgentModel
-from engine.agents.model_call import ModelReply, call_with_fallback
+from engine.agents.model_call import call_with_fallback
 from engine.agents.spec import AgentSpec
-from engine.agents.structured_answer import parse_answer
+from engine.agents.structured_answer import check_answer
 from engine.agents.tool_execution import execute_tool_calls
 from engine.agents.tool_model_client import ToolModelClient
 from engine.errors import FilesUnavailable, WorkspaceError, WorkspaceOverLimit
@@ -24,13 +24,11 @@ from engine.records.message import Image, Message
 from engine.records.question import OpenBatch, Question
 from engine.runtime.activity import Activity, PendingQuestion
 from engine.statechart.decision_cache import CallbackContext
-from engine.statechart.run_state import AgentState
 from engine.tools.artifacts import load_artifacts
 from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
 from engine.tools.registry import ToolRegistry
 from engine.workspace.workspace import Workspace
 
-REPEAT_REQUEST = 'Give the whole answer again, more briefly if it is long.'
 FOLDER_NOT_SAVED = 'Your folder could not be saved: %s. Fix that, or your changes will be lost.'
 MAX_IMAGES = 20
 """Maximum number of images per request, the newest ones: each is paid for again with every turn."""
@@ -43,7 +41,7 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
         `message` (the reply), `text`, `role` if it was chosen for this visit, the contents of
         `ModelReply.data`, `approval` (tools that need approval) and, if structured output was requested and
         no tool was called, `output` (its JSON) or `unfit` (the problem with the answer). `unfit` and `again`
-        (the request to repeat it) are also set if a text answer was cut off or is empty.
+        (the request to repeat it) are also set if a text answer was cut off or may not be empty.
 
     Raises:
         ModelError: the call failed.
@@ -86,10 +84,9 @@ async def call_model(spec: AgentSpec, scope: CallbackContext, activity: Activity
         result['seconds'] = round(activity.services.clock.now() - began, 3)
     if spec.roles:
         result['role'] = agent.role
-    if not message.calls and (problem := _text_problem(spec, agent, reply)):
-        return result | {'unfit': problem, 'again': REPEAT_REQUEST}
-    if spec.output and not message.calls:
-        result |= parse_answer(spec.output, message.text, was_repaired=agent.repairs > 0)
+    if not message.calls:
+        was_cut = reply.data.get('finish') == 'length'
+        result |= check_answer(spec, agent, message.text, model=reply.real_model, was_cut=was_cut)
     return result
 
 
@@ -107,19 +104,6 @@ async def load_images(messages: Sequence[Message], workspace: Workspace) -> dict
         except WorkspaceError:
             continue
     return images
-
-
-def _text_problem(spec: AgentSpec, agent: AgentState, reply: ModelReply) -> str:
-    """Return the problem with a text answer, or ''.
-
-    After tool results, a model may have nothing to add. The pattern decides about a second empty answer.
-    """
-    if spec.output:
-        return ''  # Parsing its JSON finds the problem.
-    if reply.data.get('finish') == 'length':
-        return 'it was cut off at the length limit'
-    may_be_empty = agent.repairs or spec.until or agent.messages[-1].role == 'tool'
-    return '' if may_be_empty or reply.message.text.strip() else 'it is empty'
 
 
 async def call_tools(

@@ -38,6 +38,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
     turns: int = 12,
     folder: str = '',
     until: Criteria | None = None,
+    may_be_silent: bool = False,
     within: float | str | None = None,
     retry: Retry | None = None,
 ) -> dict[str, Any]:
@@ -59,8 +60,9 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         folder: the name of its folder, by default its own; agents that name the same one share it (and may
             not work in it at the same time).
         until: when its work is complete. An agent that stops earlier is reminded of what is missing and
-            continues; the maximum number of turns is then that of the criteria. A memory with a `revision` of
-            1 is from an older run, in which all criteria had to be met.
+            continues; the maximum number of turns is then that of the criteria.
+        may_be_silent: whether its answer may be empty once it has used tools, because its work is in its
+            files. Otherwise an agent without `until` that answers nothing is asked again once, then fails.
         within: seconds for the whole visit, or the method that returns them; then the state gets `expired`.
         retry: how model calls are retried.
 
@@ -81,6 +83,7 @@ def agent(  # noqa: PLR0913  (all but the name have defaults)
         turns=until.turns if until else turns,
         folder=folder,
         until=until,
+        may_be_silent=may_be_silent,
         roles=several,
         cast=cast,
     )

@@ -41,7 +41,7 @@ def store_final_text(spec: AgentSpec, scope: CallbackContext, event: Event) -> N
 
 def store_text_with_calls(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     """Store the text alongside the agent's tool calls, if its text is the work itself."""
-    if _stores_text_with_calls(spec, scope):
+    if _stores_text_with_calls(spec):
         store_final_text(spec, scope, event)
 
 
@@ -63,7 +63,7 @@ def remind(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     agent = scope.state.agents[scope.path]
     agent.reminders += 1
     listed = ''.join(f'\n- {item}' for item in list_missing(agent))
-    agent.messages.append(Message.of('user', f'This is not complete yet. What is missing:{listed}\nGo on.'))
+    agent.messages.append(Message.of('user', f'This is not complete yet. Still missing:{listed}\nContinue.'))
 
 
 def give_up(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
@@ -72,9 +72,9 @@ def give_up(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     stopped = f'it stopped {agent.reminders + 1} times' if agent.reminders else 'it stopped'
     if event.data['message'] and any(part['kind'] == 'call' for part in event.data['message']['parts']):
         stopped = f'it used all its {spec.turns} turns'
-    agent.problem = f'{stopped}, and there is still missing: {"; ".join(list_missing(agent)) or "nothing"}'
+    agent.problem = f'{stopped}; still missing: {"; ".join(list_missing(agent)) or "nothing"}'
     reason = strip_signal(spec.until.signal, str(event.data.get('text', ''))) if spec.until else ''
-    if reason and getattr(scope.state.memory, 'revision', 2) > 2:
+    if reason:
         agent.problem += f'. It said last: {reason[:MAX_LAST_TEXT]}'
 
 
@@ -84,7 +84,7 @@ def list_missing(agent: AgentState) -> list[str]:
 
 
 def store_artifacts(agent: AgentState, artifacts: Mapping[str, Artifact]) -> None:
-    """Store artifacts in an agent's state."""
+    """Add artifacts to an agent's state, replacing those of the same names."""
     if artifacts and not agent.artifacts:  # The journal omits this field in states without artifacts.
         agent.artifacts = dict(artifacts)
         return
@@ -109,8 +109,9 @@ def _evaluate_criteria(spec: AgentSpec, scope: CallbackContext, event: Event) ->
     results = {check.name: bool(check.holds(evidence)) for check in spec.until.all}
     signal = spec.until.signal_name
     others = [holds for name, holds in results.items() if name != signal]
-    is_either = _rule(spec, scope) == 'either'
-    enough = is_either and ((bool(signal) and results[signal]) or (bool(others) and all(others)))
+    enough = spec.until.rule == 'either' and (
+        (bool(signal) and results[signal]) or (bool(others) and all(others))
+    )
     return tuple(
         Criterion(
             name=check.name,
@@ -121,17 +122,10 @@ def _evaluate_criteria(spec: AgentSpec, scope: CallbackContext, event: Event) ->
     )
 
 
-def _rule(spec: AgentSpec, scope: CallbackContext) -> str:
-    """Return how the criteria combine; runs of the first revision required all of them."""
-    assert spec.until is not None
-    return spec.until.rule if getattr(scope.state.memory, 'revision', 2) > 1 else 'all'
-
-
-def _stores_text_with_calls(spec: AgentSpec, scope: CallbackContext) -> bool:
+def _stores_text_with_calls(spec: AgentSpec) -> bool:
     """Whether text alongside tool calls counts as content: if it is required, and not just a summary."""
     until = spec.until
-    is_required = until is not None and until.words in until.artifacts
-    return is_required and getattr(scope.state.memory, 'revision', 2) > 1
+    return until is not None and until.words in until.artifacts
 
 
 def _evidence(spec: AgentSpec, scope: CallbackContext, event: Event) -> Evidence:
@@ -157,7 +151,7 @@ def _text_artifact(spec: AgentSpec, scope: CallbackContext, event: Event) -> dic
     if until is None or not until.words or not reply or event.data.get('unfit'):
         return None
     calls = any(part['kind'] == 'call' for part in reply['parts'])
-    if calls and not _stores_text_with_calls(spec, scope):
+    if calls and not _stores_text_with_calls(spec):
         return None
     value: Any = event.data.get('output')
     previous = scope.state.agents[scope.path].artifacts.get(until.words)

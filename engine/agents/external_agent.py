@@ -15,10 +15,11 @@ from engine.acp.session import AgentSession, Reply
 from engine.acp.turn import Call
 from engine.acp.usage import estimate
 from engine.agents.spec import AgentSpec
-from engine.agents.structured_answer import parse_answer
+from engine.agents.structured_answer import check_answer
 from engine.agents.tool_execution import execute_tool_calls
 from engine.errors import EngineError, ModelError, ToolError, WorkspaceOverLimit
 from engine.journal.usage_records import usage_to_dict
+from engine.models.answer_text import split_reasoning
 from engine.models.protocol import schema_of
 from engine.models.usage_estimate import message_length
 from engine.records import Usage
@@ -104,7 +105,7 @@ async def follow_agent(
     if spec.roles:
         result['role'] = agent.role
     if reply.ended:
-        result |= await _finish_turn(spec, scope, activity, message, reply)
+        result |= await _finish_turn(spec, scope, activity, agent_model, message, reply)
     if spec.until:
         result['seconds'] = round(activity.services.clock.now() - began, 3)
     return result
@@ -288,7 +289,9 @@ def _message(reply: Reply, activity: Activity, session: AgentSession) -> Message
             session.record_call(part, name)
             parts.append(ToolCall(id=name, name=part.kind, arguments=part.arguments))
         elif part.kind == 'text':
-            parts.append(Text(text=part.text))
+            thought, text = split_reasoning(part.text)
+            parts += [Reasoning(text=thought)] if thought else []
+            parts += [Text(text=text)] if text else []
         else:
             parts.append(Reasoning(text=part.text))
     return Message(role='assistant', parts=tuple(parts))
@@ -309,10 +312,10 @@ def _usage(
         # Cost reported later counts for a later reply; the cost of a turn without any is unknown.
         unknown = reply.ended and reply.dollars is None
         used = replace(used, unpriced=1) if unknown else replace(used, dollars=reply.dollars or 0.0)
-        data['cost'] = used.cost
-        settles_field = {'settles': True} if settles else {}
-        return {**data, 'usage': {**usage_to_dict(used), 'dollars': used.dollars, **settles_field}}
-    return {**data, 'usage': usage_to_dict(used)}
+    data['usage'] = usage_to_dict(used)
+    if settles and not agent_model.simulated:
+        data['usage']['settles'] = True
+    return data
 
 
 def _estimate_lost(agent_model: AgentModel, prompt_length: int) -> dict[str, Usage]:
@@ -321,21 +324,27 @@ def _estimate_lost(agent_model: AgentModel, prompt_length: int) -> dict[str, Usa
     return {model: replace(estimate(prompt_length, 0, calls=1), unpriced=unpriced)}
 
 
-async def _finish_turn(
-    spec: AgentSpec, scope: CallbackContext, activity: Activity, message: Message, reply: Reply
+async def _finish_turn(  # noqa: PLR0913
+    spec: AgentSpec,
+    scope: CallbackContext,
+    activity: Activity,
+    agent_model: AgentModel,
+    message: Message,
+    reply: Reply,
 ) -> dict[str, Any]:
     """Return the data of a turn's end: files, proofs of the work, and a record if one is requested."""
+    name = f'{AGENT_PREFIX}{agent_model.agent.name}'
     if reply.reason == 'refusal':
-        raise ModelError(f'the agent refused: {message.text.strip()[:500]}', kind='content filter')
+        raise ModelError(f'{name}: the agent refused: {message.text.strip()[:500]}', kind='content filter')
     workspace = _workspace(spec, scope, activity)
     result: dict[str, Any] = {}
     if reply.reason in STOPPED:
         result['finish'] = STOPPED[reply.reason]
     if workspace.folder.is_dir():
         result['snapshots'] = {spec.folder or scope.path: await workspace.snapshot()}
-    if spec.output:
-        repairs = scope.state.agents[scope.path].repairs
-        result |= parse_answer(spec.output, message.text, was_repaired=repairs > 0)
+    agent = scope.state.agents[scope.path]
+    if not message.calls:
+        result |= check_answer(spec, agent, message.text, model='' if agent_model.simulated else name)
     if spec.until and spec.until.proofs:
         result |= await _run_proofs(scope, activity, spec.until.proofs, workspace)
     return result

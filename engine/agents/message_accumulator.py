@@ -14,6 +14,7 @@ from engine.models.protocol import (
     ReasoningPiece,
     Started,
     TextPiece,
+    TextWasReasoning,
     UsageReport,
 )
 from engine.records import Usage
@@ -21,9 +22,14 @@ from engine.records.message import Message, Opaque, Part, Reasoning, Text, ToolC
 
 
 class MessageAccumulator:
-    """Combines a stream's events into one message, with its parts in the order in which they began."""
+    """Combines a stream's events into one message, with its parts in the order in which they began.
 
-    def __init__(self) -> None:
+    Args:
+        model: the real model that errors name.
+    """
+
+    def __init__(self, model: str = '') -> None:
+        self._model = model
         self._blocks: list[tuple[type[Text | Reasoning], list[str]] | Opaque | int] = []
         """Texts, opaque blocks, and the indexes of calls."""
         self._calls: dict[int, tuple[str, list[str]]] = {}
@@ -33,12 +39,16 @@ class MessageAccumulator:
         self.completed: Completed | None = None
 
     def add(self, event: ModelEvent) -> None:
-        """Add the next event."""
+        """Add the next event of the stream to the message."""
         match event:
             case TextPiece(text=text):
                 self._append_text(Text, text)
             case ReasoningPiece(text=text):
                 self._append_text(Reasoning, text)
+            case TextWasReasoning():
+                self._blocks = [
+                    (Reasoning, block[1]) if isinstance(block, tuple) else block for block in self._blocks
+                ]
             case CallStarted(index=index, name=name):
                 self._calls[index] = (name, [])
                 self._blocks.append(index)
@@ -60,15 +70,22 @@ class MessageAccumulator:
             ModelError: the stream ended without its end mark, or the provider withheld the reply.
         """
         if self.completed is None:
-            raise ModelError('the answer was cut short', kind='truncated', retryable=True, usage=self.usage)
+            problem = f'{self._named}the answer was cut short'
+            raise ModelError(problem, kind='truncated', retryable=True, usage=self.usage)
         message = Message(role='assistant', parts=tuple(self._parts(call_id)))
         if self.completed.reason == 'filter':
             text = message.text.strip()[:MAX_REFUSED]
-            problem = f'the provider withheld the answer ({self.completed.finish or "content filter"})'
+            problem = (
+                f'{self._named}the provider withheld the answer ({self.completed.finish or "content filter"})'
+            )
             raise ModelError(
                 f'{problem}: {text}' if text else problem, kind='content filter', usage=self.usage
             )
         return message
+
+    @property
+    def _named(self) -> str:
+        return f'{self._model}: ' if self._model else ''
 
     def partial_message(self) -> Message:
         """Return the reply so far, complete or not; its calls have no unique ids."""

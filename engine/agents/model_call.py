@@ -14,9 +14,11 @@ from engine.models.protocol import (
     ArgumentPiece,
     CallStarted,
     Model,
+    ModelEvent,
     ModelRequest,
     ReasoningPiece,
     TextPiece,
+    TextWasReasoning,
     Thinking,
     Waiting,
 )
@@ -24,19 +26,24 @@ from engine.models.recording.recorded_call import ReplayedModel
 from engine.models.usage_estimate import estimate_usage, message_length
 from engine.records import SOURCES, Origin, Usage
 from engine.records.jsonable import describe_error
-from engine.records.message import Message
+from engine.records.message import Message, Reasoning, Text
 from engine.runtime.activity import Activity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """A complete reply."""
+    """A reply that has been received completely."""
 
     message: Message
     data: dict[str, Any]
     """The journaled data: `model`, `source` (`live`, `simulated` or `replayed`), `usage`; for a real model
     also `cost` (dollars, None if unknown); `finish` if it hit its length limit; if other models were tried
     first, `failed` (which, and why) and `spent` (`usage` by model)."""
+
+    @property
+    def real_model(self) -> str:
+        """The name of the model, to name in errors; '' if it is simulated."""
+        return '' if self.data['source'] == 'simulated' else str(self.data['model'])
 
 
 async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, activity: Activity) -> ModelReply:
@@ -53,7 +60,7 @@ async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, acti
         if after is not None and _is_down(model):
             failed.append({'model': name, 'error': DOWN, 'kind': 'connection'})
             continue
-        accumulator = MessageAccumulator()
+        accumulator = MessageAccumulator('' if model.simulated else name)
         try:
             message = await _stream(
                 model, replace(request, model=name, carrier=recorded), accumulator, activity
@@ -71,7 +78,7 @@ async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, acti
             continue
         used = _usage_of(model, request, accumulator)
         usage_by_model[name] = usage_by_model.get(name, Usage()) + used
-        data = _reply_data(model, name, accumulator, used)
+        data = _reply_data(model, name, accumulator)
         data['usage'] = usage_to_dict(reduce(add, usage_by_model.values()))
         if failed:
             data |= {'failed': failed, 'spent': by_model(usage_by_model)}
@@ -92,7 +99,7 @@ async def _stream(
     model: Model, request: ModelRequest, accumulator: MessageAccumulator, activity: Activity
 ) -> Message:
     """Call one model and stream its text; if it fails, retract what was shown."""
-    has_shown_text, call = False, -1
+    call = -1
     stream = model.stream(request)
     try:
         async for event in stream:
@@ -100,26 +107,44 @@ async def _stream(
             accumulator.add(event)
             if isinstance(event, Thinking):
                 await activity.services.clock.sleep(event.seconds)
-            if isinstance(event, Waiting):
-                activity.stream(_waiting_text(event, request.model), 'waiting')
-            if isinstance(event, CallStarted):
+            if isinstance(event, TextWasReasoning):
+                _show_as_reasoning(accumulator, activity)
+            elif isinstance(event, CallStarted):
                 call = event.index
                 activity.stream(f'{event.name}\n', 'call')
-            elif isinstance(event, ArgumentPiece) and event.index == call:
-                activity.stream(event.text, 'arguments')
-            elif isinstance(event, TextPiece | ReasoningPiece):
-                has_shown_text = True
-                activity.stream(event.text, 'text' if isinstance(event, TextPiece) else 'reasoning')
+            elif not isinstance(event, ArgumentPiece) or event.index == call:
+                _show(event, request.model, activity)
         return accumulator.message(f'call-{activity.since}')
     except BaseException as error:
         activity.stream('', 'reset')
         if isinstance(error, ModelError):
             error.usage = error.usage or accumulator.usage
-            error.shown = has_shown_text
+            parts = accumulator.partial_message().parts
+            error.shown = any(isinstance(part, Text | Reasoning) for part in parts)
         raise
     finally:
         if close := getattr(stream, 'aclose', None):
             await close()
+
+
+def _show(event: ModelEvent, model: str, activity: Activity) -> None:
+    match event:
+        case Waiting():
+            activity.stream(_waiting_text(event, model), 'waiting')
+        case ArgumentPiece(text=text):
+            activity.stream(text, 'arguments')
+        case TextPiece(text=text):
+            activity.stream(text, 'text')
+        case ReasoningPiece(text=text):
+            activity.stream(text, 'reasoning')
+
+
+def _show_as_reasoning(accumulator: MessageAccumulator, activity: Activity) -> None:
+    """Replace the text shown by the same as reasoning."""
+    activity.stream('', 'reset')
+    for part in accumulator.partial_message().parts:
+        if isinstance(part, Reasoning):
+            activity.stream(part.text, 'reasoning')
 
 
 def _waiting_text(event: Waiting, model: str) -> str:
@@ -156,12 +181,9 @@ def _source(model: Model) -> Origin:
     return 'replayed' if isinstance(model, ReplayedModel) else 'simulated' if model.simulated else 'live'
 
 
-def _reply_data(model: Model, name: str, accumulator: MessageAccumulator, used: Usage) -> dict[str, Any]:
+def _reply_data(model: Model, name: str, accumulator: MessageAccumulator) -> dict[str, Any]:
     end = accumulator.completed
-    source = _source(model)
-    data: dict[str, Any] = {'model': name, 'source': source}
-    if source == 'live':
-        data['cost'] = used.cost
+    data: dict[str, Any] = {'model': name, 'source': _source(model)}
     if end and end.reason == 'length':
         data['finish'] = 'length'
     return data

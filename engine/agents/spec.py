@@ -47,6 +47,8 @@ class AgentSpec:
     cast: str | Callable[..., RoleAssignment] = ''
     until: Criteria | None = None
     """When its work is complete; None means when it stops calling tools."""
+    may_be_silent: bool = False
+    """Whether its answer may be empty once it has used tools: its work is in its files."""
 
     @property
     def possible_roles(self) -> tuple[Role, ...]:

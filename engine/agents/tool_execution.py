@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from engine.errors import ToolError
+from engine.models.protocol import UNNAMED
 from engine.records.jsonable import describe_error
 from engine.records.message import ToolCall, ToolResult
 from engine.records.question import Question
@@ -80,6 +81,8 @@ async def execute_tool_call(
     try:
         if tool is None and call.name in (off := getattr(tools, 'off', {})):
             raise ToolError(f'{call.name} cannot be used here: {off[call.name]}')
+        if tool is None and call.name == UNNAMED:
+            raise ToolError(f'the call names no tool; available: {", ".join(tools) or "none"}')
         if tool is None:
             raise ToolError(f'there is no tool {call.name!r}; available: {", ".join(tools) or "none"}')
         output = await tool.invoke(call.arguments, context)

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from engine.agents.model_call import ModelReply, call_with_fallback
-from engine.agents.structured_answer import parse_structured
+from engine.agents.structured_answer import EMPTY, parse_structured
 from engine.errors import ModelError, ToolError
 from engine.journal.usage_records import by_model, usage_from_dict, usage_to_dict
 from engine.models.effort import role_effort
@@ -35,24 +35,33 @@ async def ask_with_repair(
     tool: str,
     prompt: str,
     output: type[BaseModel] | None,
-    call: Callable[[tuple[Message, ...]], Awaitable[Message]],
+    call: Callable[[tuple[Message, ...]], Awaitable[tuple[Message, str]]],
 ) -> Any:
     """Return the answer to a tool's question: text, or a record; ask again once if it does not fit.
+
+    Args:
+        tool: the tool's name.
+        prompt: the question.
+        output: the record wanted; None for text.
+        call: asks the model; returns its reply, and its name if it is a real one.
 
     Raises:
         ToolError: neither answer fits.
     """
     messages = [Message.of('system', INSTRUCTIONS), Message.of('user', prompt)]
     for _ in range(2):
-        reply = await call(tuple(messages))
-        if output is None:
-            return reply.text.strip()
-        answer = parse_structured(output, reply.text)
-        if 'output' in answer:
+        reply, model = await call(tuple(messages))
+        text = reply.text.strip()
+        if output is None and text:
+            return text
+        answer = parse_structured(output, text) if output else {'unfit': EMPTY}
+        if output and 'output' in answer:
             return output.model_validate(answer['output'])
-        request = f'Your answer does not fit: {answer["unfit"]}\nAnswer again with JSON that fits the schema.'
+        how = 'with JSON that fits the schema' if output else 'in words'
+        request = f'Your answer does not fit: {answer["unfit"]}\nAnswer again {how}.'
         messages += [reply, Message.of('user', request)]
-    raise ToolError(f'the model gave {tool} no valid answer: {answer["unfit"]}')
+    named = f'the model {model}' if model else 'the model'
+    raise ToolError(f'{named} gave {tool} no valid answer: {answer["unfit"]}')
 
 
 @dataclass(kw_only=True)
@@ -94,8 +103,9 @@ class ToolModelClient:
         return {**totals, 'source': self.source} if self.source else totals
 
     async def _ask(self, tool: str, turn: int, prompt: str, *, output: type[BaseModel] | None = None) -> Any:
-        async def call(messages: tuple[Message, ...]) -> Message:
-            return (await self._call(tool, turn, messages, output)).message
+        async def call(messages: tuple[Message, ...]) -> tuple[Message, str]:
+            reply = await self._call(tool, turn, messages, output)
+            return reply.message, reply.real_model
 
         return await ask_with_repair(tool, prompt, output, call)
 

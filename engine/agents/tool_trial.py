@@ -56,7 +56,9 @@ class _TrialModel:
     async def __call__(self, prompt: str, *, output: type[BaseModel] | None = None) -> Any:
         return await ask_with_repair(self.tool, prompt, output, partial(self._call, output))
 
-    async def _call(self, output: type[BaseModel] | None, messages: tuple[Message, ...]) -> Message:
+    async def _call(
+        self, output: type[BaseModel] | None, messages: tuple[Message, ...]
+    ) -> tuple[Message, str]:
         question = messages[-1].text
         data = DATA_BLOCK.search(question)
         task = (data[1] if data else question).strip()[:MAX_TASK]
@@ -66,7 +68,8 @@ class _TrialModel:
             schema=schema_of(output) if output else None,
             hints=Hints(role=f'you.{self.tool}', task=task),
         )
-        accumulator = MessageAccumulator()
+        name = '' if self.model.simulated else self.name
+        accumulator = MessageAccumulator(name)
         try:
             async for event in self.model.stream(request):
                 accumulator.add(event)
@@ -74,7 +77,7 @@ class _TrialModel:
         except ModelError as error:
             raise ToolError(f'the model failed: {error}') from error
         self.usage += accumulator.usage or Usage(calls=1)
-        return message
+        return message, name
 
 
 class ToolPlayground:

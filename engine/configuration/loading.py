@@ -122,12 +122,12 @@ class RetentionSection(_Table):
     trash_days: float = Field(7.0, ge=0)
 
     def policy(self) -> Retention:
-        """Return the retention policy."""
+        """Return what the table says, as a record of the engine."""
         return Retention(days=self.days, runs=self.runs, size=self.size, trash_days=self.trash_days)
 
 
 class ConfigFile(_Table):
-    """The whole file."""
+    """The configuration file, by table."""
 
     endpoints: dict[str, EndpointSection] = {}
     prices: dict[str, PriceTable] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from engine.errors import Diverged, EngineError
 from engine.journal.projection import Fold
-from engine.records import CONTROL, Change, GuardResult, RunId, StatePath, Transition
-from engine.records.document import split_pointer
+from engine.records import CONTROL, RunId, StatePath, Transition
 from engine.records.jsonable import shorten
 from engine.statechart.chart import Chart, Microstep
 from engine.statechart.pattern import Pattern
@@ -36,7 +35,6 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
     chart = Chart(pattern)
     fold, state = Fold(run, chart.shape), None
     active: tuple[StatePath, ...] = (START,)
-    fields = recorded_fields(steps)
     for turn in group_turns(steps):
         first = turn[0]
         if first.event.name == 'start':
@@ -54,12 +52,7 @@ def audit(run: RunId, pattern: Pattern, transitions: Iterable[Transition]) -> in
         else:
             ran = fold.projection.ran_at(first.time)
             event = replace(first.event, time=first.time, ran=ran)
-            microsteps = _fire(run, chart, state, active, replace(first, event=event))
-            comparable = [
-                replace(microstep, changes=without_new_fields(microstep.changes, fields))
-                for microstep in microsteps
-            ]
-            _compare(run, turn, comparable)
+            _compare(run, turn, _fire(run, chart, state, active, replace(first, event=event)))
             fold.apply_all(turn)
         active = turn[-1].active
     return fold.projection.seq
@@ -75,15 +68,15 @@ def _has_variation(step: Transition) -> bool:
     return step.event.name == 'recover' and 'varied' in step.event.data
 
 
-def _apply_variation(pattern: Pattern, ways: Mapping[str, Any], after: int) -> Pattern:
+def _apply_variation(pattern: Pattern, varied_parts: Mapping[str, Any], after: int) -> Pattern:
     """Return the pattern before (0) or after (1) a fork's changes."""
     varied = pattern
-    if 'parameters' in ways:
-        varied = type(pattern)(type(pattern).parse(ways['parameters'][after]))
+    if 'parameters' in varied_parts:
+        varied = type(pattern)(type(pattern).parse(varied_parts['parameters'][after]))
         varied.instruction_overrides = pattern.instruction_overrides
-    if 'instructions' in ways:
+    if 'instructions' in varied_parts:
         varied = copy(varied)
-        varied.instruction_overrides = ways['instructions'][after]
+        varied.instruction_overrides = varied_parts['instructions'][after]
     return varied
 
 
@@ -118,39 +111,6 @@ def _fire(
         raise Diverged(run, first.seq, str(error)) from None
 
 
-def recorded_fields(steps: Iterable[Transition]) -> set[str]:
-    """Return the memory fields that existed when the run was recorded."""
-    names: set[str] = set()
-    for step in steps:
-        if step.event.name == 'start':
-            names.update(step.event.data.get('memory', {}))
-        names.update(
-            split_pointer(change.path)[1] for change in step.changes if change.path.startswith('/memory/')
-        )
-    return names
-
-
-def without_new_fields(changes: Iterable[Change], fields: set[str]) -> tuple[Change, ...]:
-    """Drop changes to fields added to memory since: the record cannot contradict them."""
-    return tuple(
-        change
-        for change in changes
-        if not change.path.startswith('/memory/') or split_pointer(change.path)[1] in fields
-    )
-
-
-def without_new_guards(
-    recorded: Sequence[GuardResult], now: Sequence[GuardResult]
-) -> tuple[GuardResult, ...]:
-    """Drop guards of edges added since that were not taken: the record cannot contradict them."""
-    recorded_keys = {(guard.name, guard.source, guard.dest) for guard in recorded}
-    return tuple(
-        guard
-        for guard in now
-        if guard.value == guard.wanted or (guard.name, guard.source, guard.dest) in recorded_keys
-    )
-
-
 def _compare(run: RunId, turn: list[Transition], microsteps: list[Microstep]) -> None:
     if not microsteps and len(turn) == 1 and not turn[0].left and not turn[0].entered:
         return
@@ -162,8 +122,6 @@ def _compare(run: RunId, turn: list[Transition], microsteps: list[Microstep]) ->
                     replace(was, data={}, since=0, attempt=1),
                     replace(now, data={}, since=0, attempt=1),
                 )
-            if name == 'guards':
-                now = without_new_guards(was, now)
             if was != now:
                 raise Diverged(run, recorded.seq, f'{name} was {shorten(was)} and is now {shorten(now)}')
     if len(turn) != len(microsteps):

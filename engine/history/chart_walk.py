@@ -28,9 +28,9 @@ class ChartWalk:
         enclosing = '' if source == START else _enclosing_state(source, dest)
         inside = f'{enclosing}.' if enclosing else ''
         top = '' if source == START else inside + source.removeprefix(inside).partition('.')[0]
-        gone = [leaf for leaf in self.active if source != START and is_within(leaf, top)]
+        leaving = [leaf for leaf in self.active if source != START and is_within(leaf, top)]
         left: dict[StatePath, None] = {}
-        for leaf in gone:
+        for leaf in leaving:
             path = leaf
             while is_within(path, top):
                 left.setdefault(path)

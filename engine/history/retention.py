@@ -49,7 +49,7 @@ class DiskUsage:
 
     @property
     def total(self) -> int:
-        """Bytes in total."""
+        """Bytes of all parts together."""
         return self.history + self.files + self.recording
 
 
@@ -196,7 +196,7 @@ class RunMaintenance:
         return await self.journal.write_note(Note(run=run, seq=at, text=text, created=now))
 
     async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
-        """Return the disk usage of runs."""
+        """Return the size of each run's history, files and recording on disk."""
         return await self._meter.disk_usage(infos)
 
     async def delete(self, run: RunId, *, cancel: bool = False) -> None:

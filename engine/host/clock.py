@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from typing_extensions import override
+
 BOOT: int | None = getattr(time, 'CLOCK_BOOTTIME', None)
 """The clock that keeps running while the machine sleeps, on systems that have one."""
 
@@ -42,12 +44,12 @@ class RealClock(Clock):
     def __init__(self) -> None:
         self._start = time.time() - _monotonic()
 
+    @override
     def now(self) -> float:
-        """Return the time in seconds since 1970."""
         return self._start + _monotonic()
 
+    @override
     async def sleep(self, seconds: float) -> None:
-        """Wait in real time."""
         await asyncio.sleep(seconds)
 
 

@@ -188,8 +188,7 @@ class BudgetMeter:
             setattr(self, name, state[name])
         self.notices = tuple(self.notices)
         self.budget, self.inherited = _budget(state), Usage(**state['inherited'])
-        self.uncounted = Usage(**state.get('uncounted', state['inherited']))
-        self.playing = bool(state.get('playing', False))
+        self.uncounted, self.playing = Usage(**state['uncounted']), state['playing']
 
 
 def resets_budget(data: Mapping[str, Any]) -> bool:

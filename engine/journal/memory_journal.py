@@ -9,9 +9,11 @@ from functools import cache, partial, reduce
 from operator import add
 from typing import Any, Unpack
 
+from typing_extensions import override
+
 from engine.errors import EntryChanged, JournalConflict, StaleOwner, UnknownNote, UnknownRun
 from engine.journal.memory_queries import aggregate, in_order, matches, matches_path, rank
-from engine.journal.protocol import RESERVATION_SECONDS, Entry, EntryQuery, Reservation, WholeRun
+from engine.journal.protocol import RESERVATION_SECONDS, Entry, EntryQuery, Journal, Reservation, WholeRun
 from engine.records import (
     RULES,
     Annotation,
@@ -33,7 +35,7 @@ PRESERVED_FIELDS = ('title', 'tags', 'note', 'owner', 'starred', 'pinned', 'auth
 """Summary fields that `append` leaves as stored."""
 
 
-class MemoryJournal:
+class MemoryJournal(Journal):
     """Stores everything in dictionaries, for tests and throwaway runs."""
 
     def __init__(self) -> None:
@@ -47,15 +49,15 @@ class MemoryJournal:
         self._reserved: dict[str, Reservation] = {}
         self._entries: dict[tuple[str, str], Entry] = {}
 
+    @override
     async def create(self, info: RunInfo, shape: Shape) -> None:
-        """Store a new run."""
         if info.id in self._infos:
             raise JournalConflict(info.id, 0)
         self._infos[info.id], self._shapes[info.id] = info, shape
         self._transitions[info.id], self._snapshots[info.id] = [], []
 
+    @override
     async def fork(self, info: RunInfo, shape: Shape) -> None:
-        """Store a new run that begins as a copy of its parent."""
         parent = self._check_run(info.parent or RunId(''))
         history = [replace(item, run=info.id) for item in self._transitions[parent][: info.parent_at]]
         snapshots = [
@@ -65,8 +67,8 @@ class MemoryJournal:
         await self.create(replace(info, seq=len(history), bytes=weight), shape)
         self._transitions[info.id], self._snapshots[info.id] = history, snapshots
 
+    @override
     async def import_runs(self, runs: Sequence[WholeRun]) -> None:
-        """Store whole runs, all or none."""
         histories = [
             (run, *await asyncio.to_thread(_split_history, run.info.id, run.history)) for run in runs
         ]
@@ -80,16 +82,16 @@ class MemoryJournal:
             for note in run.notes:
                 await self.write_note(replace(note, id=0, run=run.info.id))
 
+    @override
     async def claim(self, run: RunId, owner: str) -> RunInfo:
-        """Make `owner` the only writer."""
         info = self._infos[self._check_run(run)]
         self._infos[run] = replace(info, owner=owner, epoch=info.epoch + 1)
         return self._infos[run]
 
+    @override
     async def append(
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None = None
     ) -> int:
-        """Store transitions and the run's new summary."""
         stored = self._infos[self._check_run(info.id)]
         if stored.epoch != info.epoch:
             raise StaleOwner(info.id, info.epoch)
@@ -105,23 +107,23 @@ class MemoryJournal:
         self._infos[info.id] = replace(info, **preserved, bytes=stored.bytes + weight)
         return weight
 
+    @override
     async def info(self, run: RunId) -> RunInfo:
-        """Return the run's summary."""
         return self._infos[self._check_run(run)]
 
+    @override
     async def shape(self, run: RunId) -> Shape:
-        """Return the run's chart."""
         return self._shapes[self._check_run(run)]
 
+    @override
     async def transitions(
         self, run: RunId, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[Transition]:
-        """Return the steps in the given range."""
         steps = self._transitions[self._check_run(run)][after:until]
         return steps if limit is None else steps[:limit]
 
+    @override
     async def snapshot(self, run: RunId, at: int) -> Snapshot | None:
-        """Return the latest snapshot at or before step `at`."""
         snapshots = [item for item in reversed(self._snapshots[self._check_run(run)]) if item.seq <= at]
         if not snapshots:
             return None
@@ -132,8 +134,8 @@ class MemoryJournal:
             else snapshots[0]
         )
 
+    @override
     async def runs(self, query: RunQuery) -> RunPage:
-        """Return summaries of the runs that match, newest first."""
         matches = self._matches(query)
         total, place = len(matches), query.beyond
         if place is not None:
@@ -146,8 +148,8 @@ class MemoryJournal:
             usage=usage and replace(usage, source='provider'),
         )
 
+    @override
     async def family(self, run: RunId) -> list[RunInfo]:
-        """Return the run, its ancestors, and all forks of these."""
         root = self._infos[self._check_run(run)]
         while root.parent in self._infos:
             root = self._infos[root.parent]
@@ -162,26 +164,26 @@ class MemoryJournal:
             (info for info in self._infos.values() if info.id in ids), key=lambda info: info.created
         )
 
+    @override
     async def unfinished(self) -> list[RunInfo]:
-        """Return every run that has not ended, oldest first."""
         infos = [info for info in self._infos.values() if not info.status.ended and not info.deleted]
         return sorted(infos, key=lambda info: (info.created, info.id))
 
+    @override
     async def annotate(self, run: RunId, **changes: Unpack[Annotation]) -> RunInfo:
-        """Change a person's annotations of a run."""
         fields: dict[str, Any] = dict(changes)
         if 'tags' in changes:
             fields['tags'] = tuple(changes['tags'])
         self._infos[run] = replace(self._infos[self._check_run(run)], **fields)
         return self._infos[run]
 
+    @override
     async def notes(self, run: RunId) -> list[Note]:
-        """Return the notes on a run's steps."""
         notes = [note for note in self._notes.values() if note.run == self._check_run(run)]
         return sorted(notes, key=lambda note: (note.seq, note.id))
 
+    @override
     async def write_note(self, note: Note) -> Note:
-        """Store or change a note."""
         self._check_run(note.run)
         if note.id:
             old = self._note(note.run, note.id)
@@ -192,64 +194,64 @@ class MemoryJournal:
         self._notes[note.id] = note
         return note
 
+    @override
     async def delete_note(self, run: RunId, note: int) -> None:
-        """Delete a note."""
         del self._notes[self._note(self._check_run(run), note).id]
 
+    @override
     async def delete(self, run: RunId) -> None:
-        """Delete a run."""
         del self._infos[self._check_run(run)], self._shapes[run], self._transitions[run], self._snapshots[run]
         self._notes = {id: note for id, note in self._notes.items() if note.run != run}
         self._path_stats.pop(run, None)
 
+    @override
     async def outdated_runs(self, query: RunQuery) -> list[RunId]:
-        """Return matching runs that have progressed since their path statistics were stored."""
         unrestricted = replace(query, edges=(), state='')
         return [info.id for info in self._matches(unrestricted) if self._stats_step(info.id) < info.seq]
 
+    @override
     async def path_stats(self, run: RunId) -> PathStats | None:
-        """Return the stored path statistics of a run."""
         return self._path_stats[run] if self._stats_step(self._check_run(run)) else None
 
+    @override
     async def store_path_stats(self, stats_by_run: Mapping[RunId, PathStats]) -> None:
-        """Store path statistics."""
         for run, stats in stats_by_run.items():
             if run in self._infos and self._stats_step(run) <= stats.seq:
                 self._path_stats[run] = stats
 
+    @override
     async def traffic(self, query: RunQuery) -> Traffic:
-        """Return the traffic of all matching runs together."""
         infos = list(self._matches(query))
         return aggregate(
             ((info.status, self._shapes[info.id], self._path_stats.get(info.id)) for info in infos),
             [info.parent_at for info in infos if info.parent],
         )
 
+    @override
     async def reserve(self, reservation: Reservation) -> Reservation:
-        """Store a reservation, unless its key is in use."""
         too_old = reservation.created - RESERVATION_SECONDS
         self._reserved = {key: stored for key, stored in self._reserved.items() if stored.created >= too_old}
         return self._reserved.setdefault(reservation.key, reservation)
 
+    @override
     async def finish_reservation(self, key: str, reply: str | None) -> None:
-        """Store the reply to a reserved request, or free its key."""
         stored = self._reserved.pop(key, None)
         if stored and reply is not None:
             self._reserved[key] = replace(stored, reply=reply)
 
+    @override
     async def entry(self, kind: str, key: str) -> Entry | None:
-        """Return an entry by its key, or None."""
         return self._entries.get((kind, key))
 
+    @override
     async def entries(self, query: EntryQuery) -> list[Entry]:
-        """Return the entries that match."""
         matches = sorted(
             self._matching(query), key=lambda entry: (entry.rank, entry.key), reverse=query.newest
         )
         return matches[: query.limit]
 
+    @override
     async def write_entries(self, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
-        """Write and delete entries, all or none."""
         for entry in (*written, *deleted):
             stored = self._entries.get((entry.kind, entry.key))
             if (stored.version if stored else 0) != entry.version:
@@ -259,15 +261,15 @@ class MemoryJournal:
         for entry in written:
             self._entries[entry.kind, entry.key] = replace(entry, version=entry.version + 1)
 
+    @override
     async def forget_entries(self, query: EntryQuery) -> int:
-        """Delete all entries that match."""
         matches = self._matching(query)
         for entry in matches:
             del self._entries[entry.kind, entry.key]
         return len(matches)
 
+    @override
     async def runs_beyond(self, kind: str, since: float) -> list[RunId]:
-        """Return runs whose last step is beyond the rank of their entry."""
         infos = [
             info
             for info in self._infos.values()
@@ -276,6 +278,7 @@ class MemoryJournal:
         ]
         return [info.id for info in sorted(infos, key=lambda info: (info.updated, info.id))]
 
+    @override
     async def close(self) -> None:
         """Nothing to flush."""
 

@@ -184,17 +184,17 @@ class PauseState:
     def dump(self) -> dict[str, Any]:
         """Return the complete state as JSON values."""
         return {
-            'says': dict(self.overrides),
+            'overrides': dict(self.overrides),
             'why': dict(self.why),
-            'strides': {path: asdict(step) for path, step in self.pending_steps.items()},
+            'pending_steps': {path: asdict(step) for path, step in self.pending_steps.items()},
             'breakpoints': dump_breakpoints(self.breakpoints),
             'visits': dict(self.visits),
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Restore the state from `dump`."""
-        self.overrides, self.why = dict(state['says']), dict(state['why'])
-        self.pending_steps = {path: PendingStep(**step) for path, step in state['strides'].items()}
+        self.overrides, self.why = dict(state['overrides']), dict(state['why'])
+        self.pending_steps = {path: PendingStep(**step) for path, step in state['pending_steps'].items()}
         self.breakpoints, self.visits = _parse_breakpoints(state['breakpoints']), dict(state['visits'])
 
 
@@ -204,7 +204,7 @@ def _is_inside(path: str, at: str) -> bool:
 
 
 def _parse_breakpoints(recorded: Any) -> tuple[Breakpoint, ...]:
-    """Read journaled breakpoints; none if a later version wrote them and this one cannot read them."""
+    """Read journaled breakpoints; none if they are malformed, as they may be in an imported run."""
     try:
         return load_breakpoints(recorded or ())
     except InvalidInput:

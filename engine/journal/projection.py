@@ -85,7 +85,7 @@ class RunProjection:
         self.derive()
 
     def apply(self, transition: Transition) -> None:
-        """Apply one step."""
+        """Update to the next step; steps must come in order."""
         event = transition.event
         self._count_time(transition)
         for path in transition.left:
@@ -223,7 +223,7 @@ class Fold:
         """Whether the document may have long lists that have not been read."""
 
     def apply(self, transition: Transition) -> Self:
-        """Apply one step."""
+        """Update to the next step; steps must come in order."""
         return self.apply_all((transition,))
 
     def apply_all(self, transitions: Iterable[Transition]) -> Self:
@@ -296,7 +296,7 @@ class Fold:
 
     @classmethod
     def load(cls, snapshot: Snapshot, shape: Shape) -> Self:
-        """Restore a fold from a snapshot."""
+        """Return the fold as of a snapshot, which is left unchanged."""
         fold = cls(snapshot.run, shape)
         # The journal may return its own objects: copy those modified in place, which documents are not.
         state = deep_copy(
@@ -309,30 +309,16 @@ class Fold:
             document['memory'] = {**document['memory'], **lists}
         fold._defers = any(isinstance(value, LongList) for value in document['memory'].values())
         state['usage'] = Usage(**state['usage'])
-        state['spending'] = load_spending(state.get('spending'), document['agents'])
-        if meter := state.pop('meter', None):
-            fold.projection.meter.load(meter)
-        else:
-            fold.projection.meter.running = max(0.0, state['time'] - state['started'])
-        _load_pauses(fold, state)
-        state['active'], state['keys'] = tuple(state['active']), tuple(state.get('keys', ()))
+        state['spending'] = load_spending(state['spending'])
+        fold.projection.meter.load(state.pop('meter'))
+        fold.projection.pauses.load(state.pop('pauses'))
+        state['active'], state['keys'] = tuple(state['active']), tuple(state['keys'])
         state['entered'] = {path: (int(seq), time) for path, (seq, time) in state['entered'].items()}
         for name, value in state.items():
             setattr(fold.projection, name, value)
         fold.projection.seq = snapshot.seq
         fold.projection.derive()
         return fold
-
-
-def _load_pauses(fold: Fold, state: dict[str, Any]) -> None:
-    """Restore pauses; old snapshots have only the whole run's pause and the agents' visits."""
-    paused, pauses = state.pop('paused', False), state.pop('halts', None)
-    if pauses:
-        fold.projection.pauses.load(pauses)
-        return
-    agents = {path: int(agent.get('visits', 1)) for path, agent in fold.document['agents'].items()}
-    fold.projection.pauses.overrides = {'': True} if paused else {}
-    fold.projection.pauses.visits = dict.fromkeys(state['entered'], 1) | agents
 
 
 DUMPED_FIELDS = (
@@ -364,7 +350,7 @@ def snapshot_of(
             'usage': asdict(projection.usage),
             'spending': {path: asdict(spent) for path, spent in projection.spending.items()},
             'meter': projection.meter.dump(),
-            'halts': projection.pauses.dump(),
+            'pauses': projection.pauses.dump(),
             'document': document,
             **({TAILS: tails} if tails else {}),
         },

@@ -36,7 +36,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiredRun:
-    """A run that the policy deletes."""
+    """A run that is due to be deleted, and why."""
 
     info: RunInfo
     bytes: int

@@ -76,7 +76,7 @@ class Carrier(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One model call."""
+    """What a model is asked in one call."""
 
     model: str
     messages: tuple[Message, ...]
@@ -137,13 +137,20 @@ class TextPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningPiece:
-    """A piece of visible reasoning."""
+    """A piece of the reasoning that the provider shows."""
 
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class TextWasReasoning:
+    """All text of the answer so far turns out to be reasoning."""
+
+
 MAX_TOOL_NAME = 200
 """Maximum characters of a called tool's name."""
+UNNAMED = 'unnamed'
+"""The name of a call without one: the model is told, and providers accept no empty name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +163,8 @@ class CallStarted:
     """The provider's id; it may be empty or a duplicate."""
 
     def __post_init__(self) -> None:
-        """Clip the name: no tool has a longer one, but a model may make one up."""
-        object.__setattr__(self, 'name', clip(self.name, MAX_TOOL_NAME))
+        """Clip the name: no tool has a longer one, but a model may make one up, or leave it out."""
+        object.__setattr__(self, 'name', clip(self.name.strip(), MAX_TOOL_NAME) or UNNAMED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +210,7 @@ ModelEvent = (
     | Waiting
     | TextPiece
     | ReasoningPiece
+    | TextWasReasoning
     | CallStarted
     | ArgumentPiece
     | OpaquePiece

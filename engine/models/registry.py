@@ -48,7 +48,7 @@ TEST_CALL = ModelRequest(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointHealth:
-    """An endpoint's health."""
+    """An endpoint with the models it lists, or why it cannot be used."""
 
     endpoint: str
     url: str
@@ -167,7 +167,7 @@ class ModelRegistry(Mapping[str, Model]):
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """The endpoints in use."""
+        """The endpoints as configured, without unusable ones."""
         return tuple(client.endpoint for client in self._clients.values())
 
     @property
@@ -298,7 +298,7 @@ class ModelRegistry(Mapping[str, Model]):
         return list(await asyncio.gather(*map(self.test, [*self._clients, *self._settings.missing])))
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close the connections of all endpoints."""
         await asyncio.gather(*(client.close() for client in self._clients.values()))
 
     def _make_client(self, endpoint: Endpoint) -> EndpointClient:

@@ -50,7 +50,7 @@ class SecretFilter:
         return bool(self._forms)
 
     def redact_text(self, text: str) -> str:
-        """Return the text without secrets."""
+        """Replace every form of every secret in a text by `HIDDEN`."""
         if len(text) < MIN_LENGTH:
             return text
         for form in self._forms:

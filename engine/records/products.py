@@ -12,7 +12,7 @@ StepState = Literal['pending', 'in progress', 'completed', 'failed', 'blocked']
 
 
 class Artifact(FrozenModel):
-    """One artifact, as journaled."""
+    """An artifact of an agent, as journaled."""
 
     value: Any
     """A text or a JSON value; if it is too long, the beginning of its text."""
@@ -36,7 +36,7 @@ class Criterion(FrozenModel):
 class PlanItem(FrozenModel):
     """One task of a plan; a pattern stores a list of them in the memory field it names as `plan`.
 
-    Screens read it as plain JSON and skip missing fields, so that old runs can still be opened.
+    Screens read it as plain JSON and skip missing fields: a pattern's own steps may have only some of them.
     """
 
     id: str

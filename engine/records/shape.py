@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Annotated, Literal
-
-from pydantic import AfterValidator
+from dataclasses import dataclass, field
+from typing import Literal
 
 from engine.records.state_path import StatePath
 
@@ -103,91 +100,9 @@ class Shape:
         return tuple(dict.fromkeys(state.seat for state in self.states if state.seat))
 
     def state(self, path: str) -> StateShape | None:
-        """Return the state at `path`, or None."""
+        """Return the state at `path`; None if the chart has none there."""
         return next((state for state in self.states if state.path == path), None)
 
     def field(self, panel: str, part: str = '') -> str:
         """Return the memory field that a panel shows, or ''."""
         return next((item.field for item in self.panels if (item.panel, item.part) == (panel, part)), '')
-
-
-CAPTIONS = {
-    'preparing': 'Copying the project',
-    'testing': 'Running tests',
-    'integrating': 'Running all tests',
-    'gathering': 'Collecting and testing the candidates',
-    'consolidating': 'Collecting and testing the candidates',
-}
-"""What states did in shapes stored without captions, by name."""
-SEATS_OF_STATES = ('word', 'work')
-"""What a person's state waited for in shapes stored without seats, where its parent has the seat's name."""
-SEATS_OF_ROLES = ('plan', 'verdict')
-"""The same, where the role of its parent has the seat's name."""
-MARKS = (
-    MarkField(kind='verdict', field='consensuses'),
-    MarkField(kind='revision', field='revision_count'),
-)
-"""What was marked in shapes stored without marks."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _StoredState(StateShape):
-    """A state, perhaps stored without a caption and a seat."""
-
-    caption: str | None = None  # type: ignore[assignment]
-    seat: str | None = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stored(Shape):
-    """A shape, perhaps stored without marks, and with the keys that older versions had for each panel."""
-
-    states: tuple[_StoredState, ...]
-    marks: tuple[MarkField, ...] | None = None  # type: ignore[assignment]
-    plan: str = ''
-    debate: str = ''
-    candidates: str = ''
-    messages: str = ''
-    report: str = ''
-    clock: str = ''
-    oversight: Mapping[str, str] | None = None
-    compared: str = ''
-
-
-def _upgrade(stored: _Stored) -> Shape:
-    old = {
-        'plan': stored.plan,
-        'debate': stored.debate,
-        'candidates': stored.candidates,
-        'messages': stored.messages,
-        'report': stored.report,
-        'time': stored.clock,
-        'comparison': stored.compared,
-    }
-    parts = stored.oversight or {}
-    panels = (
-        *stored.panels,
-        *(PanelField(panel=panel, field=field) for panel, field in old.items() if field),
-        *(PanelField(panel='supervision', part=part, field=field) for part, field in parts.items() if field),
-    )
-    unchanged = {item.name: getattr(stored, item.name) for item in fields(Shape)}
-    by_path = {state.path: state for state in stored.states}
-    states = tuple(_upgrade_state(state, by_path.get(state.parent)) for state in stored.states)
-    marks = MARKS if stored.marks is None else stored.marks
-    return Shape(**unchanged | {'panels': panels, 'states': states, 'marks': marks})
-
-
-def _upgrade_state(stored: _StoredState, parent: _StoredState | None) -> StateShape:
-    unchanged = {item.name: getattr(stored, item.name) for item in fields(StateShape)}
-    caption = stored.caption
-    if caption is None:
-        caption = CAPTIONS.get(stored.name, '') if stored.invokes else ''
-    seat = stored.seat
-    if seat is None:
-        of_state = parent.name if parent and stored.waits in SEATS_OF_STATES else ''
-        seat = parent.role if parent and stored.waits in SEATS_OF_ROLES else of_state
-    return StateShape(**unchanged | {'caption': caption, 'seat': seat})
-
-
-StoredShape = Annotated[_Stored, AfterValidator(_upgrade)]
-"""Validates to a `Shape`, including those stored by older versions."""

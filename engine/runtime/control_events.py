@@ -112,9 +112,9 @@ def apply_edit(state: RunState, event: Event) -> tuple[RunState, tuple[Change, .
     for part in ('memory', 'agents'):
         if not isinstance(document.get(part), Mapping):
             raise InvalidInput({part: 'must remain a mapping'})
-    gone = set(state.agents) - set(document['agents'])
-    if gone:
-        raise InvalidInput({f'/agents/{min(gone)}': 'an agent cannot be removed'})
+    removed = set(state.agents) - set(document['agents'])
+    if removed:
+        raise InvalidInput({f'/agents/{min(removed)}': 'an agent cannot be removed'})
     try:
         loaded = RunState.load(state.pattern, document)
     except ValidationError as error:

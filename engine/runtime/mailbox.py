@@ -48,7 +48,7 @@ class Mailbox:
         self._closed: Callable[[Event], Exception] | None = None
 
     def post(self, event: Event) -> None:
-        """Post an event from any source."""
+        """Queue an event, without waiting until it is handled."""
         self._enqueue(Envelope(event))
 
     async def ask(self, event: Event, seen: int | None = None) -> None:

@@ -101,7 +101,7 @@ async def keep_trying(
 
 
 def step_of(move: Microstep, run: RunId, seq: int, time: float) -> Transition:
-    """Return a microstep as a step of a run."""
+    """Return a microstep of the chart as the run's step `seq`."""
     return Transition(
         run=run,
         seq=seq,

@@ -136,7 +136,7 @@ def restore_state(fold: Fold, workflow: Pattern, chart: Chart) -> RunState:
 
 
 def new_run_id() -> RunId:
-    """Return a new run id."""
+    """Return a random id of 12 hexadecimal digits."""
     return RunId(uuid.uuid4().hex[:12])
 
 

@@ -70,7 +70,7 @@ class Timeouts:
 
     @property
     def paths(self) -> tuple[StatePath, ...]:
-        """The states that have a timeout."""
+        """The active states that have a timeout, running or suspended."""
         return tuple(self._timers)
 
     @property

@@ -12,7 +12,7 @@ TEST_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentWork:
-    """What one agent made in its folder."""
+    """The work of one agent, in its folder."""
 
     snapshot: str = ''
     """Its newest version; '' is the folder as the agent left it."""
@@ -43,11 +43,11 @@ class Deliverables:
     def of(
         cls, parameters: Mapping[str, Any], works: Mapping[str, AgentWork] | None = None, best: str = ''
     ) -> Self:
-        """Describe work whose project and tests are in parameters of the usual names.
+        """Describe work, taking its project and tests from parameters with the conventional names.
 
         Args:
-            parameters: a run's parameters. Used are `project`, `tests`, `command` or `test_command`, and
-                `test_seconds`, if they are there.
+            parameters: a run's parameters, of which it reads `project`, `tests`, `command` or
+                `test_command`, and `test_seconds`, if present.
             works: the work, by folder.
             best: the folder that was picked.
         """

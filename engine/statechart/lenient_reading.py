@@ -1,4 +1,4 @@
-"""Lenient reading: records from JSON that another version wrote, with missing or unknown fields."""
+"""Lenient reading: records from JSON whose pattern has changed since, with missing or unknown fields."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from weakref import ref
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 from pydantic_core import to_jsonable_python
+from typing_extensions import override
 
 from engine.records import Change
 from engine.records.document import escape_token
@@ -262,8 +263,8 @@ class TrackedList(list[Any]):
             shared.items = list(self)
         self._shared = None
 
+    @override
     def append(self, item: Any) -> None:
-        """Append an element."""
         item = self._adopt(item)
         self.log.note('add', f'{self.path}/-', item)
         super().append(item)
@@ -295,12 +296,12 @@ class TrackedList(list[Any]):
         """Remove all elements."""
         self._replace([])
 
+    @override
     def sort(self, **options: Any) -> None:
-        """Sort the elements."""
         self._replace(sorted(self, **options))
 
+    @override
     def reverse(self) -> None:
-        """Reverse the order."""
         self._replace(self[::-1])
 
     def __setitem__(self, index: Any, item: Any) -> None:

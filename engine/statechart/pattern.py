@@ -163,7 +163,7 @@ class Pattern(PatternDefinition):
     def deliverables(cls, parameters: Mapping[str, Any], memory: Mapping[str, Any]) -> Deliverables:
         """Return the work that can be merged into a project, at any step of a run; by default, all folders.
 
-        Both are plain JSON that may have been written by an older version: `read_leniently` reads it.
+        Both are plain JSON, perhaps written before the pattern was changed: `read_leniently` reads it.
         """
         return Deliverables.of(parameters)
 

@@ -26,7 +26,7 @@ MAX_NAMES = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutput:
-    """The output of a tool."""
+    """What a tool returns: a text for the model, and what it made."""
 
     text: str
     """The text for the model."""

@@ -35,8 +35,8 @@ class FileChange:
 
 def diff_snapshots(objects: ObjectStore, before: str, after: str) -> list[FileChange]:
     """Return the files that differ between two snapshots, ordered by path; '' is the empty snapshot."""
-    old = {file.path: file for file in files_of(objects, before, beside=after)}
-    new = {file.path: file for file in files_of(objects, after, beside=before)}
+    old = {file.path: file for file in files_of(objects, before, other=after)}
+    new = {file.path: file for file in files_of(objects, after, other=before)}
     return [
         _change(objects, path, old.get(path), new.get(path))
         for path in sorted(old.keys() | new.keys())

@@ -32,7 +32,7 @@ CREDENTIALS = re.compile(r'(?<=://)[^/\s@]+@')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """The outcome of an installation."""
+    """How installing a project's dependencies went."""
 
     folder: str
     """The copy of the project with its dependencies."""

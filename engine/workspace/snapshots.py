@@ -32,7 +32,7 @@ RACY_NS = 2_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileVersion:
-    """A file at one moment."""
+    """A file or link of a snapshot."""
 
     path: str
     digest: str
@@ -195,19 +195,19 @@ def _is_entry(kind: object, *what: object) -> bool:
     return False
 
 
-def files_of(objects: ObjectStore, tree: str, *, beside: str = '') -> Iterator[FileVersion]:
-    """Yield the files and links of a tree, ordered by path, skipping folders it shares with `beside`.
+def files_of(objects: ObjectStore, tree: str, *, other: str = '') -> Iterator[FileVersion]:
+    """Yield the files and links of a tree, ordered by path, skipping folders it shares with `other`.
 
     Args:
         objects: the store of both trees.
         tree: the digest of a tree; '' is the empty tree.
-        beside: the digest of another tree.
+        other: the digest of another tree.
     """
-    yield from _changed_versions(objects, tree, beside, '')
+    yield from _changed_versions(objects, tree, other, '')
 
 
-def _changed_versions(objects: ObjectStore, tree: str, beside: str, path: str) -> Iterator[FileVersion]:
-    others = entries_of(objects, beside)
+def _changed_versions(objects: ObjectStore, tree: str, other_tree: str, path: str) -> Iterator[FileVersion]:
+    others = entries_of(objects, other_tree)
     for name, entry in sorted(entries_of(objects, tree).items()):
         kind, value, *more = entry
         here, other = f'{path}{name}', others.get(name, ('', ''))

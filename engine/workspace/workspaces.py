@@ -164,7 +164,7 @@ class Workspaces:
             await asyncio.to_thread(link_tree, installed, self.home(run) / 'agents' / DEPENDENCIES)
 
     async def delete(self, run: RunId) -> None:
-        """Delete all files of a run."""
+        """Delete the agents' files of a run, here and in the remote storage."""
         self.forget(run)
         if self.courier:
             await self.courier.remove(f'{run}/')
@@ -192,8 +192,8 @@ class Workspaces:
         swept = []
         if self.courier:
             for run in map(RunId, await self.courier.do(self.courier.remote.folders)):
-                gone = RUN_ID.fullmatch(run) and not await exists(run)
-                if gone and await self.courier.remove(f'{run}/', before=before):
+                is_orphan = RUN_ID.fullmatch(run) and not await exists(run)
+                if is_orphan and await self.courier.remove(f'{run}/', before=before):
                     swept.append(run)
         return swept
 

@@ -39,7 +39,7 @@ WHERE run.id = %s AND run.seq = %s AND step.seq > %s ORDER BY step.seq
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedAppend:
-    """An encoded append."""
+    """The rows of an append, encoded as they are stored."""
 
     steps: list[tuple[int, float, str, str, bytes]]
     snapshots: list[tuple[int, bytes]]
@@ -57,7 +57,7 @@ class EncodedAppend:
         return sum(len(row[-1]) for row in self.steps) + sum(len(row[-1]) for row in self.snapshots)
 
     def values(self, info: RunInfo) -> tuple[Any, ...]:
-        """Return the parameters of `APPEND`."""
+        """Return the parameters of the statement `APPEND`, in its order."""
         steps = list(map(list, zip(*self.steps, strict=True))) or [[], [], [], [], []]
         snapshots = list(map(list, zip(*self.snapshots, strict=True))) or [[], []]
         run = (

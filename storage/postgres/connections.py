@@ -13,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import DBAPIError
+from typing_extensions import override
 
 from engine.errors import InvalidInput, JournalDamaged, JournalError, JournalUnavailable
 from storage.settings import Settings, without_password
@@ -92,8 +93,8 @@ class _TextDumper(Dumper):
 class _TextLoader(Loader):
     """Reads strings that `_TextDumper` wrote."""
 
+    @override
     def load(self, data: Buffer) -> str:
-        """The original text."""
         text = str(data, 'utf-8')
         if ESCAPE in text:
             text = text.replace(f'{ESCAPE}0', NUL).replace(f'{ESCAPE}1', ESCAPE)

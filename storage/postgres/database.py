@@ -12,6 +12,7 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
+from typing_extensions import override
 
 from engine.errors import EngineError, JournalConflict, JournalUnavailable, StaleOwner, UnknownRun
 from engine.records import RunId, RunInfo, Snapshot, Transition
@@ -28,7 +29,7 @@ from storage.postgres.connections import (
     translate_errors,
 )
 from storage.postgres.migrations import migrate
-from storage.protocol import Work
+from storage.protocol import Database, Work
 from storage.settings import Settings
 
 P = ParamSpec('P')
@@ -56,7 +57,7 @@ async def open_postgres(settings: Settings) -> PostgresDatabase:
     return database
 
 
-class PostgresDatabase:
+class PostgresDatabase(Database):
     """A database on a server. Created by `open_postgres`.
 
     An append is one statement on a connection of the event loop. Everything else runs in threads, where a
@@ -88,14 +89,15 @@ class PostgresDatabase:
         """Open the first connection."""
         await self._pool.open()
 
+    @override
     async def read(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a query."""
         return await self._finish(
             self._in_thread(lambda: self._transact(lambda connection: query(connection, *args, **kwargs)))
         )
 
+    @override
     async def defer(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> Callable[[], T]:
@@ -103,10 +105,11 @@ class PostgresDatabase:
         result = await self.read(query, *args, **kwargs)
         return lambda: result
 
+    @override
     async def write(self, work: Work[T]) -> T:
-        """Do work and commit it, even if the caller is cancelled meanwhile."""
         return await self._finish(self._in_thread(lambda: self._transact(work)))
 
+    @override
     async def append(
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
     ) -> int:
@@ -120,6 +123,7 @@ class PostgresDatabase:
                 raise await self._rejection(info, row[0])
         return await self._finish(self._append(info, rows))
 
+    @override
     async def close(self) -> None:
         """Finish pending work, then close all connections."""
         self._closed = True

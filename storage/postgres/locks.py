@@ -224,7 +224,7 @@ class PostgresLocks:
         row = session.execute(SELECT_LOCKS, (KIND,)).fetchone()
         assert row is not None
         held, entries, up = row
-        owners = {owner: (about, str(json.loads(body).get('serves', ''))) for owner, about, body in entries}
+        owners = {owner: (about, str(json.loads(body)['serves'])) for owner, about, body in entries}
         now = time.monotonic()
         self._seen = seen = LockSnapshot(now, frozenset(held), owners, up)
         missing = {owner for owner in owners if not seen.holds(owner)}

@@ -165,7 +165,6 @@ class S3Files:
 
 
 def _explain(error: Exception, text: str) -> str:
-    """Explain an error in a sentence."""
     for word, meaning in EXPLANATIONS:
         if word in text:
             return meaning

@@ -114,7 +114,7 @@ def write_note(note: Note) -> Work[Note]:
 
 
 def delete_note(run: RunId, note: int) -> Work[None]:
-    """Delete a note on a step."""
+    """Return the work that deletes a note. Raises `UnknownRun`, `UnknownNote`."""
 
     def work(connection: Connection) -> None:
         number = lock_run_key(connection, run)

@@ -16,13 +16,13 @@ from storage.sql.rows import ENTRY, RUN
 
 
 def entry(connection: Connection, kind: str, key: str) -> Entry | None:
-    """An entry by its key."""
+    """Return the entry with this key; None if there is none."""
     row = connection.execute(select(ENTRY).where(ENTRY.c.kind == kind, ENTRY.c.key == key)).one_or_none()
     return None if row is None else _entry_of(row)
 
 
 def entries(connection: Connection, query: EntryQuery) -> list[Entry]:
-    """The entries that match."""
+    """Return the matching entries, by rank, then by key."""
     order = [ENTRY.c.rank.desc(), ENTRY.c.key.desc()] if query.newest else [ENTRY.c.rank, ENTRY.c.key]
     selected = select(ENTRY).where(_matches(query)).order_by(*order).limit(query.limit)
     return [_entry_of(row) for row in connection.execute(selected).all()]
@@ -41,7 +41,7 @@ def runs_beyond(connection: Connection, kind: str, since: float) -> list[RunId]:
 
 
 def write_entries(written: Sequence[Entry], deleted: Sequence[Entry]) -> Work[None]:
-    """Write and delete entries, all or none."""
+    """Return the work that writes and deletes entries. Raises `EntryChanged` if a version differs."""
 
     def work(connection: Connection) -> None:
         for entry in sorted((*written, *deleted), key=lambda item: (item.kind, item.key)):

@@ -286,7 +286,7 @@ def total_traffic(connection: Connection, query: RunQuery) -> Traffic:
 
 
 def _shapes(connection: Connection, matching: Select[tuple[int]]) -> tuple[tuple[Shape, int], ...]:
-    """Return charts and their run counts. Versions may store equal charts as different text."""
+    """Return charts and their run counts. Equal charts may be stored as different text: see `StateShape`."""
     texts = connection.execute(
         select(LAUNCH.c.shape, func.count(), func.max(LAUNCH.c.run))
         .where(LAUNCH.c.run.in_(matching))

@@ -14,7 +14,6 @@ from sqlmodel import SQLModel
 from engine.errors import JournalDamaged
 from engine.records import PURGING, Budget, RunId, RunInfo, Shape, Status, Usage
 from engine.records.jsonable import to_plain
-from engine.records.shape import StoredShape
 from storage.sql.dialects import Labels
 from storage.sql.tables import (
     EntryRow,
@@ -31,8 +30,7 @@ RUN, LAUNCH, TAG, STEP, STORED, NOTE, RESERVATION, ENTRY = (
     SQLModel.metadata.tables[str(model.__tablename__)]
     for model in (RunRow, LaunchRow, TagRow, TransitionRow, SnapshotRow, NoteRow, ReservationRow, EntryRow)
 )
-SHAPE: TypeAdapter[Shape] = TypeAdapter(StoredShape)
-SHAPE_WRITER = TypeAdapter(Shape)
+SHAPE = TypeAdapter(Shape)
 BUDGET = TypeAdapter(Budget)
 USAGE = tuple(field.name for field in fields(Usage))
 """Columns of `run`, named like the record's fields."""
@@ -120,12 +118,12 @@ def budget_text(budget: Budget | None) -> str:
 
 
 def launch_row(number: int, info: RunInfo, shape: Shape) -> dict[str, Any]:
-    """Return the row of `launch` for a new run."""
+    """Return the columns of a new run's row in `launch`."""
     return {
         'run': number,
         'parameters': json.dumps(info.parameters, default=to_plain),
         'models': json.dumps(info.models, default=to_plain),
         'seed': str(info.seed),
-        'shape': SHAPE_WRITER.dump_json(shape).decode(),
+        'shape': SHAPE.dump_json(shape).decode(),
         'options': json.dumps(info.options, default=to_plain),
     }

@@ -58,12 +58,6 @@ def _columns(title: str, notes: str, parameters: str, tags: Sequence[str], patte
     }
 
 
-def index_all(connection: Connection) -> None:
-    """Index every run."""
-    for number in connection.execute(select(RUN.c.number)).scalars().all():
-        index(connection, number)
-
-
 def _parse(parameters: str) -> Any:
     try:
         return json.loads(parameters)

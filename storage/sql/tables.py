@@ -34,7 +34,7 @@ class RunRow(SQLModel, table=True):
     id: str = Field(unique=True)
     pattern: str
     title: str
-    note: str = ''
+    note: str
     status: str
     created: float
     updated: float
@@ -42,15 +42,15 @@ class RunRow(SQLModel, table=True):
     input: Number
     output: Number
     calls: Number
-    cached: Number = 0
-    written: Number = 0
-    reasoning: Number = 0
-    source: str = 'provider'
-    dollars: float = 0.0
-    unpriced: Number = 0
+    cached: Number
+    written: Number
+    reasoning: Number
+    source: str
+    dollars: float
+    unpriced: Number
     error: str
     waiting: str
-    budget: str = ''
+    budget: str
     """As JSON; '' means none. Changes when a person extends it."""
     simulated: bool
     parent: str | None
@@ -58,11 +58,11 @@ class RunRow(SQLModel, table=True):
     owner: str
     epoch: Number
     bytes: Number
-    starred: bool = False
-    pinned: bool = False
-    deleted: float = 0.0
-    author: str = ''
-    private: bool = False
+    starred: bool
+    pinned: bool
+    deleted: float
+    author: str
+    private: bool
 
 
 class LaunchRow(SQLModel, table=True):
@@ -76,7 +76,7 @@ class LaunchRow(SQLModel, table=True):
     seed: str
     """As text: a seed may be wider than 64 bits."""
     shape: str
-    options: str = '{}'
+    options: str
 
 
 class TagRow(SQLModel, table=True):
@@ -101,7 +101,7 @@ class NoteRow(SQLModel, table=True):
     seq: Number
     text: str
     created: float
-    edited: float = 0.0
+    edited: float
 
 
 class ReservationRow(SQLModel, table=True):
@@ -114,7 +114,7 @@ class ReservationRow(SQLModel, table=True):
     digest: str
     run: str
     created: float
-    reply: str = ''
+    reply: str
 
 
 class EntryRow(SQLModel, table=True):

@@ -25,13 +25,14 @@ from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Final, cast
 
-from engine.errors import JournalDamaged, JournalUnavailable
+from engine.errors import UNRELEASED, JournalDamaged, JournalUnavailable
 from storage.inspection import BACKUP_FORMAT, INCOMPLETE, SCHEMA_VERSION, BackupInfo
 from storage.settings import Settings
-from storage.sqlite.file import connect, translate_errors
-from storage.sqlite.migrations import check, copy_database
+from storage.sqlite.file import checked_reader
+from storage.sqlite.migrations import copy_database
 
-MANIFEST, DATABASE, FILES = 'manifest.json', 'hemicycle.db', 'workspaces'
+MANIFEST, DATABASE, FILES = 'backup.json', 'hemicycle.db', 'workspaces'
+UNRELEASED_MANIFEST = 'manifest.json'
 LIVE: Final = 'agents'
 """A run's folder in which its agents work."""
 LOCK, MOVED = 'lock', 'moved'
@@ -55,7 +56,7 @@ def write_backup(settings: Settings, workspaces: Path, target: Path) -> BackupIn
     target.parent.mkdir(parents=True, exist_ok=True)
     with _name_place(target), _staging(target.parent, '.backup-') as folder:
         copy, part = folder / DATABASE, folder / 'archive'
-        with translate_errors(settings.path), closing(connect(settings, reader=True)) as source:
+        with checked_reader(settings) as (source, _):
             copy_database(source, copy)
         info = inspect_database(copy)
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -78,7 +79,7 @@ def read_backup(archive: Path, settings: Settings, workspaces: Path) -> BackupIn
 
     Raises:
         JournalUnavailable: the database, the log of one, or a run's folder already exists.
-        JournalDamaged: the archive is not a backup, is damaged, or is from a newer version.
+        JournalDamaged: the archive is not a backup, is damaged, or is from a newer or an unreleased version.
         OSError: there is no space, for example.
     """
     database = settings.path
@@ -164,8 +165,7 @@ def inspect_database(path: Path) -> BackupInfo:
     Raises:
         JournalUnavailable, JournalDamaged
     """
-    with translate_errors(path), closing(connect(Settings(database=path), reader=True)) as connection:
-        version = check(connection, str(path))
+    with checked_reader(Settings(database=path)) as (connection, version):
         (problem,) = connection.execute('PRAGMA integrity_check(1)').fetchone()
         if problem != 'ok':
             raise JournalDamaged(f'{path} is damaged: {problem}')
@@ -178,8 +178,8 @@ def inspect_database(path: Path) -> BackupInfo:
 
 def incomplete_runs(path: Path) -> dict[str, int]:
     """Return the number of missing steps of each incomplete run. Blocks. Raises `JournalError`."""
-    with translate_errors(path), closing(connect(Settings(database=path), reader=True)) as connection:
-        return dict(connection.execute(INCOMPLETE)) if check(connection, str(path)) else {}
+    with checked_reader(Settings(database=path)) as (connection, version):
+        return dict(connection.execute(INCOMPLETE)) if version else {}
 
 
 def _refuse_database(path: Path) -> None:
@@ -259,6 +259,8 @@ def _unpack(archive: Path, staging: Path) -> BackupInfo:
     """Unpack the expected members of a backup. Raises the errors that `read_backup` catches."""
     with tarfile.open(archive, 'r:gz') as backup:
         first = backup.next()
+        if first and first.name == UNRELEASED_MANIFEST:
+            raise JournalDamaged(f'{archive} {UNRELEASED}')
         content = backup.extractfile(first) if first and first.name == MANIFEST else None
         if content is None:
             raise ValueError('it has no manifest')

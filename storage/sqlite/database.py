@@ -10,12 +10,13 @@ from functools import cache
 from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
+from typing_extensions import override
 
 from engine.errors import JournalUnavailable
 from engine.records import RunId, RunInfo, Snapshot, Transition
 from storage.codec import Codec
 from storage.gil_yield import GilYielder
-from storage.protocol import Work
+from storage.protocol import Database, Work
 from storage.settings import Settings
 from storage.sqlite import file
 from storage.sqlite.alchemy import alchemy
@@ -35,7 +36,7 @@ async def open_sqlite(settings: Settings) -> SqliteDatabase:
     return SqliteDatabase(settings)
 
 
-class SqliteDatabase:
+class SqliteDatabase(Database):
     """A database on disk. Created by `open_sqlite`.
 
     Nothing here waits for a disk or a lock on the event loop's thread. Writes are queued for the writer,
@@ -54,10 +55,10 @@ class SqliteDatabase:
         self._cached_rows: dict[RunId, CachedRow] = {}
         """Cached rows of runs written here: appends address them by number without reading them first."""
 
+    @override
     async def read(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a query."""
         if self._closed:
             raise JournalUnavailable('the journal is closed')
 
@@ -67,6 +68,7 @@ class SqliteDatabase:
 
         return await self._yielder.wait(asyncio.get_running_loop().run_in_executor(self._readers, work))
 
+    @override
     async def defer(
         self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> Callable[[], T]:
@@ -82,14 +84,14 @@ class SqliteDatabase:
 
         return cache(work)
 
+    @override
     async def write(self, work: Work[T]) -> T:
-        """Do work and commit it, even if the caller is cancelled meanwhile."""
         return await self._writer.do(lambda connection: work(self._writer.alchemy))
 
+    @override
     async def append(
         self, info: RunInfo, transitions: Sequence[Transition], snapshot: Snapshot | None
     ) -> int:
-        """Store a run's next steps."""
         work = Append(self._codec, info, transitions, snapshot, self._cached_rows.pop(info.id, None))
         size = await self._writer.do(work, is_short=work.is_short)
         # Cached only after the commit: after a rollback or cancellation, the next append reads the row.
@@ -99,6 +101,7 @@ class SqliteDatabase:
             self._cached_rows[info.id] = work.cached
         return size
 
+    @override
     async def close(self) -> None:
         """Finish queued work, and close the file."""
         self._closed = True

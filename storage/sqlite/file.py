@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from sqlalchemy import Engine, QueuePool, create_engine
@@ -13,9 +13,11 @@ from sqlalchemy.exc import DBAPIError
 
 from engine.errors import JournalDamaged, JournalError, JournalUnavailable
 from storage.settings import Settings
-from storage.sqlite.migrations import MIGRATIONS, check, migrate
+from storage.sqlite.migrations import MIGRATIONS, check, migrate, refuse_unreleased
 
 MAGIC = b'SQLite format 3\0'
+HEADER_BYTES, APPLICATION_AT = 72, 68
+"""The beginning of a database, whose last four bytes are the `application_id`."""
 DAMAGED = {
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
@@ -42,7 +44,8 @@ def prepare(settings: Settings) -> None:
     If its folder cannot be written, as on a read-only file system, the database is only checked, for reading.
 
     Raises:
-        JournalDamaged: the file is not ours, is corrupt, or is from a newer version; it is left untouched.
+        JournalDamaged: the file is not ours, corrupt, or from a newer or an unreleased version; it is left
+            untouched.
         JournalUnavailable: it cannot be opened or written at present.
     """
     path = settings.path
@@ -53,11 +56,12 @@ def prepare(settings: Settings) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Create it here: SQLite's other files inherit its permissions, so that only the owner may read runs.
         with open(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600), 'rb') as file:
-            beginning = file.read(len(MAGIC))
+            header = file.read(HEADER_BYTES)
     except OSError as error:
         raise JournalUnavailable(f'{path}: {error.strerror}; name another file') from error
-    if beginning not in (b'', MAGIC):
+    if header[: len(MAGIC)] not in (b'', MAGIC):
         raise JournalDamaged(f'{path} is not a database; name another file, or move this one away')
+    _refuse_header(header, path)
     with translate_errors(path):
         connection = connect(settings)
         try:
@@ -92,13 +96,32 @@ def moved_error(path: Path) -> JournalUnavailable:
 
 
 def _check_present(settings: Settings) -> None:
+    with checked_reader(settings) as (_, version):
+        if version != len(MIGRATIONS):
+            raise JournalUnavailable(
+                f'{settings.path} is from an older version and cannot be migrated in a read-only folder: '
+                'copy it to another folder'
+            )
+
+
+@contextmanager
+def checked_reader(settings: Settings) -> Iterator[tuple[sqlite3.Connection, int]]:
+    """Yield a connection that can only read, and the database's version, 0 for an empty one.
+
+    Call it before the process opens the file otherwise: reading the header ends this process's locks on it.
+
+    Raises:
+        JournalDamaged, JournalUnavailable: see `prepare`.
+    """
+    with suppress(OSError), settings.path.open('rb') as file:
+        _refuse_header(file.read(HEADER_BYTES), settings.path)
     with translate_errors(settings.path), closing(connect(settings, reader=True)) as connection:
-        version = check(connection, str(settings.path))
-    if version != len(MIGRATIONS):
-        raise JournalUnavailable(
-            f'{settings.path} is from an older version and cannot be migrated in a read-only folder: '
-            'copy it to another folder'
-        )
+        yield connection, check(connection, str(settings.path))
+
+
+def _refuse_header(header: bytes, path: Path) -> None:
+    """Refuse a database of an unreleased version before SQLite opens it and applies a log left by a crash."""
+    refuse_unreleased(int.from_bytes(header[APPLICATION_AT:]), str(path))
 
 
 def connect(settings: Settings, *, reader: bool = False) -> sqlite3.Connection:

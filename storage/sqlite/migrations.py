@@ -1,9 +1,9 @@
-"""Migrations: numbered steps that upgrade the database to the current schema, applied in order.
+"""Migrations: numbered scripts that upgrade the database to the current schema, applied in order.
 
 A new database runs all of them, so every database is built the way old ones are upgraded. SQLite's
 `user_version` stores the number of the last one applied; `application_id` distinguishes our files from
-others. Pending steps run in one transaction: if one fails, the file is unchanged. A copy is made first, since
-an older program cannot read the migrated file.
+others. Pending scripts run in one transaction: if one fails, the file is unchanged. A copy is made first,
+since an older program cannot read the migrated file.
 """
 
 from __future__ import annotations
@@ -11,127 +11,85 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import Connection
+from engine.errors import UNRELEASED, JournalDamaged, JournalUnavailable
 
-from engine.errors import JournalDamaged, JournalUnavailable
-from storage.sql.search import index_all
-from storage.sqlite.alchemy import alchemy
+APPLICATION = 0x48435943
+"""`HCYC`."""
+UNRELEASED_APPLICATION = 0x48454D49
+"""`HEMI`: the files of versions before the first release, whose numbers start at 1 as well."""
 
-APPLICATION = 0x48454D49
-"""`HEMI`."""
+SCHEMA = """
+CREATE TABLE run (
+    number INTEGER NOT NULL PRIMARY KEY, id VARCHAR NOT NULL UNIQUE, pattern VARCHAR NOT NULL,
+    title VARCHAR NOT NULL, note VARCHAR NOT NULL, status VARCHAR NOT NULL, created FLOAT NOT NULL,
+    updated FLOAT NOT NULL, seq INTEGER NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL,
+    calls INTEGER NOT NULL, cached INTEGER NOT NULL, written INTEGER NOT NULL, reasoning INTEGER NOT NULL,
+    source VARCHAR NOT NULL, dollars FLOAT NOT NULL, unpriced INTEGER NOT NULL, error VARCHAR NOT NULL,
+    waiting VARCHAR NOT NULL, budget VARCHAR NOT NULL, simulated BOOLEAN NOT NULL, parent VARCHAR,
+    parent_at INTEGER NOT NULL, owner VARCHAR NOT NULL, epoch INTEGER NOT NULL, bytes INTEGER NOT NULL,
+    starred BOOLEAN NOT NULL, pinned BOOLEAN NOT NULL, deleted FLOAT NOT NULL, author VARCHAR NOT NULL,
+    private BOOLEAN NOT NULL
+);
+CREATE INDEX run_newest ON run (deleted, created, id);
+CREATE INDEX run_of_pattern ON run (deleted, pattern, created, id);
+CREATE INDEX run_in_status ON run (deleted, status, created, id);
+CREATE INDEX run_kept ON run (deleted, pinned, created, id);
+CREATE INDEX run_of_parent ON run (parent);
+CREATE TABLE launch (
+    run INTEGER NOT NULL PRIMARY KEY REFERENCES run (number) ON DELETE CASCADE,
+    parameters VARCHAR NOT NULL, models VARCHAR NOT NULL, seed VARCHAR NOT NULL, shape VARCHAR NOT NULL,
+    options VARCHAR NOT NULL
+);
+CREATE TABLE tag (
+    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    position INTEGER NOT NULL, label VARCHAR NOT NULL, PRIMARY KEY (run, position)
+) WITHOUT ROWID;
+CREATE INDEX tag_label ON tag (label, run);
+CREATE TABLE note (
+    id INTEGER NOT NULL PRIMARY KEY, run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, text VARCHAR NOT NULL, created FLOAT NOT NULL, edited FLOAT NOT NULL
+);
+CREATE INDEX note_of_step ON note (run, seq);
+CREATE TABLE reservation (
+    key VARCHAR NOT NULL PRIMARY KEY, digest VARCHAR NOT NULL, run VARCHAR NOT NULL,
+    created FLOAT NOT NULL, reply VARCHAR NOT NULL
+);
+CREATE INDEX reservation_age ON reservation (created);
+CREATE TABLE entry (
+    kind VARCHAR NOT NULL, key VARCHAR NOT NULL, version INTEGER NOT NULL, state VARCHAR NOT NULL,
+    rank FLOAT NOT NULL, about VARCHAR NOT NULL, body VARCHAR NOT NULL, PRIMARY KEY (kind, key)
+);
+CREATE INDEX entry_in_state ON entry (kind, state, rank, key);
+CREATE INDEX entry_about ON entry (kind, about, rank, key);
+CREATE TABLE "transition" (
+    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, time FLOAT NOT NULL, name VARCHAR NOT NULL, at VARCHAR NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (run, seq)
+);
+CREATE TABLE snapshot (
+    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (run, seq)
+);
+CREATE TABLE trail (
+    run INTEGER NOT NULL PRIMARY KEY REFERENCES run (number) ON DELETE CASCADE,
+    seq INTEGER NOT NULL, rules INTEGER NOT NULL, rest VARCHAR NOT NULL
+);
+CREATE TABLE trail_edge (
+    run INTEGER NOT NULL REFERENCES trail (run) ON DELETE CASCADE,
+    source VARCHAR NOT NULL, dest VARCHAR NOT NULL, times INTEGER NOT NULL, PRIMARY KEY (run, source, dest)
+) WITHOUT ROWID;
+CREATE TABLE trail_state (
+    run INTEGER NOT NULL REFERENCES trail (run) ON DELETE CASCADE,
+    path VARCHAR NOT NULL, visits INTEGER NOT NULL, seconds FLOAT NOT NULL, failed INTEGER NOT NULL,
+    expired INTEGER NOT NULL, fell INTEGER NOT NULL, PRIMARY KEY (run, path)
+) WITHOUT ROWID;
+CREATE VIRTUAL TABLE search USING fts5(title, note, parameters, tags, pattern)
+"""
 
-
-def migration_1(connection: Connection) -> None:
-    """Runs, their launch data, tags, transitions and snapshots."""
-    for statement in MIGRATION_1.split(';'):
-        connection.exec_driver_sql(statement)
-
-
-def migration_2(connection: Connection) -> None:
-    """A note on each run, and full-text search over what people wrote."""
-    connection.exec_driver_sql("ALTER TABLE run ADD COLUMN note VARCHAR NOT NULL DEFAULT ''")
-    connection.exec_driver_sql(
-        'CREATE VIRTUAL TABLE search USING fts5(title, note, parameters, tags, pattern)'
-    )
-    # The sixth migration fills it and depends on it: the index covers notes on steps.
-
-
-def migration_3(connection: Connection) -> None:
-    """The launch options of each run."""
-    connection.exec_driver_sql("ALTER TABLE launch ADD COLUMN options VARCHAR NOT NULL DEFAULT '{}'")
-
-
-def migration_4(connection: Connection) -> None:
-    """All figures of a run's usage, its cost, and its budget."""
-    for column in (
-        'cached INTEGER NOT NULL DEFAULT 0',
-        'written INTEGER NOT NULL DEFAULT 0',
-        'reasoning INTEGER NOT NULL DEFAULT 0',
-        "source VARCHAR NOT NULL DEFAULT 'provider'",
-        'dollars FLOAT NOT NULL DEFAULT 0',
-        'unpriced INTEGER NOT NULL DEFAULT 0',
-        "budget VARCHAR NOT NULL DEFAULT ''",
-    ):
-        connection.exec_driver_sql(f'ALTER TABLE run ADD COLUMN {column}')
-    # The cost of live calls was stored only in their replies, so a run's total is unknown.
-    connection.exec_driver_sql('UPDATE run SET unpriced = calls WHERE NOT simulated')
-
-
-def migration_5(connection: Connection) -> None:
-    """Path statistics: filled on demand."""
-    for statement in MIGRATION_5.split(';'):
-        connection.exec_driver_sql(statement)
-
-
-def migration_6(connection: Connection) -> None:
-    """Notes on steps; stars, pins, and a trash; the list's indexes cover the trash."""
-    for column in (
-        'starred BOOLEAN NOT NULL DEFAULT 0',
-        'pinned BOOLEAN NOT NULL DEFAULT 0',
-        'deleted FLOAT NOT NULL DEFAULT 0',
-    ):
-        connection.exec_driver_sql(f'ALTER TABLE run ADD COLUMN {column}')
-    for statement in MIGRATION_6.split(';'):
-        connection.exec_driver_sql(statement)
-    index_all(connection)
-
-
-def migration_7(connection: Connection) -> None:
-    """An index to find a run's forks without reading all runs."""
-    connection.exec_driver_sql('CREATE INDEX run_of_parent ON run (parent)')
-
-
-def migration_8(connection: Connection) -> None:
-    """Requests that create something, by their idempotency key."""
-    connection.exec_driver_sql(
-        'CREATE TABLE reservation ('
-        ' key VARCHAR NOT NULL PRIMARY KEY, digest VARCHAR NOT NULL, run VARCHAR NOT NULL,'
-        ' created FLOAT NOT NULL, reply VARCHAR NOT NULL)'
-    )
-    connection.exec_driver_sql('CREATE INDEX reservation_age ON reservation (created)')
-
-
-def migration_9(connection: Connection) -> None:
-    """Entries: small documents of the programs around the engine."""
-    connection.exec_driver_sql(
-        'CREATE TABLE entry ('
-        ' kind VARCHAR NOT NULL, key VARCHAR NOT NULL, version INTEGER NOT NULL, state VARCHAR NOT NULL,'
-        ' rank FLOAT NOT NULL, about VARCHAR NOT NULL, body VARCHAR NOT NULL, PRIMARY KEY (kind, key))'
-    )
-    connection.exec_driver_sql('CREATE INDEX entry_in_state ON entry (kind, state, rank, key)')
-    connection.exec_driver_sql('CREATE INDEX entry_about ON entry (kind, about, rank, key)')
-
-
-def migration_10(connection: Connection) -> None:
-    """The author of a run, and whether only they see it."""
-    connection.exec_driver_sql("ALTER TABLE run ADD COLUMN author VARCHAR NOT NULL DEFAULT ''")
-    connection.exec_driver_sql('ALTER TABLE run ADD COLUMN private BOOLEAN NOT NULL DEFAULT 0')
-
-
-def migration_11(connection: Connection) -> None:
-    """Snapshots with only the ends of long lists, which an older program would show as empty lists.
-
-    No table changes. The new version number keeps out older programs.
-    """
-
-
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
-    migration_1,
-    migration_2,
-    migration_3,
-    migration_4,
-    migration_5,
-    migration_6,
-    migration_7,
-    migration_8,
-    migration_9,
-    migration_10,
-    migration_11,
-)
+MIGRATIONS: tuple[str, ...] = (SCHEMA,)
 """Never edit a released migration: add another."""
 
 
@@ -140,26 +98,26 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
 
     Raises:
         JournalUnavailable, sqlite3.Error: for example, the copy cannot be written. The database is unchanged.
-        JournalDamaged: it belongs to another program or to a newer version of this one; it is left untouched.
+        JournalDamaged: see `check`.
     """
     if check(connection, path) == len(MIGRATIONS):
         return
-    with alchemy(connection) as schema:
-        connection.execute('BEGIN IMMEDIATE')
-        try:
-            # Another process may have migrated it while this one waited for the lock.
-            version = check(connection, path)
-            if 0 < version < len(MIGRATIONS):
-                _back_up(path, backup_path(path, version))
-            for step in MIGRATIONS[version:]:
-                step(schema)
-            connection.execute(f'PRAGMA application_id = {APPLICATION}')
-            connection.execute(f'PRAGMA user_version = {len(MIGRATIONS)}')
-            connection.execute('COMMIT')
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute('ROLLBACK')
-            raise
+    connection.execute('BEGIN IMMEDIATE')
+    try:
+        # Another process may have migrated it while this one waited for the lock.
+        version = check(connection, path)
+        if 0 < version < len(MIGRATIONS):
+            _back_up(path, backup_path(path, version))
+        for migration in MIGRATIONS[version:]:
+            for statement in migration.split(';'):
+                connection.execute(statement)
+        connection.execute(f'PRAGMA application_id = {APPLICATION}')
+        connection.execute(f'PRAGMA user_version = {len(MIGRATIONS)}')
+        connection.execute('COMMIT')
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute('ROLLBACK')
+        raise
 
 
 def backup_path(path: str, version: int) -> Path:
@@ -200,10 +158,15 @@ def _back_up(path: str, backup: Path) -> None:
 
 
 def check(connection: sqlite3.Connection, path: str) -> int:
-    """Return the version of a database, 0 for an empty one. Only reads. Raises `JournalDamaged`."""
+    """Return the version of a database, 0 for an empty one. Only reads.
+
+    Raises:
+        JournalDamaged: it belongs to another program, or to a newer or an unreleased version of this one.
+    """
     (version,) = connection.execute('PRAGMA user_version').fetchone()
     (application,) = connection.execute('PRAGMA application_id').fetchone()
     (tables,) = connection.execute('SELECT count(*) FROM sqlite_master').fetchone()
+    refuse_unreleased(application, path)
     if tables and application != APPLICATION:
         raise JournalDamaged(f'{path} is the database of another program; name another file')
     if version > len(MIGRATIONS):
@@ -214,64 +177,7 @@ def check(connection: sqlite3.Connection, path: str) -> int:
     return int(version)
 
 
-MIGRATION_1 = """
-CREATE TABLE run (
-    number INTEGER NOT NULL PRIMARY KEY, id VARCHAR NOT NULL UNIQUE, pattern VARCHAR NOT NULL,
-    title VARCHAR NOT NULL, status VARCHAR NOT NULL, created FLOAT NOT NULL, updated FLOAT NOT NULL,
-    seq INTEGER NOT NULL, input INTEGER NOT NULL, output INTEGER NOT NULL, calls INTEGER NOT NULL,
-    error VARCHAR NOT NULL, waiting VARCHAR NOT NULL, simulated BOOLEAN NOT NULL, parent VARCHAR,
-    parent_at INTEGER NOT NULL, owner VARCHAR NOT NULL, epoch INTEGER NOT NULL, bytes INTEGER NOT NULL
-);
-CREATE INDEX run_newest ON run (created, id);
-CREATE INDEX run_of_pattern ON run (pattern, created, id);
-CREATE INDEX run_in_status ON run (status, created, id);
-CREATE TABLE launch (
-    run INTEGER NOT NULL PRIMARY KEY REFERENCES run (number) ON DELETE CASCADE,
-    parameters VARCHAR NOT NULL, models VARCHAR NOT NULL, seed VARCHAR NOT NULL, shape VARCHAR NOT NULL
-);
-CREATE TABLE tag (
-    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
-    position INTEGER NOT NULL, label VARCHAR NOT NULL, PRIMARY KEY (run, position)
-) WITHOUT ROWID;
-CREATE INDEX tag_label ON tag (label, run);
-CREATE TABLE "transition" (
-    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
-    seq INTEGER NOT NULL, time FLOAT NOT NULL, name VARCHAR NOT NULL, at VARCHAR NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (run, seq)
-);
-CREATE TABLE snapshot (
-    run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
-    seq INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (run, seq)
-)
-"""
-
-MIGRATION_5 = """
-CREATE TABLE trail (
-    run INTEGER NOT NULL PRIMARY KEY REFERENCES run (number) ON DELETE CASCADE,
-    seq INTEGER NOT NULL, rules INTEGER NOT NULL, rest VARCHAR NOT NULL
-);
-CREATE TABLE trail_edge (
-    run INTEGER NOT NULL REFERENCES trail (run) ON DELETE CASCADE,
-    source VARCHAR NOT NULL, dest VARCHAR NOT NULL, times INTEGER NOT NULL, PRIMARY KEY (run, source, dest)
-) WITHOUT ROWID;
-CREATE TABLE trail_state (
-    run INTEGER NOT NULL REFERENCES trail (run) ON DELETE CASCADE,
-    path VARCHAR NOT NULL, visits INTEGER NOT NULL, seconds FLOAT NOT NULL, failed INTEGER NOT NULL,
-    expired INTEGER NOT NULL, fell INTEGER NOT NULL, PRIMARY KEY (run, path)
-) WITHOUT ROWID
-"""
-
-MIGRATION_6 = """
-CREATE TABLE note (
-    id INTEGER NOT NULL PRIMARY KEY, run INTEGER NOT NULL REFERENCES run (number) ON DELETE CASCADE,
-    seq INTEGER NOT NULL, text VARCHAR NOT NULL, created FLOAT NOT NULL, edited FLOAT NOT NULL
-);
-CREATE INDEX note_of_step ON note (run, seq);
-DROP INDEX run_newest;
-DROP INDEX run_of_pattern;
-DROP INDEX run_in_status;
-CREATE INDEX run_newest ON run (deleted, created, id);
-CREATE INDEX run_of_pattern ON run (deleted, pattern, created, id);
-CREATE INDEX run_in_status ON run (deleted, status, created, id);
-CREATE INDEX run_kept ON run (deleted, pinned, created, id)
-"""
+def refuse_unreleased(application: int, path: str) -> None:
+    """Raise `JournalDamaged` if this is the `application_id` of an unreleased version."""
+    if application == UNRELEASED_APPLICATION:
+        raise JournalDamaged(f'{path} {UNRELEASED}; name another file')

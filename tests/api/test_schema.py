@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -19,7 +19,8 @@ if TYPE_CHECKING:  # Slow to import: only in the workers that run these tests.
     import schemathesis
     from schemathesis.schemas import BaseSchema
 
-CONFIGURATION = {
+GENERATED: dict[str, Any] = {'phases': {'coverage': {'enabled': False}}}
+COVERAGE: dict[str, Any] = {
     # One method that an operation does not have stands for all: the router refuses them.
     'phases': {'coverage': {'unexpected-methods': ['TRACE']}},
     # Its body is the protocol's own model, whose thousand ways to be wrong are refused before our code.
@@ -29,10 +30,8 @@ CONFIGURATION = {
 }
 STREAM = '/events'
 """It never ends: `test_streams` covers it."""
-EXAMPLES = 5
-"""Requests per operation, in addition to those that its schema implies: range limits, missing fields."""
-GENERATED = settings(
-    max_examples=EXAMPLES,
+SETTINGS = settings(
+    max_examples=3,  # of each operation; coverage adds what its schema implies: range limits, missing fields
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
@@ -64,7 +63,7 @@ def served() -> Iterator[Served]:
 
 
 @pytest.fixture(params=[name for name, _ in TAGS])
-def schema(served: Served, request: pytest.FixtureRequest) -> BaseSchema:
+def schema(served: Served, configuration: dict[str, Any], request: pytest.FixtureRequest) -> BaseSchema:
     """The operations of one tag; their requests are generated only when tested, since there are thousands."""
     import schemathesis
 
@@ -78,12 +77,16 @@ def schema(served: Served, request: pytest.FixtureRequest) -> BaseSchema:
         for path, operations in document['paths'].items()
     }
     schema = schemathesis.openapi.from_dict(
-        {**document, 'paths': paths}, config=schemathesis.config.SchemathesisConfig.from_dict(CONFIGURATION)
+        {**document, 'paths': paths}, config=schemathesis.config.SchemathesisConfig.from_dict(configuration)
     )
     schema.app = served.app
     return schema
 
 
+@pytest.mark.parametrize(
+    'configuration',
+    [pytest.param(GENERATED, id='generated'), pytest.param(COVERAGE, id='coverage', marks=pytest.mark.long)],
+)
 def test_no_request_breaks_the_server(schema: BaseSchema, served: Served, subtests: pytest.Subtests) -> None:
     from schemathesis.checks import not_a_server_error
     from schemathesis.pytest.lazy import get_all_tests
@@ -105,7 +108,7 @@ def test_no_request_breaks_the_server(schema: BaseSchema, served: Served, subtes
             case.path_parameters['run'] = served.run  # Half of the requests name an existing run.
         case.call_and_validate(checks=checks)
 
-    for item in get_all_tests(schema=schema, test_func=check, settings=GENERATED, given_kwargs=None):
+    for item in get_all_tests(schema=schema, test_func=check, settings=SETTINGS, given_kwargs=None):
         operation, test = item.ok()
         with subtests.test(operation.label):
             test()

@@ -54,7 +54,9 @@ class Google(Provider):
         if not self._has_key():
             return
         listed = [('gemini-flash', 'generateContent'), ('embedding', 'embedContent')]
-        models = [{'name': f'models/{name}', 'supportedGenerationMethods': [way]} for name, way in listed]
+        models = [
+            {'name': f'models/{name}', 'supportedGenerationMethods': [method]} for name, method in listed
+        ]
         self._send(200, {'models': models})
 
     def do_POST(self) -> None:

@@ -1,5 +1,6 @@
 """A real server in its own process, which can be killed and started again on its port and database."""
 
+import contextlib
 import json
 import os
 import re
@@ -101,6 +102,14 @@ class Server:
         while not self.ask('/inbox')['items']:
             assert time.monotonic() < deadline, 'nothing asks'
             time.sleep(0.02)
+
+    def cancel_runs(self) -> None:
+        """Cancel the runs that have not ended."""
+        for status in ('running', 'paused', 'waiting'):
+            for run in self.ask(f'/runs?status={status}')['items']:
+                with contextlib.suppress(AssertionError):  # it has just ended
+                    self.ask(f'/runs/{run["id"]}/cancel', {'reason': 'the next test'})
+        assert self.ask('/inbox')['items'] == []
 
     def kill(self) -> None:
         """Kill it (SIGKILL)."""

@@ -41,15 +41,11 @@ def test_a_tool_describes_its_purpose_and_parameters(offered: Tool) -> None:
 
 
 @every_tool
-@pytest.mark.parametrize(
-    'arguments',
-    ['{', '[]', '"x"', 'null', '{"no_such_argument": 1}', '[' * 9_999, '9' * 5_000],
-    ids=lambda text: text[:9],
-)
-async def test_bad_arguments_are_refused_with_an_explanation(offered: Tool, arguments: str) -> None:
-    with pytest.raises(ToolError) as refused:
-        await offered.run(arguments, context())
-    assert 10 < len(str(refused.value)) < 2_000
+async def test_bad_arguments_are_refused_with_an_explanation(offered: Tool) -> None:
+    for arguments in ('{', '[]', '"x"', 'null', '{"no_such_argument": 1}', '[' * 9_999, '9' * 5_000):
+        with pytest.raises(ToolError) as refused:
+            await offered.run(arguments, context())
+        assert 10 < len(str(refused.value)) < 2_000, arguments[:9]
 
 
 async def test_long_results_are_cut_in_the_middle_with_a_note() -> None:
@@ -116,7 +112,7 @@ async def test_the_calculator_refuses_unsupported_input_at_once(expression: str)
     assert time.process_time() - started < 0.5
 
 
-@settings(max_examples=200, deadline=500)
+@settings(max_examples=100, deadline=500)
 @given(st.text('0123456789.+-*/%() e', max_size=40))
 async def test_the_calculator_answers_or_refuses_any_input(expression: str) -> None:
     with contextlib.suppress(ToolError):

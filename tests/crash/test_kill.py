@@ -36,7 +36,7 @@ def kill_while_counting(home: Path) -> tuple[Hemicycle, Path, tuple[str, str]]:
     return hemicycle, calls, pattern_options
 
 
-@pytest.mark.parametrize('steps', [2, 5, 9])
+@pytest.mark.parametrize('steps', [2, 9])
 def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> None:
     hemicycle = Hemicycle(tmp_path)
     with hemicycle.process(*PIPELINE, '--pace', '150', '--json') as process:
@@ -129,6 +129,7 @@ def test_a_server_survives_being_killed_while_it_starts(tmp_path: Path) -> None:
     assert hemicycle('audit', *pattern_options).exit_code == 0
 
 
+@pytest.mark.long
 def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
     hemicycle, random = Hemicycle(tmp_path), Random(5)
     calls, pattern_options = hemicycle.home / 'calls', ('--patterns', str(hemicycle.patterns))

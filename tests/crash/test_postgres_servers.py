@@ -73,8 +73,8 @@ async def test_a_server_adopts_the_runs_of_one_that_was_killed(
 ) -> None:
     (first, target), (second, other) = two
     orphans, own = (
-        await servers.launch(target, NUMBER, steps=120),
-        await servers.launch(other, NUMBER, steps=60),
+        await servers.launch(target, NUMBER, steps=60),
+        await servers.launch(other, NUMBER, steps=30),
     )
     await servers.wait_driven(2 * NUMBER)
     assert {call.pid for call in servers.lines() if call.run in own} == {second.pid}
@@ -91,6 +91,7 @@ async def test_a_server_adopts_the_runs_of_one_that_was_killed(
     assert all(times <= 1 for times in servers.count_repeats().values()), servers.count_repeats()
 
 
+@pytest.mark.long
 async def test_servers_that_start_together_share_the_unfinished_runs(
     servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
 ) -> None:
@@ -106,7 +107,8 @@ async def test_servers_that_start_together_share_the_unfinished_runs(
     assert max(drivers.values()) <= 2, 'both claimed a run'
 
 
-@pytest.mark.parametrize('seconds', [1.5, pytest.param(10.0, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize('seconds', [1.5, 10.0])
 async def test_runs_wait_while_the_database_is_unavailable(
     servers: Servers,
     two: list[tuple[Process, httpx.AsyncClient]],
@@ -129,6 +131,7 @@ async def test_runs_wait_while_the_database_is_unavailable(
     assert first.ended is None and second.ended is None
 
 
+@pytest.mark.long
 async def test_runs_survive_cut_connections(
     servers: Servers, two: list[tuple[Process, httpx.AsyncClient]], reader: Journal
 ) -> None:

@@ -1,4 +1,4 @@
-"""A parallel review is killed after step n, for every n: the next process reaches the same end."""
+"""A parallel review is killed after every other turn: the next process reaches the same end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def test_a_review_ends_the_same_wherever_it_is_interrupted(tmp_path: Path)
         expected = await to_the_end(conductor, run)
         steps = await conductor.transitions(run)
     assert expected.memory['approved'] and len(steps) > 50
-    cuts = [step.seq for step, after in pairwise(steps) if not after.raised]
+    cuts = [step.seq for step, after in pairwise(steps) if not after.raised][::2]
     phases = {path.partition('.')[0] for step in steps if step.seq in cuts for path in step.active}
     assert phases >= {'implementing', 'reviewing', 'debating', 'revising', 'gathering', 'final_review'}
     for cut in cuts:

@@ -13,7 +13,7 @@ import httpx
 
 from tests.support.cli import Hemicycle, line, until
 
-KILLS, EACH = 3, 3
+KILLS, EACH = 2, 2
 """How often the server is killed, and after how many more runs."""
 
 

@@ -1,4 +1,4 @@
-"""A hundred streams of a run, cut at random and resumed, while the server is killed and restarted."""
+"""Thirty streams of a run, cut at random and resumed, while the server is killed and restarted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.ticking import write_ticking
 from ui.api.client import HttpConductor
 
 pytestmark = pytest.mark.slow
-STREAMS, ROUNDS, KILLS = 100, 40, 2
+STREAMS, ROUNDS, KILLS = 30, 40, 2
 
 
 @pytest.fixture

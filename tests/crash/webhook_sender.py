@@ -15,7 +15,7 @@ from ui.services.notifications import Channels, Destination, Notifications
 
 DELAYS = (0.01,) * 60
 """Seconds between attempts."""
-AT_ONCE = 50
+AT_ONCE = 10
 
 
 async def send(database: Path, url: str, runs: int) -> None:

@@ -1,4 +1,4 @@
-"""Forks without edits: of every recorded run and at every step, they reach the same journal."""
+"""Forks without edits: of every recorded run and at every third step, they reach the same journal."""
 
 from __future__ import annotations
 
@@ -36,11 +36,9 @@ async def load_golden(path: Path) -> tuple[Conductor, RunId]:
 
 
 @pytest.mark.parametrize('path', sorted(FOLDER.glob('*.json')), ids=lambda path: path.stem)
-async def test_a_fork_at_any_step_reaches_the_same_journal(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_fork_reaches_the_same_journal(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Workspaces, 'fork', copy_nothing)
     monkeypatch.setattr(Workspaces, 'restore', copy_nothing)
     conductor, run = await load_golden(path)
     async with conductor:
-        assert await forks_alike(conductor, run) > 1
+        assert await forks_alike(conductor, run, every=3) > 1

@@ -22,7 +22,7 @@ QUICK = Timeouts(first=0.15, idle=0.15, total=5)
 GREETING = 'Grüß dich 🐝\u2028, a – b!'
 
 
-@pytest.mark.parametrize('size', [1, 2, 3, 5, 64])
+@pytest.mark.parametrize('size', [1, 5])
 @pytest.mark.parametrize('line', [b'\n', b'\r\n', b'\r'])
 async def test_fragments_may_be_split_anywhere(speech: Speech, size: int, line: bytes) -> None:
     body = b''.join([b': hello\n\n', speech.start, *map(speech.say, GREETING), speech.stop, speech.end])
@@ -195,13 +195,13 @@ async def test_a_slow_reader_is_not_a_stall(speech: Speech) -> None:
     pieces = [speech.start, *map(speech.say, 'abc'), speech.stop + speech.end]
     async with serving(answering(*pieces)) as server, client() as http:
         text = ''
-        timeouts = Timeouts(first=30, idle=1, total=60)
+        timeouts = Timeouts(first=30, idle=0.5, total=60)
         async for event in call(
             http, endpoint(speech.dialect, server.url), 'm', make_request(timeouts=timeouts)
         ):
             if isinstance(event, TextPiece):
                 if not text:  # longer than the endpoint's idle timeout
-                    await asyncio.sleep(1.5)
+                    await asyncio.sleep(0.7)
                 text += event.text
     assert text == 'abc'
 

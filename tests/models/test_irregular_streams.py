@@ -72,7 +72,6 @@ async def test_an_error_after_a_failed_finish_explains_it() -> None:
     [
         ('SAFETY', 'filter'),
         ('content_filter: RECITATION', 'filter'),
-        ('function_call', 'stop'),
         ('token_limit', 'length'),
         ('pause_turn', 'length'),
     ],
@@ -287,18 +286,6 @@ async def test_a_legacy_function_call_is_a_call() -> None:
         finish('function_call'),
     )
     assert result.calls == [('f', '{"x": 1}')] and result.end.reason == 'tools'
-
-
-async def test_a_call_without_a_name_is_an_error() -> None:
-    def delta(**function: Any) -> bytes:
-        call = {'index': 0, 'id': 'a', 'type': 'function', 'function': function}
-        return openai(choices=[{'index': 0, 'delta': {'tool_calls': [call]}}])
-
-    result = await read(delta(name=None, arguments='{"x": 1}'), finish('tool_calls'))
-    assert (result.failure.kind, result.failure.retryable) == ('bad response', True)
-    assert 'it called a tool without its name' in str(result.failure)
-    result = await read(delta(arguments=''), say('all'), finish('stop'))
-    assert (result.text, result.calls, result.end.reason) == ('all', [], 'stop')
 
 
 async def test_reasoning_found_only_in_details_is_shown() -> None:

@@ -19,7 +19,7 @@ ODD = [
     *(None, True, 0, -1, 3.7, 1e300, float('nan'), 10**30, 2**63),
     *('', 'x', '12', 'error', '\ud800', [], {}, [1], [[]], [{}], [None], {'a': 1}),
 ]
-EACH = 12
+EACH = 8
 """Mutations of each stream."""
 
 

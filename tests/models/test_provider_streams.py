@@ -38,7 +38,7 @@ async def play(folder: Path, case: dict[str, Any], size: int) -> CallResult:
     return await replay(body, DIALECTS[case['dialect']], status=case['status'], headers=headers, size=size)
 
 
-@pytest.mark.parametrize('size', [0, 1, 2, 3, 5, 7, 13, 64, 1000])
+@pytest.mark.parametrize('size', [0, 1, 7])
 @pytest.mark.parametrize(('folder', 'case'), cases())
 async def test_a_recorded_stream_is_read_correctly(folder: Path, case: dict[str, Any], size: int) -> None:
     expected = case['expect']

@@ -77,7 +77,7 @@ async def test_an_endpoint_uses_its_own_ca_and_client_certificate(files: Path) -
 
 
 @pytest.mark.parametrize(
-    ('ways', 'message'),
+    ('settings', 'message'),
     [
         ({'ca': 'none.pem'}, 'here: its ca .*none.pem cannot be used: No such file'),
         ({'ca': 'client.key'}, 'here: its ca .*client.key cannot be used: '),
@@ -92,8 +92,8 @@ async def test_an_endpoint_uses_its_own_ca_and_client_certificate(files: Path) -
         ),
     ],
 )
-async def test_unusable_files_are_named(files: Path, ways: dict[str, str], message: str) -> None:
-    paths = {name: value if 'password' in name else str(files / value) for name, value in ways.items()}
+async def test_unusable_files_are_named(files: Path, settings: dict[str, str], message: str) -> None:
+    paths = {name: value if 'password' in name else str(files / value) for name, value in settings.items()}
     with pytest.raises(ModelError, match=message) as caught:
         await call(EndpointClient(endpoint(url='https://127.0.0.1:9/v1', **paths)))
     assert caught.value.kind == 'bad request'

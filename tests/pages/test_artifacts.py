@@ -71,12 +71,12 @@ async def test_each_kind_of_artifact_is_rendered_and_long_ones_are_folded(user: 
 
 
 async def test_criteria_are_shown_for_charts_older_than_them(user: User):
-    judged = [{'name': 'has_content', 'holds': False, 'missing': "the artifact 'content'"}]
+    criteria = [{'name': 'has_content', 'holds': False, 'missing': "the artifact 'content'"}]
 
     @ui.page('/criteria')
     def page() -> None:
         shape: Shape = SimpleNamespace(states=(STATE,))  # type: ignore[assignment]
-        at: View = view({'working': {'criteria': judged}, 'other': {}})
+        at: View = view({'working': {'criteria': criteria}, 'other': {}})
         step: Transition = SimpleNamespace(guards=())  # type: ignore[assignment]
         draw_criteria(at, step, shape, str.title)
 

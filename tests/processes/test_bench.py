@@ -25,6 +25,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.long
 def test_the_benchmark_prints_every_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,12 @@ from tests.support.harness import FakeModel, HastyClock, calls, to_the_end
 from tests.support.teams.parallel_review import actors, begin, everybody, position, review_catalog
 
 MAX_SECONDS = 300
-SHIPPED = [scenario for scenario in Library.load().scenarios if 'tests' in scenario.parameters]
+SHIPPED = [
+    pytest.param(scenario, id=scenario.name, marks=[pytest.mark.long] if scenario.name == 'bech32' else [])
+    for scenario in Library.load().scenarios
+    if 'tests' in scenario.parameters
+]
+"""A browser plays the long one in each run of the tests."""
 
 
 async def play(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) -> Outcome:
@@ -33,7 +38,7 @@ async def play(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) -> O
         return outcome
 
 
-@pytest.mark.parametrize('scenario', SHIPPED, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize('scenario', SHIPPED)
 async def test_a_scenario_with_tests_plays_to_its_stated_end(scenario: Scenario, sandbox: Sandbox) -> None:
     outcome, expect = await play(scenario, sandbox), scenario.expect
     assert outcome.status == Status(expect.status), outcome.error
@@ -41,6 +46,7 @@ async def test_a_scenario_with_tests_plays_to_its_stated_end(scenario: Scenario,
     assert {name: len(outcome.memory[name]) for name in expect.counts} == expect.counts
 
 
+@pytest.mark.long
 async def test_bech32_ends_differently_when_a_line_is_broken(sandbox: Sandbox, tmp_path: Path) -> None:
     """One bit of a constant is wrong: the vectors fail, reviewers disagree, and nothing is approved."""
     folder = tmp_path / 'scenarios'

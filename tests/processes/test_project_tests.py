@@ -102,25 +102,21 @@ async def test_the_projects_own_packages_are_used(sandbox: Sandbox, tmp_path: Pa
     'action',
     [
         ('run_command', {'command': 'rm tests/test_*.py && echo "def test_a(): pass" > test_b.py'}),
-        ('run_command', {'command': "sed -i 's/assert .*/pass/' tests/test_*.py test_*.py || true"}),
         ('run_command', {'command': 'for f in $(find . -name "test_*.py"); do sed -i "1i import pytest\\n'
                          'pytestmark = pytest.mark.skip" $f; done; echo "def test_a(): pass" > test_b.py'}),
     ],
-    ids=['removed', 'weakened', 'skipped'],
+    ids=['removed', 'skipped'],
 )  # fmt: skip
 async def test_weakening_tests_fixes_nothing(sandbox: Sandbox, action: tuple[str, Any]) -> None:
     replies = [RUN, calls(action), RUN, OVER]
     outcome = await work('debugger', SAMPLES / 'spans', *replies)
     assert outcome.status is Status.FAILED
-    assert 'a run of all tests, after the last change, in which none fails' in outcome.error
+    assert 'a run of all tests after the last change, without failures' in outcome.error
     allowed = await work('debugger', SAMPLES / 'spans', *replies, change_tests=True)
     assert allowed.status is Status.DONE
 
 
 RETURN = """for f in tests/test_*.py; do sed -i 's/^\\(def test.*:\\)$/\\1\\n    return/' $f; done"""
-SHADOW = (
-    r"""for f in tests/test_*.py; do sed -n 's/^\(def test.*:\)$/\1 pass/p' $f > more; cat more >> $f; done"""
-)
 OTHER = 'echo "def test_a(): pass" > test_b.py; '
 
 
@@ -128,14 +124,13 @@ OTHER = 'echo "def test_a(): pass" > test_b.py; '
     ('command', 'message'),
     [
         (RETURN, 'tests/test_spans.py was changed'),
-        (SHADOW, 'tests/test_spans.py was changed'),
         (f'{OTHER} printf "[pytest]\npython_files = test_b.py\n" > pytest.ini', 'pytest.ini was added'),
         (f'{OTHER} printf "[tool.pytest.ini_options]\npython_files = [\'test_b.py\']\n" > pyproject.toml',
          'pyproject.toml runs other tests'),
         (f'{OTHER} printf "collect_ignore = [\'test_spans.py\']\n" > tests/conftest.py',
          'tests/conftest.py was added'),
     ],
-    ids=['returned', 'shadowed', 'configured', 'in the project', 'uncollected'],
+    ids=['returned', 'configured', 'in the project', 'uncollected'],
 )  # fmt: skip
 async def test_disabled_tests_do_not_count(sandbox: Sandbox, command: str, message: str) -> None:
     replies = [RUN, calls(('run_command', {'command': command})), RUN, OVER]
@@ -146,8 +141,12 @@ async def test_disabled_tests_do_not_count(sandbox: Sandbox, command: str, messa
 
 @pytest.mark.parametrize(
     'files',
-    [{'package_dot_json': json.dumps({'scripts': {'test': 'false'}})}, {'Makefile': 'test:\n\tfalse\n'}],
-    ids=['npm', 'make'],
+    [
+        pytest.param(
+            {'package_dot_json': json.dumps({'scripts': {'test': 'false'}})}, id='npm', marks=pytest.mark.long
+        ),
+        pytest.param({'Makefile': 'test:\n\tfalse\n'}, id='make'),
+    ],
 )
 async def test_a_disabled_test_command_does_not_count(
     sandbox: Sandbox, tmp_path: Path, files: dict[str, str]
@@ -203,6 +202,7 @@ def wheel(folder: Path, name: str) -> str:
     return file
 
 
+@pytest.mark.long
 async def test_dependencies_are_installed_before_the_run_if_allowed(sandbox: Sandbox, tmp_path: Path) -> None:
     project = write(tmp_path, test_a_dot_py='import rare\n\ndef test_a():\n    assert rare.VALUE == 7\n')
     (project / 'requirements.txt').write_text(f'./{wheel(project, "rare")}\n')

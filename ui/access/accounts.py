@@ -82,11 +82,11 @@ class Accounts:
         """Incremented whenever a session or token ends here, so that cached callers are checked again."""
 
     async def has_any(self) -> bool:
-        """Whether there is an account."""
+        """Whether any account exists; without one, no login is needed."""
         return bool(await self._journal.entries(EntryQuery(kind=ACCOUNT, limit=1)))
 
     async def all(self) -> list[Account]:
-        """Return all accounts, by name."""
+        """Return all accounts, sorted by name without regard to case."""
         entries = await self._journal.entries(EntryQuery(kind=ACCOUNT))
         return sorted(map(_account, entries), key=lambda account: account.name.lower())
 
@@ -175,7 +175,7 @@ class Accounts:
     async def password_hash(self, name: str) -> str:
         """Return the hash of an account's password; '' if there is none, or no such account."""
         entry = await self._journal.entry(ACCOUNT, name.lower())
-        return str(entry.body.get('password', '')) if entry else ''
+        return str(entry.body['password']) if entry else ''
 
     async def rehash(self, name: str, password: str) -> None:
         """Store the hash of a password, with the current parameters."""
@@ -295,7 +295,7 @@ def _account(entry: Entry) -> Account:
         name=str(body['name']),
         role=Role(entry.state),
         created=entry.rank,
-        has_password=bool(body.get('password')),
+        has_password=bool(body['password']),
         issuer=str(body.get('issuer', '')),
     )
 

@@ -22,7 +22,7 @@ from ui.access.caller import ADDRESS, Caller
 log = logging.getLogger('hemicycle')
 KIND: Final = 'audit'
 ENTRIES_PER_READ: Final = 500
-COLUMNS: Final = ('time', 'who', 'deed', 'runs', 'via', 'address', 'refused', 'details')
+COLUMNS: Final = ('time', 'who', 'action', 'runs', 'via', 'address', 'refused', 'details')
 """Columns of an exported line; `deed` is the action, under its name in the journal."""
 
 
@@ -86,7 +86,7 @@ class AuditLog:
         """Write a line. If the journal cannot be written, log that on the server; raise nothing."""
         now = self._clock.now()
         body = {
-            'deed': action,
+            'action': action,
             'runs': list(runs),
             'via': caller.via,
             'address': address or ADDRESS.get(),
@@ -147,26 +147,26 @@ def _matches(line: AuditLine, query: AuditQuery) -> bool:
 
 
 def _line_of(entry: Entry) -> AuditLine:
-    body = entry.body
+    body: Mapping[str, Any] = entry.body
     return AuditLine(
         time=entry.rank,
         who=entry.state,
-        action=str(body.get('deed', '')),
-        runs=tuple(map(str, body.get('runs', ()))),
-        via=str(body.get('via', '')),
-        address=str(body.get('address', '')),
-        refused=str(body.get('refused', '')),
-        details=dict(body.get('details', {})),
+        action=body['action'],
+        runs=tuple(body['runs']),
+        via=body['via'],
+        address=body['address'],
+        refused=body['refused'],
+        details=body['details'],
     )
 
 
 def row(line: AuditLine) -> dict[str, Any]:
-    """Return a line as columns."""
+    """Return the fields of a line as JSON values, the time in ISO 8601 (UTC)."""
     moment = datetime.fromtimestamp(line.time, UTC).isoformat(timespec='milliseconds')
     return {
         'time': moment.replace('+00:00', 'Z'),
         'who': line.who,
-        'deed': line.action,
+        'action': line.action,
         'runs': list(line.runs),
         'via': line.via,
         'address': line.address,

@@ -71,7 +71,7 @@ class Identity(Protocol):
 
     @property
     def last_caller(self) -> Caller:
-        """The caller as last seen."""
+        """The caller as of the last `check`; their role may have changed since."""
 
     async def check(self) -> Caller:
         """Return the current caller. Raises `SignedOut`."""

@@ -91,7 +91,6 @@ class Guarded:
         return True
 
     def _guard(self, path: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a method in the guard."""
         find_runs = run_finder(path, method)
         if inspect.iscoroutinefunction(method):
 

@@ -63,7 +63,7 @@ class Login:
         self._access, self._provider, self._assets = access, provider, assets
 
     def routes(self) -> list[Route]:
-        """Return the routes."""
+        """Return the routes of the login page, its files, logout, and the identity provider's callback."""
         return [
             Route('/login', self.show, methods=['GET']),
             Route('/login', self.log_in, methods=['POST']),

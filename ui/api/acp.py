@@ -70,7 +70,7 @@ WRITE = [
 
 @dataclass(slots=True, kw_only=True)
 class EditorSession:
-    """One conversation of the editor."""
+    """A conversation of the editor, and the run that it started."""
 
     id: str
     folder: str

@@ -196,7 +196,7 @@ def _problem_kind(status: int) -> str:
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Answer every error with a problem."""
+    """Make the app answer every error with problem details (RFC 9457)."""
 
     @app.exception_handler(EngineError)
     async def answer_engine_error(request: Request, error: EngineError) -> Response:

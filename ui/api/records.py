@@ -13,7 +13,7 @@ from engine.records import RunId, RunInfo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerInfo:
-    """The server."""
+    """The server as it describes itself to clients."""
 
     version: str
     owner: str

@@ -109,7 +109,7 @@ def encode(record: Any) -> Any:
 
 
 def encode_text(record: Any) -> str:
-    """Return a record as JSON text."""
+    """Validate a record against its type, and return it as JSON text."""
     return wire(type(record)).model_validate(record).model_dump_json()
 
 

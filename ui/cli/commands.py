@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typing_extensions import override
 
 from ui.cli.exit_codes import ExitCode
 
 
 class Command(NamedTuple):
-    """A command of `hemicycle`."""
+    """Where the help lists a command, and where its code is."""
 
     panel: str
     """The part of the help that lists it."""
@@ -349,8 +350,8 @@ class CommandGroup(TyperGroup):
             _check_memory(SERVER_MEMORY)
         return name, load(name) if name in COMMANDS else command, rest
 
+    @override
     def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
         _check_memory(MIN_MEMORY)
         from engine import EngineError  # Slow to import, and not needed for the help.
         from ui.cli.output.errors import exit_code, print_error
@@ -378,7 +379,7 @@ def _check_memory(megabytes: int) -> None:
 
 
 def load(name: str | None) -> Any:
-    """Load a command with its options."""
+    """Import the module of a command, and return the command with its options."""
     assert name is not None
     module, function = COMMANDS[name].place.split(':')
     place = importlib.import_module(f'{__package__}.{module}')

@@ -18,7 +18,7 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_choice(option: str, value: str, choices: Collection[str]) -> None:
-    """Raise `InvalidInput`, naming the option, for a value that is none of the choices."""
+    """Raise `InvalidInput`, naming the option, for a value that is not one of the choices."""
     if value not in choices:
         raise InvalidInput({option: f'must be one of {", ".join(choices)}, not {value!r}'})
 

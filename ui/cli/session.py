@@ -27,7 +27,7 @@ from ui.settings import Settings, Storage, Synchronous
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """What the options that commands share say: where the runs are, what may run, and what is printed."""
+    """The options that commands share: where the runs are, what may run, and what is printed."""
 
     storage: Storage
     """The storage that the composition root gave to the command line."""

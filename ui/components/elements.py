@@ -196,7 +196,7 @@ class TranscriptList(Element, component=ASSETS / 'conversation' / 'transcript_li
             self.run_method('prepend' if before else 'append', list(blocks))
 
     def remove_all(self) -> None:
-        """Remove all blocks."""
+        """Empty the list in the browser."""
         self.run_method('clear')
 
     def show(self, until: int, *, busy: bool) -> None:
@@ -247,7 +247,7 @@ class Engagement(Element, component=ASSETS / 'conversation' / 'engagement.js'):
 
 
 class FileTree(Element, component=ASSETS / 'viewers' / 'file_tree.js'):
-    """The files of a folder."""
+    """A tree of the files of a folder, to pick one."""
 
     def __init__(self, on_pick: Callable[[str], Any], *, label: str) -> None:
         """Start empty; `on_pick` gets the path of the clicked file."""

@@ -42,7 +42,7 @@ class Tabs:
 
     @property
     def titles(self) -> list[str]:
-        """The titles of all tabs."""
+        """The titles of all tabs, in the order in which they were added."""
         return list(self._tabs)
 
     @contextmanager
@@ -69,7 +69,7 @@ class Tabs:
         self._tabs[title][0].set_visibility(visible or self.shown == title)
 
     def open(self, title: str) -> None:
-        """Open a tab."""
+        """Show the panel of a tab, and scroll the tab into view."""
         self._show_panel(title)
         if self._notes[title].text == NEW:
             self.set_note(title, '')

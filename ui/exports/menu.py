@@ -31,7 +31,7 @@ def short_entries(info: RunInfo) -> None:
 
 
 def export_button(info: RunInfo) -> None:
-    """Draw a button with the menu."""
+    """Draw the button that opens the menu of export formats."""
     opener = button('', icon='ios_share', kind='quiet')  # no tooltip: it would cover the menu
     set_attributes(opener, aria_label='Export', aria_haspopup='menu')
     with opener, menu('Export the run'):

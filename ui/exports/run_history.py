@@ -119,7 +119,7 @@ class _Reader:
                 for name, paths in highlight(self._shape, view, step).items()
                 if paths and name not in ('visited', 'traversed')
             },
-            ways=[_way(way, self._explanations) for way in edge_outcomes(step, self._shape)],
+            outcomes=[_outcome(outcome, self._explanations) for outcome in edge_outcomes(step, self._shape)],
             changes=changes,
             block=block,
             mark=[mark.kind, mark.text, KINDS[mark.kind].glyph] if mark else None,
@@ -148,12 +148,12 @@ class _Reader:
         return fresh
 
 
-def _way(way: EdgeOutcome, explanations: GuardExplanations) -> dict[str, Any]:
+def _outcome(outcome: EdgeOutcome, explanations: GuardExplanations) -> dict[str, Any]:
     return {
-        'to': path_text(way.edge.dest) or 'itself',
-        'taken': way.taken,
-        'reason': way.reason,
-        'guards': [[_answer(guard, explanations), guard.value is guard.wanted] for guard in way.guards],
+        'to': path_text(outcome.edge.dest) or 'itself',
+        'taken': outcome.taken,
+        'reason': outcome.reason,
+        'guards': [[_answer(guard, explanations), guard.value is guard.wanted] for guard in outcome.guards],
     }
 
 

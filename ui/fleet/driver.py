@@ -65,7 +65,7 @@ class Driver:
         self._draining = True
 
     def stop_waiting(self) -> None:
-        """Stop waiting for calls."""
+        """Cut the grace period short: runs are released without waiting for live calls."""
         self._is_cut_short = True
 
     @activity.defn(name=DRIVE)

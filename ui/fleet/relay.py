@@ -72,14 +72,14 @@ class Relays:
                 self._rest_steps.pop(run, None)
 
     async def close(self) -> None:
-        """End all relays."""
+        """Stop relaying all runs, and wait until their tasks have ended."""
         tasks = [*self._tasks.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _relay(self, run: RunId) -> None:
-        gone: tuple[str, int] | None = None
+        relayed: tuple[str, int] | None = None
         polls = 0
         while info := await self._info_or_none(run):
             if info.status is Status.RUNNING:
@@ -87,10 +87,10 @@ class Relays:
             elif polls:
                 polls = 0
                 self._publish_problem(run, '')
-            if address_of(info.owner) and gone != (info.owner, info.epoch):
+            if address_of(info.owner) and relayed != (info.owner, info.epoch):
                 try:
                     if await self._relay_from(info):
-                        gone = (info.owner, info.epoch)
+                        relayed = (info.owner, info.epoch)
                 except RunIsOver:
                     return
                 finally:

@@ -66,7 +66,7 @@ class Connections:
         return self._connections[url]
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close the connections to all workers."""
         for connection in self._connections.values():
             await connection.close()
         self._connections.clear()

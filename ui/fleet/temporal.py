@@ -33,7 +33,7 @@ class TemporalUnavailable(EngineError):
 
 @dataclass(frozen=True, slots=True)
 class PlacedRun:
-    """A run that has a workflow."""
+    """A run that Temporal has a workflow for."""
 
     run: RunId
     reason: str

@@ -65,7 +65,7 @@ WORKER_CANNOT_START = 'workers do not start runs: ask a web server'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOptions:
-    """The options of a worker."""
+    """What a worker may take on, and how it is reached."""
 
     url: str
     """The URL at which web servers reach it."""
@@ -310,12 +310,12 @@ class WorkerRuns(LiveRuns):
         live = self.runs.get(run)
         if live is None:
             return
-        gone = asyncio.ensure_future(live.detached.wait())
+        detached = asyncio.ensure_future(live.detached.wait())
         async with aclosing(super().watch(run, after=after)) as items:
             coming = asyncio.ensure_future(anext(items, None))
             try:
                 while True:
-                    await asyncio.wait({coming, gone}, return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait({coming, detached}, return_when=asyncio.FIRST_COMPLETED)
                     if not coming.done() and not live.projection.status.ended:
                         return  # It is driven elsewhere now, or rests.
                     if (item := await coming) is None:
@@ -323,6 +323,6 @@ class WorkerRuns(LiveRuns):
                     yield item
                     coming = asyncio.ensure_future(anext(items, None))
             finally:
-                for task in (coming, gone):
+                for task in (coming, detached):
                     task.cancel()
-                await asyncio.wait({coming, gone})
+                await asyncio.wait({coming, detached})

@@ -43,7 +43,7 @@ def change_title(pointer: str) -> str:
 
 
 def value_text(value: Any, name: str = '') -> str:
-    """Return a value of the run's data as lines of text; `name` is that of its field."""
+    """Return a value of the run's data as lines of text; `name` is its field's name."""
     if _is_message(value):
         return _format_message(value)
     return clip('\n'.join(_format_lines(_parse(value), 0, name)), MAX_TEXT)
@@ -57,7 +57,7 @@ def value_html(value: Any, name: str = '') -> str:
 
 
 def wordings(value: Any, name: str = '') -> dict[str, str]:
-    """Return the constants in a JSON value, each in words; `name` is that of its field."""
+    """Return the constants in a JSON value, each in words; `name` is its field's name."""
     if isinstance(value, str):
         return {value: text} if (text := constant_text(value, name)) != value else {}
     listed = [(name, item) for item in value] if isinstance(value, list | tuple) else ()
@@ -144,7 +144,7 @@ def _pair(value: Any) -> Any:
 
 
 def describe_value(value: Any, name: str = '') -> str:
-    """Return a single value in words; `name` is that of its field."""
+    """Return a single value in words; `name` is its field's name."""
     match value:
         case None:
             return 'none'
@@ -158,6 +158,6 @@ def describe_value(value: Any, name: str = '') -> str:
 
 
 def constant_text(text: str, name: str) -> str:
-    """Return a constant in words; any other text unchanged. `name` is that of its field."""
+    """Return a constant in words; any other text unchanged. `name` is its field's name."""
     is_kind = KIND_FIELDS.search(name) and ((text.isalpha() and text.isupper()) or SNAKE.fullmatch(text))
     return text.replace('_', ' ').lower() if is_kind or CONSTANT.fullmatch(text) else text

@@ -67,7 +67,7 @@ def divergence_reason(comparison: Comparison, divergence: Divergence) -> str:
         ended = tally.view.status.ended and not divergence.region
         was = f'is {_outcome(tally).lower()}' if ended else 'goes no further there'
         return f'{side} {was}, and {other} {_describe_step(step)}.'
-    ways = f'A {_describe_step(a)}, B {_describe_step(b)}'
+    both = f'A {_describe_step(a)}, B {_describe_step(b)}'
     match divergence.cause:
         case 'guard' if divergence.guards:
             # One that answered differently explains why others are no longer evaluated.
@@ -79,10 +79,10 @@ def divergence_reason(comparison: Comparison, divergence: Divergence) -> str:
             )
             reasons = list(dict.fromkeys(answers))  # one guard may be on several edges
             more = f' (and {len(reasons) - 3} more)' if len(reasons) > 3 else ''
-            return f'{". ".join(reasons[:3])}{more}: {ways}.'
+            return f'{". ".join(reasons[:3])}{more}: {both}.'
         case 'event':
-            return f'A received “{_event(a)}”, B “{_event(b)}”: {ways}.'
-    return f'{ways}.'
+            return f'A received “{_event(a)}”, B “{_event(b)}”: {both}.'
+    return f'{both}.'
 
 
 def _outcome(tally: RunStats) -> str:

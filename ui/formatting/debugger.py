@@ -118,7 +118,7 @@ def active_regions(shape: Shape, active: Sequence[StatePath]) -> dict[str, str]:
 
 
 def location_text(item: Breakpoint) -> str:
-    """Return the place of a breakpoint."""
+    """Return where a breakpoint stops, such as `Entering writing`."""
     if item.enter:
         return f'Entering {path_text(item.enter)}'
     if item.leave:

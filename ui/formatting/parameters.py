@@ -39,7 +39,7 @@ class PatternList:
 
 
 def describe_pattern(pattern: type[Pattern]) -> PatternInfo:
-    """Describe a pattern for callers."""
+    """Return a pattern's record for the API and the command line: its texts, roles and parameters."""
     return PatternInfo(
         name=pattern.name,
         title=pattern.title,
@@ -53,7 +53,7 @@ def describe_pattern(pattern: type[Pattern]) -> PatternInfo:
 
 
 def describe_patterns(catalog: Catalog) -> PatternList:
-    """Describe all patterns for callers."""
+    """Return the records of all patterns, sorted by name, and the files that failed to load."""
     described = tuple(describe_pattern(catalog.patterns[name]) for name in sorted(catalog.patterns))
     return PatternList(patterns=described, faults=tuple(catalog.faults))
 

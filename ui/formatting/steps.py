@@ -126,7 +126,9 @@ def edge_outcomes(transition: Transition, shape: Shape) -> list[EdgeOutcome]:
     event = transition.event
     candidates = [edge for edge in shape.edges if edge.trigger == event.name and _concerns(edge, transition)]
     return [
-        way for way in _candidate_outcomes(candidates, transition) if way.taken or not shape.is_imported_trace
+        outcome
+        for outcome in _candidate_outcomes(candidates, transition)
+        if outcome.taken or not shape.is_imported_trace
     ]
 
 
@@ -216,13 +218,9 @@ def running_seconds(view: View, now: float) -> float:
     return view.ran if still else view.ran + max(0.0, now - view.time)
 
 
-def own_seconds(view: View, now: float, born: float) -> float:
-    """Return the running time of a run created at `born`, without what a fork inherited.
-
-    It is capped at the run's age: folds from snapshots of older versions do not know what was inherited.
-    """
-    own = running_seconds(view, now) - view.inherited_ran
-    return min(own, elapsed(view.started, clock_end(view, now), born))
+def own_seconds(view: View, now: float) -> float:
+    """Return a run's running time at `now`, without what a fork inherited."""
+    return running_seconds(view, now) - view.inherited_ran
 
 
 def elapsed(since: float, now: float, born: float) -> float:

@@ -132,7 +132,7 @@ def _argument_text(value: Any) -> str:
 
 
 def result_line(result: Mapping[str, Any], limit: int = 300) -> str:
-    """Return the result of a call on one line."""
+    """Return a call's result on one line of at most `limit` characters; if it failed, that comes first."""
     text = str(result.get('text', ''))
     return short_json(text if result.get('ok', True) else f'{STATE_WORDS[_outcome(result)]}: {text}', limit)
 

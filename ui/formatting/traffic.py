@@ -14,7 +14,7 @@ from ui.formatting.values import compact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateHeat:
-    """A drawn state."""
+    """A drawn state with the traffic of all runs through it."""
 
     path: str
     having: int
@@ -29,7 +29,7 @@ class StateHeat:
 
     @property
     def visits(self) -> int:
-        """Visits by all runs."""
+        """How often all runs together entered it."""
         return self.traffic.visits if self.traffic else 0
 
     @property
@@ -50,7 +50,7 @@ class StateHeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeHeat:
-    """A drawn edge."""
+    """A drawn edge with the traffic of all runs along it."""
 
     name: str
     real: str

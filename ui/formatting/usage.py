@@ -49,7 +49,7 @@ def usage_summary(usage: Usage) -> str:
     parts = {'in': usage.input, 'out': usage.output}
     if usage.source == 'estimated' and not usage.input:
         parts.pop('in')  # the first reply is still streaming: its input is not known yet
-    tokens = ', '.join(f'{sign}{compact(number)} {way}' for way, number in parts.items())
+    tokens = ', '.join(f'{sign}{compact(number)} {direction}' for direction, number in parts.items())
     if usage.source == 'missing':
         tokens = f'{compact(usage.total)}+ tokens' if usage.total else 'tokens unknown'
     known_as_none = not usage.total and usage.source != 'missing' and not usage.unpriced

@@ -93,7 +93,7 @@ class History:
     _since: dict[str, float] = field(default_factory=dict)
 
     def add(self, step: Transition) -> None:
-        """Add one step."""
+        """Index one more step; steps must come in order."""
         event, home = step.event, parent_of(step.event.at)
         if not step.raised:
             match event.name:

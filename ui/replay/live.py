@@ -53,7 +53,7 @@ class Follower:
         """The fold's document before the newest step."""
         self.problem = ''
         """Why following stopped before the end, if it did."""
-        self._news = Updates()
+        self._updates = Updates()
         self.pace = pace or Pace()
         """Determines when to collect updates."""
 
@@ -64,7 +64,7 @@ class Follower:
 
     @property
     def newest(self) -> RunAt:
-        """The run at its newest step."""
+        """The run as of the newest step received."""
         return RunAt(self.fold, self.last, self._before)
 
     @property
@@ -76,13 +76,13 @@ class Follower:
         """Follow the run until it ends."""
         try:
             self.fold = await self._conductor.fold(self._run)
-            self._news.indexed = True  # by other pages, perhaps
+            self._updates.indexed = True  # by other pages, perhaps
             self.pace.notify(step=True)
             begin = min(self.index.seq, self.fold.projection.seq)
             async for item in self._conductor.watch(self._run, after=begin):
                 if isinstance(item, Transition):
                     self.index.add(item)
-                    self._news.indexed = True
+                    self._updates.indexed = True
                     is_new = item.seq > self.fold.projection.seq
                     self.pace.notify(step=is_new)
                     if is_new:
@@ -93,7 +93,7 @@ class Follower:
                     self._add_text(item)
                     self.pace.notify()
                 elif isinstance(item, JournalOutage):
-                    self._news.outage = item.problem
+                    self._updates.outage = item.problem
                     self.pace.notify()
         except EngineError as error:
             self.problem = str(error)
@@ -107,30 +107,30 @@ class Follower:
             steps = await self._conductor.transitions(self._run, after=self.index.seq, until=damaged - 1)
             for step in steps:
                 self.index.add(step)
-            self._news.indexed = True
+            self._updates.indexed = True
 
     def collect_updates(self) -> Updates | None:
         """Return what is new since the last call, if anything."""
-        news = self._news
-        has_news = bool(news.steps or news.text or news.indexed or news.outage is not None)
-        if not has_news:
+        updates = self._updates
+        has_updates = bool(updates.steps or updates.text or updates.indexed or updates.outage is not None)
+        if not has_updates:
             return None
-        self._news = Updates()
-        return news
+        self._updates = Updates()
+        return updates
 
     def _apply(self, step: Transition) -> None:
         self.last, self._before = step, self.fold.document
         self.fold.apply(step)
-        self._news.steps.append(step)
+        self._updates.steps.append(step)
         for left in step.left:  # the step contains all text streamed there, which must not follow it
-            self._news.text.pop(left, None)
-            self._news.text.pop(parent_of(left), None)
+            self._updates.text.pop(left, None)
+            self._updates.text.pop(parent_of(left), None)
 
     def _add_text(self, delta: Delta) -> None:
         if delta.kind == 'reset':
-            self._news.text[delta.path] = [('reset', '')]
+            self._updates.text[delta.path] = [('reset', '')]
             return
-        pieces = self._news.text.setdefault(delta.path, [])
+        pieces = self._updates.text.setdefault(delta.path, [])
         if pieces and pieces[-1][0] == delta.kind != 'waiting':
             pieces[-1] = (delta.kind, pieces[-1][1] + delta.text)
         else:

@@ -178,7 +178,7 @@ def _writes(change: Change, marked: MarkField) -> bool:
 
 
 def _return(transition: Transition, visits: Mapping[str, Sequence[int]]) -> tuple[Kind, str] | None:
-    """Return a return to a state that was entered before the one being left."""
+    """Return a revision, if the step goes back to a state that was entered before the one being left."""
     seq = transition.seq
     outer = [path for path in transition.left if '.' not in path]
     left = min((_first(visits, path, seq) for path in outer), default=0)

@@ -55,10 +55,10 @@ class Pace:
             if self._waiting:
                 self._set_alarm()
 
-    def record_refresh(self, *, has_news: bool, within: float = math.inf) -> None:
-        """Record a refresh, and whether it `has_news`; another is due in at most `within` seconds."""
+    def record_refresh(self, *, has_updates: bool, within: float = math.inf) -> None:
+        """Record a refresh, and whether it showed anything new; the next is due `within` seconds at most."""
         now = asyncio.get_running_loop().time()
-        if has_news:
+        if has_updates:
             self._next = max(self._next, now) + PERIOD
         self._due = max(self._next, now + min(self._idle, within))
 

@@ -25,7 +25,7 @@ MAX_INLINE_STEPS = 500
 
 @dataclass(slots=True)
 class RunAt:
-    """A run at one step."""
+    """A run as of one step."""
 
     fold: Fold
     """Valid until another step is read."""

@@ -13,7 +13,7 @@ LOCAL_NAMES = ('localhost', '127.0.0.1', '::1', '[::1]')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessSettings:
-    """Settings for access to a server."""
+    """How people reach a server and log in."""
 
     required: bool = False
     """Whether people have to log in even if no account exists."""

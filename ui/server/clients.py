@@ -44,7 +44,7 @@ class OwnRequests:
         self._app, self._shared, self._origins = app, tuple(shared), frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
+        """Pass the request on, or answer 403 with the reason."""
         if scope['type'] != 'http':
             await self._app(scope, receive, send)
         elif not self._is_shared(scope) and (problem := _refusal(Headers(scope=scope))):
@@ -68,7 +68,7 @@ class HeadRequests:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
+        """Answer `HEAD` for a page at once; pass all other requests on."""
         if scope['type'] != 'http':
             await self._app(scope, receive, send)
             return

@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from asgi_correlation_id import correlation_id
 from pythonjsonlogger.orjson import OrjsonFormatter
+from typing_extensions import override
 
 from engine import Status, Transition
 from engine.errors import JournalError
@@ -101,7 +102,7 @@ class SafeFormatter(logging.Formatter):
     """One line per event; a traceback below is indented, so that its lines do not look like events."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format the lines."""
+        """Return the line and the traceback, without control characters."""
         trace = self.formatException(record.exc_info) if record.exc_info else ''
         return '\n'.join([self.line(record), *(f'    {line}' for line in strip_control(trace).splitlines())])
 
@@ -115,8 +116,8 @@ class SafeFormatter(logging.Formatter):
 class OneLineFormatter(SafeFormatter):
     """One line per event, with only the last line of an exception."""
 
+    @override
     def format(self, record: logging.LogRecord) -> str:
-        """Format the line."""
         line = self.line(record)
         if record.exc_info and record.exc_info[1] is not None:
             error = record.exc_info[1]

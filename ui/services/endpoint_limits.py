@@ -297,12 +297,12 @@ class EndpointCall:
             yield self._wait
 
     def start(self, second: int) -> None:
-        """Let the call start."""
+        """Let the call start now; `second` is the one it counts in."""
         self.started = second
         self._changed.set()
 
     def notify_wait(self, wait: Waiting) -> None:
-        """Notify the call that it has to wait."""
+        """Make `wait_to_start` yield this wait, unless the reason is the same as before."""
         if wait.reason != self._wait.reason:
             self._wait = wait
             self._changed.set()

@@ -60,8 +60,6 @@ def guard_services(
 
 
 class _Guarded:
-    """A service behind the guard."""
-
     def __init__(
         self, name: str, target: Any, identity: Identity, record: Callable[..., Awaitable[None]]
     ) -> None:

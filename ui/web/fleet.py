@@ -53,7 +53,7 @@ class FleetView(Protocol):
 
     @property
     def schedules(self) -> SchedulePlacer:
-        """The placer of schedules."""
+        """Has workers handle schedules, so that no server is needed."""
 
     async def workers(self) -> list[WorkerInfo]:
         """Return all workers, sorted by name. Raises `EngineError` if Temporal does not answer."""

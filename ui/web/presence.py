@@ -8,7 +8,7 @@ from engine.records import RunId
 
 
 class Viewer:
-    """One page that shows a run."""
+    """One open page that shows a run."""
 
     def __init__(self, presence: Presence, run: RunId, name: str) -> None:
         self._presence, self._run = presence, run

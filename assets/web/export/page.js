@@ -252,9 +252,9 @@ function stepPane(at) {
     box.append(list);
   }
   for (const [from, to] of step.moves || []) box.append(make("p", "move", `${from} → ${to || "stays"}`));
-  if (step.ways) {
+  if (step.outcomes) {
     box.append(make("h3", "step-section", "Why this transition"));
-    for (const outcome of step.ways) {
+    for (const outcome of step.outcomes) {
       const row = make("div", `edge-outcome ${outcome.taken ? "taken" : ""}`);
       row.append(make("b", "", `${outcome.taken ? "●" : outcome.guards.some(([, met]) => !met) ? "⊘" : "○"} to ${outcome.to}`), make("span", "muted small", ` ${outcome.reason}`));
       for (const [text, ok] of outcome.guards) row.append(make("div", `guard ${ok ? "ok" : "no"}`, text));

@@ -11,7 +11,7 @@ from typing import Annotated, Any, BinaryIO, Literal, TypeVar, cast
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from engine.errors import BundleError
+from engine.errors import UNRELEASED, BundleError
 from engine.models.recording.exchange import Exchange
 from engine.records import (
     MAX_NOTE,
@@ -27,10 +27,10 @@ from engine.records import (
     Transition,
 )
 from engine.records.jsonable import to_jsonable, to_plain
-from engine.records.shape import StoredShape
 
 T = TypeVar('T')
-FORMAT, VERSION = 'runs', 1
+FORMAT, VERSION = 'bundle', 1
+UNRELEASED_FORMAT = 'runs'
 NOT_A_BUNDLE = 'this is not a bundle of runs; create one with `hemicycle export --bundle`'
 MAX_LINE = 16 << 20
 """Maximum bytes of a line; parsing can take about twenty times as much memory."""
@@ -49,7 +49,7 @@ class _Line(BaseModel):
 class HeadLine(_Line):
     """The first line: the file's format and the program that wrote it."""
 
-    hemicycle: Literal['runs']
+    hemicycle: Literal['bundle']
     version: int
     program: str
     """The version of the program that wrote the file."""
@@ -59,7 +59,7 @@ class HeadLine(_Line):
 
 
 class NoteLine(_Line):
-    """A note on a step."""
+    """A line with a person's note on a step."""
 
     seq: int = Field(ge=1)
     text: str = Field(min_length=1, max_length=MAX_NOTE)
@@ -72,7 +72,7 @@ class RunLine(_Line):
 
     kind: Literal['run'] = 'run'
     info: RunInfo
-    shape: StoredShape
+    shape: Shape
     notes: tuple[NoteLine, ...]
 
 
@@ -92,7 +92,7 @@ class StepLine(_Line):
     changes: tuple[Change, ...]
 
     def transition(self, run: RunId) -> Transition:
-        """Return the transition as a step of this run."""
+        """Return the step, as one of this run."""
         return Transition(run=run, **{name: getattr(self, name) for name in STEP_FIELDS})
 
 
@@ -153,7 +153,7 @@ def run_line(info: RunInfo, shape: Shape, notes: Sequence[Note]) -> dict[str, An
 
 
 def step_line(step: Transition) -> dict[str, Any]:
-    """Return the line for a step."""
+    """Return a step as the JSON object of its line."""
     return {'kind': 'step', **{name: getattr(step, name) for name in STEP_FIELDS}}
 
 
@@ -194,7 +194,10 @@ def parse_head(line: bytes) -> HeadLine:
         head = orjson.loads(line)
     except ValueError:
         head = None
-    if not isinstance(head, dict) or head.get('hemicycle') != FORMAT:
+    kind = head.get('hemicycle') if isinstance(head, dict) else None
+    if kind == UNRELEASED_FORMAT:
+        raise BundleError(0, f'this bundle {UNRELEASED}')
+    if kind != FORMAT:
         raise BundleError(0, NOT_A_BUNDLE)
     version = head.get('version')
     if isinstance(version, int) and version > VERSION:

@@ -48,7 +48,7 @@ CLOSED_REASON = 'it came unfinished from elsewhere: here it can be looked at and
 
 
 class ImportAborted(Exception):
-    """The import was cancelled."""
+    """Raised in the reading thread once the import was cancelled."""
 
 
 class BundleReader:

@@ -53,7 +53,7 @@ class Staging:
         return self.folder / str(number)
 
     def objects(self, number: int) -> ObjectStore:
-        """Return the objects of that run."""
+        """Return the staged files of the run with this number in the bundle."""
         return ObjectStore(self.home(number) / 'objects')
 
     def move_into_place(self, number: int, home: Path) -> None:

@@ -164,7 +164,7 @@ class ReplayPolicy:
 
     @property
     def strict(self) -> bool:
-        """Whether everything is to be replayed."""
+        """Whether all work is replayed from the recording and none is performed."""
         return {self.after, self.before, *self.plays.values()} == {'recorded'}
 
     def find_source(self, path: str, role: str, step: int) -> StepSource:

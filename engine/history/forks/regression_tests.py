@@ -84,7 +84,7 @@ class RegressionFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionResult:
-    """The result of a test."""
+    """How a replay compares with the test's recording and expectations."""
 
     misses: tuple[RegressionFailure, ...] = ()
     steps: int = 0

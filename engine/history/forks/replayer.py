@@ -209,7 +209,7 @@ class Replayer:
         self._given_up |= {(path, self._visits[path]) for path in paths}
 
     def adapt_info(self, info: RunInfo, path: StatePath, state: RunState) -> RunInfo:
-        """Return the run's summary for the work of a state, with the scripted model if it is simulated."""
+        """Return the run's summary for work in a state; simulated work gets the scripted model."""
         return (
             replace(info, models={'': SCRIPTED})
             if self.choose_treatment(path, state) == 'simulated'
@@ -219,7 +219,7 @@ class Replayer:
     def final_event(
         self, started: Collection[StatePath], state: RunState, budget: Budget | None
     ) -> Event | None:
-        """Return the event for when nothing is left to replay: the run pauses or goes live."""
+        """Return the event that ends an exhausted replay: the run pauses or goes live; None if it is live."""
         self.give_up(started)
         stuck = [path for path in started if self.choose_treatment(path, state) == 'stop']
         what = f'of how {", ".join(stuck or started)} ended' if started else 'any more'

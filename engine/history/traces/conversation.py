@@ -128,7 +128,7 @@ class Conversation:
             'role': str(span.attributes.get(names.AGENT) or agent.role),
         }
         if usage:
-            data['usage'] = usage_to_dict(usage) | ({} if usage.unpriced else {'dollars': usage.dollars})
+            data['usage'] = usage_to_dict(usage)
             changes += self._count(span, usage)
         return data, changes
 
@@ -143,7 +143,7 @@ class Conversation:
         return [self._set(name, value) for name in counted if (value := getattr(agent, name))]
 
     def record_tool_spans(self, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
-        """Record a batch of tool results."""
+        """Record the results of tools that have spans; return the data and changes of the step."""
         pending = self._pending_calls()
         even = len(pending) == len(batch)
         results = []
@@ -163,7 +163,7 @@ class Conversation:
         return data, call_changes + changes
 
     def record_results(self, results: Sequence[ToolResult]) -> tuple[dict[str, Any], list[Change]]:
-        """Record these tool results."""
+        """Record results found in messages; return the data and changes of the step."""
         message = Message(role='tool', parts=tuple(results))
         return {'results': to_jsonable_python(message)['parts'], 'store': {}}, [self._add(message)]
 

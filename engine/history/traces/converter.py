@@ -45,7 +45,7 @@ TAG = 'imported trace'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertedRun:
-    """A run converted from a trace."""
+    """What a trace becomes: a run to import, with its chart and steps."""
 
     info: RunInfo
     shape: Shape

@@ -52,7 +52,7 @@ class _Point:
     chat: Span | None = None
     """The model call; for results without a span, the call whose request contains them."""
     batch: list[Span] = field(default_factory=list)
-    """The tools of this act; for a reply, those that ran next."""
+    """The tools that the agent used in this act; for a reply, those that ran after it."""
     group: VisitGroup | None = None
     before: str = ''
     """The agent's inner state until then."""

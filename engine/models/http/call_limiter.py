@@ -65,7 +65,7 @@ class CallLimiter:
 
     @property
     def counts(self) -> CallCounts:
-        """The current calls."""
+        """Number of calls waiting and running now."""
         return CallCounts(waiting=self.waiting, running=self.running)
 
     def admission(
@@ -181,7 +181,7 @@ class Window:
         return at, reason
 
     def add(self, at: float, tokens: int) -> None:
-        """Plan a call."""
+        """Count a call of `tokens` that starts at `at`."""
         self._calls.append(StartedCall(at, tokens))
         self._sum += tokens
 

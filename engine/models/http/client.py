@@ -16,6 +16,7 @@ import orjson
 
 from engine.errors import ModelError
 from engine.models.endpoint import Endpoint
+from engine.models.http.answer_events import AnswerEvents
 from engine.models.http.content_coding import CODING_HEADERS, bound_body
 from engine.models.http.deadline import Deadline
 from engine.models.http.dialects.anthropic import ANTHROPIC
@@ -30,7 +31,6 @@ from engine.models.http.dialects.error_mapping import error_of_response, page_te
 from engine.models.http.dialects.gemini import GEMINI
 from engine.models.http.dialects.openai import OPENAI
 from engine.models.http.dialects.responses import RESPONSE_DELETED, RESPONSES
-from engine.models.http.dialects.structured_output import AnswerUnwrapper
 from engine.models.http.sse_reader import SseReader, lost_connection
 from engine.models.protocol import ModelEvent, ModelRequest, Timeouts
 from engine.records.jsonable import clip, unwrap_error
@@ -75,7 +75,7 @@ async def _attempt(
     dialect = DIALECTS[endpoint.dialect]
     decoder = dialect.decoder(endpoint)
     deadline = Deadline(request.timeouts or _timeouts(endpoint))
-    unwrapped = AnswerUnwrapper()
+    answer = AnswerEvents(request.tools)
     try:
         headers = dialect.headers(endpoint) | STREAM_HEADERS
         content = _encode(dialect.body(model, request, endpoint))
@@ -86,7 +86,7 @@ async def _attempt(
         try:
             async with aclosing(_stream_answer(response, decoder, deadline)) as events:
                 async for event in events:
-                    if turned := unwrapped.turn(event):
+                    for turned in answer.turn(event):
                         yield turned
         finally:
             await response.aclose()
@@ -253,7 +253,7 @@ async def _stream_answer(
 
 BOM = b'\xef\xbb\xbf'
 JSON_STARTS = (b'{', b'[')
-SSE_STARTS = (b'data', b'event', b'id', b'retry', b':')
+SSE_STARTS = (b'data', b'event', b'id', b'retry', b'error:', b':')
 STREAM_TYPES = ('text/event-stream', 'application/octet-stream', 'text/plain')
 
 

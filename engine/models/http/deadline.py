@@ -34,7 +34,7 @@ class Deadline:
         return Wait(self, self.left if longest is None else min(longest, self.left))
 
     def timeout_error(self) -> ModelError:
-        """Return the timeout error."""
+        """Return an error that says which timeout passed: total, idle or first. It may be retried."""
         timeouts = self._timeouts
         if self._now() - self._started >= timeouts.total:
             reason = f'it took more than {timeouts.total:g} s'
@@ -50,7 +50,7 @@ class Deadline:
 
 
 class Wait:
-    """One wait."""
+    """Limits one wait for an event, and counts its seconds towards the deadline."""
 
     def __init__(self, deadline: Deadline, seconds: float) -> None:
         self._deadline, self._timeout = deadline, asyncio.timeout(seconds)

@@ -112,7 +112,7 @@ class EndpointClient:
 
     @property
     def counts(self) -> CallCounts:
-        """Its current calls."""
+        """Number of its calls waiting and running now."""
         return self._limiter.counts
 
     async def _call(self, model: str, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
@@ -175,7 +175,7 @@ class EndpointClient:
 
 
 class EndpointModel:
-    """One model behind an endpoint."""
+    """A model that is reached through an endpoint."""
 
     simulated = False
 

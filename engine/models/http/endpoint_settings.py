@@ -34,7 +34,7 @@ class EndpointSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointSettings:
-    """The endpoint configuration."""
+    """The endpoints as configured, with where each comes from and what is wrong."""
 
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     sources: Mapping[str, EndpointSource] = field(default_factory=dict)

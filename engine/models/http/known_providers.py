@@ -17,8 +17,8 @@ class KnownProvider:
     """Environment variable of its key; a provider without one is a local server."""
 
 
-def _provider(name: str, url: str, key: str = '', **ways: Any) -> KnownProvider:
-    return KnownProvider(endpoint=Endpoint(name=name, url=url, **ways), key=key)
+def _provider(name: str, url: str, key: str = '', **settings: Any) -> KnownProvider:
+    return KnownProvider(endpoint=Endpoint(name=name, url=url, **settings), key=key)
 
 
 KNOWN_PROVIDERS = {

@@ -25,7 +25,7 @@ class Price:
     """For input cached for an hour; defaults to `written`."""
 
     def cost(self, usage: Usage, written_hour: int = 0) -> float:
-        """Return the cost in dollars."""
+        """Return the cost in dollars; `written_hour` of the written tokens are cached for an hour."""
         fresh = usage.input - usage.cached - usage.written
         cached = self.input if self.cached is None else self.cached
         written = self.input if self.written is None else self.written
@@ -37,7 +37,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """Model prices."""
+    """The prices of models: the user's own, then the published ones."""
 
     own: Mapping[str, Price] = field(default_factory=dict)
     """The user's prices by `endpoint/model` or by model; they take precedence."""

@@ -23,8 +23,14 @@ MAX_EVENT, MAX_ANSWER = 16_000_000, 200_000_000
 """Maximum bytes of one event and of all; anything larger is not an answer and would fill memory."""
 
 
+ERROR_LINE, ERROR_EVENT = b'error:', b'event: error\ndata:'
+"""How llama.cpp reports an error in a stream, and how the standard would have it."""
+
+
 class PaddedStream(httpx.AsyncByteStream):
     """A response's bytes followed by an empty line, which some servers omit after the end marker.
+
+    Lines with errors, which the standard ignores, become events.
 
     Args:
         pieces: the bytes.
@@ -36,6 +42,8 @@ class PaddedStream(httpx.AsyncByteStream):
         self.pending = 0
         """Bytes since the last event."""
         self._all = 0
+        self._held, self._in_line = b'', False
+        """What may be the beginning of a line with an error; whether the last byte is inside a line."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for piece in self._pieces:
@@ -45,9 +53,20 @@ class PaddedStream(httpx.AsyncByteStream):
                 raise ModelError(f'it sent an event longer than {MAX_EVENT:,} bytes', kind='bad response')
             if self._all > MAX_ANSWER:
                 raise ModelError(f'it sent more than {MAX_ANSWER:,} bytes', kind='bad response')
-            yield piece
+            yield self._turn_errors(piece)
         self.has_ended = True
-        yield b'\n\n'
+        yield self._held + b'\n\n'
+
+    def _turn_errors(self, piece: bytes) -> bytes:
+        piece, self._held = self._held + piece, b''
+        if not self._in_line and piece.startswith(ERROR_LINE):
+            piece = ERROR_EVENT + piece.removeprefix(ERROR_LINE)
+        piece = piece.replace(b'\n' + ERROR_LINE, b'\n' + ERROR_EVENT)
+        start = piece.rfind(b'\n') + 1
+        if ERROR_LINE.startswith(piece[start:]) and (start or not self._in_line):
+            piece, self._held = piece[:start], piece[start:]
+        self._in_line = not piece.endswith(b'\n') if piece else self._in_line
+        return piece
 
 
 class SseReader:

@@ -46,7 +46,7 @@ class CallLabel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange(CallLabel):
-    """One recorded exchange."""
+    """A request to a model with its response, as recorded."""
 
     key: str
     """Digest of the method, URL and body."""
@@ -64,15 +64,15 @@ class Exchange(CallLabel):
 
 
 def label_call(endpoint: Endpoint, wire: str, model: str, state: str, step: int) -> CallLabel:
-    """Make a label for a call."""
+    """Return the label for a recorded call: who made it, and the endpoint's settings but no secrets."""
     hidden = ('key', 'headers', 'query', 'secrets', 'models', *TLS)
-    ways = {
+    settings = {
         item.name: value
         for item in fields(endpoint)
         if item.name not in hidden and (value := getattr(endpoint, item.name)) != item.default
     }
-    ways['url'] = _bare(httpx.URL(endpoint.url))
-    return CallLabel(state=state, step=step, model=model, wire=wire, endpoint=ways)
+    settings['url'] = _bare(httpx.URL(endpoint.url))
+    return CallLabel(state=state, step=step, model=model, wire=wire, endpoint=settings)
 
 
 def _bare(url: httpx.URL) -> str:
@@ -149,7 +149,7 @@ def pack(pieces: Sequence[tuple[float, bytes]], hide: Callable[[str], str]) -> t
 
 
 def unpack(piece: str) -> bytes:
-    """Decode a piece to bytes."""
+    """Return the bytes of a piece as they were received."""
     return (
         base64.b64decode(piece.removeprefix(BASE64_PREFIX))
         if piece.startswith(BASE64_PREFIX)

@@ -13,7 +13,7 @@ from engine.records.frozen import FrozenModel
 
 
 class Call(FrozenModel):
-    """One tool call."""
+    """A tool call that the scripted model makes."""
 
     tool: str = Field(min_length=1)
     arguments: dict[str, Any] = Field(default_factory=dict)
@@ -82,11 +82,11 @@ class Turn(FrozenModel):
             raise ValueError('needs text, calls, an answer, or a fail without attempts')
         return self
 
-    def select_case(self, news: str) -> Turn:
-        """Return the turn to play for a model that received the messages `news`."""
+    def select_case(self, received: str) -> Turn:
+        """Return the turn to play for a model that has `received` these messages."""
         for case in self.cases:
-            if match := re.search(case.when, news, re.MULTILINE):
-                return case.fill(match.groupdict()).select_case(news)
+            if match := re.search(case.when, received, re.MULTILINE):
+                return case.fill(match.groupdict()).select_case(received)
         return self
 
     def fill(self, values: Mapping[str, str | None]) -> Turn:
@@ -101,7 +101,7 @@ class Turn(FrozenModel):
         return bool(self.calls) or any(case.may_call for case in self.cases)
 
     def failure(self, attempt: int) -> Failure | None:
-        """Return the failure of this attempt, if any."""
+        """Return the failure to simulate at this attempt (from 1), if any."""
         fails = self.fail is not None and (self.fail.attempts is None or attempt <= self.fail.attempts)
         return self.fail if fails else None
 

@@ -78,7 +78,7 @@ class Topic:
 
 
 def extract_topic(task: str) -> Topic:
-    """Parse a task."""
+    """Return what a task is about, from its first sentence."""
     line = ' '.join(task.split()) or 'the task'
     first = re.split(r'(?<=[.?!])\s', line, maxsplit=1)[0].rstrip(' .?!')
     subject = FORMS.sub('', first)

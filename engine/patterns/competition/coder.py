@@ -25,9 +25,8 @@ TOOLS = (
     'list_files', 'read_file', 'write_file', 'edit_file', 'search', 'run_command', 'run_tests', 'notes',
 )  # fmt: skip
 INSTRUCTIONS = (
-    'You write software in a folder of your own. Work with the tools: nothing counts but the files in your '
-    'folder. Run the tests before you say that you are done, and end with a few sentences on what you did '
-    'and what is not done.'
+    'You write software in your own folder. Use the tools: only the files in your folder count. Run the '
+    'tests before you say that you are done, and end with a few sentences on what you did and what is left.'
 )
 EXAMINATION_MARGIN = 30.0
 """Seconds allowed for examining a folder, on top of its two test runs."""
@@ -126,6 +125,7 @@ def coder_region(config: CoderConfig) -> dict[str, Any]:
                 folder=me,
                 within=config.seconds,
                 turns=40,
+                may_be_silent=True,
             ),
             {
                 'name': 'testing',
@@ -230,14 +230,14 @@ def add_version(
 def record_failure(config: CoderConfig, scope: CallbackContext, event: Event) -> None:
     """Record why the attempt failed; an earlier version stays in play."""
     candidate = candidate_of(scope, config.coder)
-    candidate.problem = str(event.data.get('error') or 'it was stopped')
+    candidate.problem = str(event.data.get('error') or 'it timed out')
     if not candidate.versions:
         candidate.status = 'failed'
 
 
 def task_prompt(memory: ContestMemory) -> str:
-    """Return a coder's task."""
+    """Return what a coder is told when its work starts."""
     return (
-        f'Task:\n{memory.task}\n\nImplement it in your folder, with tests of your own. What lies there '
-        'already belongs to the task; tests that were given will be run as they were given.'
+        f'Task:\n{memory.task}\n\nImplement it in your folder, with your own tests. Files that are already '
+        'there are part of the task; tests among them are run in their original form.'
     )

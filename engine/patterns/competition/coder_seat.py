@@ -11,7 +11,7 @@ from engine.errors import ToolError
 from engine.patterns.competition.records import Candidate, ContestMemory, FileEdit
 from engine.patterns.debate import seats
 from engine.patterns.form_fields import Input, LongText
-from engine.patterns.seats import PERSON, is_taken
+from engine.patterns.seats import PERSON, is_taken, names_seat
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
@@ -57,7 +57,7 @@ INPUTS: dict[str, type[BaseModel]] = {'hand_in': HandIn}
 
 def build_seat(me: str) -> tuple[list[Any], list[Any]]:
     """Return the states and edges for a person in a coder's seat; the region has `working` and `testing`."""
-    is_for_seat = partial(seats.names_me, me)
+    is_for_seat = partial(names_seat, me)
     states = [
         {'name': PERSON, 'waits': WORK, 'seat': me},
         {'name': 'saving', 'invoke': partial(save_submission, me)},

@@ -97,12 +97,12 @@ def _result(candidate: Candidate) -> list[str]:
     evidence = version.evidence
     lines = [
         f'{candidate.coder} version {version.number}: required tests: {evidence.required.line}; '
-        f'tests of its own: {evidence.own.line}'
+        f'own tests: {evidence.own.line}'
     ]
     if candidate.problem:
-        lines.append(f'{candidate.coder}: its latest attempt came to nothing: {candidate.problem}')
+        lines.append(f'{candidate.coder}: its latest attempt failed: {candidate.problem}')
     failing = list_failures(evidence.required)
-    return [*lines, fence(f'what failed in {candidate.coder}', failing)] if failing else lines
+    return [*lines, fence(f'failed tests of {candidate.coder}', failing)] if failing else lines
 
 
 def list_failures(suite: Suite) -> str:

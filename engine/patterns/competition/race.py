@@ -115,7 +115,7 @@ class Race(Pattern):
 
     @property
     def racers(self) -> tuple[str, ...]:
-        """The racers' names."""
+        """`racer1`, `racer2`, and so on."""
         return tuple(f'racer{number}' for number in range(1, self.parameters.racers + 1))
 
     async def prepare(self, memory: Any, activity: Activity) -> dict[str, Any]:

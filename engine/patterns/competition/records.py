@@ -29,7 +29,7 @@ class Suite(FrozenModel):
     failures: tuple[FailedTest, ...] = ()
     problem: str = ''
     """Why there is no result: no tests found, they did not start, or they were stopped."""
-    counted: bool = Field(True, exclude_if=bool)
+    counted: bool = True
     """Whether individual tests were counted; otherwise the command as a whole counts as one."""
 
     @property
@@ -71,7 +71,7 @@ class Evidence(FrozenModel):
 
 
 class FileEntry(FrozenModel):
-    """A file of a version."""
+    """A file of a version, as in its snapshot."""
 
     path: str
     digest: str
@@ -118,7 +118,7 @@ class Candidate(Memory):
 
     @property
     def latest(self) -> Version | None:
-        """Its newest version."""
+        """Its newest version; None before the first."""
         return self.versions[-1] if self.versions else None
 
     @property

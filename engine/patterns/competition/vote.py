@@ -20,11 +20,11 @@ from engine.statechart.edges import FINAL_STATES, edge, failure_edges
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.pattern import Pattern
 
-VOTER = 'You answer a question by yourself. Work it out before you answer, and keep the answer itself short.'
+VOTER = 'You answer a question on your own. Work it out before you answer, and keep the answer itself short.'
 JUDGE = Role(
     name='judge',
     title='Judge',
-    instructions=f'You say which of several answers is right, by reasons and not by numbers. {RULE}',
+    instructions=f'You decide which of several answers is right, by reasons and not by votes. {RULE}',
 )
 
 
@@ -36,7 +36,7 @@ class Answer(FrozenModel):
 
 
 class Ballot(FrozenModel):
-    """One vote, as it was cast."""
+    """A vote, and the ballot in which it was cast."""
 
     voter: str
     number: int
@@ -76,7 +76,7 @@ def ballot_prompt(memory: Any) -> str:
 
 
 def cast_ballot(name: str, scope: CallbackContext, event: Event) -> None:
-    """Store a vote."""
+    """Add the answer of voter `name` to the votes."""
     memory: Any = scope.state.memory
     answer = Answer.model_validate(event.data['output'])
     memory.ballots.append(
@@ -179,7 +179,7 @@ class Vote(Pattern):
 
     @property
     def voters(self) -> tuple[str, ...]:
-        """The voters' names."""
+        """`voter1`, `voter2`, and so on."""
         return tuple(f'voter{number}' for number in range(1, self.parameters.voters + 1))
 
     def has_votes(self, memory: Any, event: Event) -> bool:
@@ -204,7 +204,7 @@ class Vote(Pattern):
         return bool(memory.answer)
 
     def open_ballot(self, memory: Any, event: Event) -> None:
-        """Start a ballot."""
+        """Start the first or the next ballot, with nobody failed."""
         if memory.ballots:
             memory.number += 1
         memory.failed = {}

@@ -11,7 +11,7 @@ from engine.agents.spec import Role
 from engine.patterns.debate import prompts, seats, steps
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.records import Position
-from engine.patterns.seats import PERSON, is_taken
+from engine.patterns.seats import PERSON, is_held, is_taken, names_seat
 from engine.statechart.edges import edge, failure_edges
 
 
@@ -73,13 +73,13 @@ def seat_edges(states: Sequence[str], names: tuple[str, ...]) -> list[dict[str, 
     sit = partial(seats.may_sit, names)
     return [
         *(edge('take_seat', state, None, sit, after=seats.take_seat) for state in states),
-        *(edge('hand_back', state, None, seats.may_rise, after=seats.hand_back) for state in states),
+        *(edge('hand_back', state, None, is_held, after=seats.hand_back) for state in states),
     ]
 
 
 def _reviewer_state(role: Role, config: DebateConfig) -> dict[str, Any]:
     me = role.name
-    is_for_reviewer, taken = partial(seats.names_me, me), partial(is_taken, me)
+    is_for_reviewer, taken = partial(names_seat, me), partial(is_taken, me)
     return {
         'name': me,
         'initial': 'called',

@@ -30,5 +30,5 @@ class DebateConfig:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The reviewers' names."""
+        """The reviewers' names, in their order."""
         return tuple(role.name for role in self.reviewers)

@@ -14,24 +14,24 @@ MAX_POINTS = 20
 MAX_MESSAGE = 6_000
 """Maximum characters of a message shown to the others."""
 DEBATE = (
-    'Come to agree with the others on which implementation is the best, what has to be changed, and in '
-    'which order. Name the facts that you rest on; a test that fails is one. Concede what is right in what '
-    'they say, and say what you insist on.'
+    'Agree with the others on which implementation is best, what must change, and in which order. Support '
+    'your points with facts, such as failing tests. Concede what the others get right, and say what you '
+    'insist on.'
 )
 FINAL = (
-    'Judge whether what was revised can be delivered. Approve it, or say what has to be changed yet. Look '
-    'first at whether the demands of the last consensus are met, and at the tests.'
+    'Decide whether the revised work can be delivered. Approve it, or say what must still change. First '
+    'check the tests, and whether the changes that the last consensus asked for were made.'
 )
 WORDS = (
-    'Begin a line with `REVISE_BEST: <name> <what to change>`, `REVISE_ALL: <what to change>` or '
-    '`APPROVE: <name> <why>` to say your verdict. When you agree with the others, begin the line with '
-    '`CONSENSUS:` and put the verdict after it: `CONSENSUS: REVISE_BEST: <name> <what to change>`.'
+    'State your verdict at the start of a line: `REVISE_BEST: <name> <what to change>`, `REVISE_ALL: <what '
+    'to change>` or `APPROVE: <name> <why>`. If you agree with the others, start the line with '
+    '`CONSENSUS:`, followed by the verdict: `CONSENSUS: REVISE_BEST: <name> <what to change>`.'
 )
 ANSWER = (
-    'These points of the others are open. Answer each that matters in `answers`, by its id: whether you '
-    'accept or rebut it, and why.'
+    'These points of the others are open. In `answers`, accept or rebut each one that matters, by its id, '
+    'and say why.'
 )
-RECORD = 'Set `agrees` when the others have already said what you would settle on, and only then.'
+RECORD = 'Set `agrees` only if the others have already stated what you would settle on.'
 
 
 def turn_prompt(reviewer: str, config: DebateConfig, memory: DebateMemory) -> str:
@@ -48,7 +48,7 @@ def turn_prompt(reviewer: str, config: DebateConfig, memory: DebateMemory) -> st
             f'This is round {debate.round} of at most {config.rounds}.',
             FINAL if config.phase == 'final' else DEBATE,
             config.subject(memory, first),
-            'What was said last:',
+            'The latest messages:',
             recent_messages(memory, config.recent),
             *_open_points(reviewer, config, memory),
             WORDS if config.words_only else RECORD,
@@ -57,7 +57,7 @@ def turn_prompt(reviewer: str, config: DebateConfig, memory: DebateMemory) -> st
 
 
 def _open_points(reviewer: str, config: DebateConfig, memory: DebateMemory) -> list[str]:
-    points = memory.open_points(reviewer) if memory.revision > 1 and not config.words_only else []
+    points = [] if config.words_only else memory.open_points(reviewer)
     listed = bullet_list(f'{place}: {text}' for place, text in points[-MAX_POINTS:])
     return [f'{ANSWER}\n{fence("open points", listed, MAX_MESSAGE)}'] if points else []
 
@@ -68,7 +68,7 @@ def recent_messages(memory: DebateMemory, count: int) -> str:
         utterance for utterance in memory.transcript if not utterance.problem and not utterance.synthesized
     ][-count:]
     messages = [fence(_head(utterance), _body(utterance), MAX_MESSAGE) for utterance in utterances]
-    absences = [f'{name} takes no part: {problem}' for name, problem in memory.debate.absent.items()]
+    absences = [f'{name} is absent: {problem}' for name, problem in memory.debate.absent.items()]
     return '\n\n'.join([*messages, *absences]) or 'Nothing yet.'
 
 
@@ -76,8 +76,8 @@ SYNTHESIS = Role(
     name=SYNTHESIZER,
     title='Synthesizer',
     instructions=(
-        'You draw a result from a debate whose speakers did not agree. You do not take part in it: weigh '
-        'what was said by the facts it rests on, and keep every demand that nobody has refuted.'
+        'You turn a debate that ended without agreement into a decision. You do not take part in it: weigh '
+        'what was said by the facts that support it, and keep every demand that nobody refuted.'
     ),
 )
 """The role that derives a result from a debate without consensus."""
@@ -89,8 +89,8 @@ def synthesis_prompt(subject: Callable[[Any, bool], str], memory: DebateMemory) 
     messages = [fence(_head(utterance), _body(utterance), MAX_MESSAGE) for utterance in utterances]
     return '\n\n'.join(
         [
-            'The reviewers did not agree. Say what should be done: which implementation is the best, and '
-            'what has to be changed. You cannot approve in their place.',
+            'The reviewers did not agree. Decide which implementation is best and what must change. You '
+            'cannot approve on their behalf.',
             subject(memory, False),
             'The debate:',
             *messages,
@@ -108,8 +108,11 @@ def _body(utterance: Utterance) -> str:
     if position is None:
         return utterance.text
     parts = [f'[{position.verdict}{f" {position.best}" if position.best else ""}] {utterance.text}']
-    for name in ('concedes', 'insists', 'changes', 'rests_on'):
-        points = getattr(position, name)
-        if points:
-            parts.append(f'{name.replace("_", " ")}:\n{bullet_list(points)}')
+    lists = {
+        'Concedes': position.concedes,
+        'Insists on': position.insists,
+        'Asks for': position.changes,
+        'Facts': position.rests_on,
+    }
+    parts += [f'{heading}:\n{bullet_list(points)}' for heading, points in lists.items() if points]
     return '\n'.join(parts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import takewhile
-from operator import not_
 from typing import Literal
 
 from pydantic import Field
@@ -56,12 +55,9 @@ class Position(FrozenModel):
     rests_on: tuple[str, ...] = Field(
         default=(), description='Facts that support your verdict: test results, lines of code'
     )
-    # Not in the journal if empty, so that positions that predate these fields stay the same.
-    answers: tuple[Answer, ...] = Field(
-        default=(), exclude_if=not_, description='Your answers to open points of others'
-    )
+    answers: tuple[Answer, ...] = Field(default=(), description='Your answers to open points of others')
     comments: tuple[LineComment, ...] = Field(
-        default=(), exclude_if=not_, description='Comments on single lines, for the coders'
+        default=(), description='Comments on single lines, for the coders'
     )
 
 
@@ -129,10 +125,6 @@ class Debate(Memory):
 class DebateMemory(Memory):
     """Memory of a pattern with debates."""
 
-    revision: int = 1
-    """Version of its rules: in 1, reviewers had no tools, and points had no ids to answer them by; in 2, the
-    outcome did not list unheeded comments; in 3, an approval that named none of several candidates applied
-    to any of them."""
     debate: Debate = Field(default_factory=Debate)
     transcript: list[Utterance] = Field(default_factory=list)
     consensuses: list[Consensus] = Field(default_factory=list)
@@ -163,7 +155,7 @@ class DebateMemory(Memory):
         return not are_alike(positions.values())
 
     def current_utterances(self) -> list[Utterance]:
-        """Utterances in the current debate."""
+        """Return what was said in the current debate, without reviews, syntheses and failed turns."""
         return [
             utterance
             for utterance in self.transcript

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field
 
 from engine.patterns import seats
 from engine.patterns.debate.position_parser import parse_position
@@ -28,14 +28,6 @@ class Seat(Input):
     """The seat that a person takes or hands back."""
 
     seat: str = Field(title='Seat', description='Whose seat', examples=['reviewer1'])
-
-    @model_validator(mode='before')
-    @classmethod
-    def _as_recorded(cls, data: Any) -> Any:
-        """Accept `reviewer`, the field's name in journals from before coders had seats."""
-        if isinstance(data, Mapping) and 'reviewer' in data and 'seat' not in data:
-            return {'seat' if name == 'reviewer' else name: value for name, value in data.items()}
-        return data
 
 
 class HumanTurn(Form):
@@ -82,30 +74,15 @@ def debate_memory(scope: CallbackContext) -> DebateMemory:
     return memory
 
 
-def seat_named(event: Event) -> str:
-    """Return the seat an event names (as `reviewer` in older journals)."""
-    return str(event.data.get('seat') or event.data.get('reviewer') or '')
-
-
-def names_me(me: str, scope: CallbackContext, event: Event) -> bool:
-    """The event is for this seat."""
-    return seat_named(event) == me
-
-
 def may_sit(names: tuple[str, ...], scope: CallbackContext, event: Event) -> bool:
     """There is such a seat, and no person sits in it."""
-    seat = seat_named(event)
+    seat = event.data.get('seat')
     return seat in names and seat not in debate_memory(scope).seats
-
-
-def may_rise(scope: CallbackContext, event: Event) -> bool:
-    """A person sits in that seat."""
-    return seat_named(event) in debate_memory(scope).seats
 
 
 def take_seat(scope: CallbackContext, event: Event) -> None:
     """Give the seat to a person; a reviewer who had failed rejoins."""
-    memory, reviewer = debate_memory(scope), seat_named(event)
+    memory, reviewer = debate_memory(scope), str(event.data['seat'])
     seats.take_seat(memory, reviewer)
     if reviewer in memory.debate.absent:
         del memory.debate.absent[reviewer]
@@ -113,7 +90,7 @@ def take_seat(scope: CallbackContext, event: Event) -> None:
 
 def hand_back(scope: CallbackContext, event: Event) -> None:
     """Hand the seat back to the agent."""
-    seats.hand_back(debate_memory(scope), seat_named(event))
+    seats.hand_back(debate_memory(scope), str(event.data['seat']))
 
 
 def is_word(reviewer: str, scope: CallbackContext, event: Event) -> bool:

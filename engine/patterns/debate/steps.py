@@ -67,7 +67,7 @@ def record_absence(me: str, config: DebateConfig, scope: CallbackContext, event:
 
 
 def record_consensus(config: DebateConfig, scope: CallbackContext, event: Event) -> None:
-    """Record the consensus."""
+    """Derive the consensus from the positions, and store it."""
     memory = seats.debate_memory(scope)
     memory.consensuses.append(consensus.build_consensus(memory, config.names))
 
@@ -85,7 +85,7 @@ def record_rule_synthesis(config: DebateConfig, scope: CallbackContext, event: E
     memory = seats.debate_memory(scope)
     utterances = consensus.latest_utterances(memory, config.names).values()
     position = Position(
-        text='There was no consensus, and none could be drawn from what was said. All demands stand.',
+        text='There was no consensus, and the synthesis failed. All demands stand.',
         verdict='REVISE_BEST',
         changes=consensus.demands([utterance.position for utterance in utterances if utterance.position]),
     )

@@ -169,7 +169,7 @@ class Blog(DynamicAgent):
         checks=(
             Check(
                 name='content_is_long_enough',
-                missing=f'a content of at least {MIN_CONTENT} characters',
+                missing=f'content of at least {MIN_CONTENT} characters',
                 holds=lambda evidence: len(str(evidence.artifacts.get('content', ''))) >= MIN_CONTENT,
             ),
         ),
@@ -228,6 +228,5 @@ class Blog(DynamicAgent):
     def shortfall(self, worker: AgentState, memory: DynamicAgent.Memory) -> str:
         """Add that nothing was published although it was requested."""
         unmet = super().shortfall(worker, memory)
-        should_publish = self.parameters.publish and memory.revision > 2
-        unpublished = 'it was not published' if should_publish and 'published' not in worker.artifacts else ''
-        return '; '.join(filter(None, (unmet, unpublished)))
+        is_unpublished = self.parameters.publish and 'published' not in worker.artifacts
+        return '; '.join(filter(None, (unmet, 'it was not published' if is_unpublished else '')))

@@ -23,7 +23,7 @@ class Builder(CodingAgent):
     role = Role(
         name='builder',
         title='Builder',
-        instructions='You build features in a project, in small steps, as its code is written already.',
+        instructions='You build features in a project in small steps, in the style of its code.',
         tools=TOOLS,
     )
     until = UNTIL_TESTS_PASS

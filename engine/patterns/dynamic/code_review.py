@@ -12,7 +12,6 @@ from engine.agents.criteria import Criteria
 from engine.agents.spec import Role
 from engine.errors import EngineError
 from engine.patterns.dynamic.coding_agent import READ_ONLY_TOOLS, TESTS_WERE_RUN, CodingAgent, CodingForm
-from engine.patterns.dynamic.dynamic_agent import ListMark
 from engine.patterns.form_fields import LongText, project_field, task_field
 from engine.records.frozen import FrozenModel
 from engine.runtime.activity import Activity
@@ -72,7 +71,7 @@ class CodeReviewer(CodingAgent):
     role = Role(
         name='code-reviewer',
         title='Code reviewer',
-        instructions='You review changes. You change no file; what you say of a line you have seen or tried.',
+        instructions='You review changes and change no files. Report only what you have read or tried.',
         tools=READ_ONLY_TOOLS,
     )
     until = Criteria(
@@ -97,11 +96,11 @@ class CodeReviewer(CodingAgent):
             raise EngineError(f'the change does not apply to the project: {result.output.strip()[-500:]}')
         return await workspace.snapshot(), values
 
-    def render(self, value: Any, mark: ListMark = bullet) -> str:
+    def render(self, value: Any) -> str:
         """The review as Markdown."""
         review = CodeReview.model_validate(value)
         lines = [
-            mark(
+            bullet(
                 f'**{finding.severity}** `{finding.file}:{finding.line}`: {finding.problem}'
                 + (f'\n  {finding.suggestion}' if finding.suggestion else '')
             )

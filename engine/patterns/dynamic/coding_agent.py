@@ -26,7 +26,7 @@ TOOLS = (
 READ_ONLY_TOOLS = ('list_files', 'read_file', 'search', 'navigate', 'git', 'run_tests', 'run_command')
 TESTS_PASS = Check(
     name='tests_pass',
-    missing='a run of all tests, after the last change, in which none fails',
+    missing='a run of all tests after the last change, without failures',
     holds=lambda evidence: evidence.artifacts.get('test_result') is True,
 )
 TESTS_WERE_RUN = Check(
@@ -157,7 +157,7 @@ class CodingAgent(DynamicAgent, abstract=True):
         except WorkspaceError as error:
             return {'project': str(error)}
         notes = {
-            'project': f'Not copied, since they are links, devices or pipes: {", ".join(left_out)}'
+            'project': f'Not copied because they are links, devices or pipes: {", ".join(left_out)}'
             if left_out
             else '',
             'test_command': '' if self.parameters.test_command else detected.note,

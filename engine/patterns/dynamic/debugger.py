@@ -30,7 +30,7 @@ class Debugger(CodingAgent):
     role = Role(
         name='debugger',
         title='Debugger',
-        instructions='You find the cause of a failure before you change anything, and change nothing else.',
+        instructions='You find the cause of a failure before you change anything, then change nothing else.',
         tools=TOOLS,
     )
     until = UNTIL_TESTS_PASS

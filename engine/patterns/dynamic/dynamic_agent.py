@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -22,11 +22,10 @@ from engine.statechart.edges import edge
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.pattern import Pattern
 from engine.statechart.run_state import AgentState
-from engine.tools.artifacts import as_text, bullet
+from engine.tools.artifacts import as_text
 from engine.tools.builtin.prompt_templates import fill
 from engine.tools.registry import ToolRegistry
 
-ListMark = Callable[[str], str]
 Mode = Literal['dynamic', 'fixed', 'compare']
 MODE: Any = Field(
     'dynamic',
@@ -60,8 +59,8 @@ def _store_answer(result: str, context: CallbackContext, event: Event) -> None:
     worker = context.state.agents[context.path]
     artifact = worker.artifacts.get(result)
     if artifact is not None:
-        memory.answer = pattern.render(artifact.value, list_mark(memory))
-    if memory.revision > 1 and pattern.mode != 'compare' and (shortfall := pattern.shortfall(worker, memory)):
+        memory.answer = pattern.render(artifact.value)
+    if pattern.mode != 'compare' and (shortfall := pattern.shortfall(worker, memory)):
         memory.caveat = shortfall
 
 
@@ -69,17 +68,12 @@ def _store_partial_answer(result: str, context: CallbackContext, event: Event) -
     """Keep a partial answer when the work failed."""
     pattern: Any = context.pattern
     memory: Any = context.state.memory
-    if memory.revision < 2 or pattern.mode == 'compare':
+    if pattern.mode == 'compare':
         return
     for worker in context.state.agents.values():
         artifact = worker.artifacts.get(result)
         if artifact is not None and not memory.answer:
-            memory.answer = pattern.render(artifact.value, list_mark(memory))
-
-
-def list_mark(memory: DynamicAgent.Memory) -> ListMark:
-    """Return how a run's answer marks list entries."""
-    return bullet if memory.revision > 2 else '- {}'.format
+            memory.answer = pattern.render(artifact.value)
 
 
 class DynamicAgent(Pattern, abstract=True):
@@ -129,10 +123,6 @@ class DynamicAgent(Pattern, abstract=True):
         error: str = ''
         caveat: str = ''
         """How the answer falls short although the work is done."""
-        revision: int = 1
-        """Version of this pattern's rules when the run began. Before 2, the signal was always required,
-        text with tool calls was not content, and a failed run had no answer; before 3, the reason for a
-        failure did not quote the agent, and a list entry of several lines broke its list."""
 
     caveat = 'caveat'
     family = 'Single agent with tools'
@@ -190,19 +180,12 @@ class DynamicAgent(Pattern, abstract=True):
         neither = edge('done', 'weighing', 'failed', 'neither_is_done', before='store_comparison')
         return [begin, ['done', 'both', 'weighing'], neither, weighed, *failure_edges]
 
-    def remember(self) -> BaseMemory:
-        """Initial memory, under the current rules."""
-        memory = super().remember()
-        assert isinstance(memory, DynamicAgent.Memory)
-        memory.revision = 3
-        return memory
-
     def shortfall(self, worker: AgentState, memory: Memory) -> str:
         """Return how finished work falls short of the criteria, or ''."""
         signal = self.until.signal_name
         checks = {check.name: check.missing for check in self.until.all if check.name != signal}
         unmet = [checks[item.name] for item in worker.criteria if item.name in checks and not item.holds]
-        return f'there is missing: {"; ".join(unmet)}' if unmet else ''
+        return f'missing: {"; ".join(unmet)}' if unmet else ''
 
     async def prepare(self, memory: Memory, activity: Activity) -> dict[str, Any]:
         """Find the usable tools, prepare the folders they work in, and build the prompt."""
@@ -233,8 +216,8 @@ class DynamicAgent(Pattern, abstract=True):
         """
         return '', {}
 
-    def render(self, value: Any, mark: ListMark = bullet) -> str:
-        """Render the result artifact as an answer for people; `mark` turns a text into a list entry."""
+    def render(self, value: Any) -> str:
+        """Render the result artifact as an answer for people."""
         return as_text(value)
 
     def unusable_tools(self) -> Mapping[str, str]:
@@ -243,11 +226,11 @@ class DynamicAgent(Pattern, abstract=True):
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Names of the agents' folders."""
+        """The agents' folders: one of each mode if both are compared, else `work`."""
         return ('dynamic', 'fixed') if self.mode == 'compare' else ('work',)
 
     def prompt_working(self, memory: Memory) -> str:
-        """The task."""
+        """The prompt as it was prepared."""
         return memory.prompt
 
     def store_prepared(self, memory: Memory, event: Event) -> None:
@@ -262,9 +245,9 @@ class DynamicAgent(Pattern, abstract=True):
         done = [side for side in memory.comparison if side.done]
         memory.answer = done[0].output if done else ''
         failures = [
-            f'the {side.way} way failed: {side.problem}' for side in memory.comparison if not side.done
+            f'the {side.way} mode failed: {side.problem}' for side in memory.comparison if not side.done
         ]
-        if memory.revision > 1 and failures and done:
+        if failures and done:
             memory.caveat = '; '.join(failures)
         memory.error = '; '.join(f'{side.way}: {side.problem}' for side in memory.comparison if side.problem)
 

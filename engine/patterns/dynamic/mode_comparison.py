@@ -12,7 +12,7 @@ from engine.tools.artifacts import as_text
 
 
 class ModeResult(FrozenModel):
-    """The result of one mode."""
+    """How one mode did: its output, and what it used."""
 
     way: str
     """`dynamic` or `fixed`."""
@@ -41,10 +41,10 @@ async def compare_modes(answer: str, scope: CallbackContext, activity: Activity)
     return {'sides': [side.model_dump() for side in results]}
 
 
-def _measure_mode(way: str, agent: AgentState, answer: str) -> ModeResult:
+def _measure_mode(mode: str, agent: AgentState, answer: str) -> ModeResult:
     artifact = agent.artifacts.get(answer)
     return ModeResult(
-        way=way,
+        way=mode,
         done=not agent.problem and artifact is not None,
         problem=agent.problem,
         output=as_text(artifact.value) if artifact else '',

@@ -38,7 +38,7 @@ Calls = Sequence[tuple[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """One phase."""
+    """A phase of the fixed sequence: the tools that it calls."""
 
     name: str
     calls: Callable[[Any, Mapping[str, Any]], Calls]
@@ -127,7 +127,7 @@ async def propose_calls(
         ToolCall(id=f'call-{activity.since}-{number}', name=tool, arguments=json.dumps(dict(arguments)))
         for number, (tool, arguments) in enumerate(proposed, 1)
     )
-    nothing = Text(text=f'{phase.name.capitalize()}: there is nothing to do.')
+    nothing = Text(text=f'{phase.name.capitalize()}: nothing to do.')
     message = Message(role='assistant', parts=calls or (nothing,))
     waiting = await activities.find_calls_to_approve(spec, scope, activity, message)
     return {'message': to_jsonable_python(message), 'approval': waiting}

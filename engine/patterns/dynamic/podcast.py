@@ -66,7 +66,7 @@ class Podcast(DynamicAgent):
     role = Role(
         name='podcast',
         title='Podcast producer',
-        instructions='You make what an episode of a podcast is published with.',
+        instructions='You prepare the texts and clips that a podcast episode is published with.',
         tools=(
             'transcript_processor', 'show_notes', 'chapter_markers', 'social_clips',
             'rss_feed', 'static_links',

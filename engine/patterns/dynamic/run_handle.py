@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, Unpack
 
+from typing_extensions import override
+
 from engine.conductor import Conductor, RunHandle
 from engine.records import RunQuery
 from engine.runtime.run_factory import Options
@@ -50,10 +52,11 @@ class BlogOrchestratorAgent(Agent):
     def __init__(self, conductor: Conductor) -> None:
         super().__init__(conductor, 'blog')
 
+    @override
     async def execute(
         self, input: Mapping[str, Any], *, models: Mapping[str, str] | None = None, **options: Unpack[Options]
     ) -> RunHandle:
-        """Run the blog agent."""
+        """Run the blog agent. Deprecated, like the class."""
         warning = "BlogOrchestratorAgent is deprecated: use Agent(conductor, 'blog')"
         warnings.warn(warning, DeprecationWarning, stacklevel=2)
         return await super().execute(input, models=models, **options)

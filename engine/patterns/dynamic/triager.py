@@ -9,7 +9,6 @@ from pydantic import Field
 from engine.agents.criteria import Criteria
 from engine.agents.spec import Role
 from engine.patterns.dynamic.coding_agent import READ_ONLY_TOOLS, TESTS_WERE_RUN, CodingAgent, CodingForm
-from engine.patterns.dynamic.dynamic_agent import ListMark
 from engine.patterns.form_fields import project_field, task_field
 from engine.records.frozen import FrozenModel
 from engine.tools.artifacts import bullet
@@ -46,7 +45,7 @@ class Triager(CodingAgent):
     role = Role(
         name='triager',
         title='Triager',
-        instructions='You find out which component is to blame for a failure. You change no file.',
+        instructions='You find out which component is to blame for a failure. You do not change any file.',
         tools=READ_ONLY_TOOLS,
     )
     until = Criteria(
@@ -56,10 +55,10 @@ class Triager(CodingAgent):
     template = 'triager'
     result = 'triage'
 
-    def render(self, value: Any, mark: ListMark = bullet) -> str:
+    def render(self, value: Any) -> str:
         """The finding as Markdown."""
         triage = Triage.model_validate(value)
-        evidence = '\n'.join(map(mark, triage.evidence))
+        evidence = '\n'.join(map(bullet, triage.evidence))
         parts = [f'**{triage.component}** (`{triage.file}:{triage.line}`, {triage.severity}): {triage.cause}']
-        parts += [f'`{triage.test}` fails. What shows it:\n\n{evidence}']
+        parts += [f'`{triage.test}` fails. Evidence:\n\n{evidence}']
         return '\n\n'.join([*parts, *([triage.suggestion] if triage.suggestion else [])])

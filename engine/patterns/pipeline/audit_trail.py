@@ -54,9 +54,8 @@ def note_failure(scope: CallbackContext, event: Event) -> None:
 def _note(scope: CallbackContext, entries: list[Entry]) -> None:
     memory = scope.state.memory
     assert isinstance(memory, TaskState)
-    if memory.is_detailed:
-        for entry in entries:
-            memory.note(*entry)
+    for entry in entries:
+        memory.note(*entry)
 
 
 def _entries(scope: CallbackContext, event: Event) -> list[Entry]:
@@ -79,11 +78,9 @@ def _reply(event: Event) -> str:
     parts = event.data['message']['parts']
     called = [str(part['name']) for part in parts if part['kind'] == 'call']
     if called:
-        text = f'asks for {", ".join(called)}'
+        text = f'calls {", ".join(called)}'
     else:
-        text = (
-            f'an answer that does not fit: {event.data["unfit"]}' if event.data.get('unfit') else 'an answer'
-        )
+        text = f'an invalid answer: {event.data["unfit"]}' if event.data.get('unfit') else 'an answer'
     return f'{text} (attempt {event.attempt})' if event.attempt > 1 else text
 
 

@@ -35,11 +35,11 @@ class Processor(Protocol):
 
     @property
     def process(self) -> Process:
-        """The callable of the stage."""
+        """What it calls with the task's state."""
         ...
 
 
-ORCHESTRATOR_FIELDS = frozenset({'task', 'status', 'iteration', 'max_iterations', 'error', 'caveat', 'rules'})
+ORCHESTRATOR_FIELDS = frozenset({'task', 'status', 'iteration', 'max_iterations', 'error', 'caveat'})
 """Fields that callables may not change."""
 
 
@@ -146,11 +146,12 @@ def apply_changes(scope: CallbackContext, event: Event) -> None:
     changed = type(memory).model_validate({**to_jsonable_python(memory), **event.data['changes']})
     for name in event.data['changes']:
         setattr(memory, name, getattr(changed, name))
-    for message in event.data.get('messages', ()):  # Absent from journals that predate append-only history.
+    for message in event.data['messages']:
         entry = AgentMessage.model_validate(message)
-        if memory.is_detailed:  # A nested stage stamped them with its own run.
-            entry = entry.model_copy(update={'time': 0.0, 'seq': 0, 'iteration': memory.iteration})
-        memory.messages.append(entry)
+        # A nested stage stamped it with its own run.
+        memory.messages.append(
+            entry.model_copy(update={'time': 0.0, 'seq': 0, 'iteration': memory.iteration})
+        )
 
 
 async def _call_work(work: Any, state: TaskState, name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from engine.agents.spec import Role
 from engine.patterns.form_fields import Form, task_field
 from engine.patterns.pipeline.callable_stage import Process, Processor
 from engine.patterns.pipeline.stage import Stage, stage
-from engine.patterns.pipeline.task_state import RULES, Draft, Review, TaskState, TaskStatus
+from engine.patterns.pipeline.task_state import Draft, Review, TaskState, TaskStatus
 from engine.records import Event
 from engine.records.frozen import FrozenModel
 from engine.statechart.edges import edge
@@ -27,14 +27,14 @@ class Findings(FrozenModel):
 
 
 class ResearchAgent(Stage):
-    """The first stage."""
+    """Collects facts about the task."""
 
     role = Role(
         name='researcher',
         title='Researcher',
         instructions=(
-            'You research a task for an analyst. Collect facts, say where each comes from, and say what you '
-            'could not find out. Keep notes while you work; use the calculator for every number you derive.'
+            'You research a task for an analyst. Collect facts, name the source of each, and list what you '
+            'could not find out. Keep notes as you work, and use the calculator for every number you derive.'
         ),
         tools=('notes', 'calculator'),
     )
@@ -63,8 +63,8 @@ class AnalyzerAgent(Stage):
         title='Analyzer',
         instructions=(
             "You write an analysis in Markdown from a researcher's findings. Answer the task, weigh the "
-            'findings, and come to a conclusion. When a reviewer sends a draft back, answer every comment '
-            'in the next one.'
+            'findings, and reach a conclusion. When a reviewer sends a draft back, address every comment in '
+            'the next one.'
         ),
         tools=('notes', 'calculator'),
     )
@@ -90,15 +90,15 @@ class AnalyzerAgent(Stage):
 
 
 class ReviewerAgent(Stage):
-    """The last stage."""
+    """Approves the draft or demands changes."""
 
     role = Role(
         name='reviewer',
         title='Reviewer',
         instructions=(
-            'You review an analysis for correctness, completeness and clarity against the research it rests '
-            'on. Approve it only when it can be delivered as it is. Otherwise say what must change, one '
-            'demand a comment.'
+            'You review an analysis for correctness, completeness and clarity, against the research it is '
+            'based on. Approve it only if it can be delivered as it is. Otherwise say what must change, one '
+            'request per comment.'
         ),
         tools=('notes',),
     )
@@ -192,12 +192,6 @@ class Pipeline(Pattern):
         )
         return type('StagedPipeline', (cls,), {'name': name, 'title': name.title(), 'states': states})
 
-    def remember(self) -> TaskState:
-        """Initial memory, under the current rules."""
-        memory = cast(TaskState, super().remember())
-        memory.rules = RULES
-        return memory
-
     def is_approved(self, memory: TaskState, event: Event) -> bool:
         """The reviewer approves the draft."""
         return memory.approved
@@ -207,29 +201,27 @@ class Pipeline(Pattern):
         return memory.iteration >= memory.max_iterations
 
     def count_revision(self, memory: TaskState, event: Event) -> None:
-        """Count the revision."""
+        """Move on to the next revision."""
         memory.iteration += 1
 
     def deliver(self, memory: TaskState, event: Event) -> None:
         """Complete the task, approved or not."""
         memory.status = TaskStatus.COMPLETE
-        verdict = 'approved' if memory.approved else f'not approved within {memory.max_iterations} revisions'
         if shortfall := _shortfall(memory):
             memory.caveat = shortfall
-        memory.note('orchestrator', 'user', 'result', f'Draft {len(memory.drafts)} is delivered: {verdict}.')
+        verdict = shortfall or 'approved'
+        memory.note('orchestrator', 'user', 'result', f'Delivered draft {len(memory.drafts)}: {verdict}.')
 
     def on_retry(self, memory: TaskState, event: Event) -> None:
         """Record that an agent's attempt failed and is retried."""
-        if memory.is_detailed:
-            attempt = f'attempt {event.attempt - 1} failed, again in {event.data["delay"]:g} s'
-            memory.note(self._agent(event.at), 'orchestrator', 'retry', f'{attempt}: {event.data["error"]}')
+        attempt = f'attempt {event.attempt - 1} failed, retrying in {event.data["delay"]:g} s'
+        memory.note(self._agent(event.at), 'orchestrator', 'retry', f'{attempt}: {event.data["error"]}')
 
     def record_failure(self, memory: TaskState, event: Event) -> None:
         """Record which agent failed, and why."""
         memory.status = TaskStatus.FAILED
-        memory.error = str(event.data.get('error') or event.data.get('unfit') or f'{event.at} {event.name}')
-        if memory.is_detailed:
-            memory.error = memory.caveat = f'{self._agent(event.at)}: {memory.error}'
+        problem = event.data.get('error') or event.data.get('unfit') or f'{event.at} {event.name}'
+        memory.error = memory.caveat = f'{self._agent(event.at)}: {problem}'
         memory.note('orchestrator', 'user', 'error', memory.error)
 
     def _agent(self, path: str) -> str:

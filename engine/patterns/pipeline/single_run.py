@@ -16,7 +16,7 @@ from engine.errors import EngineError
 from engine.journal.usage_records import by_model, usage_to_dict
 from engine.models.protocol import Model, ModelEvent, ModelRequest
 from engine.patterns.pipeline.audit_trail import audit_trail
-from engine.patterns.pipeline.task_state import RULES, TaskState
+from engine.patterns.pipeline.task_state import TaskState
 from engine.records import Outcome, Spending, Usage
 from engine.runtime.activity import Activity
 from engine.statechart.pattern import Pattern
@@ -128,9 +128,7 @@ async def run_single(
         Memory = type(state)
 
         def remember(self) -> State:
-            initial = state.detached_copy()
-            initial.rules = RULES
-            return initial
+            return state.detached_copy()
 
     run_catalog = (
         host.catalog(role_models.values()) if host else replace(catalog or Catalog.load(), patterns={})

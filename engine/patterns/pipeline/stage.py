@@ -148,8 +148,7 @@ def status_of(state: Mapping[str, Any]) -> str:
 def _set_status(status: str, scope: CallbackContext, event: Event) -> None:
     memory = scope.state.memory
     assert isinstance(memory, TaskState)
-    if memory.is_detailed or status in BUILT_IN:
-        memory.status = TaskStatus(status) if status in BUILT_IN else status
+    memory.status = TaskStatus(status) if status in BUILT_IN else status
 
 
 def _accept(work: Stage, scope: CallbackContext, event: Event) -> None:

@@ -15,9 +15,6 @@ from engine.records.frozen import FrozenModel
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import validation_problems
 
-RULES = 2
-"""The version of the pipeline's rules for new runs."""
-
 
 class TaskStatus(StrEnum):
     """The states of a task: the pipeline's chart has one for each. Custom stages add others."""
@@ -39,7 +36,7 @@ class AgentMessage(FrozenModel):
     """The kind of action: `findings`, `draft`, `verdict`, `model_call`, `tool_call`, `retry`, `error` ..."""
     content: str
     iteration: int = 0
-    time: float = Field(0.0, exclude_if=not_)  # Older messages lack it and the next field.
+    time: float = Field(0.0, exclude_if=not_)
     """Unix timestamp in seconds; 0 in a run's memory, which must not depend on time (see `audit_trail`)."""
     seq: int = Field(0, exclude_if=not_)
     """The step of the run; 0 in a run's memory."""
@@ -82,9 +79,6 @@ class TaskState(Memory):
     error: str = ''
     caveat: str = ''
     """How a delivered result falls short; for a failed task, who failed and why."""
-    rules: int = 1
-    """Version of the pipeline's rules when the run began. In 1, only results, verdicts and errors were
-    recorded, and only built-in stages had a status."""
 
     @property
     def review(self) -> Review | None:
@@ -105,13 +99,8 @@ class TaskState(Memory):
         return type(self).model_fields.keys()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A field by name, or `default`."""
+        """Return a field by its name; `default` if there is none."""
         return getattr(self, name) if name in self else default
-
-    @property
-    def is_detailed(self) -> bool:
-        """Whether every action is recorded."""
-        return self.rules >= RULES
 
     def note(self, sender: str, recipient: str, kind: str, content: str) -> None:
         """Add an action to the history."""

@@ -17,7 +17,7 @@ from engine.patterns.debate.records import LineComment, Position, Utterance
 from engine.patterns.review import prompts
 from engine.patterns.review.memory import Choice, Comment, ReviewMemory
 from engine.patterns.review.parameters import ReviewParameters
-from engine.patterns.seats import PERSON
+from engine.patterns.seats import PERSON, is_taken, names_seat
 from engine.records import Event
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
@@ -26,19 +26,19 @@ from engine.statechart.edges import FINAL_STATES, edge, failure_edges
 CHOOSER = Role(
     name='chooser',
     title='Chooser',
-    instructions='You pick one of several implementations by evidence, and say why.',
+    instructions='You pick the best of several implementations based on evidence, and say why.',
 )
 MERGER = Role(
     name='merger',
     title='Merger',
-    instructions='You say which files of one implementation should be taken into another. Take few.',
+    instructions='You list the files to copy from some implementations into another. Keep the list short.',
 )
 
 
 def review_region(role: Role, parameters: ReviewParameters) -> dict[str, Any]:
     """Return a reviewer's region, in which it reviews alone before hearing the others."""
     words_only = parameters.answers == 'words'
-    is_for_reviewer = partial(seats.names_me, role.name)
+    is_for_reviewer = partial(names_seat, role.name)
     return {
         'name': role.name,
         'initial': 'reading',
@@ -177,12 +177,6 @@ def store_review(me: str, scope: CallbackContext, event: Event) -> None:
     )
 
 
-def is_taken(me: str, scope: CallbackContext, event: Event) -> bool:
-    """A person sits in this reviewer's seat; in older runs, this counts only from the debate on."""
-    memory = _memory(scope)
-    return memory.revision > 1 and me in memory.seats
-
-
 def store_human_review(me: str, scope: CallbackContext, event: Event) -> None:
     """Store a person's turn in a reviewer's seat as that reviewer's first review."""
     memory = _memory(scope)
@@ -202,7 +196,7 @@ def record_failed_review(me: str, scope: CallbackContext, event: Event) -> None:
 def _record_utterance(memory: ReviewMemory, utterance: Utterance) -> None:
     """Add a first review, in the order of the reviewers rather than of completion."""
     later = sum(other.speaker > utterance.speaker for other in memory.transcript)
-    if later and memory.revision > 1:
+    if later:
         memory.transcript.insert(len(memory.transcript) - later, utterance)
     else:
         memory.transcript.append(utterance)

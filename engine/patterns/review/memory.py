@@ -85,13 +85,9 @@ class ReviewMemory(ContestMemory, DebateMemory):
         consensus = self.consensus
         if consensus is None or consensus.best:
             return consensus.best if consensus else ''
-        alone = self.transcript[-1:] if self.revision > 3 else []  # A sole reviewer holds no debate.
-        rankings = [
-            utterance.position.ranking
-            for utterance in self.current_utterances() or alone
-            if utterance.position
-        ]
-        firsts = {ranking[0] for ranking in rankings if ranking}
+        # A sole reviewer holds no debate.
+        positions = [turn.position for turn in self.current_utterances() or self.transcript[-1:]]
+        firsts = {position.ranking[0] for position in positions if position and position.ranking}
         if not firsts and len(self.subjects) == 1:
             return self.subjects[0]
         return firsts.pop() if len(firsts) == 1 else ''
@@ -100,7 +96,7 @@ class ReviewMemory(ContestMemory, DebateMemory):
     def other_approval(self) -> str:
         """Why an approval does not apply to the best: it names another candidate, or none of several."""
         approved = self.approved_candidate
-        if not approved and self.revision > 3 and len(self.subjects) > 1:
+        if not approved and len(self.subjects) > 1:
             return 'the reviewers did not say which one they approve'
         return f'the reviewers approved {approved}' if approved not in ('', self.best) else ''
 

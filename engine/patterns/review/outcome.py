@@ -30,8 +30,8 @@ def record_delivery(memory: ReviewMemory, *, wanted_approval: bool) -> None:
     memory.outcome = (
         f'{outcome}: {memory.result}, version {version.number}, {after}. '
         f'Required tests: {version.evidence.required.line}.{unmerged}'
-        + (f'\nWhat is still asked for:{open_points}' if open_points else '')
-        + (f'\nComments of people that no coder got:{unheeded}' if unheeded and memory.revision > 2 else '')
+        + (f'\nStill to be changed:{open_points}' if open_points else '')
+        + (f'\nComments by people that no coder received:{unheeded}' if unheeded else '')
     )
 
 

@@ -147,7 +147,6 @@ class ParallelReview(Pattern):
         memory = super().remember()
         assert isinstance(memory, ReviewMemory)
         memory.candidates = {name: Candidate(coder=name) for name in self.coders}
-        memory.revision = 4
         return memory
 
     def facts(self, memory: ReviewMemory) -> dict[str, Any]:
@@ -173,7 +172,7 @@ class ParallelReview(Pattern):
 
     @property
     def coders(self) -> tuple[str, ...]:
-        """The coders' names."""
+        """`coder1`, `coder2`, and so on."""
         return tuple(f'coder{number}' for number in range(1, self.parameters.coders + 1))
 
     async def prepare(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
@@ -189,7 +188,7 @@ class ParallelReview(Pattern):
 
     @property
     def reviewers(self) -> tuple[str, ...]:
-        """The reviewers' names."""
+        """`reviewer1`, `reviewer2`, and so on."""
         return tuple(f'reviewer{number}' for number in range(1, self.parameters.reviewers + 1))
 
     # -- guards
@@ -271,10 +270,9 @@ class ParallelReview(Pattern):
         for item in event.data['exhibits']:
             exhibit = CandidateSummary.model_validate(item)
             memory.exhibits[exhibit.coder] = exhibit
-        if memory.revision > 3:
-            names = memory.in_play()
-            revised = tuple(name for name in memory.targets if name in names)
-            memory.subjects = revised if memory.consensuses else names
+        names = memory.in_play()
+        revised = tuple(name for name in memory.targets if name in names)
+        memory.subjects = revised if memory.consensuses else names
 
     def adopt_sole_review(self, memory: ReviewMemory, event: Event) -> None:
         """Let the sole reviewer decide: its first review replaces a debate."""
@@ -299,7 +297,7 @@ class ParallelReview(Pattern):
             self._choose(memory, names[0], 'only one', '')
 
     def act_on_final_review(self, memory: ReviewMemory, event: Event) -> None:
-        """Act on the final review."""
+        """Choose the strategy anew, and the winner or the coder to revise."""
         previous_targets = memory.targets
         self.choose_strategy(memory, event)
         consensus = memory.consensus
@@ -373,7 +371,7 @@ class ParallelReview(Pattern):
             self._choose(memory, memory.standings[0].coder, 'ranking', '')
         objection = self._objection(memory)
         if self.wants_approval(memory, event) and objection:
-            memory.refusals.append(f'The approval of {memory.best} does not hold: {objection}')
+            memory.refusals.append(f'{memory.best} cannot be approved: {objection}')
             memory.targets = (memory.best,)
 
     def begin_revision(self, memory: ReviewMemory, event: Event) -> None:
@@ -398,7 +396,7 @@ class ParallelReview(Pattern):
         problem = str(event.data.get('error') or '')
         survivors, needed = len(memory.in_play()), self.parameters.survivors
         if survivors < needed and event.at != 'preparing':
-            problem = f'{survivors} of {len(self.coders)} coders survived, and {needed} must'
+            problem = f'only {survivors} of {len(self.coders)} coders succeeded, and {needed} must'
         outcome.record_failure(memory, problem)
 
     # -- shared
@@ -425,7 +423,7 @@ class ParallelReview(Pattern):
     def _objection(self, memory: ReviewMemory) -> str:
         """Why the best candidate cannot be approved, or ''."""
         if not memory.best:
-            return 'none of them was picked'
+            return 'no candidate was picked'
         version = memory.candidates[memory.best].latest
         assert version is not None
         if memory.other_approval:
@@ -433,9 +431,10 @@ class ParallelReview(Pattern):
         if not self._is_shown(memory, memory.best):
             return f'version {version.number} was not reviewed'
         if comments := memory.open_comments(memory.best, human=True):
-            return f'comments on lines of version {version.number} are open: {len(comments)}'
+            noun = 'comment' if len(comments) == 1 else 'comments'
+            return f'version {version.number} has {len(comments)} open {noun}'
         if self.parameters.must_pass and not version.evidence.ok:
-            return f'the required tests: {version.evidence.required.line}'
+            return f'required tests: {version.evidence.required.line}'
         return ''
 
     # -- parts of the states

@@ -18,9 +18,8 @@ from engine.patterns.debate.quoting import RULE, bullet_list, fence
 from engine.patterns.review.memory import Comment, ReviewMemory
 
 REVIEWER = (
-    'You review implementations of one task that were made independently. You judge them by correctness, '
-    'by how well they are tested, and by how readable they are, in this order. You trust a test that was run '
-    'more than any sentence. ' + RULE
+    'You review independent implementations of one task. Judge them by correctness first, then by how well '
+    'they are tested, then by readability. Trust tests that were run more than any claim. ' + RULE
 )
 
 
@@ -29,7 +28,7 @@ REVIEWER_TURNS = 24
 
 
 def reviewer_role(name: str, *, tools: bool) -> Role:
-    """Return a reviewer's role."""
+    """Return the role of a reviewer, with `TOOLS` or none."""
     return Role(name=name, title=name.capitalize(), instructions=REVIEWER, tools=TOOLS if tools else ())
 
 
@@ -39,27 +38,25 @@ def revision_prompt(coder: str, memory: ReviewMemory) -> str:
     version = candidate.latest
     assert version is not None
     parts = [f'Task:\n{memory.task}', f'Your folder holds version {version.number} of your implementation.']
-    parts.append(f'The tests of it:\n{_describe_tests(version)}')
+    parts.append(f'Its test results:\n{_describe_tests(version)}')
     if candidate.problem:
-        parts.append(f'Your latest attempt came to nothing: {candidate.problem}')
+        parts.append(f'Your latest attempt failed: {candidate.problem}')
     if version.merged:
         listed_files = bullet_list(f'{path} from {coder_name}' for path, coder_name in version.merged.items())
         parts.append(f'These files were taken from other implementations:\n{listed_files}')
     if consensus:
-        whose = (
-            'A result drawn from the reviewers' if consensus.synthesized else 'The consensus of the reviewers'
-        )
+        heading = 'A synthesis of the reviews' if consensus.synthesized else "The reviewers' consensus"
         if len(consensus.by) == 1:
-            whose = 'What the reviewer says'
-        parts.append(f'{whose}:\n{fence("what they say", consensus.text)}')
-    parts.append(f'What you have to change:\n{bullet_list(demands(memory), "- What they say, above.")}')
+            heading = 'The review'
+        parts.append(f'{heading}:\n{fence("review", consensus.text)}')
+    parts.append(f'What you must change:\n{bullet_list(demands(memory), "- What the review asks for.")}')
     if comments := [
         comment for comment in memory.comments if comment.candidate == coder and _is_due(comment, memory)
     ]:
         parts.append(
-            f'Comments on lines of your files; heed each:\n{fence("comments", _list_comments(comments))}'
+            f'Comments on lines of your files; address each:\n{fence("comments", _list_comments(comments))}'
         )
-    parts.append('Revise your implementation. Leave alone what nobody objects to.')
+    parts.append('Revise your implementation. Do not change what nobody objected to.')
     return '\n\n'.join(parts)
 
 
@@ -92,18 +89,18 @@ def debate_subject(memory: ReviewMemory, first: bool, *, tools: bool = False) ->
     current_demands = demands(memory) if memory.revision_count else ()
     parts = [
         f'Task:\n{memory.task}',
-        f'The tests, as they were run:\n{summarize_tests(memory.candidates.values())}',
+        f'Test results:\n{summarize_tests(memory.candidates.values())}',
     ]
     if current_demands and memory.consensuses:
-        parts.append(f'What the last consensus asked for:\n{bullet_list(current_demands)}')
-    if first and tools and memory.revision > 1:
+        parts.append(f'Changes that the last consensus asked for:\n{bullet_list(current_demands)}')
+    if first and tools:
         parts.append(
             f'Your folder holds copies of them: {describe_copies(memory.candidates.values())}. '
-            'Read and search them, run their tests, and compare them: what is shown below may be cut, and '
-            'the copies are whole.'
+            'Read and search them, run their tests, and compare them. The text below may be cut; the copies '
+            'are complete.'
         )
     if comments := [comment for comment in memory.comments if not comment.by and not comment.sent]:
-        parts.append(f'Comments of people, not heeded yet:\n{fence("comments", _list_comments(comments))}')
+        parts.append(f'Comments by people, not addressed yet:\n{fence("comments", _list_comments(comments))}')
     if first:
         names = memory.targets if memory.debate.phase == 'final' else memory.in_play()
         parts += [_exhibit(name, memory) for name in names if name in memory.exhibits]
@@ -116,9 +113,9 @@ def review_prompt(memory: ReviewMemory, *, words_only: bool) -> str:
     return '\n\n'.join(
         [
             f'Review these {count} implementations. Give a detailed critique of each, rank '
-            'them, and say what has to be changed in the best one.'
+            'them, and say what must change in the best one.'
             if count > 1
-            else 'Review this implementation. Give a detailed critique, and say what has to be changed.',
+            else 'Review this implementation. Give a detailed critique, and say what must change.',
             debate_subject(memory, True, tools=not words_only),
             *([WORDS] if words_only else []),
         ]
@@ -129,7 +126,7 @@ def choice_prompt(memory: ReviewMemory) -> str:
     """Return the task of the model that picks the best."""
     return '\n\n'.join(
         [
-            'Pick the best of these implementations, by what the reviewers say and what the tests show. '
+            'Pick the best of these implementations, based on the reviews and the test results. '
             'Answer with its name.',
             debate_subject(memory, True),
             _consensus_section(memory),
@@ -141,8 +138,8 @@ def merge_prompt(memory: ReviewMemory) -> str:
     """Return the task of the model that lists the files to take."""
     return '\n\n'.join(
         [
-            f'{memory.best} goes on. Say which files of the others should be taken into its folder, as they '
-            'are; take none if that would help nothing.',
+            f'{memory.best} was picked. List the files of the others that should be copied into its folder '
+            'unchanged; list none if that would not help.',
             debate_subject(memory, True),
             _consensus_section(memory),
         ]
@@ -151,21 +148,21 @@ def merge_prompt(memory: ReviewMemory) -> str:
 
 def _consensus_section(memory: ReviewMemory) -> str:
     consensus = memory.consensus
-    return f'The reviewers:\n{fence("what they say", consensus.text)}' if consensus else ''
+    return f'The reviewers:\n{fence("review", consensus.text)}' if consensus else ''
 
 
 def _exhibit(name: str, memory: ReviewMemory) -> str:
     exhibit, version = memory.exhibits[name], memory.candidates[name].latest
     parts = [fence(f'the files of {name}, version {exhibit.version}', exhibit.text, MAX_WORK + 10_000)]
     if version and version.said:
-        parts.append(fence(f'what {name} says of it', version.said, 4_000))
+        parts.append(fence(f'what {name} says about it', version.said, 4_000))
     if exhibit.changed:
-        parts.append(fence(f'what {name} changed since its last version', exhibit.changed, MAX_CHANGED))
+        parts.append(fence(f'changes by {name} since its previous version', exhibit.changed, MAX_CHANGED))
     return '\n'.join(parts)
 
 
 def _describe_tests(version: Version) -> str:
     evidence = version.evidence
-    lines = [f'Required: {evidence.required.line}. Your own: {evidence.own.line}.']
+    lines = [f'Required tests: {evidence.required.line}. Your own tests: {evidence.own.line}.']
     failing = list_failures(evidence.required) or list_failures(evidence.own)
-    return '\n'.join([*lines, fence('what failed', failing)] if failing else lines)
+    return '\n'.join([*lines, fence('failed tests', failing)] if failing else lines)

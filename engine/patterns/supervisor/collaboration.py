@@ -67,7 +67,7 @@ class WorkerAnswer(_Record):
 
 
 class TaskResult(_Record):
-    """The result of one task."""
+    """What a worker delivered for a task, or why it failed."""
 
     task_id: str
     agent_role: str
@@ -76,7 +76,7 @@ class TaskResult(_Record):
 
 
 class CollaborationResult(_Record):
-    """The result of the whole collaboration."""
+    """The outcome of a collaboration: all results, and the answer made of them."""
 
     objective: str
     success: bool
@@ -128,7 +128,7 @@ def order_tasks(tasks: Iterable[DelegatedTask], ended: Collection[str] = ()) -> 
 
 
 class CollaborationState(Memory):
-    """The memory of a collaboration."""
+    """The plan, its tasks and their results."""
 
     objective: str = ''
     max_tasks: int = 4
@@ -148,8 +148,6 @@ class CollaborationState(Memory):
     """The agents in whose place a person acts."""
     origins: tuple[Origin, ...] = ()
     """Where the models' replies came from; filled in by calls that return a state."""
-    revision: int = 1
-    """Version of the pattern's rules when the run began; in 1, failed tasks were not mentioned."""
 
     @property
     def current_task(self) -> DelegatedTask | None:
@@ -221,7 +219,6 @@ class CollaborationState(Memory):
         self.messages.append(AgentMessage(sender=sender, recipient=recipient, kind=kind, content=content))
 
     def _update_checklist(self) -> None:
-        """Update the checklist."""
         results = {result.task_id: result for result in self.completed_results}
         pending = {task.task_id for task in self.pending_tasks}
         taken = set(self.under_way.values())

@@ -30,18 +30,15 @@ async def _synthesize(
     scope: CallbackContext,
     activity: Activity,
 ) -> dict[str, Any]:
-    """Combine the results. Raises `EngineError` if there are none, or the answer is empty."""
+    """Combine the results. Raises `EngineError` if there are none."""
     memory = scope.state.memory
     assert isinstance(memory, CollaborationState)
     results = memory.completed_results
-    if memory.revision > 1 and results and not any(result.success for result in results):
+    if results and not any(result.success for result in results):
         listed = '; '.join(f'{result.task_id}: {result.output}' for result in results)
-        none = f'none of the {len(results)} tasks' if len(results) > 1 else 'the task has not'
-        raise EngineError(f'{none} succeeded: {listed}')
-    reply = await think(scope, activity)
-    if not reply['text'].strip():
-        raise EngineError('the synthesizer wrote nothing')
-    return reply
+        which = f'all {len(results)} tasks' if len(results) > 1 else 'the task'
+        raise EngineError(f'{which} failed: {listed}')
+    return await think(scope, activity)
 
 
 class Supervisor(Pattern):
@@ -127,17 +124,11 @@ class Supervisor(Pattern):
 
     @staticmethod
     def _synthesizing() -> dict[str, Any]:
-        """Return the synthesizing agent, which fails if no task succeeded or if its answer is empty."""
+        """Return the synthesizing agent, which fails if no task succeeded."""
         state = agent('synthesizing', SYNTHESIZER, then='deliver')
         thinking = state['children'][0]
         thinking['invoke'] = partial(_synthesize, thinking['invoke'])
         return state
-
-    def remember(self) -> CollaborationState:
-        """Initial memory, under the current rules."""
-        memory = CollaborationState.model_validate(super().remember().model_dump())
-        memory.revision = 2
-        return memory
 
     def transitions(self) -> list[Any]:
         """With parallel workers, each takes the next task within its own region."""
@@ -191,7 +182,7 @@ class Supervisor(Pattern):
         """The objective, the roles, and the maximum number of tasks."""
         roles = '\n'.join(f'- {role.name}: {role.instructions}' for role in self.team)
         return (
-            f'Objective:\n{memory.objective}\n\nThe roles of the team:\n{roles}\n\n'
+            f'Objective:\n{memory.objective}\n\nRoles in the team:\n{roles}\n\n'
             f'Divide the objective into at most {memory.max_tasks} tasks.'
         )
 
@@ -204,8 +195,8 @@ class Supervisor(Pattern):
         memory.note('supervisor', 'team', 'plan', '\n'.join(filter(None, [plan.approach, listed])))
         if len(tasks) > most:
             cut = ', '.join(task.task_id for task in tasks[most:])
-            memory.note('supervisor', 'user', 'limit', f'{len(tasks)} tasks were planned and {most} are '
-                        f'allowed; left out: {cut}')  # fmt: skip
+            memory.note('supervisor', 'user', 'limit', f'{len(tasks)} tasks were planned, at most {most} are '
+                        f'allowed; dropped: {cut}')  # fmt: skip
         memory.delegate(tasks[:most])
 
     def prompt_synthesizing(self, memory: CollaborationState) -> str:
@@ -215,13 +206,13 @@ class Supervisor(Pattern):
         parts = [f'Objective:\n{memory.objective}']
         parts += [f'Task {result.task_id}, by the {result.agent_role}:\n{result.output}' for result in good]
         parts += [f'Task {result.task_id} failed: {result.output}' for result in bad]
-        return '\n\n'.join([*parts, 'Put this together to one answer.'])
+        return '\n\n'.join([*parts, 'Combine this into one answer.'])
 
     def deliver(self, memory: CollaborationState, event: Event) -> None:
-        """Deliver the answer."""
+        """Store the synthesizer's text as the answer; failed tasks become its caveat."""
         memory.final_output = event.data['text']
         failed = [result for result in memory.completed_results if not result.success]
-        if failed and memory.revision > 1:
+        if failed:
             memory.caveat = f'{len(failed)} of {len(memory.completed_results)} tasks failed'
         memory.note('synthesizer', 'user', 'answer', memory.final_output)
 

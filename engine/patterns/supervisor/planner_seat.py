@@ -68,14 +68,14 @@ def take_seat(scope: CallbackContext, event: Event) -> None:
     """Give the seat to a person."""
     memory = _memory(scope)
     seats.take_seat(memory, SUPERVISOR.name)
-    memory.note('person', 'team', 'seat', 'A person takes the seat of the supervisor.')
+    memory.note('person', 'team', 'seat', "A person took the supervisor's seat.")
 
 
 def hand_back(scope: CallbackContext, event: Event) -> None:
     """Hand the seat back to the agent."""
     memory = _memory(scope)
     seats.hand_back(memory, SUPERVISOR.name)
-    memory.note('person', 'team', 'seat', 'The supervisor has its seat back.')
+    memory.note('person', 'team', 'seat', 'A person handed the seat back to the supervisor.')
 
 
 def store_human_plan(scope: CallbackContext, event: Event) -> None:

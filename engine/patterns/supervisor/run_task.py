@@ -80,7 +80,6 @@ async def execute_plan(
         initial = 'executing' if start.pending_tasks else 'synthesizing'
 
         def remember(self) -> CollaborationState:
-            start.revision = 2
             return start
 
     catalog = replace(catalog, patterns={PATTERN: SupervisorFromPlan})

@@ -64,15 +64,15 @@ def task_prompt(worker: str, memory: CollaborationState) -> str:
         f'- {result.agent_role} (task {result.task_id}{"" if result.success else ", failed"})'
         for result in memory.completed_results
     )
-    results_section = f'\n\nResults so far, to be read with get_previous:\n{results}' if results else ''
+    results_section = f'\n\nResults so far (read them with get_previous):\n{results}' if results else ''
     return (
-        f'The objective of the team:\n{memory.objective}\n\n'
+        f"The team's objective:\n{memory.objective}\n\n"
         f'Your task ({task.task_id}):\n{task.description}{results_section}'
     )
 
 
 def take_task(worker: str, scope: CallbackContext, event: Event) -> None:
-    """Take the next task."""
+    """Assign the next ready task to `worker`."""
     memory = _state(scope)
     task = memory.assign_next(worker)
     memory.note('supervisor', task.assigned_to, 'task', task.description)
@@ -93,7 +93,7 @@ def record_result(worker: str, scope: CallbackContext, event: Event) -> None:
 
 def record_failure(worker: str, scope: CallbackContext, event: Event) -> None:
     """Record that the worker failed or timed out."""
-    why = str(event.data.get('error') or f'the worker {event.name}')
+    why = str(event.data.get('error') or 'the worker timed out')
     _end_task(_state(scope), worker, success=False, output=why)
 
 

@@ -17,10 +17,9 @@ SUPERVISOR = Role(
     name='supervisor',
     title='Supervisor',
     instructions=(
-        'You supervise a planner, a coder and a tester. Every output of theirs comes to you before it'
-        ' is gone on with. Judge it against the goal and the step, by what you are shown and not by '
-        'what is claimed. Score it from 0 to 100; say what must change, one demand each. You may '
-        'reject work.'
+        'You supervise a planner, a coder and a tester. You see everything they produce before it is '
+        'used. Judge it against the goal and the step, by what you are shown and not by what is claimed. '
+        'Score it from 0 to 100, and list what must change, one demand per item. You may reject work.'
     ),
     tools=(),
 )
@@ -28,10 +27,10 @@ PLANNER = Role(
     name='planner',
     title='Planner',
     instructions=(
-        'You plan software work. Look at the project first. Break the goal into 2 to 15 steps that '
-        'one programmer can carry out one after another, each with its own test; rate each simple, '
-        'medium or complex; name the steps it depends on by their numbers. For a step that is '
-        'blocked, plan only that step, in smaller ones.'
+        'You plan software work. Look at the project first. Break the goal into 2 to 15 steps that one '
+        'programmer can carry out in order, each with its own test. Rate each step simple, medium or '
+        'complex, and list the numbers of the steps it depends on. If you are asked about a blocked '
+        'step, plan only that step, in smaller ones.'
     ),
     tools=('list_files', 'read_file'),
 )
@@ -39,10 +38,10 @@ CODER = Role(
     name='coder',
     title='Coder',
     instructions=(
-        'You carry out one step of a plan at a time in the folder that you are given. Follow the '
-        'patterns of the code that is there. Write tests for everything that you write, and run them.'
-        ' When you are given a fix plan, carry it out. If the step cannot be done as it is, say why '
-        'in `blocked`; if it is too large, set `asks_for_plan`.'
+        'You carry out one step of a plan at a time, in the folder you are given. Follow the conventions '
+        'of the existing code. Write tests for everything you write, and run them. If you are given a '
+        'fix plan, carry it out. If the step cannot be done as described, say why in `blocked`; if it is '
+        'too large, set `asks_for_plan`.'
     ),
     tools=('list_files', 'read_file', 'write_file', 'edit_file', 'run_tests'),
 )
@@ -50,9 +49,9 @@ TESTER = Role(
     name='tester',
     title='Tester',
     instructions=(
-        'You test one step of a plan. The tests have been run and you get their results. Read the '
-        'code for bugs, security issues, code smells and edge cases that no test covers; say how well'
-        ' the tests cover the step. Where something is wrong, write a fix plan: for each file, '
+        'You test one step of a plan. The tests have already been run, and you get their results. Read '
+        'the code for bugs, security issues, code smells and edge cases that no test covers, and rate '
+        'how well the tests cover the step. If something is wrong, write a fix plan: for each file, '
         'exactly what to change.'
     ),
     tools=('list_files', 'read_file'),
@@ -69,16 +68,16 @@ def planning_prompt(memory: Memory) -> str:
         step = memory.step
         parts.append(
             f'Step {step.id} is blocked (plan level {step.depth + 1} of {MAX_DEPTH}):\n'
-            f'{step.description}\nWhy: {step.fail_reason}\nPlan this step alone, in smaller steps.'
+            f'{step.description}\nReason: {step.fail_reason}\nPlan only this step, in smaller steps.'
         )
     elif memory.replanning:
         parts.append(replanning.describe_plan(memory))
     elif memory.findings:
         listed = ''.join(f'\n- {finding}' for finding in memory.findings)
-        parts.append(f'An earlier plan was carried out. What is still missing:{listed}\nPlan only that.')
+        parts.append(f'An earlier plan was carried out. Still missing:{listed}\nPlan only that.')
     if memory.problems and memory.draft is not None:
         listed = ''.join(f'\n- {problem}' for problem in memory.problems)
-        parts.append(f'Your plan cannot be used:{listed}\nWrite it again.')
+        parts.append(f'Your plan cannot be used:{listed}\nWrite a corrected plan.')
     parts.append(_describe_time(memory, 'planner'))
     return _with_guidance(memory, 'planner', parts)
 
@@ -86,11 +85,11 @@ def planning_prompt(memory: Memory) -> str:
 def plan_review_prompt(memory: Memory) -> str:
     """The supervisor's prompt to review a plan."""
     draft = memory.draft
-    about = f'for step {memory.current_step}' if memory.current_step else 'for the goal'
+    heading = f'Plan for step {memory.current_step}' if memory.current_step else 'Plan for the goal'
     if memory.replanning:
-        about = f'in place of the pending steps.\n{replanning.describe_plan(memory)}\nThe new steps'
+        heading = f'The planner was told:\n{replanning.describe_plan(memory)}\n\nIts new steps'
     plan = json.dumps(draft.model_dump(mode='json'), indent=1, ensure_ascii=False) if draft else 'none'
-    return f'Goal:\n{memory.primary_goal}\n\nPlan {about}:\n{plan}\n\nVerify this plan.'
+    return f'Goal:\n{memory.primary_goal}\n\n{heading}:\n{plan}\n\nVerify this plan.'
 
 
 def coding_prompt(memory: Memory) -> str:
@@ -140,7 +139,7 @@ def step_review_prompt(memory: Memory) -> str:
     return (
         f'{_describe_step(memory.step)}\n\nFiles changed: {", ".join(memory.step.changed_files)}\n'
         f'{_describe_tests(memory)}\n\n{memory.diff[:MAX_DIFF]}\n\n'
-        'Verify that the step is complete and that the findings hold; give the evidence.'
+        'Verify that the step is complete and that the findings are right, and give your evidence.'
     )
 
 
@@ -174,7 +173,7 @@ def _describe_tests(memory: Memory) -> str:
 
 def _describe_time(memory: Memory, agent: str) -> str:
     left = memory.clock.call_ends - memory.agents[agent].since
-    return f'Time for this: about {max(0, round(left))} seconds.'
+    return f'You have about {max(0, round(left))} seconds.'
 
 
 def _with_guidance(memory: Memory, agent: str, parts: list[str]) -> str:

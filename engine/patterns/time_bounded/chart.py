@@ -191,10 +191,10 @@ def _verdict_edges(source: str, dest: str, gate: str) -> list[dict[str, Any]]:
     return _answer_edges(source, dest, partial(verdicts.use_fallback_verdict, gate))
 
 
-def _gate_edges(source: str, *ways: tuple[str, Action, Guards]) -> list[dict[str, Any]]:
+def _gate_edges(source: str, *edges: tuple[str, Action, Guards]) -> list[dict[str, Any]]:
     """Transitions out of a gate, as target, action and guards; none apply once the session is aborted."""
     return [
-        _edge('always', source, dest, action, when=when, unless='must_abort') for dest, action, when in ways
+        _edge('always', source, dest, action, when=when, unless='must_abort') for dest, action, when in edges
     ]
 
 
@@ -248,10 +248,6 @@ def _execution_edges() -> list[dict[str, Any]]:
             when='failures_are_too_many',
             unless=OVER,
         ),
-        _edge('always', choosing, STEP, steps.begin_step, when='has_next_step', unless=OVER),
-        _edge('always', choosing, choosing, rounds.close_sub_plan, when=['plan_is_over', 'is_in_sub_plan']),
-        _edge('always', choosing, VERIFYING, rounds.close_plan, when='plan_is_over'),
-        # Last, so that older journals evaluate their guards in the recorded order.
         _edge(
             'always',
             choosing,
@@ -260,6 +256,9 @@ def _execution_edges() -> list[dict[str, Any]]:
             when='steps_are_to_be_replanned',
             unless=OVER,
         ),
+        _edge('always', choosing, STEP, steps.begin_step, when='has_next_step', unless=OVER),
+        _edge('always', choosing, choosing, rounds.close_sub_plan, when=['plan_is_over', 'is_in_sub_plan']),
+        _edge('always', choosing, VERIFYING, rounds.close_plan, when='plan_is_over'),
         *_step_edges(choosing),
         _edge('expired', STEP, choosing, steps.fail_step_by_time),
         _edge('expired', EXECUTING, SHUTTING_DOWN, endings.expire),

@@ -28,11 +28,11 @@ MAX_TEXT = 4_000
 def simplest_plan(goal: str, problem: str) -> PlanDraft:
     """Return the simplest possible plan, with the reason for using it."""
     return PlanDraft(
-        analysis=f'This is the plainest plan there is, since {problem}.'[:10_000],
+        analysis=f'This is a fallback plan: {problem}.'[:10_000],
         steps=(
             PlannedStep(description=f'Do what the goal asks for: {goal[:3_000]}', complexity='complex'),
             PlannedStep(
-                description='Look for what the goal asks for and is still missing, do it, and test it.',
+                description='Find out what the goal still lacks, add it, and test it.',
                 complexity='medium',
                 depends_on=(1,),
             ),
@@ -50,7 +50,7 @@ def test_analysis(passed: bool, text: str) -> TestReading:
     fixes = () if passed else (Fix(instruction=f'Make these tests pass:\n{text[-MAX_TEXT:]}'[:MAX_TEXT]),)
     return TestReading(
         passed=passed,
-        summary='The tester gave no answer: these are the results of the tests.',
+        summary='The tester gave no answer. These are the test results.',
         fix_plan=fixes,
     )
 
@@ -68,7 +68,7 @@ def verdict(gate: str, facts: GateFacts, problem: str) -> Verdict:
         return CodeVerdict(score=score, approved=good, addresses_step=good, summary=summary)
     if gate == 'step':
         good = facts.tests_pass
-        evidence = 'The tests were run, and pass.' if good else ''
+        evidence = 'The tests were run and pass.' if good else ''
         score = facts.threshold if good else 0
         return StepVerdict(score=score, approved=good, evidence=evidence, summary=summary)
     if gate == 'goal':
@@ -79,4 +79,4 @@ def verdict(gate: str, facts: GateFacts, problem: str) -> Verdict:
 
 def describe_failure(event: Event) -> str:
     """Return why an agent gave no answer."""
-    return str(event.data.get('error') or event.data.get('unfit') or f'it {event.name}')
+    return str(event.data.get('error') or event.data.get('unfit') or 'it timed out')

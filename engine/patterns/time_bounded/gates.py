@@ -91,7 +91,7 @@ GATES: Mapping[str, Mapping[str, Condition]] = {
 GATE_TITLES = {
     'plan': 'Plan approval',
     'code': 'Code approval',
-    'tests': 'Findings of the tester',
+    'tests': 'Findings approval',
     'step': 'Step completion',
     'goal': 'Goal achievement',
 }

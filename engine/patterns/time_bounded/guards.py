@@ -47,7 +47,7 @@ class Guards(Pattern, abstract=True):
     def is_time_over(self, memory: Memory, event: Event) -> bool:
         """The budget is used up, or a person asked to finish: nothing new starts."""
         # A person's request takes effect at the next event with a result: that of the work under way.
-        result = bool(event.data) and not (memory.rules >= 5 and FIELDS_BESIDE_RESULTS.issuperset(event.data))
+        result = not FIELDS_BESIDE_RESULTS.issuperset(event.data)
         return memory.clock.is_over(event.ran) or (memory.finishing and result)
 
     def is_finishing(self, memory: Memory, event: Event) -> bool:
@@ -92,15 +92,13 @@ class Guards(Pattern, abstract=True):
         if memory.too_many_failures or failed <= max_failed_steps:
             return False
         # Steps that do not depend on a failed one continue, unless most of the plan has failed.
-        if memory.rules < 2 or replanning.has_mostly_failed(memory):
+        if replanning.has_mostly_failed(memory):
             return True
         return memory.next_step(max_failed_steps) is None and not self._replan_reason(memory)
 
     def has_next_step(self, memory: Memory, event: Event) -> bool:
         """A step of the plan can start."""
-        if memory.too_many_failures or self._replan_reason(memory):
-            return False
-        return memory.next_step(self.parameters.max_failed_steps) is not None
+        return not memory.too_many_failures and memory.next_step(self.parameters.max_failed_steps) is not None
 
     def plan_is_over(self, memory: Memory, event: Event) -> bool:
         """No step of the plan is left to start."""
@@ -114,7 +112,7 @@ class Guards(Pattern, abstract=True):
 
     def has_pending_steps(self, memory: Memory, event: Event) -> bool:
         """The plan has pending steps, and they may be replanned."""
-        if not memory.plan_stack or memory.stage != 'executing' or (memory.finishing and memory.rules >= 5):
+        if not memory.plan_stack or memory.stage != 'executing' or memory.finishing:
             return False
         return bool(replanning.pending_steps(memory)) and memory.replans < self.parameters.max_replans
 
@@ -143,8 +141,7 @@ class Guards(Pattern, abstract=True):
 
     def may_plan_deeper(self, memory: Memory, event: Event) -> bool:
         """A plan within this plan would not be nested too deeply."""
-        had_sub_plan = memory.rules >= 2 and bool(memory.step.sub_steps)  # It already had its own plan.
-        return memory.step.depth < MAX_DEPTH and not had_sub_plan
+        return memory.step.depth < MAX_DEPTH and not memory.step.sub_steps  # It gets one plan of its own.
 
     def work_is_sound(self, memory: Memory, event: Event) -> bool:
         """The tests pass, and nothing critical was found."""
@@ -199,7 +196,7 @@ class Guards(Pattern, abstract=True):
         return _seconds_until(clock.phase_ends, memory, event)
 
     def step_seconds_left(self, memory: Memory, event: Event) -> float | None:
-        """Return the time left for the step."""
+        """Return the seconds until the step's time limit; None if an enclosing limit ends as early."""
         return _seconds_until(memory.clock.step_ends, memory, event)
 
     def call_seconds_left(self, memory: Memory, event: Event) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.patterns.time_bounded.chart import states, transitions
 from engine.patterns.time_bounded.guards import Guards
-from engine.patterns.time_bounded.memory.state import RULES, OrchestrationState
+from engine.patterns.time_bounded.memory.state import OrchestrationState
 from engine.patterns.time_bounded.parameters import INPUTS, TimeBoundedParameters
 from engine.patterns.time_bounded.report import build_statement
 from engine.records import StatedReport, View
@@ -44,10 +44,3 @@ class TimeBounded(Guards):
     def state_report(cls, view: View, written: str) -> StatedReport:
         """Return the report at any step, not only as `written` at the end."""
         return build_statement(view)
-
-    def remember(self) -> OrchestrationState:
-        """Initial memory, under the current rules."""
-        memory = super().remember()
-        assert isinstance(memory, OrchestrationState)
-        memory.rules, memory.clock.flows = RULES, True
-        return memory

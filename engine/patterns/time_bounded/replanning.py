@@ -30,12 +30,7 @@ def replan_reason(memory: Memory, max_failed_steps: int, max_replans: int) -> st
     """
     if memory.replanning:  # It was stopped while replanning.
         return memory.replan
-    if (
-        memory.rules < 4
-        or memory.too_many_failures
-        or memory.replans >= max_replans
-        or not pending_steps(memory)
-    ):
+    if memory.too_many_failures or memory.replans >= max_replans or not pending_steps(memory):
         return ''
     if memory.replan:
         return memory.replan
@@ -43,7 +38,7 @@ def replan_reason(memory: Memory, max_failed_steps: int, max_replans: int) -> st
     stuck = len(failed) > max_failed_steps and memory.next_step(max_failed_steps) is None
     if len(memory.plan_stack) > 1 or not stuck or has_mostly_failed(memory):
         return ''
-    return f'{", ".join(pending_steps(memory))} cannot begin, since {", ".join(failed)} failed.'
+    return f'{", ".join(pending_steps(memory))} cannot begin because {", ".join(failed)} failed.'
 
 
 def has_mostly_failed(memory: Memory) -> bool:
@@ -59,7 +54,7 @@ def describe_plan(memory: Memory) -> str:
         for step in (memory.steps[name] for name in memory.plan.steps)
     )
     return (
-        f'The plan is under way:{listed}\n'
-        f'Plan what is left anew, in place of the pending steps: {memory.replan}\n'
-        'What is complete stays; say what is to be done instead of what failed. Number your steps from 1.'
+        f'The current plan:{listed}\n'
+        f'Replace its pending steps: {memory.replan}\n'
+        'What is complete stays; plan what to do instead of what failed. Number your steps from 1.'
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,8 +12,7 @@ from engine.records import StatedReport, Status, View
 from engine.records.frozen import FrozenModel
 
 ENDINGS = ('completed', 'failed', 'aborted', 'time_expired')
-CONSTANTS = re.compile(r'(?<=^\| )[A-Z_]+(?= \| \d+ \|$)|(?<=^- )[A-Z]+(?=: )', re.MULTILINE)
-"""In a recorded report: a message type in a table row with its count, an intervention's level."""
+FORK_TO_CONTINUE = 'To continue, fork the run at the step before its end.'
 
 
 class StepReport(FrozenModel):
@@ -83,15 +81,10 @@ def build_statement(view: View) -> StatedReport:
     cut_short = _is_cut_short(memory, view.status)
     written = '' if cut_short else str(memory['report'])
     return StatedReport(
-        text=_reword(written or render_report(report)),
+        text=written or render_report(report),
         data=report.model_dump(mode='json'),
         final=cut_short or bool(written),
     )
-
-
-def _reword(report: str) -> str:
-    """Return a recorded report with the constants of its tables and headings in words."""
-    return CONSTANTS.sub(lambda match: match[0].replace('_', ' ').capitalize(), report)
 
 
 def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, error: str = '') -> Report:
@@ -124,7 +117,9 @@ def build_report(memory: Mapping[str, Any], *, status: Status = Status.RUNNING, 
         seconds=phase_seconds,
         rounds=_rounds(memory),
         messages=dict(Counter(message['type'] for message in memory['messages'])),
-        escalations=tuple(f'{item["level"]}: {item["message"]}' for item in memory['escalations']),
+        escalations=tuple(
+            f'{item["level"].capitalize()}: {item["message"]}' for item in memory['escalations']
+        ),
         agents={name: agent['metrics'] for name, agent in memory['agents'].items()},
         degraded=tuple(entry['text'] for entry in memory['event_log'] if entry['kind'] == 'degraded'),
         files=tuple(memory['changed_files']),
@@ -161,8 +156,8 @@ def _mark_unfinished(memory: Mapping[str, Any], status: Status, error: str) -> d
 
 
 def _time_used(clock: Mapping[str, Any], phase_seconds: float) -> float:
-    """Return the time used; while the clock runs, or where time does not carry over, that of phases alone."""
-    if not clock.get('flows') or clock['stopped'] < 0:
+    """Return the time used; while the clock runs, that of the finished phases."""
+    if clock['stopped'] < 0:
         return phase_seconds
     return float(clock['limit'] - max(0.0, clock['ends'] - clock['stopped']))
 
@@ -170,7 +165,7 @@ def _time_used(clock: Mapping[str, Any], phase_seconds: float) -> float:
 def _rounds(memory: Mapping[str, Any]) -> int:
     """Count the rounds that began; one that only waits for time does not count."""
     begun_rounds = [span['round'] for span in memory['clock']['spans']]
-    if memory.get('rules', 1) < 5 or memory['clock']['stopped'] < 0 or not begun_rounds:
+    if memory['clock']['stopped'] < 0 or not begun_rounds:
         return int(memory['iteration'])
     return int(begun_rounds[-1])
 
@@ -209,7 +204,7 @@ def _remaining(memory: Mapping[str, Any], goal: Mapping[str, Any] | None) -> Ite
             reason = f' ({step["fail_reason"]})' if step['fail_reason'] else ''
             yield f'Step {step["id"]}, {step["status"].replace("_", " ")}: {step["description"]}{reason}'
     if not memory['plans']:
-        yield 'No plan was adopted: everything is still to be done.'
+        yield 'No plan was adopted: everything remains to be done.'
     if goal is not None and not memory['verified']:
         yield from goal['issues']
     if not memory['verified']:
@@ -218,24 +213,28 @@ def _remaining(memory: Mapping[str, Any], goal: Mapping[str, Any] | None) -> Ite
 
 def _next_steps(memory: Mapping[str, Any], remaining: bool) -> Iterator[str]:
     if memory['status'] == 'completed':
-        if memory.get('finishing') or not (memory['verified'] or memory.get('skip_verification')):
-            yield 'Fork it at the step before its end to go on.'
+        if memory['finishing'] or not (memory['verified'] or memory['skip_verification']):
+            yield FORK_TO_CONTINUE
         else:
-            yield 'Nothing has to be done.' if memory['verified'] else 'Verify the goal, which was skipped.'
+            yield (
+                'Nothing is left to do.'
+                if memory['verified']
+                else 'Verify the goal: verification was skipped.'
+            )
         return
     if memory['resumable']:
-        yield 'Add time: the run goes on where it was, with its files, its plan and its conversations.'
-        yield 'When it waits no more, fork it at the step where it stopped, and add time there.'
+        yield 'Add time: the run continues where it stopped, with its files, plan and conversations.'
+        yield 'Once it no longer waits, fork it at the step where it stopped, and add time there.'
     if memory['status'] == 'aborted':
-        yield 'Read the interventions; then start again with a goal or a model that avoids what led to them.'
+        yield 'Read the interventions, then start again with a clearer goal or another model.'
     if memory['status'] == 'failed' and remaining:
         yield 'Start again with a goal that names what is missing, or with more rounds, time or fix cycles.'
     if memory['status'] == 'cancelled' or (memory['status'] == 'time_expired' and not memory['resumable']):
-        yield 'Fork it at the step before its end to go on.'
+        yield FORK_TO_CONTINUE
 
 
 def render_report(report: Report) -> str:
-    """The report as Markdown."""
+    """Return the report as Markdown."""
     lines = [
         f'# {_one_line(report.goal)}',
         '',
@@ -255,7 +254,7 @@ def render_report(report: Report) -> str:
         ]
         lines += _step_lines(plan.steps)
     lines += _section('What remains', report.remaining)
-    lines += _section('How to go on', report.next)
+    lines += _section('How to continue', report.next)
     if report.evidence:
         lines += ['', '## Evidence', '', report.evidence]
     lines += _section('Files changed', [f'`{path}`' for path in report.files])
@@ -265,10 +264,13 @@ def render_report(report: Report) -> str:
     counts = [(name.replace('_', ' '), str(count)) for name, count in report.metrics.items()]
     lines += _table('Counts', 'What', 'Number', counts)
     lines += _table(
-        'Messages', 'Type', 'Number', [(name, str(count)) for name, count in report.messages.items()]
+        'Messages',
+        'Type',
+        'Number',
+        [(name.replace('_', ' ').capitalize(), str(count)) for name, count in report.messages.items()],
     )
-    lines += _section('Interventions of the supervisor', [_one_line(text) for text in report.escalations])
-    lines += _section('Degraded', [_one_line(text) for text in report.degraded])
+    lines += _section('Supervisor interventions', [_one_line(text) for text in report.escalations])
+    lines += _section('Fallbacks', [_one_line(text) for text in report.degraded])
     return '\n'.join(lines) + '\n'
 
 
@@ -288,7 +290,7 @@ def _step_lines(steps: Sequence[StepReport], indent: str = '') -> Iterator[str]:
         if step.evidence:
             yield f'{indent}  - Evidence: {_one_line(step.evidence)}'
         if step.reason:
-            yield f'{indent}  - Why: {_one_line(step.reason)}'
+            yield f'{indent}  - Reason: {_one_line(step.reason)}'
         yield from _step_lines(step.steps, f'{indent}  ')
 
 

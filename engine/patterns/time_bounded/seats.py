@@ -96,14 +96,14 @@ def take_seat(scope: CallbackContext, event: Event) -> None:
     seats.take_seat(memory, seat)
     if memory.current_agent == seat:
         memory.clock.call_ends = memory.clock.ends
-    memory.log('person', f'A person takes the seat of the {seat}.', event)
+    memory.log('person', f"A person took the {seat}'s seat.", event)
 
 
 def hand_back(scope: CallbackContext, event: Event) -> None:
     """Hand the seat back to the agent."""
     memory, seat = memory_of(scope), str(event.data['seat'])
     seats.hand_back(memory, seat)
-    memory.log('person', f'The {seat} has its seat back.', event)
+    memory.log('person', f'A person handed the seat back to the {seat}.', event)
 
 
 def store_answer(store: seats.Action, output: type[BaseModel], scope: CallbackContext, event: Event) -> None:

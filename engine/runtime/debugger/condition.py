@@ -51,7 +51,7 @@ PERSISTENT_NAMES = frozenset({'cost', 'tokens', 'seconds', 'step', 'disagree', '
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A parsed condition."""
+    """A condition, parsed and compiled."""
 
     text: str
     names: frozenset[str]

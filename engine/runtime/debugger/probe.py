@@ -21,7 +21,7 @@ WHOLE = frozenset({'memory', 'data'})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionResult:
-    """A condition at one step."""
+    """What a condition evaluates to at one step."""
 
     seq: int
     """The step: the newest one that conditions apply to."""

@@ -33,7 +33,7 @@ class ReplaySource(Protocol):
 
     @property
     def ignores_breakpoints(self) -> bool:
-        """Whether breakpoints are ignored."""
+        """Whether breakpoints are ignored, because the recorded pauses are replayed anyway."""
 
     @property
     def started(self) -> Collection[StatePath]:

@@ -62,7 +62,7 @@ class AskingCall:
         self._limit: asyncio.Timeout | None = None
 
     def start(self, work: Callable[[], Awaitable[types.CallToolResult]]) -> None:
-        """Start the call."""
+        """Run `work`, the call itself, in a task; `result` waits for it."""
 
         async def begin() -> types.CallToolResult:
             CURRENT.set(self)
@@ -117,7 +117,7 @@ class AskingCall:
             self._limit.reschedule(asyncio.get_running_loop().time() + seconds)
 
     async def end(self) -> None:
-        """Abandon the call."""
+        """Cancel the call, and wait at most `CANCEL_SECONDS` until it has ended."""
         if self._task:
             self._task.cancel()
             await asyncio.wait({self._task}, timeout=CANCEL_SECONDS)

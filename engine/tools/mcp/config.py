@@ -75,7 +75,7 @@ class McpServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerHealth:
-    """The health of an MCP server."""
+    """An MCP server with the tools it offers, or why it cannot be used."""
 
     server: str
     where: str
@@ -125,7 +125,7 @@ class McpSection(BaseModel):
     off: bool = False
 
     def find_problem(self) -> str:
-        """Return the problem with it, or ''."""
+        """Return which settings contradict each other or are missing; '' if none."""
         if bool(self.command) == bool(self.url):
             return 'it needs either command or url'
         if self.command and self.oauth:
@@ -146,8 +146,8 @@ class McpSection(BaseModel):
         if self.oauth:
             section = OAuthSection() if self.oauth is True else self.oauth
             resolved = secrets({'client_secret': section.client_secret})
-            ways = {**section.model_dump(), **resolved}
-            oauth = OAuth(file=folder / 'oauth' / f'{name}.json', **ways)
+            settings = {**section.model_dump(), **resolved}
+            oauth = OAuth(file=folder / 'oauth' / f'{name}.json', **settings)
         env, headers = secrets(self.env), secrets(self.headers)
         hidden = [
             *(value for key, value in env.items() if value != self.env[key]),

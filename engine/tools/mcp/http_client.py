@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 from mcp.shared._httpx_utils import MCP_DEFAULT_SSE_READ_TIMEOUT, MCP_DEFAULT_TIMEOUT
+from typing_extensions import override
 
 from engine.models.http.content_coding import CODING_HEADERS, coding_problem
 from engine.records.jsonable import describe_error
@@ -38,9 +39,9 @@ class BoundedClient(httpx2.AsyncClient):
         hooks = {'response': [_leave_unread]}
         super().__init__(headers={**CODING_HEADERS, **headers}, auth=auth, timeout=timeout, event_hooks=hooks)
 
-    async def send(self, request: httpx2.Request, **ways: Any) -> httpx2.Response:
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request, and read its answer if that is JSON."""
-        response = await super().send(request, **{**ways, 'stream': True})
+        response = await super().send(request, **{**options, 'stream': True})
         if problem := coding_problem(response.headers):
             await response.aclose()
             return _error(request, problem)
@@ -49,7 +50,7 @@ class BoundedClient(httpx2.AsyncClient):
             return await _whole(response)
         if kind.startswith('text/event-stream'):
             response.encoding = EVENTS
-        if not ways.get('stream'):
+        if not options.get('stream'):
             await response.aread()
         return response
 
@@ -60,12 +61,12 @@ class HttpClient(BoundedClient):
     The package would close the connection instead, and with it all calls in progress.
     """
 
-    async def send(self, request: httpx2.Request, **ways: Any) -> httpx2.Response:
-        """Send a request, and read its answer if that is JSON."""
+    @override
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         if request.method != 'POST':
-            return await super().send(request, **ways)
+            return await super().send(request, **options)
         try:
-            response = await super().send(request, **ways)
+            response = await super().send(request, **options)
         except httpx2.HTTPError as error:
             failed = error.request if isinstance(error, httpx2.RequestError) else request
             if failed is not request and failed.url.host:  # Signing in failed: the call itself was not sent.

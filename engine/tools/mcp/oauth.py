@@ -73,8 +73,8 @@ class StoredSignIn(OAuthClientProvider):
 
         async def check_and_show(url: str) -> None:
             server_metadata = self.context.oauth_metadata
-            ways = server_metadata.code_challenge_methods_supported if server_metadata else None
-            if ways is not None and 'S256' not in ways:
+            methods = server_metadata.code_challenge_methods_supported if server_metadata else None
+            if methods is not None and 'S256' not in methods:
                 raise ToolError('its authorization server does not support PKCE, so a code could be stolen')
             await _check_address(server.url, url)
             await show(url)
@@ -129,7 +129,7 @@ class StoredSignIn(OAuthClientProvider):
             await flow.aclose()
 
     async def get_tokens(self) -> OAuthToken | None:
-        """Return the stored tokens."""
+        """Return the tokens in the file; None before the first sign-in."""
         tokens = self._file.read().get('tokens')
         return OAuthToken.model_validate(tokens) if tokens else None
 
@@ -159,7 +159,7 @@ class StoredSignIn(OAuthClientProvider):
         return OAuthClientInformationFull.model_validate(client) if client else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Store the registered client."""
+        """Store the client as registered at the authorization server."""
         self._file.write(client=client_info.model_dump(mode='json', exclude_none=True))
 
     async def _initialize(self) -> None:

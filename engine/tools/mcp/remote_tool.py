@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, create_model
+from typing_extensions import override
 
 from engine.errors import ToolError
 from engine.models.protocol import ToolSpec
@@ -49,12 +50,12 @@ class RemoteTool(Tool):
     """Time limit of a call that becomes a task; until then, `seconds` applies."""
 
     @property
+    @override
     def spec(self) -> ToolSpec:
-        """The description given to a model."""
         return ToolSpec(name=self.name, description=self.description, schema=self.schema)
 
+    @override
     async def invoke(self, arguments: str, context: ToolContext) -> ToolOutput:
-        """Call it. Raises `ToolError`."""
         whole = replace(self, seconds=max(self.seconds, self.task_seconds))
         values = parse_arguments(arguments)
         try:

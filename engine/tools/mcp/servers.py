@@ -194,7 +194,7 @@ class McpServers:
         return [*(server.server.secret_filter for server in states), *signed_in]
 
     async def health(self) -> list[ServerHealth]:
-        """Check the health of all servers."""
+        """Test all servers at once; return their tools or problems."""
         return list(await asyncio.gather(*map(self.test, self.names)))
 
     @property
@@ -281,8 +281,8 @@ class McpServers:
 
     def _register_tools(self, server_state: _ServerState, listed: list[types.Tool]) -> None:
         server = server_state.server
-        for gone in self._tools_of(server.name):
-            del self._tools[gone.name]
+        for outdated in self._tools_of(server.name):
+            del self._tools[outdated.name]
         builtin = self._builtin
         for tool in filter(lambda tool: server_state.offers(tool.name), listed):
             name = sanitize(server.name, tool.name, builtin, self.names)

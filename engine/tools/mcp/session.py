@@ -255,8 +255,8 @@ class McpSession:
 
         while True:
             try:
-                async with client.listen(tools_list_changed=True) as news:
-                    async for _ in news:
+                async with client.listen(tools_list_changed=True) as changes:
+                    async for _ in changes:
                         self._changed()
             except SubscriptionLost:
                 self._changed()

@@ -65,7 +65,7 @@ class GetTask(types.Request[TaskParams, Literal['tasks/get']]):
 
 
 class CancelTask(types.Request[TaskParams, Literal['tasks/cancel']]):
-    """Cancels a task."""
+    """The request that cancels a task."""
 
     method: Literal['tasks/cancel'] = 'tasks/cancel'
     params: TaskParams
@@ -97,7 +97,7 @@ class Tasks(ClientExtension):
         self._seconds = seconds
 
     def claims(self) -> Sequence[ResultClaim[Any]]:
-        """Return the results that are tasks."""
+        """Return the handlers of results that are tasks: they are followed to their end."""
         return [ResultClaim(result_type='task', model=TaskHandle, resolve=self._follow)]
 
     async def _follow(self, task: TaskHandle, context: ClaimContext) -> types.CallToolResult:

@@ -122,18 +122,18 @@ class GitMerge:
         place = await asyncio.to_thread(tempfile.mkdtemp, prefix='hemicycle-')
         try:
             objects = await self._objects_dir()
-            beside = {'GIT_OBJECT_DIRECTORY': place, 'GIT_ALTERNATE_OBJECT_DIRECTORIES': objects}
-            result = await self._merge(onto, resolutions or {}, only, beside)
+            variables = {'GIT_OBJECT_DIRECTORY': place, 'GIT_ALTERNATE_OBJECT_DIRECTORIES': objects}
+            result = await self._merge(onto, resolutions or {}, only, variables)
             return MergePreview(
                 branch=branch,
                 onto=onto,
                 is_new=not tip,
                 checked_out=str(await self._repository.worktree_of(branch) or ''),
-                paths=tuple(await self._names(onto, result.tree, beside)),
-                conflicts=tuple([await self._conflict(path, branch, onto, result, beside)
+                paths=tuple(await self._names(onto, result.tree, variables)),
+                conflicts=tuple([await self._conflict(path, branch, onto, result, variables)
                                  for path in result.left]),
                 patch=(await self._git('diff', '--no-color', '--no-ext-diff', '--no-textconv', onto,
-                                       result.tree, variables=beside)).decode('utf-8', 'replace'),
+                                       result.tree, variables=variables)).decode('utf-8', 'replace'),
             )  # fmt: skip
         finally:
             await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)

@@ -74,7 +74,7 @@ def format_counts(tests: Counted, grouping: str = '') -> str:
 
 
 def parse_junit(xml: str) -> Report | None:
-    """Parse a report; None if it is not one."""
+    """Parse a report in JUnit's XML; None if it is none, or defines entities."""
     if '<!DOCTYPE' in xml or '<!ENTITY' in xml:
         return None  # A few lines of entity definitions can expand to exhaust memory.
     try:

@@ -23,7 +23,7 @@ CHUNK_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
-    """The result of a command."""
+    """How a command ended, and what it printed."""
 
     code: int
     """Its exit status; 128 plus the signal number if a signal ended it."""
@@ -146,7 +146,6 @@ class _Output:
 
     @property
     def text(self) -> str:
-        """The retained output."""
         return ''.join(self._pieces)
 
 

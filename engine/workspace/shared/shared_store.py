@@ -114,7 +114,7 @@ class SharedStore(ObjectStore):
         return {digest for parts in paths if DIGEST.fullmatch(digest := ''.join(parts))}
 
     def send(self, digest: str) -> None:
-        """Send one object."""
+        """Copy one object to the remote storage."""
         self._remote.send(self.path_there(digest), self._path(digest))
         if self._sent is not None:
             self._sent.add(digest)

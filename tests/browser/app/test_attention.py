@@ -4,15 +4,11 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.patterns.crew_pattern import crew
 
-
-def test_an_approval_is_given_from_another_page(page, open_page, new_server, tmp_path, axe):
-    new_server.patterns = crew(tmp_path)
-    new_server.start()
-    page.goto(new_server.launch('crew', workers=0))
+def test_an_approval_is_given_from_another_page(page, open_page, crew_server, axe):
+    page.goto(crew_server.launch('crew', workers=0))
     other = open_page()
-    other.goto(f'{new_server.url}/tools')
+    other.goto(f'{crew_server.url}/tools')
     counter = other.get_by_role('button', name='Needs you (1)')
     expect(counter).to_be_visible(timeout=30_000)
     expect(other).to_have_title(re.compile(r'^\(1\) Tools'))

@@ -3,9 +3,8 @@
 from playwright.sync_api import expect
 
 
-def test_a_schedule_is_added_with_the_keyboard(page, new_server, axe):
-    new_server.start()
-    page.goto(f'{new_server.url}/schedules')
+def test_a_schedule_is_added_with_the_keyboard(page, server, axe):
+    page.goto(f'{server.url}/schedules')
     page.get_by_role('button', name='New schedule').press('Enter')
     dialog = page.get_by_role('dialog', name='New schedule')
     expect(dialog.get_by_label('Name')).to_be_focused()

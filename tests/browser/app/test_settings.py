@@ -39,17 +39,6 @@ def card(page, name):
     return page.locator('.endpoint').filter(has=page.get_by_role('heading', name=name, exact=True)).first
 
 
-def test_an_endpoint_test_reports_in_words(settings):
-    expect(card(settings, 'scripted')).to_contain_text('Simulated')
-    expect(card(settings, 'keyless')).to_contain_text('The environment variable NO_SUCH_VARIABLE is not set')
-    expect(card(settings, 'good')).to_contain_text('Not tested')
-    settings.get_by_role('button', name='Test good').click()
-    expect(card(settings, 'good')).to_contain_text('Available, offers 22 models')
-    card(settings, 'good').get_by_text('22 models', exact=True).click()
-    expect(card(settings, 'good').get_by_text('good/large')).to_be_visible()
-    expect(card(settings, 'away')).to_contain_text('Not tested')
-
-
 def test_all_endpoints_are_tested_without_showing_a_key(settings):
     settings.get_by_role('button', name='Test all').click()
     expect(card(settings, 'good').locator('.pill')).to_have_text('Works')
@@ -82,13 +71,6 @@ def test_the_machine_is_rescanned_for_servers(settings):
     settings.get_by_role('button', name='Rescan this machine').click()
     expect(settings.get_by_role('button', name='Rescan this machine')).to_be_enabled()
     expect(settings.get_by_text('Not found on this machine')).to_be_visible()
-
-
-def test_paths_and_the_sandbox_status_are_shown(settings, server):
-    for place in (server.endpoints, server.database, server.folder / 'home' / 'workspaces'):
-        expect(settings.get_by_text(str(place), exact=True)).to_be_visible()
-    expect(settings.locator('.kept')).to_contain_text('kB')
-    expect(card(settings, 'Sandbox').locator('.pill')).not_to_have_text('Checking')
 
 
 def test_the_example_is_copied(open_page, server):

@@ -25,16 +25,6 @@ def test_a_tool_is_opened_from_the_list_and_tried(page, server):
     expect(page.locator('.try-result .pill')).to_have_text('Done')
 
 
-def test_bad_arguments_are_reported_at_their_fields_and_failures_as_results(page, server):
-    page.goto(f'{server.url}/tools/read_file')
-    use(page, Path='none.txt', Count='0')
-    expect(page.get_by_text('Must be 1 or more.')).to_be_visible()
-    expect(page.get_by_label('Count')).to_be_focused()
-    use(page, Count='5')
-    expect(page.locator('.try-result .pill')).to_have_text('Failed')
-    expect(page.get_by_label('Output')).to_contain_text('none.txt')
-
-
 def test_files_stay_in_the_scratch_folder_from_one_tool_to_the_next(page, open_page, server):
     page.goto(f'{server.url}/tools/write_file')
     use(page, Path='a.txt', Text='one\ntwo')

@@ -5,7 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OVERFLOW
 from tests.browser.server import Server
 
 
@@ -45,6 +44,7 @@ def test_picking_an_edge_lists_its_runs(page, counted, axe):
 
 def test_a_state_is_picked_and_the_mode_changed(page, counted):
     page.goto(f'{counted.url}/patterns/pipeline/traffic')
+    expect(page.locator('[id="e:[*]>pending"]')).to_have_class(re.compile('heat-often'))
     page.locator('[id="s:reviewing"]').click()
     expect(page.get_by_role('heading', name='Runs that were in reviewing')).to_be_visible()
     page.get_by_role('group', name='Metric').get_by_role('button', name='Duration').click()
@@ -66,11 +66,6 @@ def test_an_edge_of_the_diagram_is_picked_by_pointer_and_by_key(page, counted):
     edge.focus()
     page.keyboard.press('Enter')  # a second click clears it
     expect(heading).to_be_hidden()
-
-
-def test_the_initial_edge_is_colored(page, counted):
-    page.goto(f'{counted.url}/patterns/pipeline/traffic')
-    expect(page.locator('[id="e:[*]>pending"]')).to_have_class(re.compile('heat-often'))
 
 
 def test_the_table_sorts_by_its_columns(page, counted):
@@ -126,10 +121,3 @@ def test_the_address_keeps_the_selection_and_back_restores_it(page, counted):
     expect(page).to_have_url(f'{url}?tag=weekly&show=long')
     page.go_back()  # changed filters add no history entries
     expect(page).to_have_url(f'{counted.url}/runs')
-
-
-def test_a_narrow_window_does_not_scroll_sideways(page, counted):
-    page.set_viewport_size({'width': 390, 'height': 800})
-    page.goto(f'{counted.url}/patterns/pipeline/traffic')
-    expect(page.get_by_text('2 runs: 2 done.')).to_be_visible()
-    assert page.evaluate(OVERFLOW) <= 0

@@ -1,4 +1,4 @@
-"""The samples of dynamic agents and of the team in the launch form; one of each pattern runs to its end."""
+"""The samples of a dynamic agent and of the team in the launch form; one of each pattern runs to its end."""
 
 import re
 
@@ -9,7 +9,7 @@ from engine import Catalog
 from engine.models.scripted.library import Library
 
 CATALOG = Catalog.load()
-PATTERNS = ('blog', 'builder', 'code-reviewer', 'debugger', 'podcast', 'supervisor', 'triager')
+PATTERNS = ('debugger', 'supervisor')
 SCENARIOS = Library.load().scenarios
 ENDS = {'done': 'Done', 'failed': 'Failed'}
 FALLS_SHORT = {'street-fair': 'Done with issues'}

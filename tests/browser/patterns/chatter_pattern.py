@@ -51,7 +51,7 @@ class Chatter(Pattern):
     """Says much, and ends."""
 
     class Parameters(BaseModel):
-        many: int = Field(2_000, ge=0, le=5_000)
+        many: int = Field(500, ge=0, le=5_000)
 
     class Memory(Memory):
         posts: list[Post] = Field(default_factory=list)

@@ -9,7 +9,7 @@ from pathlib import Path
 def crew(folder: Path) -> Path:
     """Write the patterns into a new folder, and return it."""
     patterns = folder / 'patterns'
-    patterns.mkdir()
+    patterns.mkdir(exist_ok=True)
     (patterns / 'crew.py').write_text(SOURCE)
     return patterns
 
@@ -51,22 +51,22 @@ async def report(context: ToolContext, lines: int) -> str:
 
 
 def turn(hints):
-    worker = hints.state
-    deploys = worker == 'deploying'
+    deploys = hints.state == 'deploying'
+    words = WORDS * 8 if hints.pattern == 'talkative' else WORDS
     if hints.state.startswith('working.'):
-        number = int(worker.rpartition('_')[2])
+        number = int(hints.state.rpartition('_')[2])
         program = {'path': f'src/part_{number}.py', 'text': PROGRAM + f'# {number}\\n'}
         writes = Call(tool='write_file', arguments=program)
         reports = Call(tool='report', arguments={'lines': 900})
         notes = Call(tool='write_file', arguments={'path': 'notes.txt', 'text': f'part {number}\\n'})
         again = Call(tool='write_file', arguments={'path': 'notes.txt', 'text': f'part {number}, done\\n'})
         turns = [
-            Turn(text=WORDS, calls=(writes, notes)),
-            Turn(reasoning=WORDS, text='Now the report.', calls=(reports, again)),
-            Turn(text=f'Part {number} is **done**. ' + WORDS),
+            Turn(text=words, calls=(writes, notes)),
+            Turn(reasoning=words, text='Now the report.', calls=(reports, again)),
+            Turn(text=f'Part {number} is **done**. ' + words),
         ]
-        if number == 2 and hints.turn == 0:
-            fail = Failure(kind='rate limit', message='too many requests', attempts=1, retry_after=6)
+        if hints.pattern == 'stumbling' and number == 2 and hints.turn == 0:
+            fail = Failure(kind='rate limit', message='too many requests', attempts=1, retry_after=4)
             return Turn(text=WORDS, calls=(writes, notes), fail=fail)
         return turns[min(hints.turn, 2)]
     if deploys and hints.turn == 0:
@@ -76,8 +76,9 @@ def turn(hints):
 
 
 known = Scripted._turn
+CREWS = ('crew', 'stumbling', 'talkative')
 Scripted._turn = lambda self, request: (
-    turn(request.hints) if request.hints.pattern == 'crew' else known(self, request)
+    turn(request.hints) if request.hints.pattern in CREWS else known(self, request)
 )
 
 
@@ -121,4 +122,12 @@ class Crew(Pattern):
 
     def keep(self, memory, event):
         memory.said = event.data['text']
+
+
+class Stumbling(Crew):
+    """The crew, whose second worker's first call is refused and made again after four seconds."""
+
+
+class Talkative(Crew):
+    """The crew, whose workers say eight times as much."""
 '''

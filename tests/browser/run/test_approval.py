@@ -4,14 +4,9 @@ Also questions of MCP servers: a form from their schema, and three ways to answe
 """
 
 import re
-from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.bench.servers.processes import free_port
-from tests.browser.patterns.crew_pattern import crew
-from tests.browser.patterns.hotel_pattern import hotel
 from tests.browser.server import Server
 
 COVERED = """() => {
@@ -31,17 +26,6 @@ COVERED = """() => {
 """Parts of the page's head and player that the bar covers, and a title or status without enough room."""
 
 
-@pytest.fixture(scope='module')
-def asking(tmp_path_factory, port) -> Iterator[Server]:
-    """A server whose crew and hotel ask for a person."""
-    server = Server(tmp_path_factory.mktemp('asking'), port=free_port(port))
-    server.patterns = crew(server.folder)
-    hotel(server.folder)
-    server.start()
-    yield server
-    server.stop()
-
-
 def launch(page: Page, server: Server, workers: int = 0) -> None:
     page.goto(server.launch('crew', workers=workers))
 
@@ -57,9 +41,9 @@ def wait_for_tool(page: Page):
     return page.get_by_role('region', name='Deployer').locator('.tool')
 
 
-def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, asking, console, axe):
+def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, crew_server, console, axe):
     console.expect(r'ERR_CONNECTION|WebSocket|Failed to load resource|handshake|502')
-    launch(page, asking)
+    launch(page, crew_server)
     group = wait_for_approval(page)
     runs = group.get_by_role('group', name='Will run')
     expect(runs.locator('div', has_text='target')).to_have_text('targetproduction')
@@ -72,12 +56,12 @@ def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, askin
     page.reload()
     wait_for_approval(page)
     page.evaluate('window.before = true')
-    asking.restart()
+    crew_server.restart()
     page.wait_for_function('!window.before && window.did_handshake')  # the page reloads by itself
     wait_for_approval(page)
-    page.goto(asking.url)
+    page.goto(crew_server.url)
     waiting = page.get_by_role('link', name=re.compile('Allow deployer to use deploy'))
-    expect(waiting).to_have_attribute('href', url.removeprefix(asking.url))
+    expect(waiting).to_have_attribute('href', url.removeprefix(crew_server.url))
     page.goto(url)
     wait_for_approval(page).get_by_role('button', name='Allow once').click()
     tool = wait_for_tool(page)
@@ -85,8 +69,8 @@ def test_a_waiting_call_shows_what_would_run_and_outlives_the_server(page, askin
     expect(tool).to_contain_text('done')
 
 
-def test_usage_is_shown_and_changed_arguments_are_checked_before_they_are_sent(page, asking, axe):
-    launch(page, asking)
+def test_usage_is_shown_and_changed_arguments_are_checked_before_they_are_sent(page, crew_server, axe):
+    launch(page, crew_server)
     group = wait_for_approval(page)
     page.locator('.btn.spent').click()
     table = page.get_by_role('dialog', name='Tokens and cost')
@@ -117,8 +101,8 @@ def test_usage_is_shown_and_changed_arguments_are_checked_before_they_are_sent(p
     expect(wait_for_tool(page)).to_contain_text('deployed to east, 2 times')
 
 
-def test_a_denial_gives_its_reason_to_the_agent(page, asking):
-    launch(page, asking)
+def test_a_denial_gives_its_reason_to_the_agent(page, crew_server):
+    launch(page, crew_server)
     group = wait_for_approval(page)
     group.get_by_label('Reason').fill('not on a Friday')
     group.get_by_label('Reason').press('Enter')
@@ -127,8 +111,8 @@ def test_a_denial_gives_its_reason_to_the_agent(page, asking):
     expect(tool).to_contain_text('not on a Friday')
 
 
-def test_a_question_is_a_form_that_is_checked_and_sent(page, asking, axe):
-    page.goto(asking.launch('hotel'))
+def test_a_question_is_a_form_that_is_checked_and_sent(page, crew_server, axe):
+    page.goto(crew_server.launch('hotel'))
     group = page.get_by_role('group', name='Question')
     expect(group).to_contain_text('small asks: Who stays?', timeout=60_000)
     axe(page)
@@ -146,18 +130,18 @@ def test_a_question_is_a_form_that_is_checked_and_sent(page, asking, axe):
     expect(group).to_be_hidden()
 
 
-def test_a_question_is_found_on_the_home_page_and_declined(page, asking):
-    url = asking.launch('hotel')
-    asking.wait_until_asked()
-    page.goto(asking.url)
+def test_a_question_is_found_on_the_home_page_and_declined(page, crew_server):
+    url = crew_server.launch('hotel')
+    crew_server.wait_until_asked()
+    page.goto(crew_server.url)
     page.get_by_role('link', name=re.compile('small asks: Who stays')).first.click()
     page.wait_for_url(url)
     page.get_by_role('group', name='Question').get_by_role('button', name='Decline').click()
     expect(page.get_by_text('The server said:').first).to_contain_text('"decline"', timeout=30_000)
 
 
-def test_the_attention_bar_asks_without_shifting_the_page(page, asking):
-    launch(page, asking)
+def test_the_attention_bar_asks_without_shifting_the_page(page, crew_server):
+    launch(page, crew_server)
     wait_for_approval(page)
     page.get_by_role('tab', name='Transcript').click()  # hides the pane that asks
     bar = page.get_by_role('region', name='Needs you')

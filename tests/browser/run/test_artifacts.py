@@ -79,7 +79,6 @@ def test_two_modes_are_shown_side_by_side_once_both_have_ended_and_fit_on_a_phon
     page.get_by_role('button', name='Mark differences').click()
     expect(outputs.locator('.pieces')).to_have_count(2)
     expect(outputs.locator('mark.only-b').first).to_be_visible()
-    axe(page)
     page.get_by_role('button', name='Show formatted').click()
     expect(outputs.locator('.pieces')).to_have_count(0)
     page.set_viewport_size({'width': 390, 'height': 844})

@@ -2,28 +2,22 @@
 
 import re
 import zipfile
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.bench.servers.processes import free_port
-from tests.browser.patterns.crew_pattern import crew
 from tests.browser.server import Server
 
 FIRST, SECOND = 'part 1', 'part 1, done'
 
 
 @pytest.fixture(scope='module')
-def waiting(tmp_path_factory, port) -> Iterator[str]:
+def waiting(crews: Server) -> str:
     """The address of a run whose three workers each wrote two versions of their files."""
-    server = Server(tmp_path_factory.mktemp('waiting'), port=free_port(port))
-    server.patterns = crew(tmp_path_factory.mktemp('crew'))
-    server.start()
-    url = server.launch('crew')
-    server.wait_until_asked()
-    yield url
-    server.stop()
+    crews.cancel_runs()
+    url = crews.launch('crew')
+    crews.wait_until_asked()
+    return url
 
 
 def open_files(page: Page, url: str) -> None:

@@ -6,34 +6,26 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OVERFLOW
-from tests.browser.patterns.crew_pattern import crew
 from tests.browser.server import Server
 
 
-@pytest.fixture
-def crew_server(new_server: Server, tmp_path) -> Server:
-    new_server.patterns = crew(tmp_path)
-    new_server.pace = 25  # slow enough to see the panes
-    new_server.start()
-    return new_server
+def launch(page: Page, server: Server, workers: int, pattern: str = 'crew') -> None:
+    page.goto(server.launch(pattern, workers=workers))
 
 
-def launch(page: Page, server: Server, workers: int) -> None:
-    page.goto(server.launch('crew', workers=workers))
-
-
-def pause(page: Page, workers: int):
-    """Pause a run once each agent has its pane, and return the visible panes."""
+def launch_paused(page: Page, server: Server, workers: int):
+    """Open a run that pauses once each agent has its pane, and return the visible panes."""
+    run = server.launch('crew', workers=workers, options={'paused': True})
+    server.ask(f'/runs/{run.rpartition("/")[2]}/step', {'how': 'in'})
+    page.goto(run)
     expect(page.locator('.agent.region')).to_have_count(workers, timeout=30_000)
-    page.get_by_role('button', name='Pause', exact=True).click()
     expect(page.locator('.run-head .pill')).to_have_text('Paused')
     return page.locator('.agent.region:visible')
 
 
-@pytest.mark.parametrize(('workers', 'columns'), [(2, 2), (3, 3), (6, 3)])
+@pytest.mark.parametrize(('workers', 'columns'), [(2, 2), (6, 3)])
 def test_a_parallel_state_gets_a_pane_for_each_region(page, crew_server, axe, workers, columns):
-    launch(page, crew_server, workers)
-    panes = pause(page, workers)
+    panes = launch_paused(page, crew_server, workers)
     page.get_by_role('button', name='Hide the diagram').click()
     expect(page.locator('.diagram-panel')).to_be_hidden()
     boxes = [panes.nth(index).bounding_box() for index in range(workers)]
@@ -48,8 +40,7 @@ def test_a_parallel_state_gets_a_pane_for_each_region(page, crew_server, axe, wo
 
 
 def test_panes_are_resized_by_key_and_mouse_and_maximized(page, crew_server):
-    launch(page, crew_server, 2)
-    panes = pause(page, 2)
+    panes = launch_paused(page, crew_server, 2)
     before = panes.first.bounding_box()['width']
     split = page.locator('.stage').get_by_role('separator')
     split.focus()
@@ -74,7 +65,7 @@ def test_panes_are_resized_by_key_and_mouse_and_maximized(page, crew_server):
 
 
 def test_a_region_is_paused_stepped_and_resumed_from_the_keyboard(page, crew_server):
-    launch(page, crew_server, 2)
+    launch(page, crew_server, 2, 'talkative')
     pane = page.get_by_role('region', name='worker 1')
     stop, go, step = (
         pane.get_by_role('button', name=re.compile(f'^{name}')) for name in ('Pause', 'Continue', 'Step in')
@@ -91,7 +82,7 @@ def test_a_region_is_paused_stepped_and_resumed_from_the_keyboard(page, crew_ser
 
 
 def test_one_agent_is_stopped_and_the_others_are_joined(page, crew_server):
-    launch(page, crew_server, 3)
+    launch(page, crew_server, 3, 'talkative')
     expect(page.locator('.agent.region')).to_have_count(3, timeout=30_000)
     third = page.get_by_role('region', name='worker 3')
     third.get_by_role('button', name='Stop this agent').click()
@@ -106,7 +97,7 @@ def test_one_agent_is_stopped_and_the_others_are_joined(page, crew_server):
 
 
 def test_a_retry_counts_down(page, crew_server):
-    launch(page, crew_server, 2)
+    launch(page, crew_server, 2, 'stumbling')
     second = page.get_by_role('region', name='worker 2')
     trouble = second.locator('.agent-problem')
     expect(trouble).to_have_text(re.compile(r'Retrying in \d s \(attempt 2\): .*too many requests'))
@@ -119,8 +110,7 @@ def test_a_retry_counts_down(page, crew_server):
 
 def test_a_narrow_window_stacks_the_panes(open_page, crew_server, axe):
     page = open_page(width=390, height=844)
-    launch(page, crew_server, 3)
-    panes = pause(page, 3)
+    panes = launch_paused(page, crew_server, 3)
     boxes = [panes.nth(index).bounding_box() for index in range(3)]
     assert len({round(box['x']) for box in boxes}) == 1
     assert all(box['x'] + box['width'] < 390 for box in boxes)
@@ -129,8 +119,7 @@ def test_a_narrow_window_stacks_the_panes(open_page, crew_server, axe):
 
 
 def test_folded_agents_are_remembered_by_the_browser(page, crew_server, axe):
-    launch(page, crew_server, 6)
-    pause(page, 6)  # the diagram follows the active states
+    launch_paused(page, crew_server, 6)  # the diagram follows the active states
     agents = page.locator('.diagram .cluster.region')
     expect(page.locator('.diagram .region')).to_have_count(6)
     expect(agents).to_have_count(0)  # six agents are folded at first
@@ -161,8 +150,8 @@ def test_folded_agents_are_remembered_by_the_browser(page, crew_server, axe):
     assert move_and_fit() == move_and_fit()
 
 
-def test_the_diagram_can_fill_the_page(page, crew_server, axe):
-    launch(page, crew_server, 2)
+def test_the_diagram_can_fill_the_page(page, crew_server):
+    launch_paused(page, crew_server, 2)
     larger = page.get_by_role('button', name='Enlarge the diagram')
     expect(page.locator('.panel.middle')).to_be_visible()
     width = page.locator('.diagram-panel').bounding_box()['width']
@@ -170,6 +159,5 @@ def test_the_diagram_can_fill_the_page(page, crew_server, axe):
     expect(page.locator('.panel.middle')).to_be_hidden()
     page.wait_for_function(f'document.querySelector(".diagram-panel").clientWidth > {2 * width}')
     expect(larger).to_have_attribute('aria-pressed', 'true')
-    axe(page)
     larger.click()
     expect(page.locator('.panel.middle')).to_be_visible()

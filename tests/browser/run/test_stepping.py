@@ -2,28 +2,12 @@
 
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OVERFLOW
-from tests.browser.patterns.crew_pattern import crew
 from tests.browser.server import Server
 
 TASK = 'Should a small team adopt event sourcing for its order system?'
-
-
-@pytest.fixture
-def crew_server(new_server: Server, tmp_path) -> Server:
-    new_server.patterns = crew(tmp_path)
-    new_server.pace = 60
-    new_server.start()
-    return new_server
-
-
-@pytest.fixture
-def quick(new_server: Server) -> Server:
-    new_server.start()
-    return new_server
 
 
 def start_paused(page: Page, server: Server, pattern: str, **parameters: Any) -> None:
@@ -65,7 +49,6 @@ def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crew_serv
     expect(row).to_contain_text('worker 2')
     row.get_by_role('button', name='Edit breakpoint 1').click()
     form = page.get_by_role('dialog', name='Breakpoint 1')
-    axe(page)
     form.get_by_label('Pauses').select_option('region')
     form.get_by_role('button', name='Save').click()
     expect(row).to_contain_text('pauses only its region')
@@ -99,8 +82,8 @@ def test_one_region_is_stepped_while_others_wait_or_continue(page, crew_server):
     expect(first.locator('.chip.held')).to_be_visible()
 
 
-def test_steps_in_out_and_over_by_keys(page, quick):
-    start_paused(page, quick, 'pipeline', task=TASK)
+def test_steps_in_out_and_over_by_keys(page, server):
+    start_paused(page, server, 'pipeline', task=TASK)
     page.locator('[id="e:analyzing>reviewing"]').focus()
     page.keyboard.press('Enter')
     why = page.get_by_role('dialog', name='Transition from analyzing to reviewing')
@@ -124,9 +107,10 @@ def test_steps_in_out_and_over_by_keys(page, quick):
 
 
 def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
-    page, open_page, quick, axe, console
+    page, open_page, new_server, axe, console
 ):
-    start_paused(page, quick, 'pipeline', task=TASK)
+    new_server.start()
+    start_paused(page, new_server, 'pipeline', task=TASK)
     other = open_page(width=390, height=844, scheme='dark')
     other.goto(page.url)
     page.get_by_role('tab', name='Breakpoints').click()
@@ -155,10 +139,9 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     theirs = breakpoints(other)
     expect(theirs).to_contain_text('tokens > 100')  # another window shows it at once
     assert other.evaluate(OVERFLOW) <= 0
-    axe(other)
     console.expect('.*')  # both windows log errors while the server is down
     spent = page.locator('.run-facts > .num').inner_text()
-    quick.restart()
+    new_server.restart()
     page.goto(page.url)
     expect(page.locator('.run-head .pill')).to_have_text('Paused')
     expect(page.locator('.run-facts > .num')).to_have_text(spent)
@@ -172,9 +155,9 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     expect(breakpoints(page)).to_have_count(0)
 
 
-def test_the_diagram_menu_opens_by_keyboard_and_by_a_long_press(open_page, quick, axe):
+def test_the_diagram_menu_opens_by_keyboard_and_by_a_long_press(open_page, server, axe):
     page = open_page(width=390, height=844, has_touch=True)
-    start_paused(page, quick, 'pipeline', task=TASK)
+    start_paused(page, server, 'pipeline', task=TASK)
     page.locator('.run-switch').get_by_role('button', name='Diagram', exact=True).click()
     page.locator('.diagram-panel .diagram').focus()
     page.keyboard.press('Enter')
@@ -197,8 +180,8 @@ def test_the_diagram_menu_opens_by_keyboard_and_by_a_long_press(open_page, quick
     assert page.evaluate(OVERFLOW) <= 0
 
 
-def test_a_state_is_found_by_typing_a_part_of_its_name(page, quick, axe):
-    start_paused(page, quick, 'pipeline', task=TASK)
+def test_a_state_is_found_by_typing_a_part_of_its_name(page, server, axe):
+    start_paused(page, server, 'pipeline', task=TASK)
     page.get_by_role('tab', name='Breakpoints').click()
     page.get_by_role('button', name='Add breakpoint').click()
     form = page.get_by_role('dialog', name='New breakpoint')

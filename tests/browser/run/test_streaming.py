@@ -131,7 +131,7 @@ def test_a_written_file_is_shown_verbatim(home):
 
 
 def test_calls_and_records_are_readable_while_they_stream(page, new_server):
-    new_server.pace = 10  # Slow enough for a page that is drawn late on a busy machine.
+    new_server.pace = 30  # Slow enough for a page that is drawn late on a busy machine.
     new_server.start()
     page.goto(f'{new_server.url}/launch/pipeline')
     page.get_by_label('Task').fill('Should our library lend bicycles?')

@@ -135,10 +135,8 @@ def test_a_saved_page_fits_a_phone(open_page, files, axe, scheme):
     axe(page)
 
 
-def test_a_bundle_is_imported_on_the_page(open_page, new_server, files, tmp_path, axe):
-    new_server.start()
-    page = open_page()
-    page.goto(f'{new_server.url}/runs')
+def test_a_bundle_is_imported_on_the_page(page, crew_server, files, tmp_path, axe):
+    page.goto(f'{crew_server.url}/runs')
     page.get_by_role('button', name='Import').focus()
     page.keyboard.press('Enter')
     dialog = page.get_by_role('dialog')

@@ -369,7 +369,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None)
 @given(data=st.dictionaries(st.text(), JSON), value=JSON)
 async def test_json_survives_a_round_trip(journal: Journal, data: Any, value: Any) -> None:
     """All examples are steps of one run, which the first creates."""

@@ -16,7 +16,7 @@ from engine.records import RunId
 from tests.crash.fleet.processes import Fleet, Process, check_calls, check_journal, until
 from ui.api.client import HttpConductor
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 STEPS, MOVES = 80, 4
 
 

@@ -15,7 +15,7 @@ from engine.records import RunId
 from tests.crash.fleet.processes import PATTERNS, Fleet, Process, check_calls, check_journal, launch, until
 from ui.fleet.temporal import Temporal
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 STEPS = 100
 
 

@@ -15,7 +15,7 @@ from engine.records import RunId
 from tests.crash.fleet.processes import Fleet, Process, check_journal, launch, until
 from tests.support.servers.s3 import S3Server
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 SQLITE = True
 STEPS = 30
 

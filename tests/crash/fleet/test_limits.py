@@ -14,7 +14,7 @@ from engine.records import RunId
 from tests.browser.provider import Provider, provider
 from tests.crash.fleet.processes import Fleet, check_journal
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 SQLITE = True
 RUNS, STEPS, AT_ONCE = 8, 5, 2
 

@@ -13,7 +13,7 @@ from engine.journal import Journal
 from engine.records import RunId
 from tests.crash.fleet.processes import Fleet, Process, check_calls, check_journal, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 RUNS = 50
 
 
@@ -32,7 +32,6 @@ async def test_fifty_runs_on_two_workers(fleet: Fleet, web: httpx.AsyncClient, r
     assert {call.pid for call in fleet.lines()} == {worker.pid for worker in workers}
 
 
-@pytest.mark.long
 async def test_fifty_runs_while_ten_workers_are_killed(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:

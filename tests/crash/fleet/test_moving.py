@@ -24,8 +24,8 @@ async def test_the_runs_of_a_killed_worker_continue(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
     first, second = await fleet.worker(), await fleet.worker()
-    runs = await fleet.launch(web, 8, steps=120)
-    await fleet.wait_driven(8)
+    runs = await fleet.launch(web, 4, steps=60)
+    await fleet.wait_driven(4)
     victim = first if any(call.pid == first.pid for call in fleet.lines()) else second
     orphans = {call.run for call in fleet.lines() if call.pid == victim.pid}
     victim.kill()
@@ -39,12 +39,13 @@ async def test_the_runs_of_a_killed_worker_continue(
     print(sorted(round(seconds, 2) for seconds in durations.values()))
     assert orphans
     assert max(durations.values()) < 15
-    await check_calls(fleet, reader, runs, 120)
+    await check_calls(fleet, reader, runs, 60)
     assert set(fleet.count_repeats()) <= orphans
     infos = [await reader.info(RunId(run)) for run in runs]
     assert {info.status for info in infos} == {Status.DONE}
 
 
+@pytest.mark.long
 async def test_a_draining_worker_hands_over_its_runs(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
@@ -61,6 +62,7 @@ async def test_a_draining_worker_hands_over_its_runs(
     await check_calls(fleet, reader, runs, 100)
 
 
+@pytest.mark.long
 async def test_workers_are_listed_and_drained_from_a_terminal(fleet: Fleet, web: httpx.AsyncClient) -> None:
     first, second = await fleet.worker('--label', 'gpu'), await fleet.worker()
     await fleet.launch(web, 2, steps=2_000)
@@ -85,6 +87,7 @@ async def test_workers_are_listed_and_drained_from_a_terminal(fleet: Fleet, web:
     assert '2 of 50 runs' in own
 
 
+@pytest.mark.long
 async def test_a_server_can_start_a_worker_that_ends_with_it(fleet: Fleet, reader: Journal) -> None:
     server = await fleet.web('--drive')
     async with httpx.AsyncClient(base_url=f'{server.url}/api/v1/', timeout=30) as web:
@@ -99,6 +102,7 @@ async def test_a_server_can_start_a_worker_that_ends_with_it(fleet: Fleet, reade
         os.kill(driver, 0)
 
 
+@pytest.mark.long
 async def test_the_late_writes_of_a_frozen_worker_are_refused(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
@@ -122,6 +126,7 @@ async def test_the_late_writes_of_a_frozen_worker_are_refused(
     await check_calls(fleet, reader, runs, 100)
 
 
+@pytest.mark.long
 async def test_a_worker_shows_its_metrics_only_with_the_token(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
@@ -136,6 +141,7 @@ async def test_a_worker_shows_its_metrics_only_with_the_token(
     assert 'hemicycle_event_loop_lag_seconds_count' in measured
 
 
+@pytest.mark.long
 async def test_no_more_runs_at_once_than_allowed(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal
 ) -> None:
@@ -148,7 +154,8 @@ async def test_no_more_runs_at_once_than_allowed(
     await check_journal(fleet.database, runs)
 
 
-@pytest.mark.parametrize('seconds', [1.0, pytest.param(10.0, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize('seconds', [1.0, 10.0])
 async def test_runs_continue_while_temporal_is_down(
     fleet: Fleet, web: httpx.AsyncClient, reader: Journal, seconds: float
 ) -> None:

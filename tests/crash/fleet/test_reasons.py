@@ -14,7 +14,7 @@ from engine.records import JournalOutage, RunId
 from tests.crash.fleet.processes import Fleet, Process, launch, until
 from ui.api.client import Connection, RunIsOver, stream_items
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 SQLITE = True
 
 

@@ -10,7 +10,7 @@ from engine.journal import Journal
 from engine.records import RunId
 from tests.crash.fleet.processes import Fleet, Process, check_journal, launch, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 async def list_driven(fleet: Fleet, worker: Process) -> set[str]:

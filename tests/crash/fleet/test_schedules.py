@@ -15,7 +15,7 @@ from engine.records import RunQuery
 from tests.crash.fleet.processes import Fleet, Process, until
 from ui.fleet.schedules.placer import PREFIX
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 SQLITE = True
 
 

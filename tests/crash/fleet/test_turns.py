@@ -18,7 +18,7 @@ from ui.fleet.records import CONTROL, DRIVE, Placement, ReleaseReason, priority_
 from ui.fleet.temporal import Temporal
 from ui.fleet.workflow import RunWorkflow
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 SETTINGS = yaml.safe_load((ROOT / 'assets' / 'deploy' / 'temporal.yaml').read_text())
 """The settings that we ship: each has a list of values with conditions."""
 

@@ -20,7 +20,7 @@ from tests.support.pages import chromium
 from tests.support.servers.certificates import write_certificates
 from tests.support.servers.nginx import nginx, write_configuration
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.browser]
 SAID = '.visually-hidden[aria-live=polite]'
 SECRET = 'a secret that all web servers of a fleet share'
 

@@ -107,9 +107,9 @@ def fragment(arguments: str, index: int = 0) -> dict[str, Any]:
 
 
 END = event({'choices': [{'index': 0, 'delta': {}, 'finish_reason': 'stop'}]}) + event('[DONE]')
-MANY = 60_000
-SLOW = 7.0
-"""Seconds; each of these took half a minute to hours while the work was quadratic."""
+MANY = 30_000
+SLOW = 4.0
+"""Seconds; each of these took 8 seconds to hours while the work was quadratic."""
 
 
 async def replay_quickly(body: bytes, dialect: str = 'openai') -> CallResult:

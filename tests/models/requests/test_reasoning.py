@@ -25,7 +25,7 @@ def body(requested: str, model: str, /, dialect: str = 'openai', **more: Any) ->
 
 
 @pytest.mark.parametrize(
-    ('model', 'effort', 'ways', 'sent'),
+    ('model', 'effort', 'settings', 'sent'),
     [
         ('gpt-5.2', 'xhigh', {}, {'reasoning_effort': 'xhigh'}),
         ('gpt-oss:20b', 'low', {}, {'reasoning_effort': 'low'}),
@@ -51,10 +51,10 @@ def body(requested: str, model: str, /, dialect: str = 'openai', **more: Any) ->
     ],
 )
 def test_openai_is_asked_for_an_effort(
-    model: str, effort: str, ways: dict[str, Any], sent: dict[str, Any]
+    model: str, effort: str, settings: dict[str, Any], sent: dict[str, Any]
 ) -> None:
     plain = DIALECTS['openai'].body(model, make_request(), endpoint())
-    assert body(effort, model, **ways) == plain | sent
+    assert body(effort, model, **settings) == plain | sent
 
 
 @pytest.mark.parametrize(

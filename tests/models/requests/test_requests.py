@@ -237,7 +237,7 @@ def test_bounds_are_sent_where_the_endpoint_enforces_them(bounds: str, keywords:
 
 
 @pytest.mark.parametrize(
-    ('model', 'way'),
+    ('model', 'method'),
     [
         ('claude-3-5-haiku-latest', 'tool'),
         ('claude-sonnet-4-20250514', 'tool'),
@@ -248,11 +248,11 @@ def test_bounds_are_sent_where_the_endpoint_enforces_them(bounds: str, keywords:
         ('claude-opus-5', 'schema'),
     ],
 )
-def test_anthropic_uses_its_own_structured_answers_where_the_model_has_them(model: str, way: str) -> None:
+def test_anthropic_uses_its_own_structured_answers_where_the_model_has_them(model: str, method: str) -> None:
     to = KNOWN_PROVIDERS['anthropic'].endpoint
     payload = DIALECTS['anthropic'].body(model, request(schema=Verdict.model_json_schema()), to)
-    assert ('output_config' in payload) == (way == 'schema')
-    assert (payload.get('tool_choice') == {'type': 'tool', 'name': ANSWER}) == (way == 'tool')
+    assert ('output_config' in payload) == (method == 'schema')
+    assert (payload.get('tool_choice') == {'type': 'tool', 'name': ANSWER}) == (method == 'tool')
 
 
 @pytest.mark.parametrize('tools', [(), (NOTES,)])
@@ -277,7 +277,7 @@ def test_a_requested_tool_is_not_forced_while_thinking(choice: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ('structure', 'tools', 'way', 'choice'),
+    ('structure', 'tools', 'method', 'choice'),
     [
         ('schema', (NOTES,), 'schema', 'auto'),
         ('schema alone', (), 'schema', None),
@@ -288,13 +288,13 @@ def test_a_requested_tool_is_not_forced_while_thinking(choice: str) -> None:
     ],
 )
 def test_structured_answers_are_requested_in_each_mode(
-    structure: str, tools: Any, way: str, choice: Any
+    structure: str, tools: Any, method: str, choice: Any
 ) -> None:
     payload = to_openai(request(tools=tools, schema=Verdict.model_json_schema()), structure=structure)
     names = [item['function']['name'] for item in payload.get('tools', ())]
-    assert ('response_format' in payload) == (way == 'schema')
-    assert (ANSWER in names) == (way == 'tool')
-    assert ('JSON schema' in str(payload['messages'][0]['content'])) == (way == 'text')
+    assert ('response_format' in payload) == (method == 'schema')
+    assert (ANSWER in names) == (method == 'tool')
+    assert ('JSON schema' in str(payload['messages'][0]['content'])) == (method == 'text')
     assert payload.get('tool_choice') == choice
 
 

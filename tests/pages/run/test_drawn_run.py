@@ -31,8 +31,10 @@ async def test_an_imported_trace_is_shown_at_each_step_without_forks(pages, cond
 async def test_explanations_name_no_unknown_edges(pages, conductor):
     run = await import_run(conductor)
     shape, steps = await conductor.shape(run), await conductor.transitions(run)
-    ways = [[(way.edge.dest, way.taken) for way in edge_outcomes(step, shape)] for step in steps]
-    assert ways == [[(step.edges[0].dest, True)] for step in steps]
+    outcomes = [
+        [(outcome.edge.dest, outcome.taken) for outcome in edge_outcomes(step, shape)] for step in steps
+    ]
+    assert outcomes == [[(step.edges[0].dest, True)] for step in steps]
 
 
 async def test_the_fork_page_says_why_it_cannot_be_forked(pages, conductor):

@@ -265,14 +265,14 @@ TURNS: dict[str, Callable[[str], Any]] = {
 }  # fmt: skip
 
 
-def before(way: str) -> None:
+def before(mode: str) -> None:
     """Misbehave before the first request, or do nothing."""
-    if way == 'exits':
+    if mode == 'exits':
         sys.stderr.write('no licence\n')
         sys.exit(3)
-    while way == 'garbage':
+    while mode == 'garbage':
         print('Welcome to the best agent!', flush=True)
-    if way == 'greets':
+    if mode == 'greets':
         print('Welcome!', flush=True)
 
 
@@ -294,40 +294,40 @@ def takes(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {'configOptions': []} if 'configId' in params else {}
 
 
-def answer(way: str, loads: bool, method: str, params: dict[str, Any]) -> dict[str, Any]:
+def answer(mode: str, loads: bool, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Return the answer to a request: a result or an error."""
     if method == 'initialize':
         can = {'agentCapabilities': {'loadSession': loads}, 'agentInfo': {'name': 'odd', 'version': '7'}}
-        ways = {'authMethods': [{'id': 'browser', 'name': 'B'}, {'id': 'api-key', 'name': 'Key'}]}
+        methods = {'authMethods': [{'id': 'browser', 'name': 'B'}, {'id': 'api-key', 'name': 'Key'}]}
         if not params.get('clientCapabilities', {}).get('fs', {}).get('readTextFile'):
             note('reads by itself')
-        return {'result': {'protocolVersion': 0 if way == 'old' else 1, **can, **ways}}
+        return {'result': {'protocolVersion': 0 if mode == 'old' else 1, **can, **methods}}
     if method in ('authenticate', 'session/set_mode', 'session/set_config_option'):
         return {'result': takes(method, params)}
-    if method == 'session/new' and way == 'wants_key' and not Path('log.txt').is_file():
+    if method == 'session/new' and mode == 'wants_key' and not Path('log.txt').is_file():
         return {'error': {'code': -32000, 'message': 'Authentication required'}}
     if method in ('session/new', 'session/load'):
-        if way == 'dies_once':
+        if mode == 'dies_once':
             note(method)
         if method == 'session/load':
             say('what was said before')
         own = modes(os.environ.get('ODD_MODES', ''))
         return {'result': {**own, **({'sessionId': SESSION} if method == 'session/new' else {})}}
     if method == 'session/prompt':
-        error = TURNS.get(way, plain)(params['prompt'][0]['text'])
-        times = 100 if way == 'counts_calls' else 1
+        error = TURNS.get(mode, plain)(params['prompt'][0]['text'])
+        times = 100 if mode == 'counts_calls' else 1
         tokens = {'totalTokens': 30 * times, 'inputTokens': 20 * times, 'outputTokens': 10 * times}
-        usage = {'usage': tokens} if way.startswith('counts') else {}
+        usage = {'usage': tokens} if mode.startswith('counts') else {}
         return {'result': {'stopReason': 'end_turn', **usage}} if error is None else {'error': error}
     return {'error': {'code': -32601, 'message': 'Method not found'}}
 
 
-def main(way: str, *options: str) -> None:
-    before(way)
+def main(mode: str, *options: str) -> None:
+    before(mode)
     while True:
         message = take()
-        if way != 'mute' and message.get('id') is not None:
-            reply = answer(way, 'loads' in options, message.get('method', ''), message.get('params') or {})
+        if mode != 'mute' and message.get('id') is not None:
+            reply = answer(mode, 'loads' in options, message.get('method', ''), message.get('params') or {})
             put({'id': message['id'], **reply})
 
 

@@ -136,20 +136,19 @@ class Lone(Pattern):
 """
 
 
-@pytest.mark.parametrize(('answer', 'expected'), [('once', 'allowed: True'), ('no', 'allowed: False')])
-async def test_an_agents_question_becomes_the_editors_permission_request(
-    answer: str, expected: str, tmp_path: Path
-) -> None:
+async def test_an_agents_question_becomes_the_editors_permission_request(tmp_path: Path) -> None:
     """The whole chain: an external agent asks Hemicycle, and Hemicycle asks the editor."""
     (tmp_path / 'patterns').mkdir()
     (tmp_path / 'patterns' / 'lone.py').write_text(LONE)
     command = f'command = "{sys.executable}"\nargs = ["{ODD}", "asks"]'
     (tmp_path / 'none').write_text(f'[agents.odd]\n{command}\nsandboxed = false\n')
     options = ('--patterns', str(tmp_path / 'patterns'), '--pattern', 'lone', '--model', 'agent:odd')
-    editor = Editor(answer)
+    editor = Editor('no')
     async with open_session(editor, tmp_path, *options) as (connection, session, _):
         prompt = connection.prompt(session_id=session, prompt=[text_block('go')])
         assert (await asyncio.wait_for(prompt, 100)).stop_reason == 'end_turn'
-        await until(lambda: expected in str(editor.shown))  # the client delivers updates in separate tasks
+        await until(
+            lambda: 'allowed: False' in str(editor.shown)
+        )  # the client delivers updates in separate tasks
     (request,) = editor.asked
     assert 'rm -r build' in str(request.title)

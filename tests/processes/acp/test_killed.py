@@ -23,7 +23,7 @@ def replies(steps: list[Transition]) -> list[Transition]:
     return [step for step in steps if step.event.name == 'done' and 'message' in step.event.data]
 
 
-@pytest.mark.parametrize('steps', [5, 9])
+@pytest.mark.parametrize('steps', [pytest.param(5, marks=pytest.mark.long), 9])
 def test_a_killed_run_continues_with_its_agent(steps: int, tmp_path: Path) -> None:
     if problem := asyncio.run(Sandbox().problem()):
         pytest.skip(problem)

@@ -21,6 +21,7 @@ from tests.support.harness import until, wait_for_state
 from tests.support.servers.http_server import local
 from tests.support.servers.npm import install
 
+pytestmark = pytest.mark.long
 VERSION = '1.18.33'
 BY_IT = {'': 'agent:opencode'}
 WORK = 'at_work'

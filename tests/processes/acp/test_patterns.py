@@ -44,6 +44,7 @@ async def test_agents_race_in_the_sandbox_and_the_one_whose_tests_pass_wins(sand
     assert view.agents['racing.racer2.working']['session']['loads']
 
 
+@pytest.mark.long
 async def test_model_reviewers_judge_an_agents_work(sandbox: Sandbox) -> None:
     outcome, view = await play('parallel-review', {'coder1': 'agent:scripted'})
     assert outcome.status is Status.DONE, outcome.error
@@ -51,7 +52,7 @@ async def test_model_reviewers_judge_an_agents_work(sandbox: Sandbox) -> None:
     assert outcome.memory['candidates']['coder1']['versions'][0]['said']
 
 
-@pytest.mark.parametrize('pattern', ['builder', 'debugger'])
+@pytest.mark.parametrize('pattern', [pytest.param('builder', marks=pytest.mark.long), 'debugger'])
 async def test_agents_claims_about_tests_are_not_trusted(pattern: str, sandbox: Sandbox) -> None:
     outcome, view = await play(pattern, ALL)
     assert outcome.status is Status.DONE, outcome.error
@@ -60,13 +61,14 @@ async def test_agents_claims_about_tests_are_not_trusted(pattern: str, sandbox: 
     assert worker['artifacts']['test_result']['by'] == 'run_tests'
 
 
-@pytest.mark.parametrize('pattern', ['code-reviewer', 'triager'])
+@pytest.mark.parametrize('pattern', ['code-reviewer', pytest.param('triager', marks=pytest.mark.long)])
 async def test_agents_answer_with_the_requested_record(pattern: str, sandbox: Sandbox) -> None:
     outcome, view = await play(pattern, ALL)
     assert outcome.status is Status.DONE, outcome.error
     assert view.agents['working']['model'] == 'agent:scripted'
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('pattern', ['vote', 'supervisor'])
 async def test_agents_work_wherever_models_do(pattern: str, sandbox: Sandbox) -> None:
     expected = next(
@@ -77,6 +79,7 @@ async def test_agents_work_wherever_models_do(pattern: str, sandbox: Sandbox) ->
     assert set(view.models) == {'agent:scripted'}
 
 
+@pytest.mark.long
 async def test_agents_work_in_time_bounded_runs(sandbox: Sandbox) -> None:
     """A custom goal has fewer turns than the samples, and each turn starts a process."""
     own = {'primary_goal': 'Write a parser for dates', 'project': '', 'wait_for_time': 0}

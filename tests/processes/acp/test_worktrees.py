@@ -92,6 +92,7 @@ async def test_a_project_without_git_is_left_unchanged(sandbox: Sandbox, tmp_pat
     assert [path.name for path in plain.iterdir()] == ['a.txt']
 
 
+@pytest.mark.long
 async def test_four_agents_race_and_the_best_is_merged_by_a_command(
     sandbox: Sandbox, project: Path, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from engine.records import RunInfo
 from engine.runtime.recorder import Recorder
 from storage import Settings as Database
 from storage import SqlJournal, open_journal
+from storage.sqlite.migrations import APPLICATION, UNRELEASED_APPLICATION
 from tests.support.cli import Hemicycle
 from ui.__main__ import Stores
 from ui.cli.app import app
@@ -36,13 +37,18 @@ def hemicycle(tmp_path: Path) -> Hemicycle:
 @pytest.mark.parametrize('command', COMMANDS, ids=lambda command: command[0])
 @pytest.mark.parametrize(
     ('content', 'message'),
-    [(b'no database at all', 'is not a database'), (None, 'was written by a newer version')],
+    [
+        (b'no database at all', 'is not a database'),
+        ((APPLICATION, 999), 'was written by a newer version'),
+        ((UNRELEASED_APPLICATION, 1), 'is from an unreleased version of Hemicycle and cannot be read'),
+    ],
+    ids=['other', 'newer', 'unreleased'],
 )
 def test_a_file_that_is_not_ours_is_left_alone(
-    hemicycle: Hemicycle, command: tuple[str, ...], content: bytes | None, message: str
+    hemicycle: Hemicycle, command: tuple[str, ...], content: bytes | tuple[int, int], message: str
 ) -> None:
-    if content is None:
-        content = newer(hemicycle.home / 'newer.db')
+    if isinstance(content, tuple):
+        content = numbered(hemicycle.home / 'numbered.db', *content)
     hemicycle.database.write_bytes(content)
     before = sorted(hemicycle.home.iterdir())
     result = hemicycle(*command)
@@ -108,10 +114,10 @@ class Small(Stores):
         return await open_journal(Database(database=settings.database, quota=self.size))
 
 
-def newer(path: Path) -> bytes:
-    """A database of a newer version."""
+def numbered(path: Path, application: int, version: int) -> bytes:
+    """An empty database with these numbers."""
     connection = sqlite3.connect(path)
-    connection.execute('PRAGMA application_id = 0x48454D49')
-    connection.execute('PRAGMA user_version = 999')
+    connection.execute(f'PRAGMA application_id = {application}')
+    connection.execute(f'PRAGMA user_version = {version}')
     connection.close()
     return path.read_bytes()

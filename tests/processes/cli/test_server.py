@@ -94,8 +94,8 @@ def test_a_pattern_that_only_the_server_has_is_listed_drawn_run_and_forked(serve
     assert started.returncode == 0, started.stderr
     forked = run('fork', 'last', '--at', '2', '--quiet')
     assert forked.returncode == 0, forked.stderr
-    beside = hemicycle('run', 'ticking', '--database', str(server.database), '--quiet', home=tmp_path)
-    assert beside.returncode == 0, beside.stderr
+    local = hemicycle('run', 'ticking', '--database', str(server.database), '--quiet', home=tmp_path)
+    assert local.returncode == 0, local.stderr
 
 
 def test_commands_delegate_to_the_server_of_their_database(server: Server, tmp_path: Path):

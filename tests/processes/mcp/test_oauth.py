@@ -27,8 +27,8 @@ from tests.support.mcp.pattern import connect
 def using(
     server: Guarded, file: Path, **more: str
 ) -> AbstractAsyncContextManager[tuple[McpServers, dict[str, Tool]]]:
-    ways = OAuth(file=file, **more)  # type: ignore[arg-type]
-    return connect(McpServer(name='far', url=f'{server.url}/mcp', start=30.0, oauth=ways))
+    settings = OAuth(file=file, **more)  # type: ignore[arg-type]
+    return connect(McpServer(name='far', url=f'{server.url}/mcp', start=30.0, oauth=settings))
 
 
 async def browse(url: str) -> None:

@@ -32,8 +32,8 @@ CONTEXT = ToolContext(key='run:call-1')
 
 def over_stdio(how: str = '', **more: Any) -> McpServer:
     arguments = (PROGRAM, 'stdio', *([how] if how else []))
-    ways: dict[str, Any] = {'start': 60.0, 'env': {'SMALL_TOKEN': SECRET}, 'secrets': (SECRET,), **more}
-    return McpServer(name='small', command=sys.executable, args=arguments, **ways)
+    settings: dict[str, Any] = {'start': 60.0, 'env': {'SMALL_TOKEN': SECRET}, 'secrets': (SECRET,), **more}
+    return McpServer(name='small', command=sys.executable, args=arguments, **settings)
 
 
 @contextlib.contextmanager
@@ -146,7 +146,7 @@ async def test_a_call_that_takes_too_long_is_ended() -> None:
     ('how', 'start', 'message'),
     [
         ('silent', 0.5, 'MCP server small: it did not list its tools within 0.5 seconds'),
-        ('garbage', 2.0, 'MCP server small: it did not list its tools within 2 seconds'),
+        ('garbage', 0.5, 'MCP server small: it did not list its tools within 0.5 seconds'),
         (
             'broken',
             60.0,

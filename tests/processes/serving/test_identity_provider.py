@@ -17,6 +17,7 @@ from tests.bench.servers.processes import free_port
 from tests.support.cli import Hemicycle, line
 from tests.support.servers.npm import install
 
+pytestmark = pytest.mark.long
 VERSION = '9.13.3'
 PROVIDER = Path(__file__).with_name('identity_provider.mjs')
 

@@ -259,6 +259,18 @@ def test_a_damaged_archive_is_refused_and_leaves_nothing(
     assert not (tmp_path / 'outside').exists()
 
 
+def test_a_backup_of_an_unreleased_version_is_refused_and_leaves_nothing(
+    archive: Path, other: Home, tmp_path: Path
+) -> None:
+    unreleased = tmp_path / 'backup.tar.gz'
+    pack(unreleased, {'manifest.json': b'{"format": 1, "schema": 1}', DATABASE: unpack(archive)[DATABASE]})
+    before = unreleased.read_bytes()
+    with pytest.raises(JournalDamaged) as caught:
+        read_backup(unreleased, other.settings, other.workspaces)
+    assert str(caught.value) == f'{unreleased} is from an unreleased version of Hemicycle and cannot be read'
+    assert other.entries == [] and hidden(other.workspaces) == [] and unreleased.read_bytes() == before
+
+
 def test_a_damaged_database_is_not_backed_up(home: Home, tmp_path: Path) -> None:
     damaged = Settings(database=tmp_path / 'runs.db')
     shutil.copyfile(home.settings.path, damaged.path)

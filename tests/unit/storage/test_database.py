@@ -4,37 +4,30 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
-from sqlalchemy import Connection
 from sqlalchemy.dialects import sqlite
 from sqlmodel import SQLModel
 
 from engine.errors import InvalidInput, JournalDamaged, JournalUnavailable
 from engine.journal.protocol import Journal
 from engine.records import (
-    Budget,
     Event,
     RunId,
     RunInfo,
-    RunQuery,
     Shape,
     StatePath,
     Status,
     Transition,
-    Usage,
 )
 from storage import Settings, open_journal
 from storage.sql.queries import FAMILY
-from storage.sql.rows import SHAPE_WRITER
-from storage.sqlite.alchemy import alchemy
 from storage.sqlite.database import SqliteDatabase
 from storage.sqlite.file import connect, limit_size, prepare
-from storage.sqlite.migrations import APPLICATION, MIGRATION_1, MIGRATIONS
+from storage.sqlite.migrations import MIGRATIONS
 
 CHART = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=())
 
@@ -251,103 +244,6 @@ def test_a_family_is_found_without_reading_all_runs(file: Path) -> None:
     # An automatic index would be built over the whole table for each query.
     assert [line for line in plan if 'AUTOMATIC' in line or line.startswith('SCAN run')] == []
     assert any('(parent=?)' in line for line in plan)
-
-
-def version_1(file: Path) -> None:
-    """Create and fill a database as version 1 did."""
-    connection = sqlite3.connect(file)
-    for statement in MIGRATION_1.split(';'):
-        connection.execute(statement)
-    connection.execute(
-        "INSERT INTO run VALUES (7, 'old', 'debate', 'An old debate', 'done', 5.0, 6.0, 1, 10, 20, 1,"
-        " '', '', 1, NULL, 0, 'somebody', 2, 100)"
-    )
-    connection.execute(
-        'INSERT INTO launch VALUES (7, ?, ?, 0, ?)',
-        ('{"motion": "Tax sugar"}', '{}', SHAPE_WRITER.dump_json(CHART).decode()),
-    )
-    connection.execute("INSERT INTO tag VALUES (7, 0, 'classic')")
-    body = b'\0[{"x":1},1,0,false,[],["a"],["a"],[],[],[]]'
-    connection.execute("INSERT INTO \"transition\" VALUES (7, 1, 5.5, 'start', '', ?)", (body,))
-    connection.execute('INSERT INTO snapshot VALUES (7, 1, ?)', (b'\0{"memory":{}}',))
-    connection.execute(f'PRAGMA application_id = {APPLICATION}')
-    connection.execute('PRAGMA user_version = 1')
-    connection.commit()
-    connection.close()
-
-
-async def test_version_1_is_migrated_with_its_data(file: Path) -> None:
-    version_1(file)
-    journal = await open_journal(file)
-    info = await journal.info(RunId('old'))
-    assert (info.title, info.note, info.tags, info.parameters) == (
-        'An old debate',
-        '',
-        ('classic',),
-        {'motion': 'Tax sugar'},
-    )
-    (step,) = await journal.transitions(info.id)
-    assert (step.event, step.entered, info.options) == (Event(name='start', data={'x': 1}), ('a',), {})
-    assert (await journal.snapshot(info.id, 1) or pytest.fail()).state == {'memory': {}}
-    for text in ('old', 'sugar', 'classic', 'debate'):
-        assert (await journal.runs(RunQuery(text=text))).total == 1
-    assert (await journal.annotate(info.id, note='migrated')).note == 'migrated'
-    assert (await journal.runs(RunQuery(text='migrated'))).total == 1
-    await journal.close()
-    with closing(sqlite3.connect(file)) as connection:
-        assert connection.execute('PRAGMA user_version').fetchone() == (len(MIGRATIONS),)
-
-
-def version_3(file: Path) -> None:
-    """Create a database as version 3 did, with a live run and a simulated one."""
-    version_1(file)
-    with sqlite3.connect(file, isolation_level=None) as connection:
-        with alchemy(connection) as schema:
-            for migration in MIGRATIONS[1:3]:
-                migration(schema)
-        connection.execute(
-            "INSERT INTO run SELECT 8, 'live', pattern, title, status, created, updated, seq, input, output,"
-            ' 3, error, waiting, 0, parent, parent_at, owner, epoch, bytes, note FROM run WHERE number = 7'
-        )
-        connection.execute(
-            'INSERT INTO launch SELECT 8, parameters, models, seed, shape, options FROM launch WHERE run = 7'
-        )
-        connection.execute('PRAGMA user_version = 3')
-    connection.close()
-
-
-async def test_version_3_is_migrated_with_unknown_costs_of_live_runs(file: Path) -> None:
-    version_3(file)
-    journal = await open_journal(file)
-    old, live = await journal.info(RunId('old')), await journal.info(RunId('live'))
-    assert old.usage == Usage(input=10, output=20, calls=1) and old.usage.cost == 0
-    assert live.usage == Usage(input=10, output=20, calls=3, unpriced=3) and live.usage.cost is None
-    assert old.budget is None and live.budget is None
-    more = Usage(
-        input=11, calls=4, cached=1, written=2, reasoning=3, source='estimated', dollars=0.5, unpriced=3
-    )
-    budget = Budget(tokens=100, cost=0.5)
-    mine = await journal.claim(live.id, 'me')
-    await journal.append(replace(mine, usage=more, budget=budget), [])
-    assert (await journal.info(live.id)).usage == more and (await journal.info(live.id)).budget == budget
-    assert (await journal.runs(RunQuery())).runs[0].usage in (more, old.usage)
-    await journal.close()
-
-
-async def test_a_migration_that_fails_changes_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    version_1(file)
-
-    def fail(connection: Connection) -> None:
-        connection.exec_driver_sql('DROP TABLE tag')
-        raise sqlite3.OperationalError('half way')
-
-    monkeypatch.setattr('storage.sqlite.migrations.MIGRATIONS', (*MIGRATIONS, fail))
-    with pytest.raises(sqlite3.OperationalError, match='half way'):
-        await open_journal(file)
-    monkeypatch.undo()
-    journal = await open_journal(file)
-    assert (await journal.info(RunId('old'))).tags == ('classic',)
-    await journal.close()
 
 
 # A full disk, a locked file

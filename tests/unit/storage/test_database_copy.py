@@ -48,7 +48,7 @@ async def fill(database: str | Path) -> None:
                 Entry(
                     kind='account', key='ada', body={'name': ODD}, state='admin', rank=0.1 + 0.2, about='x'
                 ),
-                Entry(kind='log', key='1', body={'deed': 'start'}, rank=1e300),
+                Entry(kind='log', key='1', body={'action': 'start'}, rank=1e300),
                 Entry(kind='process', key='a-process', body={}),
             ]
         )

@@ -118,7 +118,7 @@ class HttpConductor:
         self.owner, self.stranded, self.retention = server.owner, dict(server.stranded), server.retention
 
     async def runs(self, query: RunQuery | None = None) -> RunPage:
-        """Return a page of the list of runs."""
+        """Return the summaries of matching runs, newest first."""
         return await self._journal.runs(query or RunQuery())
 
     async def start(  # noqa: PLR0913  (all but the pattern have defaults)
@@ -225,7 +225,7 @@ class HttpConductor:
         await self._ask.steer(f'runs/{run}/pause', {'at': at}, seen=seen, key=key)
 
     async def resume(self, run: RunId, at: str = '', *, seen: int | None = None, key: str = '') -> None:
-        """Resume the run or a region."""
+        """Resume a paused run, or only the region `at`."""
         await self._ask.steer(f'runs/{run}/resume', {'at': at}, seen=seen, key=key)
 
     async def step(
@@ -350,7 +350,7 @@ class HttpConductor:
         return int((await self._ask.ask('POST', f'runs/{run}/audit', safe=True)).json()['steps'])
 
     async def save_test(self, run: RunId) -> RegressionTest:
-        """Make a regression test from a run."""
+        """Return a regression test that expects what this run did."""
         return RegressionTest.model_validate(await self._ask.get(f'runs/{run}/test'))
 
     async def check(self, test: RegressionTest) -> RegressionResult:
@@ -384,7 +384,7 @@ class HttpConductor:
         return decode(Note, await self._ask.create(f'runs/{run}/notes', {'text': text, 'at': at}))
 
     async def delete_note(self, run: RunId, note: int) -> None:
-        """Delete a note."""
+        """Delete a note by its id."""
         await self._ask.ask('DELETE', f'runs/{run}/notes/{note}', safe=False)
 
     async def delete(self, run: RunId, *, cancel: bool = False) -> None:
@@ -400,7 +400,7 @@ class HttpConductor:
         await self._ask.ask('DELETE', f'trash/{run}', safe=False)
 
     async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
-        """Return the disk usage of runs."""
+        """Return the disk usage of each run; many runs take several requests."""
         ids, usages = [info.id for info in infos], dict[RunId, DiskUsage]()
         for first in range(0, len(ids), MAX_RUNS_PER_REQUEST):
             usage = await self._ask.one(StorageUse, 'storage', run=ids[first : first + MAX_RUNS_PER_REQUEST])
@@ -413,7 +413,7 @@ class HttpConductor:
         return [decode(ExpiredRun, item) for item in answer.json()]
 
     async def clean_up(self, policy: Retention | None = None) -> CleanupResult:
-        """Apply the policy."""
+        """Delete the runs that `policy` (by default the configured one) does not keep."""
         answer = await self._ask.do('retention/clean-up', policy and asdict(policy))
         return decode(CleanupResult, answer)
 

@@ -64,7 +64,7 @@ class Connection:
         )
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Close the HTTP client and its idle connections."""
         await self.http.aclose()
 
     async def get(self, path: str, **query: Any) -> Any:

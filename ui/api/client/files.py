@@ -17,7 +17,7 @@ class RemoteFiles:
         self._ask = connection
 
     async def files(self, run: RunId, snapshot: str) -> list[FileVersion]:
-        """List the files of a snapshot."""
+        """Return the files of a snapshot, without their contents."""
         return await self._ask.many(FileVersion, f'runs/{run}/snapshots/{snapshot}')
 
     async def content(self, run: RunId, digest: str) -> bytes:

@@ -28,7 +28,7 @@ class HttpSchedules:
         return await self._ask.many(Schedule, 'schedules')
 
     async def get(self, schedule: str) -> Schedule:
-        """Return one schedule."""
+        """Return the schedule with this id."""
         return await self._ask.one(Schedule, f'schedules/{quote(schedule, safe="")}')
 
     async def add(self, schedule: Schedule) -> Schedule:

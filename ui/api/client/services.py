@@ -104,14 +104,14 @@ class HttpDestinations:
         return await self._ask.many(Destination, 'destinations')
 
     async def get(self, destination: str) -> Destination:
-        """Return one destination."""
+        """Return the destination with this id. Raises `UnknownDestination`."""
         for stored in await self.list():
             if stored.id == destination:
                 return stored
         raise UnknownDestination(destination)
 
     async def add(self, destination: Destination) -> Destination:
-        """Add a destination."""
+        """Store a new destination; return it with what the server sets: id, secret and time."""
         return decode(Destination, await self._ask.create('destinations', _given(dump(destination))))
 
     async def change(self, destination: str, **values: Any) -> Destination:
@@ -119,7 +119,7 @@ class HttpDestinations:
         return await self._ask.one_of(Destination, _destination(destination), values, method='PATCH')
 
     async def remove(self, destination: str) -> None:
-        """Remove a destination."""
+        """Delete a destination; unsent messages are never sent."""
         await self._ask.ask('DELETE', _destination(destination), safe=True)
 
 
@@ -138,14 +138,14 @@ class HttpTriggers:
         return await self._ask.many(Trigger, 'triggers')
 
     async def get(self, trigger: str) -> Trigger:
-        """Return one trigger."""
+        """Return the trigger with this id. Raises `UnknownTrigger`."""
         for stored in await self.list():
             if stored.id == trigger:
                 return stored
         raise UnknownTrigger(trigger)
 
     async def add(self, trigger: Trigger) -> Trigger:
-        """Add a trigger."""
+        """Store a new trigger; return it with what the server sets: id, secret and time."""
         return decode(Trigger, await self._ask.create('triggers', _given(dump(trigger))))
 
     async def change(self, trigger: str, **values: Any) -> Trigger:

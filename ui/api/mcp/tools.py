@@ -148,7 +148,7 @@ def all_tools(catalog: Catalog) -> list[Tool]:
 
 
 def starts_run(catalog: Catalog, name: str) -> bool:
-    """Whether a tool starts a run."""
+    """Whether a call of this tool starts a run: it is `fork`, or named like a pattern."""
     return name == FORK or (name not in STEERING and name in catalog.patterns)
 
 

@@ -173,7 +173,7 @@ async def call_tool(
 
 
 def describe_tool(tool: Tool) -> ToolInfo:
-    """Describe a tool to callers."""
+    """Return a tool as the API shows it, with the schema of its arguments."""
     return ToolInfo(
         name=tool.name,
         description=tool.description,

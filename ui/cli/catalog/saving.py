@@ -84,13 +84,13 @@ def remove(session: Session, kind: Kind, name: str, what: str) -> None:
 
 
 def check_address(option: str, address: str | None) -> None:
-    """Raise `InvalidInput`, naming the option, for an address that is none; empty ones are fine."""
+    """Raise `InvalidInput`, naming the option, for anything that is not an address or empty."""
     if address and not ADDRESS.fullmatch(address):
         raise InvalidInput({option: f'must begin with http:// or https://, not {address!r}'})
 
 
 def check_reference(option: str, reference: str | None) -> None:
-    """Raise `InvalidInput`, naming the option, for a key in place of a reference; empty ones are fine."""
+    """Raise `InvalidInput`, naming the option, for a key in place of a reference to it; it may be empty."""
     if reference and not REFERENCE.fullmatch(reference):
         raise InvalidInput({option: 'must be env:NAME or keyring:SERVICE/USER, not the key itself'})
 

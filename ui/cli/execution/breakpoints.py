@@ -37,7 +37,7 @@ def parse_breakpoint(text: str) -> Breakpoint:
 
 
 def format_breakpoint(item: Breakpoint) -> str:
-    """Format a breakpoint on one line."""
+    """Return a line with a breakpoint's id and label, its hits, and how it differs from the default."""
     notes = [
         'hit once' if item.hits == 1 else f'hit {item.hits} times' if item.hits else '',
         'once' if item.once else '',

@@ -207,7 +207,7 @@ def parse_by_role(chosen: list[str], option: str, what: str) -> dict[str, str]:
 
 
 def reporter_for(session: Session) -> Reporter:
-    """Return the reporter for a run."""
+    """Return the reporter that `--json` or `--quiet` selects; by default, one that shows progress."""
     if session.as_json:
         return JsonReporter()
     return QuietReporter() if session.quiet else ProgressReporter()

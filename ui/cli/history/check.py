@@ -149,8 +149,8 @@ def _format(file: Path, result: Outcome, as_json: bool) -> None:
         ]
         print_json(file=str(file), passed=result.passed, parted=result.parted, misses=misses)
     else:
-        way = f', diverged at step {result.parted}' if result.parted else ', as recorded'
-        typer.echo(f'{file} {"passed" if result.passed else "FAILED"}: {result.steps} steps{way}')
+        path = f', diverged at step {result.parted}' if result.parted else ', as recorded'
+        typer.echo(f'{file} {"passed" if result.passed else "FAILED"}: {result.steps} steps{path}')
         for miss in result.misses:
             at = f' at step {miss.step}' if miss.step else ''
             typer.echo(f'  {miss.what}{at}: expected {miss.wanted}; actual: {miss.came}')

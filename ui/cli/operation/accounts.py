@@ -223,11 +223,11 @@ def revoke_token(
     """Revoke a token; programs that use it lose access immediately."""
 
     async def work(access: Access, me: Caller) -> str:
-        gone = await access.accounts.revoke_token(id)
+        revoked = await access.accounts.revoke_token(id)
         await access.audit.write(
-            me, 'token.revoke', details={'name': gone.account, 'label': gone.label, 'id': id}
+            me, 'token.revoke', details={'name': revoked.account, 'label': revoked.label, 'id': id}
         )
-        return f'{gone.label} of {gone.account} is revoked'
+        return f'{revoked.label} of {revoked.account} is revoked'
 
     typer.echo(strip_control(_with_access(session, work)))
 

@@ -31,7 +31,7 @@ Level = Literal['ok', 'warning', 'broken']
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check."""
+    """What a check found, and how to remedy it."""
 
     level: Level
     about: str

@@ -15,6 +15,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
+from typing_extensions import override
 
 from engine import Transition
 from engine.journal import Fold
@@ -243,8 +244,8 @@ class ProgressReporter(Reporter):
         """Show that the run waits for the journal, or continues."""
         self._print(f'{"":15}{outage.problem or "the journal can be written again"}', style='red')
 
+    @override
     def notice(self, text: str) -> None:
-        """Show a message from the command itself."""
         self._print(f'{"":15}{text}', style='yellow')
 
     def hold_display(self, is_held: bool) -> None:

@@ -132,7 +132,7 @@ class RunReport:
                 self._message(message_of(message))
 
     def comparison(self) -> None:
-        """Print the figures and the output of each way of working, if several were compared."""
+        """Print the figures and the output of each mode, if several were compared."""
         field = self._shape.field('comparison')
         sides = [side for side in self._view.memory.get(field) or () if isinstance(side, Mapping)]
         for side in sides:

@@ -63,7 +63,7 @@ def format_usage(usage: Usage) -> str:
 
 
 def format_amount(kind: str, value: float) -> str:
-    """Format an amount of a budget."""
+    """Return dollars, tokens or a duration in words; `kind` is that of the budget's limit."""
     if kind == 'cost':
         return f'${value:,.2f}' if value >= 0.1 or not value else f'${value:.4f}'
     return f'{value:,.0f} tokens' if kind == 'tokens' else duration(value)

@@ -26,11 +26,11 @@ class Named(Protocol):
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """Unique among the records of its kind."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Chosen by a person; several records may share it."""
 
 
 URL = 'HEMICYCLE_URL'

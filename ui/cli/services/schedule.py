@@ -177,7 +177,7 @@ async def _do(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Given:
-    """What the options say about a schedule; None for those that were not given."""
+    """The values of the options for a schedule; None for those that were not given."""
 
     pattern: str | None
     sets: list[str] | None

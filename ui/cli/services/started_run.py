@@ -1,4 +1,4 @@
-"""The run that a schedule or a trigger starts, as options; and what came of it, as lines."""
+"""The options for the run that a schedule or trigger starts, and a line for each time it was due."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NewName = Annotated[
 
 
 def new_action(pattern: str | None, sets: list[str] | None, tags: list[str] | None) -> Action:
-    """Return the run to start. Raises `InvalidInput`."""
+    """Return the run to start, from the options. Raises `InvalidInput`."""
     return Action(pattern=pattern or '', parameters=parse_data(sets or ()), tags=tuple(tags or ()))
 
 
@@ -50,7 +50,7 @@ def changed_action(
 
 
 def format_tick(tick: Tick) -> str:
-    """Format what came of one time at which a run was due."""
+    """Format a due time with its outcome: the run that was started, or why none was."""
     outcome = ' '.join(filter(None, [tick.run if tick.state == 'started' else '', tick.reason]))
     return f'    {format_moment(tick.due, "UTC")}  {tick.state:8}  {outcome}'
 

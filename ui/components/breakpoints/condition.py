@@ -37,7 +37,7 @@ DEBOUNCE_MS = '250'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionFeedback:
-    """The feedback on a condition."""
+    """What is shown below a condition while it is typed."""
 
     problem: str = ''
     """Why it is invalid; names the column."""
@@ -82,7 +82,7 @@ class ConditionField:
 
     @property
     def text(self) -> str:
-        """The text in the field."""
+        """The condition as typed, without surrounding spaces."""
         return str(self._line.value or '').strip()
 
     async def check(self) -> bool:
@@ -102,7 +102,7 @@ class ConditionField:
             self._show('', ConditionFeedback())
 
     def focus(self) -> None:
-        """Focus it."""
+        """Put the cursor into the field."""
         self._line.run_method('focus')
 
     def _show(self, text: str, feedback: ConditionFeedback) -> None:

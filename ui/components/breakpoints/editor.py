@@ -129,7 +129,7 @@ BreakpointAction = Callable[[Breakpoint], Awaitable[Any] | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakpointActions:
-    """What can be done with a breakpoint in a list."""
+    """The actions offered for a breakpoint in a list."""
 
     change: BreakpointAction
     """Gets the changed breakpoint."""

@@ -37,13 +37,13 @@ async def fit(
 def _fit(
     shape: Shape, room: Room, folded: frozenset[str] | None, active: Sequence[str]
 ) -> tuple[str, frozenset[str]]:
-    ways = (False, True) if room[0] >= MIN_SIDEWAYS_RATIO * room[1] else (False,)
+    directions = (False, True) if room[0] >= MIN_SIDEWAYS_RATIO * room[1] else (False,)
     best, chosen, scale = '', frozenset[str](), 0.0
     for folds in fold_levels(shape, active) if folded is None else [folded]:
         # Labels take the most room: a chart that cannot be read without them cannot be read with them.
-        bare, reached = _draw_best(shape, folds, ways, room, labels=False)
+        bare, reached = _draw_best(shape, folds, directions, room, labels=False)
         if reached >= MIN_SCALE:
-            labelled, large = _draw_best(shape, folds, ways, room, labels=True)
+            labelled, large = _draw_best(shape, folds, directions, room, labels=True)
             return (labelled if large >= MIN_SCALE else bare), folds
         if reached >= scale:  # no smaller, but with fewer states: more of it is in sight
             best, chosen, scale = bare, folds, reached
@@ -51,9 +51,9 @@ def _fit(
 
 
 def _draw_best(
-    shape: Shape, folded: frozenset[str], ways: Sequence[bool], room: Room, *, labels: bool
+    shape: Shape, folded: frozenset[str], directions: Sequence[bool], room: Room, *, labels: bool
 ) -> tuple[str, float]:
-    drawn = [render_svg(shape, folded, Layout(sideways=way, labels=labels)) for way in ways]
+    drawn = [render_svg(shape, folded, Layout(sideways=sideways, labels=labels)) for sideways in directions]
     return max(((drawing, _scale(drawing, room)) for drawing in drawn), key=lambda scaled: scaled[1])
 
 

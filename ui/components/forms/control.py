@@ -112,7 +112,7 @@ class Control:
 
     @property
     def raw(self) -> Any:
-        """The content of the control."""
+        """The content as entered, not yet validated; '' if there is none."""
         return self._control.value if self._control.value is not None else ''
 
     def show_note(self, text: str) -> None:

@@ -32,7 +32,7 @@ MAX_SINGLE_LINE = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One field of a form."""
+    """A form field, as derived from the JSON schema of a parameter."""
 
     name: str
     kind: Kind
@@ -62,7 +62,7 @@ class Field:
 
     @property
     def bounds(self) -> str:
-        """The bounds in words, or ''."""
+        """The permitted length or range in words; '' if there is none."""
         if self.kind in TEXT_KINDS:
             return (
                 f'At most {self.maximum:,.0f} characters'

@@ -54,7 +54,7 @@ class Form:
         return {name: control.raw for name, control in self.controls.items()}
 
     def fill(self, raw: Mapping[str, Any]) -> None:
-        """Restore a value of `raw`; fields that it lacks are left alone."""
+        """Restore a value of `raw`; fields that it lacks are left unchanged."""
         for name, content in raw.items():
             if name in self.controls:
                 self.controls[name].set_content(content)

@@ -10,6 +10,7 @@ from typing import Any
 
 import jinja2
 from nicegui.client import templates
+from typing_extensions import override
 
 from ui.components.assets import MARK, STYLES
 from ui.components.loading import quasar
@@ -60,8 +61,8 @@ class _TemplateLoader(jinja2.BaseLoader):
     def __init__(self, loader: jinja2.BaseLoader, bundles: Bundles) -> None:
         self._loader, self._bundles = loader, bundles
 
+    @override
     def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, Any, Any]:
-        """Return the text of a template."""
         source, file, fresh = self._loader.get_source(environment, template)
         return self._bundles.rewrite_template(IMPORTS.sub('', source)), file, fresh
 

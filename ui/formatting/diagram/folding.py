@@ -67,7 +67,7 @@ def fold_levels(shape: Shape, active: Sequence[str]) -> Iterator[frozenset[str]]
 
 
 def count_drawn(shape: Shape, folded: frozenset[str]) -> int:
-    """Count the states that are drawn."""
+    """Return the number of states drawn when these are folded."""
     return sum(not any(_is_inside(state.path, path) for path in folded) for state in shape.states)
 
 

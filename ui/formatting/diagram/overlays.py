@@ -26,7 +26,7 @@ class Decoration(TypedDict, total=False):
 
 
 class Layer(TypedDict, total=False):
-    """One layer of an overlay."""
+    """Decorations that one part of the page adds to a diagram."""
 
     states: Mapping[str, Decoration]
     """By state path."""

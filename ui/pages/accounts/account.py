@@ -40,7 +40,7 @@ def register(backend: Backend) -> None:
 
 
 class AccountPage:
-    """The sections of the page."""
+    """The page on which people manage their own account: password, browsers and tokens."""
 
     def __init__(self, access: Access, caller: Caller, identity: AuthenticatedIdentity) -> None:
         self._access, self._accounts = access, access.accounts
@@ -151,8 +151,8 @@ class AccountPage:
         ):
             try:
                 caller = await self._identity.check()
-                gone = await self._accounts.revoke_token(id, caller.name)
-                details = {'name': caller.name, 'label': gone.label, 'id': id}
+                token = await self._accounts.revoke_token(id, caller.name)
+                details = {'name': caller.name, 'label': token.label, 'id': id}
                 await self._access.audit.write(caller, 'token.revoke', details=details)
             except EngineError as error:
                 ui.notify(str(error), type='negative', close_button='Close')

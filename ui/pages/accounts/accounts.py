@@ -71,7 +71,7 @@ class AccountList:
                 label('Role', self._role)
 
     async def refresh(self) -> None:
-        """Refresh the list."""
+        """Reload the accounts and redraw the table."""
         accounts, now = await self._accounts.all(), self._access.now()
         self._list.clear()
         with self._list, table(('Name', 'Login method', 'Created', 'Role', ''), 'Accounts') as drawn:

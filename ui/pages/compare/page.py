@@ -289,7 +289,7 @@ class CompareHeader:
         self.show(comparison)
 
     def show(self, comparison: Comparison) -> None:
-        """Show the current comparison."""
+        """Show the statuses of both runs, and the verdict on where they diverged."""
         for place, tally in zip(self._pills, (comparison.a, comparison.b), strict=True):
             place.clear()
             with place:

@@ -18,7 +18,6 @@ class Side:
     """Run A or run B."""
 
     def __init__(self, conductor: Conductor, name: str, tally: RunStats) -> None:
-        """`name` is A or B."""
         self.conductor, self.name, self.stats = conductor, name, tally
         self.run = tally.info.id
         self._steps: OrderedDict[int, Transition] = OrderedDict()

@@ -112,11 +112,13 @@ def _draw_description(side: Side, step: Transition, pieces: Sequence[Piece]) -> 
                 Text('span', path_text(edge.source), 'chip')
                 ui.icon('arrow_forward').props('size="16px" aria-label="to"')
                 Text('span', path_text(edge.dest) or 'stays', 'chip strong')
-    outcomes = [way for way in edge_outcomes(step, side.stats.shape) if way.taken or way.guards]
+    outcomes = [
+        outcome for outcome in edge_outcomes(step, side.stats.shape) if outcome.taken or outcome.guards
+    ]
     if outcomes:
         Text('span', 'Why this transition', 'step-section')
-    for way in outcomes:
-        draw_outcome(way, side.stats.shape, side.reasons)
+    for outcome in outcomes:
+        draw_outcome(outcome, side.stats.shape, side.reasons)
     lines = call_lines(step)
     if lines:
         Text('span', 'Tools', 'step-section')

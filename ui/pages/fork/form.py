@@ -27,7 +27,7 @@ NAMES = 'ABCDEF'
 
 
 class ForkForm:
-    """The card with the form."""
+    """The card in which the variants of a fork are edited and launched."""
 
     def __init__(self, backend: Backend, origin: Origin) -> None:
         """Draw the form with one variant; `load` completes it."""

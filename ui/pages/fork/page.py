@@ -56,8 +56,8 @@ async def _open_until(conductor: Conductor, info: RunInfo) -> int:
     if not info.status.ended:
         return info.seq
     before = await conductor.transitions(info.id, after=max(0, info.seq - 50))
-    ways_on = [step.seq for step in before if step.active and not step.raised]
-    for seq in reversed(ways_on):
+    resumable = [step.seq for step in before if step.active and not step.raised]
+    for seq in reversed(resumable):
         if not (await conductor.view(info.id, await conductor.turn_end(info, seq))).status.ended:
             return seq
     return 0

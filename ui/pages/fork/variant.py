@@ -182,7 +182,7 @@ class Variant:
         return '; '.join(rest)
 
     def focus_problem(self) -> None:
-        """Focus the first problem."""
+        """Move the focus to the first field with a problem."""
         if not any(sheet.focus_problem() for sheet in self._forms.values()):
             self._models.focus_problem()
 

@@ -72,18 +72,18 @@ class VariantPane:
         self._update()
 
     def poll(self) -> bool:
-        """Show news since the last call; return whether there was any."""
-        news = self._follower.collect_updates()
-        if news is not None:
-            self._append([step for step in news.steps if step.seq > self._last_step])
-            for pieces in news.text.values():
+        """Show what is new since the last call; return whether anything is."""
+        updates = self._follower.collect_updates()
+        if updates is not None:
+            self._append([step for step in updates.steps if step.seq > self._last_step])
+            for pieces in updates.text.values():
                 for kind, piece in pieces:
                     if kind == 'reset':
                         self._conversation.reset()
                     elif kind != 'waiting':
                         self._conversation.append(kind, piece)
         self._update()
-        return news is not None
+        return updates is not None
 
     def show_identity(self, *, blind: bool, winner: bool) -> None:
         """Show or hide its identity, and whether it is the winner."""

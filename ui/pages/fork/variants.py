@@ -104,7 +104,7 @@ class VariantBoard:
 
     async def _poll_when_due(self) -> None:
         await self._pace.wait()
-        self._pace.record_refresh(has_news=any([pane.poll() for pane in self._panes]))
+        self._pace.record_refresh(has_updates=any([pane.poll() for pane in self._panes]))
 
     async def _pick_winner(self, info: RunInfo) -> None:
         marked = await notify_errors(self._mark_winner(info))

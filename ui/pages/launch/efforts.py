@@ -37,7 +37,7 @@ class EffortControl(Control):
 
 
 class Efforts(RoleFields[EffortControl]):
-    """The efforts by role."""
+    """Fields for the reasoning effort of each role, and one for all."""
 
     def __init__(self, *, on_change: Callable[[], None]) -> None:
         """Draw it collapsed."""

@@ -95,7 +95,7 @@ class DestinationList:
             self._place = ui.element('div').classes('ghost')
 
     async def load(self) -> None:
-        """Load and draw the destinations."""
+        """Read the destinations, and draw their list anew."""
         destinations = await notify_errors(self._backend.services.notifications.destinations.list())
         self._place.clear()
         with self._place:

@@ -148,10 +148,10 @@ class Screen:
         self._seeking = True
         try:
             while self._requested:
-                wish, add_history = self._requested.pop()
-                if wish is not None and not self._is_live and wish >= self.follower.head:
-                    wish = None
-                await notify_errors(self._go(wish, add_history=add_history))
+                target, add_history = self._requested.pop()
+                if target is not None and not self._is_live and target >= self.follower.head:
+                    target = None
+                await notify_errors(self._go(target, add_history=add_history))
         finally:
             self._seeking = False
 
@@ -271,20 +271,20 @@ class Screen:
 
     async def _apply_updates(self) -> None:
         self._player.viewers.tick()
-        news = self.follower.collect_updates()
-        self.follower.pace.record_refresh(has_news=news is not None)
+        updates = self.follower.collect_updates()
+        self.follower.pace.record_refresh(has_updates=updates is not None)
         if self.follower.problem:
             self._error_banner.warn(self.follower.problem, can_control=self._may_control)
-        if news is None:
+        if updates is None:
             return
-        if news.outage is not None:
-            self._error_banner.warn(news.outage, can_control=self._may_control)
+        if updates.outage is not None:
+            self._error_banner.warn(updates.outage, can_control=self._may_control)
         if self._runs_elsewhere and not self._is_live:
             self._runs_elsewhere = False
             self._error_banner.clear()
         if self._view is None:
             return
-        self._debugger.update(self.follower, news.steps)
+        self._debugger.update(self.follower, updates.steps)
         if self._at is not None:
             self._header.show(self._view, self.follower.fold.view, may_control=self._may_control)
             self._status_strip.show(self._view, self.follower.fold.view, may_control=self._may_control)
@@ -292,14 +292,14 @@ class Screen:
             self._approval_bar.show(self.follower.fold.view, may_control=self._may_control)
             self._on_history_read(self._view)
             return
-        if news.steps:
-            self._transcript.add(news.steps)
+        if updates.steps:
+            self._transcript.add(updates.steps)
             await self._show_newest()
         elif self.follower.head != self._view.seq:
             await self._show_recorded(self.follower.head, None)  # it continued while the page was drawn
-        elif news.indexed:
+        elif updates.indexed:
             self._on_history_read(self._view)
-        self._agents.stream(news.text)
+        self._agents.stream(updates.text)
 
     def _on_history_read(self, view: View) -> None:
         self._chart.highlight(view)

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine import EngineError, InvalidInput
 from ui.components.dialogs import (
@@ -195,29 +196,29 @@ class StarterList(ABC, Generic[T]):
 
 
 class ScheduleList(StarterList[Schedule]):
-    """The schedules."""
+    """Schedules, each with its next time and its latest runs."""
 
     PART = 'schedules'
     FIELDS = fields.ScheduleFields
     TITLE, NEW, EMPTY, ICON = 'Schedules', 'New schedule', 'No schedules yet.', 'schedule'
 
     @property
+    @override
     def service(self) -> Schedules:
-        """The service that stores the schedules."""
         return self._backend.services.schedules
 
+    @override
     def form_values(self, item: Schedule) -> dict[str, Any]:
-        """Return the form's values."""
         return fields.fields_of_schedule(item)
 
+    @override
     async def store(self, item: Schedule | None, form_values: Mapping[str, Any]) -> str:
-        """Add or change a schedule."""
         values = fields.schedule_of(form_values)
         await (self.service.change(item.id, **values) if item else self.service.add(Schedule(**values)))
         return ''
 
+    @override
     def draw(self, item: Schedule) -> None:
-        """Draw when it is due."""
         Text('span', f'{item.spec.explain()}.', 'muted small')
         if item.note:
             Text('span', item.note, 'muted small')
@@ -227,9 +228,8 @@ class ScheduleList(StarterList[Schedule]):
             next_times = ', '.join(f'{moment:%a} {moment.day} {moment:%b %H:%M:%S}' for moment in times)
             Text('span', f'Next: {next_times} {times[0]:%Z}', 'small num')
 
+    @override
     def actions(self, item: Schedule) -> Mapping[str, Action]:
-        """Return its actions."""
-
         async def backfill() -> None:
             now = time.time()
             text = 'Starts a run for each scheduled time of the last 24 hours that has none.'
@@ -245,19 +245,19 @@ class ScheduleList(StarterList[Schedule]):
 
 
 class TriggerList(StarterList[Trigger]):
-    """The triggers."""
+    """Triggers, each with its address or files and its latest runs."""
 
     PART = 'triggers'
     FIELDS = fields.TriggerFields
     TITLE, NEW, EMPTY, ICON = 'Triggers', 'New trigger', 'No triggers yet.', 'bolt'
 
     @property
+    @override
     def service(self) -> Triggers:
-        """The service that stores the triggers."""
         return self._backend.services.triggers
 
+    @override
     def form_values(self, item: Trigger) -> dict[str, Any]:
-        """Return the form's values."""
         return fields.fields_of_trigger(item)
 
     async def store(self, item: Trigger | None, form_values: Mapping[str, Any]) -> str:
@@ -275,7 +275,7 @@ class TriggerList(StarterList[Trigger]):
         else:
             Text('code', item.files, 'small')
 
+    @override
     def actions(self, item: Trigger) -> Mapping[str, Action]:
-        """Return its actions."""
         pause = 'Resume' if item.paused else 'Pause'
         return {pause: lambda: self.service.change(item.id, paused=not item.paused)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.acp import AgentHealth, ExternalAgentInfo
 from ui.components.widgets import Text
@@ -42,7 +43,6 @@ class AgentCard(TestCard[AgentHealth]):
     """One agent; its test starts it in an empty folder and opens a session without a prompt."""
 
     def __init__(self, backend: Backend, info: ExternalAgentInfo) -> None:
-        """Draw it."""
         self._backend = backend
         runs = 'in the sandbox' if info.sandboxed else 'without a sandbox'
         facts = {'Model name': info.model, 'Program': info.command, 'Runs': runs, 'Access': info.reach}
@@ -55,8 +55,8 @@ class AgentCard(TestCard[AgentHealth]):
         here = self._backend()
         return await here.catalog.agents.test(self.name, here.sandbox)
 
+    @override
     def evaluate(self, health: AgentHealth) -> CheckResult:
-        """Return the result of a test."""
         if health.problem:
             return CheckResult(ok=False, detail=health.problem.removeprefix(f'{self.name}: '))
         return CheckResult(ok=True, detail=health.introduction)

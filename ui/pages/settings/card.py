@@ -25,7 +25,7 @@ MAX_LISTED_ITEMS = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """The result of a test."""
+    """Whether a test passed, as shown on its card."""
 
     ok: bool
     detail: str
@@ -73,15 +73,15 @@ class TestCard(Generic[T]):
             set_attributes(action_button, aria_label=f'{text} {self.name}')
 
     def delete(self) -> None:
-        """Remove the card."""
+        """Remove the card from the page."""
         self._root.delete()
 
     async def run_test(self) -> T:
-        """Run the test."""
+        """Contact what the card describes; return what `evaluate` judges. Abstract."""
         raise NotImplementedError
 
     def evaluate(self, result: T) -> CheckResult:
-        """Return the result of the test."""
+        """Judge the outcome of `run_test`, for display. Abstract."""
         raise NotImplementedError
 
     async def test(self) -> None:
@@ -103,10 +103,10 @@ class TestCard(Generic[T]):
         finally:
             self._task = None
             self._button.props(remove='disabled').classes(remove='busy')
-        judged, passed = self.evaluate(result), short_duration(time.monotonic() - started)
-        text = clip(' '.join(judged.detail.split()).rstrip('.'), MAX_PROBLEM)
-        words, kind = ('Works', 'done') if judged.ok else ('Failed', 'failed')
-        self._show_status(words, kind, ' '.join(filter(None, [f'{text}.', judged.hint, f'({passed})'])))
+        verdict, passed = self.evaluate(result), short_duration(time.monotonic() - started)
+        text = clip(' '.join(verdict.detail.split()).rstrip('.'), MAX_PROBLEM)
+        words, kind = ('Works', 'done') if verdict.ok else ('Failed', 'failed')
+        self._show_status(words, kind, ' '.join(filter(None, [f'{text}.', verdict.hint, f'({passed})'])))
 
     def show_list(self, title: str, names: Sequence[str]) -> None:
         """Show what it offers."""

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from typing_extensions import override
 
 from ui.formatting.values import describe_tools
 from ui.pages.shared.section_dialog import Address, Name, SectionDialog
 
-PROGRAM: Any = {'when': {'way': ['program']}}
-BY_ADDRESS: Any = {'when': {'way': ['address']}}
+PROGRAM: Any = {'when': {'connection': ['program']}}
+BY_ADDRESS: Any = {'when': {'connection': ['address']}}
 REFERENCE = 'For a secret, enter a reference: env:NAME or keyring:SERVICE/USER'
 
 
@@ -27,7 +28,7 @@ class ServerFields(BaseModel):
         title='Name',
         description='Its tools are named name_tool, in lower case',
     )
-    way: Literal['program', 'address'] = Field(
+    connection: Literal['program', 'address'] = Field(
         'program',
         title='Connection',
         json_schema_extra={
@@ -76,7 +77,7 @@ class ServerFields(BaseModel):
     def _require(cls, text: str, info: ValidationInfo) -> str:
         """Require the field of the chosen connection; a command must also parse."""
         needed = 'program' if info.field_name == 'command' else 'address'
-        if info.data.get('way') == needed and not (shlex.split(text) if needed == 'program' else text):
+        if info.data.get('connection') == needed and not (shlex.split(text) if needed == 'program' else text):
             raise ValueError('Fill this in.')
         return text
 
@@ -96,16 +97,16 @@ class ConnectServerDialog(SectionDialog):
     KIND = 'mcp'
     TITLE = 'Connect an MCP server'
 
+    @override
     def model(self) -> type[BaseModel]:
-        """Return the form's model."""
         return ServerFields
 
+    @override
     def fill(self, name: str, section: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the form's values for an existing server."""
         command = [str(section.get('command', '')), *map(str, section.get('args', ()))]
         return {
             'name': name,
-            'way': 'address' if section.get('url') else 'program',
+            'connection': 'address' if section.get('url') else 'program',
             'command': shlex.join(filter(None, command)),
             'env': _format_pairs(section.get('env', {}), '='),
             'url': section.get('url', ''),
@@ -117,7 +118,7 @@ class ConnectServerDialog(SectionDialog):
 
     def values(self, form_values: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """Return the name and the entries to write; those of the other kind of connection are removed."""
-        program = form_values.way == 'program'
+        program = form_values.connection == 'program'
         command, *arguments = shlex.split(form_values.command) if program else ['']
         oauth = section.get('oauth') if form_values.oauth and section.get('oauth') else form_values.oauth
         return form_values.name, {
@@ -131,8 +132,8 @@ class ConnectServerDialog(SectionDialog):
             'approvals': '' if form_values.approvals == 'marked' else form_values.approvals,
         }
 
+    @override
     async def test(self, name: str) -> tuple[str, str]:
-        """Return the server's problem, or '', and a sentence on what it offers."""
         health = await self._backend().catalog.mcp.test(name)
         return (
             health.problem,

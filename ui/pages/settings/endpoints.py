@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.models import LOCAL_ENDPOINTS, EndpointHealth, EndpointInfo
 from ui.components.theme import button, empty_state, section_head
@@ -42,7 +43,6 @@ class Endpoints:
     """All endpoints as cards; endpoints found later are added at the end."""
 
     def __init__(self, backend: Backend) -> None:
-        """Draw them."""
         self._backend, self._cards, self._busy = backend, dict[str, EndpointCard](), False
         self._connect = ConnectDialog(backend, self._redraw)
         with section_head('Models', 'models'):
@@ -159,8 +159,8 @@ class EndpointCard(TestCard[EndpointHealth]):
         """List its models."""
         return await self._backend().catalog.registry.test(self.name)
 
+    @override
     def evaluate(self, health: EndpointHealth) -> CheckResult:
-        """Return the result of a listing."""
         if health.problem:
             problem = health.problem.removeprefix(f'{self.name}: ')
             return CheckResult(ok=False, detail=problem, hint=HINTS.get(health.kind, ''))

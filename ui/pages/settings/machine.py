@@ -167,5 +167,5 @@ def _size(path: Path) -> int:
     """Bytes of a folder, or of a database and its companion files. Does not follow links."""
     if path.is_dir():
         return round(folder_bytes(path, shared=True))
-    beside = (path.with_name(f'{path.name}{end}') for end in ('', '-wal', '-shm'))
-    return sum(file.stat().st_size for file in beside if file.is_file())
+    files = (path.with_name(f'{path.name}{end}') for end in ('', '-wal', '-shm'))
+    return sum(file.stat().st_size for file in files if file.is_file())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.tools import ServerHealth
 from ui.components.theme import button, empty_state, section_head
@@ -42,7 +43,6 @@ class ServerCard(TestCard[ServerHealth]):
     """One server; its test starts or contacts it, and lists its tools."""
 
     def __init__(self, backend: Backend, health: ServerHealth) -> None:
-        """Draw it."""
         self._backend = backend
         kind = 'Address' if '://' in health.where else 'Program'
         super().__init__(health.server, {kind: health.where or 'unknown'}, health.problem)
@@ -72,8 +72,8 @@ class ServerCard(TestCard[ServerHealth]):
         """List its tools."""
         return await self._backend().catalog.mcp.test(self.name)
 
+    @override
     def evaluate(self, health: ServerHealth) -> CheckResult:
-        """Return the result of a listing."""
         if health.problem:
             return CheckResult(ok=False, detail=health.problem.removeprefix(f'MCP server {self.name}: '))
         self._show(health)

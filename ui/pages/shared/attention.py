@@ -30,7 +30,7 @@ NOTIFY_NEW = 'window.hemicycleNotifyNew?.(%s)'
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request to a person."""
+    """What one run waits for a person to do."""
 
     id: str
     digest: str
@@ -142,7 +142,7 @@ class RequestList:
         self._list = ui.element('ul').classes('requests').props('data-redrawn')
 
     def show(self) -> None:
-        """Show the current requests."""
+        """Redraw the requests that changed."""
         if self._attention.requests == self._shown:
             return
         self._shown = list(self._attention.requests)

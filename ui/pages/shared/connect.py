@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, create_model, field_validator
+from typing_extensions import override
 
 from engine.models import PROVIDERS
 from ui.formatting.values import as_sentence, count
@@ -69,8 +70,8 @@ class ConnectDialog(SectionDialog):
             ),
         )
 
+    @override
     def fill(self, name: str, section: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the form's values for an existing endpoint."""
         provider = str(section.get('provider') or name)
         return {
             'provider': provider if provider in PROVIDERS else OTHER,
@@ -78,8 +79,8 @@ class ConnectDialog(SectionDialog):
             **{key: section[key] for key in ('url', 'key', 'models') if key in section},
         }
 
+    @override
     def values(self, form_values: Any, section: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        """Return the name and the entries to write."""
         chosen = '' if form_values.provider == OTHER else form_values.provider
         name = form_values.name or chosen
         return name, {
@@ -89,8 +90,8 @@ class ConnectDialog(SectionDialog):
             'models': form_values.models,
         }
 
+    @override
     async def test(self, name: str) -> tuple[str, str]:
-        """Return the endpoint's problem, or '', and a sentence on what it offers."""
         health = await self._backend().catalog.registry.test(name)
         return health.problem, f'{name} answers and offers {count(len(health.models), "model")}.'
 

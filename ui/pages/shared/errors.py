@@ -56,7 +56,7 @@ def register(backend: Backend) -> None:
 
 
 def unknown_address(path: str) -> None:
-    """Draw the page for an unknown address."""
+    """Draw the "Page not found" page."""
     with frame('Not found'), _body('explore_off', 'Page not found'):
         Text('p', f'There is nothing at {clip(path, MAX_NAMED)}.', 'muted')
         _draw_links()

@@ -45,7 +45,7 @@ def all_agents(catalog: Catalog) -> list[ToolUser]:
 
 
 def tool_users(catalog: Catalog, tool: str) -> list[ToolUser]:
-    """Return the users of a tool."""
+    """Return the agents of any pattern that may call this tool."""
     return [user for user in all_agents(catalog) if tool in user.agent.tools]
 
 

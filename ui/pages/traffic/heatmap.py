@@ -35,7 +35,7 @@ def _first(shape: Shape) -> frozenset[str]:
 
 
 class Heatmap:
-    """A panel with the heatmap."""
+    """The chart of a pattern, coloured by the traffic of its runs."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Heatmap:
 
     @property
     def folded(self) -> frozenset[str]:
-        """The folded states."""
+        """The paths of the states drawn folded."""
         return self._folds.folded if self._folds else frozenset()
 
     async def draw(self, shape: Shape) -> None:

@@ -170,7 +170,7 @@ class HeatTable(Generic[T]):
 
 
 def state_table(on_pick: Callable[[str], None]) -> HeatTable[StateHeat]:
-    """Draw the table of states."""
+    """Draw a row for each state; `on_pick` gets the path of the one clicked."""
     return HeatTable(
         'State',
         _states(),
@@ -181,7 +181,7 @@ def state_table(on_pick: Callable[[str], None]) -> HeatTable[StateHeat]:
 
 
 def edge_table(on_pick: Callable[[str], None]) -> HeatTable[EdgeHeat]:
-    """Draw the table of edges."""
+    """Draw a row for each edge; `on_pick` gets the `real` of the one clicked."""
     return HeatTable(
         'Edge', EDGES, key=lambda edge: edge.real, name=lambda edge: edge_text(edge.name), on_pick=on_pick
     )

@@ -127,7 +127,7 @@ class Channels:
         )
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the HTTP client, if one was needed."""
         if '_http' in vars(self):
             await self._http.aclose()
 

@@ -38,7 +38,7 @@ class UnknownDestination(EngineError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
-    """A destination for notifications, with filters."""
+    """Where notifications are sent, and about what."""
 
     id: str = ''
     name: str
@@ -75,12 +75,12 @@ STORED = TypeAdapter(Destination)
 
 
 def new_signing_secret() -> str:
-    """Return a new secret for signatures."""
+    """Return a random secret to sign messages with: `whsec_` and 24 bytes in base64 (Standard Webhooks)."""
     return f'whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}'
 
 
 class Destinations:
-    """The destinations in a journal."""
+    """Stores destinations as entries of a journal."""
 
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal, self._clock = journal, clock

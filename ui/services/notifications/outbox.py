@@ -40,7 +40,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxMessage:
-    """One notification for one destination."""
+    """One notification to one destination, with its attempts so far."""
 
     id: str
     destination: str
@@ -86,7 +86,7 @@ class Outbox:
         self._journal = journal
 
     async def due(self) -> list[OutboxMessage]:
-        """Return all unsent messages."""
+        """Return all unsent messages, including those whose next attempt is later."""
         return [
             _message_of(entry) for entry in await self._journal.entries(EntryQuery(kind=KIND, state='due'))
         ]

@@ -51,7 +51,7 @@ class Ticks:
         return [read_tick(entry) for entry in await self._conductor.journal.entries(query)]
 
     async def get(self, tick: str) -> Tick | None:
-        """Return the tick with this key."""
+        """Return the tick with this id, or None."""
         entry = await self._conductor.journal.entry(KIND, tick)
         return read_tick(entry) if entry else None
 
@@ -134,7 +134,7 @@ def _to_entry(tick: Tick) -> Entry:
 
 
 def read_tick(entry: Entry) -> Tick:
-    """Read a stored tick."""
+    """Return the tick that an entry of the journal holds."""
     tick: Tick = TICK.validate_python(
         {
             **entry.body,

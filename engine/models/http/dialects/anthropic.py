@@ -9,12 +9,15 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from typing_extensions import override
+
 from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
     Decoder,
     Dialect,
     as_list,
     as_mapping,
+    as_text,
     as_word,
     item_index,
     join_surrogates,
@@ -45,6 +48,8 @@ from engine.records.message import Message, Opaque, Reasoning, Text, ToolCall, T
 
 API_VERSION = '2023-06-01'
 PARTS = {'text_delta': 'text', 'thinking_delta': 'thinking', 'input_json_delta': 'partial_json'}
+BLOCKS = {'text_delta': 'text', 'thinking_delta': 'thinking', 'input_json_delta': 'tool_use'}
+"""Types of content blocks, by that of the pieces they come in."""
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
@@ -83,12 +88,12 @@ class AnthropicDecoder(Decoder):
         self._counted: dict[str, Any] = {}
         """Usage as reported so far; the numbers are cumulative."""
 
+    @override
     def feed(self, event: str, data: str) -> list[ModelEvent]:
-        """Process the next event."""
         payload = parse_object(data)
         self.refuse_others(payload)
         kind = payload.get('type') or event
-        if kind == 'error' or payload.get('error'):
+        if 'error' in (kind, event) or payload.get('error'):
             self.fail(error_of_payload(payload))
             return list(self._update_usage(as_mapping(payload.get('usage'))))
         self.begun = True
@@ -122,7 +127,9 @@ class AnthropicDecoder(Decoder):
 
     def _decode_whole(self, message: Mapping[str, Any]) -> Iterator[ModelEvent]:
         yield from self._start(message)
-        for index, block in enumerate(as_list(message.get('content'))):
+        content = message.get('content')
+        blocks = [{'type': 'text', 'text': content}] if isinstance(content, str) else as_list(content)
+        for index, block in enumerate(blocks):
             yield from self._open(index, dict(as_mapping(block)))
             yield from self._close(index)
         yield from self._note_finish(message, {})
@@ -144,6 +151,8 @@ class AnthropicDecoder(Decoder):
 
     def _open(self, index: Any, data: dict[str, Any]) -> Iterator[ModelEvent]:
         yield from self._close(index)
+        if data and not data.get('type'):
+            data['type'] = 'tool_use' if 'input' in data else 'thinking' if 'thinking' in data else 'text'
         block = self._blocks[index] = Block(data=data)
         if block.kind == 'tool_use':
             refuse_many(self._calls)
@@ -156,13 +165,16 @@ class AnthropicDecoder(Decoder):
 
     def _extend(self, index: Any, delta: Mapping[str, Any]) -> Iterator[ModelEvent]:
         block = self._blocks.get(index)
+        kind = str(delta.get('type'))
+        if (block is None or not block.kind) and kind in BLOCKS:  # Its start was left out, or says nothing.
+            yield from self._open(index, {'type': BLOCKS[kind]})
+            block = self._blocks[index]
         if block is None:
-            block = self._blocks[index] = Block(data={'type': str(delta.get('type')).removesuffix('_delta')})
-        if delta.get('type') == 'signature_delta':
+            return
+        if kind == 'signature_delta':
             block.signature.append(as_word(delta.get('signature')))
             return
-        text = delta.get(PARTS.get(str(delta.get('type')), ''))
-        if isinstance(text, str) and text:
+        if text := as_text(delta.get(PARTS.get(kind, ''))):
             yield from self._emit_piece(block, text)
 
     def _emit_piece(self, block: Block, text: str) -> Iterator[ModelEvent]:
@@ -182,7 +194,7 @@ class AnthropicDecoder(Decoder):
             return
         if block.kind == 'tool_use':
             if block.data.get('input') and not block.pieces:  # Some servers send it whole, up front.
-                text = json.dumps(block.data['input'], ensure_ascii=False)
+                text = as_text(block.data['input'])
                 yield ArgumentPiece(index=block.place, text=text)
         elif block.kind == 'thinking':
             # Its text is already in the message, as the reasoning part before this one.
@@ -335,7 +347,6 @@ def _blocks(message: Message, endpoint: Endpoint, request_images: RequestImages)
 
 
 def _result_content(text: str, images: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return the content of a result."""
     if not images:
         return {'content': text} if text else {}
     blocks: list[dict[str, Any]] = [{'type': 'text', 'text': text}] if text else []

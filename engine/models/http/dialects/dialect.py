@@ -255,6 +255,13 @@ def as_word(value: Any) -> str:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ''
 
 
+def as_text(value: Any) -> str:
+    """Return text; arguments or a structured answer that a server sends as a value are returned as JSON."""
+    if isinstance(value, str):
+        return value
+    return '' if value is None else json.dumps(value, ensure_ascii=False)
+
+
 def item_index(value: Any) -> int | str | None:
     """Return the index of an item or a content block as a dictionary key."""
     return value if value is None or isinstance(value, int | str) else repr(value)

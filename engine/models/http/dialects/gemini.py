@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 from urllib.parse import quote
+
+from typing_extensions import override
 
 from engine.errors import ModelError
 from engine.models.endpoint import Endpoint
@@ -24,6 +25,7 @@ from engine.models.http.dialects.dialect import (
 )
 from engine.models.http.dialects.error_mapping import error_of_payload
 from engine.models.http.dialects.reasoning import google_problem, google_thinking
+from engine.models.http.dialects.streamed_arguments import StreamedArguments
 from engine.models.http.dialects.structured_output import decode_arguments, plan_answer
 from engine.models.http.dialects.vision import RequestImages
 from engine.models.protocol import (
@@ -57,7 +59,6 @@ def _path(model: str) -> str:
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
-    """Return the header with the key."""
     return {endpoint.key_header or 'x-goog-api-key': endpoint.key} if endpoint.key else {}
 
 
@@ -82,12 +83,15 @@ class GeminiDecoder(Decoder):
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
         self._calls = 0
+        self._open_call: StreamedArguments | None = None
+        self._name = ''
+        """The arguments of a call that has not ended, and its name."""
         self._held = {'text': '', 'thought': ''}
         self._counted: dict[str, Any] = {}
         """Usage as reported so far; the numbers are cumulative."""
 
+    @override
     def feed(self, event: str, data: str) -> list[ModelEvent]:
-        """Process the next event."""
         payload = parse_object(data)
         self.refuse_others(payload)
         if event == 'error' or payload.get('error'):
@@ -95,7 +99,9 @@ class GeminiDecoder(Decoder):
         return list(self._decode_events(payload))
 
     def close(self) -> list[ModelEvent]:
-        """End the answer."""
+        """End the answer. Raises `ModelError` if it broke off in a call."""
+        if self._open_call and self.failure is None:
+            self.fail(ModelError('it broke off in a call of a tool', kind='truncated', retryable=True))
         return [self.make_end(calls=bool(self._calls))]
 
     def _decode_events(self, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
@@ -150,13 +156,23 @@ class GeminiDecoder(Decoder):
             yield OpaquePiece(provider=self.provider, data={'of': 'nothing', **back})
 
     def _emit_call(self, call: Mapping[str, Any], ident: str) -> Iterator[ModelEvent]:
-        refuse_many(self._calls)
-        yield CallStarted(index=self._calls, name=as_word(call.get('name')), id=ident)
-        arguments = call.get('args')
-        if arguments is not None:
-            text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-            yield ArgumentPiece(index=self._calls, text=join_surrogates(text)[0])
-        self._calls += 1
+        name = as_word(call.get('name'))
+        if self._open_call and name not in ('', self._name):
+            yield from self._end_call()
+        if self._open_call is None:
+            self._name = name
+            refuse_many(self._calls)
+            yield CallStarted(index=self._calls, name=name, id=ident)
+            self._open_call = StreamedArguments(call.get('args'))
+            self._calls += 1
+        self._open_call.add(as_list(call.get('partialArgs')))
+        if call.get('willContinue') is not True:
+            yield from self._end_call()
+
+    def _end_call(self) -> Iterator[ModelEvent]:
+        if self._open_call and (text := self._open_call.text):
+            yield ArgumentPiece(index=self._calls - 1, text=join_surrogates(text)[0])
+        self._open_call = None
 
     def _emit_text(self, kind: Literal['text', 'thought'], text: Any) -> Iterator[ModelEvent]:
         if not isinstance(text, str) or not text:

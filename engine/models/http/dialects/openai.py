@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from typing_extensions import override
+
 from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
     Decoder,
@@ -15,6 +17,7 @@ from engine.models.http.dialects.dialect import (
     amount,
     as_list,
     as_mapping,
+    as_text,
     as_word,
     count_input,
     is_failure,
@@ -79,8 +82,8 @@ class OpenAIDecoder(Decoder):
         self._held = {'text': '', 'reasoning': ''}
         self._cost: float | None = None
 
+    @override
     def feed(self, event: str, data: str) -> list[ModelEvent]:
-        """Process the next chunk."""
         if data.strip() == '[DONE]':
             self.ended = True
             return []
@@ -98,7 +101,7 @@ class OpenAIDecoder(Decoder):
     def close(self) -> list[ModelEvent]:
         """Return the data to send back with the next request, then the end."""
         end = self.make_end(calls=bool(self._calls), cost=self._cost)
-        self._calls.close()
+        nameless = list(self._calls.close())
         if self._refused:
             end = replace(end, reason='filter')
         data: dict[str, Any] = {}
@@ -106,7 +109,7 @@ class OpenAIDecoder(Decoder):
             data['reasoning_details'] = self._details.whole()
         elif self._field == RETURNED_FIELD and self._calls:
             data['reasoning_field'] = self._field
-        return [*([OpaquePiece(provider=self.provider, data=data)] if data else []), end]
+        return [*nameless, *([OpaquePiece(provider=self.provider, data=data)] if data else []), end]
 
     def _decode_events(self, chunk: dict[str, Any], inner: Any) -> Iterator[ModelEvent]:
         if not self.begun and 'choices' in chunk:
@@ -142,17 +145,23 @@ class OpenAIDecoder(Decoder):
         if isinstance(refusal := delta.get('refusal'), str) and refusal:
             self._refused = True
             yield from self._emit_text('text', refusal)
-        for fragment in as_list(delta.get('tool_calls')):
+        calls = delta.get('tool_calls')
+        for fragment in [calls] if isinstance(calls, dict) else as_list(calls):
             yield from self._calls.feed(as_mapping(fragment))
         if isinstance(legacy := delta.get('function_call'), dict):
             yield from self._calls.feed({'index': 0, 'function': legacy})
 
     def _decode_content(self, content: Any) -> Iterator[ModelEvent]:
-        if isinstance(content, str) and content:
-            yield from self._emit_text('text', content)
-        elif isinstance(content, list):
+        if isinstance(content, list):
             for part in content:
-                yield from self._decode_part(as_mapping(part))
+                if isinstance(part, str):
+                    yield from self._emit_text('text', part)
+                else:
+                    yield from self._decode_part(as_mapping(part))
+        elif isinstance(content, dict) and ('type' in content or not content):
+            yield from self._decode_part(content)
+        else:
+            yield from self._emit_text('text', as_text(content))
 
     def _decode_part(self, part: Any) -> Iterator[ModelEvent]:
         """Content as a list of parts, as Mistral sends it."""
@@ -164,6 +173,8 @@ class OpenAIDecoder(Decoder):
             yield from self._emit_text('text', str(part['text']))
 
     def _emit_text(self, kind: Literal['text', 'reasoning'], text: str) -> Iterator[ModelEvent]:
+        if not text:
+            return
         text, self._held[kind] = join_surrogates(self._held[kind] + text)
         if text:
             yield TextPiece(text=text) if kind == 'text' else ReasoningPiece(text=text)
@@ -292,7 +303,8 @@ def _messages(
     for part in message.parts:
         if isinstance(part, Opaque) and part.provider == endpoint.name:
             _restore_opaque(part, message, converted)
-    yield converted
+    if message.role != 'assistant' or message.calls or message.text.strip():  # Some reject empty messages.
+        yield converted
 
 
 def _image_messages(
@@ -347,7 +359,7 @@ class ReasoningDetails:
         return bool(self._whole)
 
     def add(self, fragments: list[Any]) -> None:
-        """Add fragments."""
+        """Append fragments; those of the same index and type continue the last detail."""
         for fragment in fragments:
             if not isinstance(fragment, dict):
                 continue
@@ -362,7 +374,7 @@ class ReasoningDetails:
                     last[name] = value
 
     def whole(self) -> list[dict[str, Any]]:
-        """Return the assembled details."""
+        """Return the details with their texts joined, to be sent back with the next request."""
         pairs = zip(self._whole, self._pieces, strict=True)
         return [detail | {name: ''.join(texts) for name, texts in pieces.items()} for detail, pieces in pairs]
 

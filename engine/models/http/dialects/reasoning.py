@@ -83,7 +83,7 @@ ADAPTIVE = re.compile(r'((opus|sonnet)-4-[6-9]|(opus|sonnet|haiku|fable|mythos)-
 ADAPTIVE_ONLY = re.compile(r'(opus-4-[7-9]|(opus|sonnet|haiku|fable|mythos)-[5-9]|mythos)(?!\d)')
 """Adaptive models that do not accept a number of tokens."""
 ALWAYS_THINKS = re.compile(r'fable|mythos|opus-5-5')
-LEVEL_BESIDE_BUDGET = re.compile(r'opus-4-5(?!\d)')
+LEVEL_WITH_BUDGET = re.compile(r'opus-4-5(?!\d)')
 BUDGETS = {'minimal': 1_024, 'low': 2_048, 'medium': 8_192, 'high': 16_384}
 """Thinking tokens by level, for models that accept only a number."""
 ROOM = 32_000
@@ -104,7 +104,7 @@ class Thinking:
 
     @property
     def enabled(self) -> bool:
-        """Whether the model thinks."""
+        """Whether the model reasons before it answers."""
         return bool(self.budget or self.room)
 
 
@@ -118,7 +118,7 @@ def anthropic_problem(model: str, effort: str, endpoint: Endpoint) -> str:
         only = ADAPTIVE_ONLY.search(model) is not None
         levels = ('none', 'low', 'medium', 'high', *(['xhigh'] if only else []), 'max')
         return level_problem(effort, levels, tokens=not only)
-    if LEVEL_BESIDE_BUDGET.search(model):
+    if LEVEL_WITH_BUDGET.search(model):
         return level_problem(effort, ('none', 'low', 'medium', 'high'), tokens=True)
     return level_problem(effort, ('none', *BUDGETS), tokens=True)
 
@@ -137,7 +137,7 @@ def anthropic_thinking(model: str, effort: str) -> Thinking:
     budget = BUDGETS[effort] if tokens is None else tokens
     return Thinking(
         thinking={'type': 'enabled', 'budget_tokens': budget},
-        effort=effort if tokens is None and LEVEL_BESIDE_BUDGET.search(model) else '',
+        effort=effort if tokens is None and LEVEL_WITH_BUDGET.search(model) else '',
         budget=budget,
     )
 

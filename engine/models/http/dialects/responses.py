@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+from typing_extensions import override
 
 from engine.models.endpoint import Endpoint
 from engine.models.http.dialects.dialect import (
@@ -12,6 +14,7 @@ from engine.models.http.dialects.dialect import (
     Dialect,
     as_list,
     as_mapping,
+    as_text,
     as_word,
     count_input,
     item_index,
@@ -60,6 +63,8 @@ DELTA_KINDS: dict[str, Kind] = {
     'reasoning_text.delta': 'reasoning',
 }
 """Events with a piece of text, and the kind of item it belongs to."""
+DONE_KINDS = {name.replace('.delta', '.done'): kind for name, kind in DELTA_KINDS.items()}
+"""Events with the whole of a text, which may not have come in pieces."""
 
 
 @dataclass(slots=True)
@@ -68,10 +73,13 @@ class OutputItem:
 
     kind: str
     place: int = -1
-    """Index among the calls, if it is one."""
-    begun: bool = False
-    """Whether any of its text or arguments has arrived."""
+    """Index among the calls, if it is one that has its name."""
+    begun: set[Any] = field(default_factory=set)
+    """The parts of it of which anything has arrived."""
+    closed: bool = False
     held: str = ''
+    nameless: list[str] = field(default_factory=list)
+    """The arguments that came before the name."""
 
 
 class ResponsesDecoder(Decoder):
@@ -88,15 +96,15 @@ class ResponsesDecoder(Decoder):
         self._refused = False
         self._id = ''
 
+    @override
     def feed(self, event: str, data: str) -> list[ModelEvent]:
-        """Process the next event."""
         if data.strip() == '[DONE]':
             self.ended = True
             return []
         payload = parse_object(data)
         self.refuse_others(payload)
         kind = str(payload.get('type') or event or '')
-        if kind == 'error' or (payload.get('error') and 'output' not in payload):
+        if 'error' in (kind, event) or (payload.get('error') and 'output' not in payload):
             self.fail(error_of_payload(payload))
             return []
         return list(self._decode_events(kind, payload))
@@ -111,9 +119,8 @@ class ResponsesDecoder(Decoder):
 
     def _decode_events(self, kind: str, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
         index, name = _item_key(payload), kind.removeprefix('response.')
-        if name in DELTA_KINDS:
-            self._refused = self._refused or name == 'refusal.delta'
-            yield from self._emit_text(index, DELTA_KINDS[name], payload.get('delta'))
+        if name in DELTA_KINDS or name in DONE_KINDS:
+            yield from self._decode_text(index, name, payload)
             return
         match name:
             case 'created' | 'in_progress':
@@ -124,7 +131,7 @@ class ResponsesDecoder(Decoder):
                 yield from self._emit_text(index, 'reasoning', '\n\n')
             case 'function_call_arguments.delta':
                 yield from self._emit_arguments(index, payload.get('delta'))
-            case 'function_call_arguments.done' if index in self._items and not self._items[index].begun:
+            case 'function_call_arguments.done' if index not in self._items or not self._items[index].begun:
                 yield from self._emit_arguments(index, payload.get('arguments'))
             case 'output_item.done':
                 yield from self._close(index, as_mapping(payload.get('item')))
@@ -133,6 +140,15 @@ class ResponsesDecoder(Decoder):
             case '' if 'output' in payload:
                 yield from self._start(payload)
                 yield from self._end(payload, 'completed')
+
+    def _decode_text(self, index: Any, name: str, payload: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        self._refused = self._refused or name.startswith('refusal')
+        part = item_index(payload.get('content_index', payload.get('summary_index')))
+        if name in DELTA_KINDS:
+            yield from self._emit_text(index, DELTA_KINDS[name], payload.get('delta'), part)
+        elif index not in self._items or part not in self._items[index].begun:
+            whole = payload.get('text') or payload.get('refusal')
+            yield from self._emit_text(index, DONE_KINDS[name], whole, part)
 
     def _start(self, response: Mapping[str, Any]) -> Iterator[ModelEvent]:
         if not self.begun:
@@ -144,37 +160,49 @@ class ResponsesDecoder(Decoder):
             return
         output_item = self._items[index] = OutputItem(str(item.get('type') or ''))
         if output_item.kind == 'function_call':
-            refuse_many(self._calls)
-            output_item.place = self._calls
-            self._calls += 1
-            ident = as_word(item.get('call_id')) or as_word(item.get('id'))
-            yield CallStarted(index=output_item.place, name=as_word(item.get('name')), id=ident)
+            if item.get('name'):
+                yield from self._start_call(output_item, item)
             yield from self._emit_arguments(index, item.get('arguments'))
 
-    def _emit_text(self, index: Any, kind: Kind, text: Any) -> Iterator[ModelEvent]:
+    def _start_call(self, output_item: OutputItem, item: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        refuse_many(self._calls)
+        output_item.place = self._calls
+        self._calls += 1
+        ident = as_word(item.get('call_id')) or as_word(item.get('id'))
+        yield CallStarted(index=output_item.place, name=as_word(item.get('name')), id=ident)
+        if output_item.nameless:
+            yield ArgumentPiece(index=output_item.place, text=''.join(output_item.nameless))
+
+    def _emit_text(self, index: Any, kind: Kind, text: Any, part: Any = None) -> Iterator[ModelEvent]:
         item = self._items.setdefault(index, OutputItem(kind))
         if not isinstance(text, str) or not text:
             return
         text, item.held = join_surrogates(item.held + text)
-        item.begun = True
+        item.begun.add(part)
         if text:
             yield TextPiece(text=text) if kind == 'message' else ReasoningPiece(text=text)
 
     def _emit_arguments(self, index: Any, text: Any) -> Iterator[ModelEvent]:
-        item = self._items.get(index)
-        if item is None or item.place < 0 or not isinstance(text, str) or not text:
+        item = self._items.setdefault(index, OutputItem('function_call'))
+        if item.kind != 'function_call' or not (text := as_text(text)):
             return
         text, item.held = join_surrogates(item.held + text)
-        item.begun = True
-        if text:
+        item.begun.add(None)
+        if item.place < 0:
+            item.nameless.append(text)
+        elif text:
             yield ArgumentPiece(index=item.place, text=text)
 
     def _close(self, index: Any, item: Mapping[str, Any]) -> Iterator[ModelEvent]:
         """Yield the content of a finished item, if none came in pieces, and the data to send back."""
         yield from self._open(index, item)
-        kind, content = item.get('type'), [as_mapping(part) for part in as_list(item.get('content'))]
+        output_item = self._items[index]
+        output_item.closed = True
+        if output_item.kind == 'function_call' and output_item.place < 0:
+            yield from self._start_call(output_item, item)
+        kind, content = item.get('type'), _parts(item)
         self._refused = self._refused or any(part.get('type') == 'refusal' for part in content)
-        if not self._items[index].begun:
+        if not output_item.begun:
             yield from self._finish_item(index, item, content)
         if kind == 'message' and item.get('phase'):
             yield OpaquePiece(provider=self.provider, data={'phase': item['phase']})
@@ -200,9 +228,18 @@ class ResponsesDecoder(Decoder):
 
     def _end(self, response: Mapping[str, Any], status: str) -> Iterator[ModelEvent]:
         self.ended = True
-        if not self._items:  # The answer arrived whole.
-            for index, item in enumerate(as_list(response.get('output'))):
-                yield from self._close(index, as_mapping(item))
+        nothing = not any(item.begun for item in self._items.values())
+        for index, item in enumerate(map(as_mapping, as_list(response.get('output')))):
+            ident = item_index(item.get('id'))
+            key = ident if ident in self._items else index
+            known = self._items.get(key)
+            if nothing if known is None else not known.closed:  # It arrived whole, or without its end.
+                yield from self._close(key, item)
+            elif known is not None and not known.begun:
+                yield from self._finish_item(key, item, _parts(item))
+        for output_item in self._items.values():
+            if output_item.kind == 'function_call' and output_item.place < 0:
+                yield from self._start_call(output_item, {})
         if self._items:
             yield from self._start(response)
         if isinstance(reported := response.get('usage'), dict):
@@ -220,6 +257,12 @@ def _item_key(payload: Mapping[str, Any]) -> int | str | None:
     if index is None:
         index = payload.get('item_id') or as_mapping(payload.get('item')).get('id')
     return item_index(index)
+
+
+def _parts(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the content of an item."""
+    content = item.get('content')
+    return [{'text': content}] if isinstance(content, str) else [*map(as_mapping, as_list(content))]
 
 
 def _without_ids(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -76,15 +76,15 @@ def plan_answer(request: ModelRequest, endpoint: Endpoint, model: str, *, thinks
     plan = AnswerPlan(messages=request.messages, tools=request.tools, choice=wished)
     if request.schema is None:
         return plan
-    way = endpoint.structure
-    if way == 'schema alone':
-        way = 'tool' if request.tools else 'schema'
-    if way == 'by model':
-        way = 'schema' if TAKES_SCHEMA.search(model) else 'tool'
-    if way == 'schema':
+    method = endpoint.structure
+    if method == 'schema alone':
+        method = 'tool' if request.tools else 'schema'
+    if method == 'by model':
+        method = 'schema' if TAKES_SCHEMA.search(model) else 'tool'
+    if method == 'schema':
         exact = strict_schema(request.schema, endpoint.bounds)
         return replace(plan, schema=exact or dict(request.schema), strict=exact is not None)
-    if way == 'tool':
+    if method == 'tool':
         answer = ToolSpec(
             name=ANSWER,
             description='Give your final answer only by calling this tool.',
@@ -92,11 +92,11 @@ def plan_answer(request: ModelRequest, endpoint: Endpoint, model: str, *, thinks
         )
         forced = ANSWER if not request.tools else 'required' if wished == 'auto' else wished
         return replace(plan, tools=(*request.tools, answer), choice=wished if thinks else forced)
-    wish = (
+    instruction = (
         'Give your final answer as one JSON object and nothing else. It must match this JSON schema:\n'
         + json.dumps(dict(request.schema), ensure_ascii=False)
     )
-    return replace(plan, messages=_add_request(request.messages, wish))
+    return replace(plan, messages=_add_request(request.messages, instruction))
 
 
 class AnswerUnwrapper:
@@ -196,9 +196,8 @@ def _keyword(name: str, item: Any, dropped: frozenset[str]) -> tuple[str, Any]:
     return 'anyOf' if name == 'oneOf' else name, _strict(item, dropped)
 
 
-def _add_request(messages: tuple[Message, ...], wish: str) -> tuple[Message, ...]:
-    """Add a request to the instructions in the messages."""
+def _add_request(messages: tuple[Message, ...], instruction: str) -> tuple[Message, ...]:
     if messages and messages[0].role == 'system':
-        first = Message.of('system', f'{messages[0].text}\n\n{wish}')
+        first = Message.of('system', f'{messages[0].text}\n\n{instruction}')
         return (first, *messages[1:])
-    return (Message.of('system', wish), *messages)
+    return (Message.of('system', instruction), *messages)

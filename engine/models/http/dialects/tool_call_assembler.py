@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,8 +9,13 @@ from typing import Any
 
 import orjson
 
-from engine.errors import ModelError
-from engine.models.http.dialects.dialect import as_mapping, as_word, join_surrogates, refuse_many
+from engine.models.http.dialects.dialect import (
+    as_mapping,
+    as_text,
+    as_word,
+    join_surrogates,
+    refuse_many,
+)
 from engine.models.protocol import ArgumentPiece, CallStarted, ModelEvent, OpaquePiece
 
 MARKS = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
@@ -82,12 +86,14 @@ class ToolCallAssembler:
         self._slots: list[PartialCall] = []
 
     def __bool__(self) -> bool:
-        return any(slot.name for slot in self._slots)
+        return any(slot.name or slot.arguments for slot in self._slots)
 
-    def close(self) -> None:
-        """Raise `ModelError` if a call has arguments but no name: it cannot be made."""
-        if any(slot.arguments and not slot.name for slot in self._slots):
-            raise ModelError('it called a tool without its name', kind='bad response', retryable=True)
+    def close(self) -> Iterator[ModelEvent]:
+        """Yield the calls that have arguments but never got a name, for the model to be told."""
+        for slot in self._slots:
+            if slot.arguments and not slot.name:
+                yield CallStarted(index=slot.place, name='', id=slot.id)
+                yield ArgumentPiece(index=slot.place, text=''.join(slot.arguments))
 
     def _add(self, index: int | None, ident: str) -> PartialCall:
         refuse_many(len(self._slots))
@@ -95,13 +101,10 @@ class ToolCallAssembler:
         return partial_call
 
     def feed(self, fragment: Mapping[str, Any]) -> Iterator[ModelEvent]:
-        """Process one fragment of a call."""
+        """Add one fragment of a call; yield what is new."""
         function = as_mapping(fragment.get('function'))
         name = as_word(function.get('name'))
-        arguments = function.get('arguments')
-        if isinstance(arguments, dict | list):
-            arguments = json.dumps(arguments, ensure_ascii=False)
-        text = arguments if isinstance(arguments, str) else ''
+        text = as_text(function.get('arguments'))
         slot = self._slot(fragment.get('index'), as_word(fragment.get('id')), name, text)
         if slot.named_again and text:  # It was the start of another call.
             slot.named_again, name = False, slot.name

@@ -36,7 +36,7 @@ NO_TOOL = 'other'
 
 @dataclass(kw_only=True)
 class Session:
-    """One conversation."""
+    """A conversation with one client, in its folder."""
 
     id: str
     folder: Path
@@ -55,7 +55,7 @@ class Session:
         return Path.home() / '.hemicycle-scripted' / f'{self.id}.json'
 
     def save(self) -> None:
-        """Save it to its file."""
+        """Write the session to its file, from which a later process can load it."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         content = {
             'hints': self.hints,

@@ -97,7 +97,7 @@ def adopt_plan(scope: CallbackContext, event: Event) -> None:
 def adopt_plan_at_timeout(scope: CallbackContext, event: Event) -> None:
     """Adopt the plan, or the simplest one if its form is unsound, because planning time is up."""
     memory = memory_of(scope)
-    problem = 'the time for planning is over'
+    problem = 'planning time is up'
     if memory.draft is None or validate_plan(memory.draft):
         _store_draft(memory, fallback.simplest_plan(memory.primary_goal, problem), event, problem)
     judge_without_supervisor(scope, 'plan', event, problem)
@@ -107,11 +107,11 @@ def adopt_plan_at_timeout(scope: CallbackContext, event: Event) -> None:
 def abandon_sub_plan(memory: Memory, event: Event) -> None:
     """Give up a sub-plan: fail the blocked step, or leave the pending ones as they were."""
     if memory.replanning:
-        memory.log('step', 'No other plan for the steps that are left was approved: they stay.', event)
+        memory.log('step', 'No new plan for the pending steps was approved: they stay as they are.', event)
         _end_replanning(memory)
         return
     reason = memory.step.fail_reason
-    memory.finish_step(StepStatus.FAILED, event, f'{reason}; and no plan for it was approved')
+    memory.finish_step(StepStatus.FAILED, event, f'{reason}; no plan for it was approved')
     memory.current_step = ''
     _clear_draft(memory)
 
@@ -126,7 +126,7 @@ def begin_replanning(scope: CallbackContext, event: Event) -> None:
     memory.replans += 1
     memory.add_to_metrics(replan_count=1)
     listed = ', '.join(replanning.pending_steps(memory))
-    memory.log('step', f'Planned anew: what is left ({listed}). {memory.replan}', event)
+    memory.log('step', f'Replanning the pending steps ({listed}): {memory.replan}', event)
 
 
 def fail_plan(memory: Memory, event: Event) -> None:
@@ -171,9 +171,7 @@ def _replace_pending_steps(memory: Memory, draft: PlanDraft, event: Event, max_a
     if plan.parent_step_id:
         memory.steps[plan.parent_step_id].sub_steps = plan.steps
     memory.add_to_metrics(total_steps=len(new_steps) - len(pending_steps))
-    memory.log(
-        'step', f'Steps {", ".join(new_steps)} stand in the place of {", ".join(pending_steps)}.', event
-    )
+    memory.log('step', f'Steps {", ".join(new_steps)} replace {", ".join(pending_steps)}.', event)
 
 
 def _end_replanning(memory: Memory) -> None:

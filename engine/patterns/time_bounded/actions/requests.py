@@ -25,7 +25,7 @@ def ask_planner(scope: CallbackContext, event: Event) -> None:
     elif memory.replanning:
         share = event.ran + memory.clock.allocation.planning
         set_call_timeout(scope, event, share, agent=Participant.PLANNER)
-        text = f'Plan what is left anew ({", ".join(replanning.pending_steps(memory))}): {memory.replan}'
+        text = f'Replan the pending steps ({", ".join(replanning.pending_steps(memory))}): {memory.replan}'
         memory.record_request(Participant.PLANNER, MessageType.REPLAN_REQUEST, text, event)
     else:
         text = f'Plan the goal: {memory.primary_goal}'

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from engine.patterns.time_bounded import fallback
 from engine.patterns.time_bounded.actions.steps import step_seconds
-from engine.patterns.time_bounded.memory.escalation import Level
-from engine.patterns.time_bounded.memory.plan import StepStatus, VerificationResult
-from engine.patterns.time_bounded.memory.protocol import Participant
+from engine.patterns.time_bounded.memory.plan import StepStatus
 from engine.patterns.time_bounded.memory.state import OrchestrationState as Memory
 from engine.patterns.time_bounded.memory.state import RunStatus, memory_of
 from engine.patterns.time_bounded.parameters import parameters_of
@@ -24,7 +22,7 @@ def check_time(scope: CallbackContext, event: Event) -> None:
         memory.time_limit = clock.limit = seconds
         clock.ends, clock.grace = event.ran + seconds, float(parameters.grace)
         clock.begin_round(event.ran)
-    memory.log('time check', f'{max(0.0, clock.seconds_left(event.ran)):.0f} seconds are left.', event)
+    memory.log('time check', f'{max(0.0, clock.seconds_left(event.ran)):.0f} seconds left.', event)
 
 
 def store_project(memory: Memory, event: Event) -> None:
@@ -45,7 +43,7 @@ def enter_executing(memory: Memory, event: Event) -> None:
 def log_time_left(memory: Memory, event: Event) -> None:
     """Log the time left before each step."""
     left = max(0.0, memory.clock.hard_end - event.ran)
-    memory.log('time check', f'{left:.0f} seconds are left for steps.', event)
+    memory.log('time check', f'{left:.0f} seconds left for steps.', event)
 
 
 def close_sub_plan(memory: Memory, event: Event) -> None:
@@ -56,13 +54,10 @@ def close_sub_plan(memory: Memory, event: Event) -> None:
     memory.plan_stack = memory.plan_stack[:-1]
     memory.current_step = plan.parent_step_id
     if failed:
-        memory.finish_step(StepStatus.FAILED, event, f'of its own plan, {", ".join(failed)} failed')
-    elif memory.rules >= 2:
-        _resume_blocked_step(memory, event)
-        return
+        memory.finish_step(StepStatus.FAILED, event, f'{", ".join(failed)} of its own plan failed')
+        memory.current_step = ''
     else:
-        memory.finish_step(StepStatus.COMPLETED, event)
-    memory.current_step = ''
+        _resume_blocked_step(memory, event)
 
 
 def _resume_blocked_step(memory: Memory, event: Event) -> None:
@@ -73,7 +68,7 @@ def _resume_blocked_step(memory: Memory, event: Event) -> None:
     step.changed_files = tuple(sorted({path for part in parts for path in part.changed_files}))
     step.fix_cycles, step.test_results = 0, None
     memory.clock.begin_step(event.ran, step_seconds(memory, event))
-    memory.log('step', f'The plan of step {step.id} is carried out: the step is verified.', event)
+    memory.log('step', f'The plan for step {step.id} is done: the step itself is verified next.', event)
     memory.update_checklist()
 
 
@@ -86,24 +81,11 @@ def escalate_failures(scope: CallbackContext, event: Event) -> None:
     """Intervene because too many steps failed, and end the plan."""
     memory, parameters = memory_of(scope), parameters_of(scope)
     memory.too_many_failures = True
-    reason = f'More than {parameters.max_failed_steps} steps failed: the plan is not gone on with.'
-    if memory.rules >= 2:
-        _warn_of_failures(scope, event)
-        _close_plans(memory)
-        return
-    result = VerificationResult(gate='goal', score=0, approved=False, conditions=(), level=Level.CRITICAL)
-    memory.intervene(
-        Level.CRITICAL, Participant.ALL, reason, result, ['Plan what is missing in another way.'], event
-    )
-    _close_plans(memory)
-
-
-def _warn_of_failures(scope: CallbackContext, event: Event) -> None:
-    memory, parameters = memory_of(scope), parameters_of(scope)
     failed, count = memory.failed_steps, len(memory.plans[memory.plan_stack[0]].steps)
     most = parameters.max_failed_steps
-    warning = f'{len(failed)} of {count} steps failed ({", ".join(failed)}), and at most {most} may.'
-    memory.warn(f'{warning} The plan ends here: plan what is missing in another way.', event)
+    warning = f'{len(failed)} of {count} steps failed ({", ".join(failed)}); at most {most} may.'
+    memory.warn(f'{warning} This plan ends here: find another way to do what is missing.', event)
+    _close_plans(memory)
 
 
 def enter_verifying(memory: Memory, event: Event) -> None:
@@ -120,7 +102,7 @@ def store_final_tests(memory: Memory, event: Event) -> None:
 def record_final_tests_as_failed(memory: Memory, event: Event) -> None:
     """Count tests that could not be run as failed."""
     memory.final_tests, memory.final_pass = (
-        f'They could not be run: {fallback.describe_failure(event)}',
+        f'The tests could not be run: {fallback.describe_failure(event)}',
         False,
     )
 
@@ -144,12 +126,11 @@ def add_time(memory: Memory, event: Event) -> None:
     seconds = float(event.data['seconds'])
     memory.clock.add_time(seconds, event.time, event.ran)
     memory.time_limit = memory.clock.limit
-    withdraws_request = memory.finishing and memory.rules >= 5
-    if withdraws_request:
+    text = f'{seconds:.0f} seconds added'
+    if memory.finishing:
         memory.finishing = False
-    memory.log(
-        'person', f'{seconds:.0f} seconds more{", and it goes on" if withdraws_request else ""}.', event
-    )
+        text += '; the run continues'
+    memory.log('person', f'{text}.', event)
 
 
 def ask_to_finish(memory: Memory, event: Event) -> None:
@@ -160,14 +141,14 @@ def ask_to_finish(memory: Memory, event: Event) -> None:
 
 def ask_to_replan(memory: Memory, event: Event) -> None:
     """Record a person's request to replan the pending steps."""
-    memory.replan = str(event.data.get('why') or '') or 'A person asks for another plan of them.'
-    memory.log('person', f'Plan the steps that are left anew: {memory.replan}', event)
+    memory.replan = str(event.data.get('why') or '') or 'A person asked for a new plan.'
+    memory.log('person', f'Replan the pending steps: {memory.replan}', event)
 
 
 def skip_verification(memory: Memory, event: Event) -> None:
     """Record that a person skips the verification of the goal."""
     memory.skip_verification = True
-    memory.log('person', 'Skip the verification of the goal.', event)
+    memory.log('person', 'Skip verification.', event)
 
 
 def resume(memory: Memory, event: Event) -> None:
@@ -178,7 +159,7 @@ def resume(memory: Memory, event: Event) -> None:
     memory.ending = memory.reason = ''
     memory.resumable = memory.finishing = False
     memory.caveat = ''
-    memory.log('person', f'It goes on, with {seconds:.0f} seconds.', event)
+    memory.log('person', f'The run continues with {seconds:.0f} more seconds.', event)
 
 
 def _close_plans(memory: Memory) -> None:

@@ -37,14 +37,14 @@ def step_seconds(memory: Memory, event: Event) -> float:
     """
     clock = memory.clock
     seconds = clock.phase_ends - event.ran
-    if clock.flows and seconds < clock.allocation.verifying:  # The last steps draw on the reserved time.
+    if seconds < clock.allocation.verifying:  # The last steps draw on the reserved time.
         seconds = clock.ends - event.ran
     share = seconds
     for name in memory.plan_stack:
         states = [memory.steps[step].status for step in memory.plans[name].steps]
         left = sum(state not in (StepStatus.COMPLETED, StepStatus.FAILED) for state in states)
         share = seconds_per_step(share, left)
-    return clock.ends - event.ran if clock.flows and share == seconds else share
+    return clock.ends - event.ran if share == seconds else share
 
 
 def store_code(scope: CallbackContext, event: Event) -> None:
@@ -72,7 +72,7 @@ def store_changes(memory: Memory, event: Event) -> None:
 
 
 def approve_code(memory: Memory, event: Event) -> None:
-    """Approve the code for testing."""
+    """Let the step's code be tested."""
     memory.step.stage = 'approved'
 
 
@@ -80,7 +80,7 @@ def retry_step(memory: Memory, event: Event) -> None:
     """Retry the step, with the reason it was rejected."""
     step = memory.step
     step.fail_reason = _describe_refusal(memory)
-    text = f'Attempt {step.attempts} at step {step.id} was not accepted: {step.fail_reason}'
+    text = f'Attempt {step.attempts} of step {step.id} was rejected: {step.fail_reason}'
     memory.log('step', text, event)
     step.attempts += 1
     step.fix_cycles, step.stage, step.test_results = 0, 'coding', None
@@ -91,7 +91,8 @@ def ask_for_sub_plan(memory: Memory, event: Event) -> None:
     step = memory.step
     step.status, step.fail_reason = StepStatus.BLOCKED, _describe_refusal(memory)
     memory.add_to_metrics(replan_count=1)
-    text = f'Step {step.id} is blocked after {step.attempts} attempts: {step.fail_reason}'
+    attempts = 'attempt' if step.attempts == 1 else 'attempts'
+    text = f'Step {step.id} is blocked after {step.attempts} {attempts}: {step.fail_reason}'
     memory.send(MessageType.STEP_BLOCKED, Participant.SUPERVISOR, Participant.ORCHESTRATOR, text, event)
     memory.update_checklist()
     memory.log('step', text, event)
@@ -116,7 +117,7 @@ def fail_tests(memory: Memory, event: Event) -> None:
 def fail_step_by_time(memory: Memory, event: Event) -> None:
     """Fail the step: its time is up."""
     _finish_step(
-        memory, StepStatus.FAILED, event, f'its time of {memory.clock.step_budget:.0f} seconds is over'
+        memory, StepStatus.FAILED, event, f'its time of {memory.clock.step_budget:.0f} seconds is up'
     )
 
 
@@ -195,7 +196,9 @@ def _store_test_analysis(memory: Memory, analysis: Reading, event: Event, proble
     )
     if results.claimed is not None and results.claimed != results.passed:
         claim = 'pass' if results.claimed else 'fail'
-        memory.log('error', f'The tester says that the tests {claim}; what was run says otherwise.', event)
+        memory.log(
+            'error', f'The tester says that the tests {claim}, but the test run says otherwise.', event
+        )
     if not results.sound:
         listed = ''.join(f'\n- {fix.file}: {fix.instruction}' for fix in results.fix_plan)
         memory.send(

@@ -38,7 +38,7 @@ JUDGED: Mapping[str, tuple[Participant, str]] = {
 def store_verdict(gate: str, scope: CallbackContext, event: Event) -> None:
     """Store the supervisor's verdict."""
     memory, verdict = memory_of(scope), VERDICTS[gate].model_validate(event.data['output'])
-    if isinstance(verdict, StepVerdict) and memory.rules >= 4 and verdict.replan:
+    if isinstance(verdict, StepVerdict) and verdict.replan:
         memory.replan = verdict.replan
     _judge(scope, gate, verdict, event)
 

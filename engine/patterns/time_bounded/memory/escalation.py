@@ -75,31 +75,27 @@ def level_of_refusal(issues: int) -> Level:
     return Level.REFOCUS if issues >= 3 else Level.CORRECT if issues == 2 else Level.REMIND
 
 
-def describe_subject(subject: str, score: int, refusals: int, *, rules: int) -> str:
-    """Describe judged work by score and consecutive refusals; under rules before 5, the latter as issues."""
-    if rules < 5:
-        return f'{subject} (score {score}, {refusals} issue{"" if refusals == 1 else "s"} in a row)'
+def describe_subject(subject: str, score: int, refusals: int) -> str:
+    """Describe judged work by score and consecutive refusals."""
     if not refusals:
         return f'{subject} (score {score})'
     times = 'once' if refusals == 1 else f'{refusals} times in a row'
-    return f'{subject} (score {score}, refused {times})'
+    return f'{subject} (score {score}, rejected {times})'
 
 
 def message_for(level: Level, about: str, demands: Sequence[str]) -> str:
     """Return the message to send to the agent about the judged work."""
-    listed = ''.join(f'\n- {demand}' for demand in demands) or '\n- Meet what was asked for.'
+    listed = ''.join(f'\n- {demand}' for demand in demands) or '\n- Do what was asked.'
     match level:
         case Level.NONE:
-            return f'Go on: {about}.'
+            return f'Continue: {about}.'
         case Level.REMIND:
-            return f'A reminder on {about}. Keep in mind:{listed}'
+            return f'Reminder about {about}:{listed}'
         case Level.CORRECT:
-            return f'This must change: {about}. Do this, and nothing else:{listed}'
+            return f'This must change: {about}. Do only this:{listed}'
         case Level.REFOCUS:
-            return (
-                f'Stop and start over from the task: {about}. Drop what led here. What is required:{listed}'
-            )
+            return f'Stop and start over: {about}. Drop your approach. Required:{listed}'
         case Level.CRITICAL:
-            return f'FINAL WARNING: {about}. One more rejection ends the session. What is required:{listed}'
+            return f'FINAL WARNING: {about}. One more rejection ends the session. Required:{listed}'
         case Level.ABORT:
-            return f'The session is ended: {about}. What was never met:{listed}'
+            return f'The session has ended: {about}. Still unmet:{listed}'

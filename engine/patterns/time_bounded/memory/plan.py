@@ -60,13 +60,13 @@ class VerificationResult(FrozenModel):
         """Why it did not pass: the score, the unmet conditions and the demands."""
         if self.degraded:
             return self.summary
-        bound = f' of at least {self.threshold}' if self.threshold is not None else ''
+        bound = f' (minimum {self.threshold})' if self.threshold is not None else ''
         unmet_names = ', '.join(name.replace('_', ' ') for name in self.unmet)
         text = f'score {self.score}{bound}' + (f', not met: {unmet_names}' if unmet_names else '')
         return text + (f'; {"; ".join(self.issues)}' if self.issues else '')
 
     def holds(self, name: str) -> bool:
-        """Whether the named condition holds."""
+        """Whether the named condition was met; False if it was not checked."""
         return dict(self.conditions).get(name, False)
 
 
@@ -98,7 +98,7 @@ class TestResult(FrozenModel):
 
     @property
     def critical(self) -> tuple[Issue, ...]:
-        """The critical issues."""
+        """The issues of severity `critical`."""
         return tuple(issue for issue in self.issues if issue.severity == 'critical')
 
 
@@ -178,7 +178,7 @@ def validate_plan(draft: PlanDraft, *, min_steps: int = MIN_STEPS) -> list[str]:
             problems.append(f'step {number} has no description')
         for other in step.depends_on:
             if not 1 <= other <= count:
-                problems.append(f'step {number} depends on step {other}, which there is not')
+                problems.append(f'step {number} depends on step {other}, which does not exist')
             elif other == number:
                 problems.append(f'step {number} depends on itself')
     cycle = find_cycle({number: set(step.depends_on) for number, step in enumerate(draft.steps, start=1)})

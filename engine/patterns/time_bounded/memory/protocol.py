@@ -61,7 +61,7 @@ class AgentMetrics(FrozenModel):
 
 
 class AgentRecord(Memory):
-    """One of the four agents."""
+    """What one of the four agents is doing."""
 
     status: Literal['idle', 'working', 'degraded'] = 'idle'
     last_output: str = ''

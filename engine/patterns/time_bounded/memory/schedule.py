@@ -75,8 +75,6 @@ class TimeGrant(FrozenModel):
 class PhaseBudget(Memory):
     """The loop's time budget. All moments are seconds of running time since the start, without pauses."""
 
-    flows: bool = Field(False, exclude_if=lambda flows: not flows)
-    """Whether a phase's unused time carries over to the next; false in runs that predate that rule."""
     limit: float = 0.0
     """The whole budget, including added time."""
     grace: float = 0.0
@@ -112,7 +110,7 @@ class PhaseBudget(Memory):
     def share(self, phase: str) -> float:
         """Return a phase's share in this round, plus time left over from earlier phases."""
         usual = self.allocation.of(phase)
-        if not self.flows or phase == 'planning':
+        if phase == 'planning':
             return usual
         if phase == self.phase and self.stopped < 0:
             return self.phase_ends - self.phase_started
@@ -134,9 +132,8 @@ class PhaseBudget(Memory):
         return self.ends - ran
 
     def is_over(self, ran: float) -> bool:
-        """Whether nothing new may start: the whole budget or the steps' part of it is used up."""
-        steps_are = not self.flows and self.phase == 'executing' and ran >= self.phase_ends
-        return ran >= self.ends or steps_are
+        """Whether nothing new may start: the budget is used up."""
+        return ran >= self.ends
 
     def begin_round(self, ran: float) -> None:
         """Start a round with the time left."""
@@ -151,17 +148,16 @@ class PhaseBudget(Memory):
 
     def _phase_end(self, phase: str, ran: float) -> float:
         """Return when a phase starting at `ran` has used its share, plus time left over from earlier ones."""
-        if not self.flows or phase == 'planning':
+        if phase == 'planning':
             return min(self.ends, ran + self.allocation.of(phase))
         if phase == 'executing':
-            return max(ran, self.ends - self.allocation.verifying)
+            return min(self.ends, max(ran, self.ends - self.allocation.verifying))
         return self.ends
 
     @property
     def hard_end(self) -> float:
         """When the phase is cut off; steps that outlast their share may use all the time left."""
-        outlasts = self.flows and self.phase == 'executing'
-        return self.ends if outlasts else min(self.phase_ends, self.ends)
+        return self.ends if self.phase == 'executing' else min(self.phase_ends, self.ends)
 
     def end_phase(self, ran: float, round_: int) -> None:
         """Record the time the phase took."""
@@ -189,11 +185,7 @@ class PhaseBudget(Memory):
         before = self.allocation
         self.limit, self.ends = self.limit + seconds, self.ends + seconds
         self.round_budget += seconds
-        if self.flows:
-            self._extend_current(seconds, before)
-        else:
-            more = self.allocation.of(self.phase) - before.of(self.phase)
-            self.phase_ends = min(self.ends, self.phase_ends + more)
+        self._extend_current(seconds, before)
 
     def _extend_current(self, seconds: float, before: Allocation) -> None:
         """Extend the current phase, step and call by their part of the added time."""
@@ -223,7 +215,7 @@ class PhaseBudget(Memory):
         """Resume after a stop, with this many seconds added."""
         self.grants.append(TimeGrant(seconds=seconds, time=time, ran=ran, resumed=True))
         self.idle += ran - self.stopped
-        left = max(0.0, self.ends - self.stopped) if self.flows else 0.0
+        left = max(0.0, self.ends - self.stopped)
         self.limit, self.ends, self.stopped = self.limit + seconds, ran + left + seconds, -1.0
         self.begin_round(ran)
 

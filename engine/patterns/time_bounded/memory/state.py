@@ -38,9 +38,6 @@ from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import validation_problems
 
-RULES = 5
-"""The version of the rules for new runs."""
-
 
 class RunStatus(StrEnum):
     """The loop's current activity, or how it ended."""
@@ -100,8 +97,8 @@ class ProtocolMessage(FrozenModel):
     iteration: int = 0
     degraded: bool = False
     """Whether it replaces an answer that an agent did not give."""
-    payload: Payload | None = Field(None, exclude_if=lambda payload: payload is None)
-    """The payload as an object; None for requests, and in runs that predate the field."""
+    payload: Payload | None = None
+    """The payload as an object; None for requests."""
 
 
 class OrchestrationState(Memory):
@@ -167,9 +164,6 @@ class OrchestrationState(Memory):
     """The final report as Markdown."""
     caveat: str = ''
     """Why it ended short of its goal, in a sentence."""
-    rules: int = 1
-    """Version of its rules: before 2, time did not carry over; before 3, messages had no payload; before 4,
-    pending steps were never replanned; before 5, a wait for time counted as used, and refusals as issues."""
     refusals: dict[str, int] = Field(default_factory=dict)
     """Consecutive rejections, by step of the goal's plan (or `goal`) and gate.
 
@@ -191,7 +185,7 @@ class OrchestrationState(Memory):
 
     @property
     def current_plan(self) -> ExecutionPlan | None:
-        """The current plan, if any."""
+        """The plan being carried out; None before the first."""
         return self.plan if self.plan_stack else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -208,7 +202,7 @@ class OrchestrationState(Memory):
 
     @property
     def plan(self) -> ExecutionPlan:
-        """The current plan."""
+        """The plan being carried out. Raises `IndexError` before the first."""
         return self.plans[self.plan_stack[-1]]
 
     @property
@@ -231,17 +225,17 @@ class OrchestrationState(Memory):
 
     def next_step(self, max_failed_steps: int) -> PlanStep | None:
         """The next step to start. After too many failures, only one that depends on no failed step."""
-        independent = self.rules >= 2 and len(self.failed_steps) > max_failed_steps
+        independent = len(self.failed_steps) > max_failed_steps
         return next_ready_step(self.steps, self.plan, independent=independent)
 
     @property
     def step(self) -> PlanStep:
-        """The current step."""
+        """The step being carried out."""
         return self.steps[self.current_step]
 
     @property
     def verdict(self) -> VerificationResult:
-        """The latest verdict."""
+        """The verdict given last, on any gate."""
         return self.verifications[-1]
 
     def send(  # noqa: PLR0913
@@ -255,7 +249,7 @@ class OrchestrationState(Memory):
         degraded: bool = False,
         payload: Payload | None = None,
     ) -> None:
-        """Add a message."""
+        """Add a message between two agents, at the time of `event`."""
         message = ProtocolMessage(
             type=type,
             sender=sender,
@@ -268,7 +262,7 @@ class OrchestrationState(Memory):
             plan=self.plan_stack[-1] if self.plan_stack else '',
             iteration=self.iteration,
             degraded=degraded,
-            payload=payload if self.rules >= 3 else None,
+            payload=payload,
         )
         self.messages.append(message)
 
@@ -277,7 +271,7 @@ class OrchestrationState(Memory):
         self.event_log.append(LogEntry(kind=kind, text=text, time=event.time, ran=event.ran))
 
     def add_to_metrics(self, **more: int) -> None:
-        """Increase metrics."""
+        """Increase each named metric by its number."""
         raised = {name: getattr(self.metrics, name) + number for name, number in more.items()}
         self.metrics = self.metrics.model_copy(update=raised)
 
@@ -309,7 +303,7 @@ class OrchestrationState(Memory):
         if record.guidance and agent is not Participant.SUPERVISOR:
             record.guidance = ''
         if problem:
-            self.log('degraded', f'A fallback stands in for the {agent}: {problem}', event)
+            self.log('degraded', f'A fallback replaces the {agent}: {problem}', event)
         self.current_agent = ''
         self.send(
             type, agent, Participant.ORCHESTRATOR, content, event, degraded=bool(problem), payload=payload
@@ -324,22 +318,14 @@ class OrchestrationState(Memory):
         problem: str = '',
     ) -> None:
         """Record the supervisor's verdict on an agent's work, and intervene if the level calls for it."""
-        rate = self._rate if self.rules >= 2 else self._rate_by_score
-        typed = self.rules >= 3
-        rated = rate(result, agent) if typed else None
+        rated = self._rate(result, agent)
         self.record_answer(
             Participant.SUPERVISOR, MessageType.VERIFY_RESPONSE, result.summary, event,
             problem=problem, payload=rated,
         )  # fmt: skip
-        rated = rated or rate(result, agent)
-        if self.level is not Level.NONE and not (self.rules >= 2 and rated.degraded):
+        if self.level is not Level.NONE and not rated.degraded:
             demands = [*rated.issues, *(f'not met: {name.replace("_", " ")}' for name in rated.unmet)]
             self.intervene(self.level, agent, subject, rated, demands, event)
-
-    def _rate_by_score(self, result: VerificationResult, agent: Participant) -> VerificationResult:
-        self.issues = 0 if result.passed else self.issues + 1
-        self.level = level_of(result.score, self.issues)
-        return self._record_verification(result, agent)
 
     def _rate(self, result: VerificationResult, agent: Participant) -> VerificationResult:
         if result.degraded:  # Nobody judged the work: the supervisor failed, not the agent.
@@ -354,9 +340,6 @@ class OrchestrationState(Memory):
         if not result.passed:
             new_level = max(new_level, level_of_refusal(len(result.issues)), key=lambda level: level.severity)
         self.level = new_level
-        return self._record_verification(result, agent)
-
-    def _record_verification(self, result: VerificationResult, agent: Participant) -> VerificationResult:
         rated = result.model_copy(update={'level': self.level})
         self.verifications.append(rated)
         self.add_to_metrics(**{'verifications_passed' if rated.passed else 'verifications_failed': 1})
@@ -394,7 +377,7 @@ class OrchestrationState(Memory):
         event: Event,
     ) -> None:
         """Send an agent the message its level calls for, and record it."""
-        about = describe_subject(subject, result.score, self.issues, rules=self.rules)
+        about = describe_subject(subject, result.score, self.issues)
         message = message_for(level, about, demands)
         self.level = level
         sent = Escalation(
@@ -412,27 +395,28 @@ class OrchestrationState(Memory):
         step = self.step
         step.status, step.ended, step.fail_reason = state, event.ran, reason
         self.add_to_metrics(**{'completed_steps' if state is StepStatus.COMPLETED else 'failed_steps': 1})
-        kind = MessageType.STEP_COMPLETE if state is StepStatus.COMPLETED else MessageType.STEP_BLOCKED
         text = (
             f'Step {step.id} is complete.'
             if state is StepStatus.COMPLETED
             else f'Step {step.id} failed: {reason}'
         )
-        if state is StepStatus.COMPLETED or self.rules < 2:  # A failed step is not a blocked one.
-            self.send(kind, Participant.SUPERVISOR, Participant.ORCHESTRATOR, text, event)
+        if state is StepStatus.COMPLETED:
+            self.send(
+                MessageType.STEP_COMPLETE, Participant.SUPERVISOR, Participant.ORCHESTRATOR, text, event
+            )
         self.log('step', text, event)
         self.update_checklist()
 
     def update_checklist(self) -> None:
-        """Update the checklist."""
+        """Rebuild the checklist and the counts of steps from the plans."""
         self.checklist = list(build_checklist(self.plans, self.steps))
         self.clock.done, self.clock.steps = progress(self.plans, self.steps, self.plan_stack)
 
     def end(self, event: Event) -> None:
         """End the loop and stop the clock; `ending` and `reason` must be set."""
-        if self.rules >= 2 and not self.resumable:
+        if not self.resumable:
             self.close_unfinished(event)
-        if self.rules < 5 or self.clock.stopped < 0:  # Waiting for more time uses no time.
+        if self.clock.stopped < 0:  # Waiting for more time uses no time.
             self.clock.stop(event.ran, self.iteration)
         self.status, self.end_time = RunStatus(self.ending), event.time
         self.current_agent = ''
@@ -469,7 +453,8 @@ class OrchestrationState(Memory):
             return self.reason
         outer = self.plans[self.plan_stack[0]].steps if self.plan_stack else ()
         incomplete = len(self.unfinished_steps)
-        return f'{incomplete} of {len(outer)} steps are not complete' if incomplete else ''
+        verb = 'is' if incomplete == 1 else 'are'
+        return f'{incomplete} of {len(outer)} steps {verb} not complete' if incomplete else ''
 
     def _add_to_agent_metrics(self, agent: Participant, **more: float) -> None:
         record = self.agents[agent]

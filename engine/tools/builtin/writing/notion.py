@@ -148,7 +148,7 @@ class Notion:
 
 
 def blocks_of(markdown: str) -> list[dict[str, Any]]:
-    """Convert Markdown to blocks."""
+    """Convert Markdown to the blocks of Notion's API."""
     # Imported here because it is slow, and every program loads all tools.
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode

@@ -33,14 +33,18 @@ def wait_while_it_runs(page: Page, selector: str) -> None:
         page.wait_for_function(MOVED, arg=[head, selector], timeout=PATIENCE)
 
 
-def check_tab(open_page, axe, url: str, tab: str, selector: str, **options) -> None:
-    """Check a tab in a separate page, since the check blocks a large page for a long time."""
+def check_tabs(open_page, axe, url: str, tabs: dict[str, str], **options) -> None:
+    """Check tabs in a separate page, since the check blocks a large page for a long time.
+
+    `tabs` maps the name of each to the selector of what it shows.
+    """
     page = open_page(**options)
     page.goto(url)
-    page.get_by_role('tab', name=tab).click()
-    expect(page.get_by_role('tabpanel', name=tab).locator(selector).first).to_be_visible()
-    assert page.evaluate(OVERFLOW) <= 0
-    axe(page)
+    for tab, selector in tabs.items():
+        page.get_by_role('tab', name=tab).click()
+        expect(page.get_by_role('tabpanel', name=tab).locator(selector).first).to_be_visible()
+        assert page.evaluate(OVERFLOW) <= 0
+        axe(page)
     page.close()
 
 
@@ -66,8 +70,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(difference.locator('.file-head')).to_have_text('test_own.py')
     expect(difference.locator('.code .added').first).to_be_visible()
 
-    check_tab(open_page, axe, url, 'Candidates', '.candidate')
-    check_tab(open_page, axe, url, 'Debate', '.verdict')
+    check_tabs(open_page, axe, url, {'Candidates': '.candidate', 'Debate': '.verdict'})
 
     # The debate that led here: three rounds, from disagreement to agreement.
     page.get_by_role('tab', name='Debate').click()
@@ -109,7 +112,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(page.get_by_role('tab', name='Debate')).to_contain_text('your turn', timeout=PATIENCE)
     page.get_by_role('tab', name='Debate').click()
     expect(board.get_by_role('heading', name='Your turn as reviewer 2')).to_be_visible()
-    check_tab(open_page, axe, url, 'Debate', '.seat textarea', width=390, height=844, scheme='dark')
+    check_tabs(open_page, axe, url, {'Debate': '.seat textarea'}, width=390, height=844, scheme='dark')
     words = board.get_by_label('Message', exact=True)
     words.fill('I ran them myself. Approved.')
     board.get_by_label('Verdict').select_option('APPROVE')

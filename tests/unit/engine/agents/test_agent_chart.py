@@ -142,9 +142,9 @@ async def test_results_of_tools_go_back_in_the_order_of_the_calls() -> None:
 async def test_tool_errors_are_reported_to_the_model(call: Any, says: str) -> None:
     outcome, state, _ = await run(in_turn(calls(call, ('good', {'text': 'beside'})), 'sorry'))
     assert outcome.status is Status.DONE and outcome.answer == 'sorry'
-    (failed, beside) = results(state)
+    (failed, success) = results(state)
     assert failed[0] is False and says in failed[1] and len(failed[1]) < 3_000
-    assert beside == (True, 'good beside')
+    assert success == (True, 'good beside')
 
 
 @pytest.mark.parametrize(
@@ -154,6 +154,9 @@ async def test_tool_errors_are_reported_to_the_model(call: Any, says: str) -> No
         '```json\n{"number": 3}\n```',
         'In {short}: {"number": 3} {as asked}.',
         '{"number": "3"}',
+        'A valid one is {"number": 1}, and {"number": 2}. Mine: {"number": 3}. {"other": 4}, {}',
+        '{"draft": {"number": 1}} {"number": 3} {"number": "many"}',
+        '{"draft": {"number": 1} {"number": 3}',
     ],
 )
 async def test_a_valid_answer_is_found_in_any_wrapping(text: str) -> None:
@@ -163,7 +166,25 @@ async def test_a_valid_answer_is_found_in_any_wrapping(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    'unfit', ['no', '{"number": "x"}', '{}', '[1]', '9' * 5_000, '{' * 100_000], ids=lambda text: text[:9]
+    'unfit',
+    [
+        *(
+            'no',
+            '{"number": "x"}',
+            '{}',
+            '[1]',
+            '9' * 5_000,
+            '{' * 100_000,
+            '{"":' * 100_000,
+            '{"}' * 100_000,
+        ),
+        'Like {"number": 1}? Mine: {"number": 2, "wh',
+        'Like {"number": 1}? Mine: {number: 2}',
+        '{"draft": {"number": 1}, "why": "It see',
+        '{"draft": {"number": 1}}',
+        '{"number": 1}' + '{"x":' * 100_000,
+    ],
+    ids=lambda text: text[:44],
 )
 async def test_an_invalid_answer_is_requested_once_more(unfit: str) -> None:
     outcome, _, model = await run(in_turn(unfit, {'number': 4}), output=Answer)
@@ -203,13 +224,31 @@ async def test_a_truncated_answer_is_requested_once_more() -> None:
     assert outcome.error == 'it was cut off at the length limit'
 
 
-async def test_an_empty_answer_is_requested_once_more_but_not_after_results() -> None:
-    outcome, _, model = await run(in_turn('', 'something'))
-    assert outcome.memory['text'].strip() == 'something' and len(model.requests) == 2
-    outcome, _, model = await run('')
+LOOKS = calls(('good', {'text': 'x'}))
+
+
+@pytest.mark.parametrize('before', [(), (LOOKS,)], ids=['at first', 'after results'])
+@pytest.mark.parametrize('output', [None, Answer], ids=['words', 'a record'])
+async def test_a_second_empty_answer_fails(before: tuple[Any, ...], output: Any) -> None:
+    outcome, _, model = await run(in_turn(*before, ' ', '{"number": 7}'), output=output)
+    assert outcome.memory['text'] == '{"number": 7}' and len(model.requests) == len(before) + 2
+    assert model.requests[-1].messages[-1].text.startswith('Your answer does not fit: the answer is empty\n')
+    outcome, _, model = await run(in_turn(*before, ''), output=output)
+    assert (outcome.status, outcome.error) == (Status.FAILED, 'the answer is empty')
+    assert len(model.requests) == len(before) + 2
+
+
+async def test_an_agent_that_may_be_silent_has_to_use_a_tool_before() -> None:
+    outcome, _, model = await run(in_turn(LOOKS, ''), may_be_silent=True)
     assert outcome.status is Status.DONE and len(model.requests) == 2
-    outcome, _, model = await run(in_turn(calls(('good', {'text': 'x'})), ''))
-    assert outcome.status is Status.DONE and len(model.requests) == 2
+    outcome, _, _ = await run('', may_be_silent=True)
+    assert outcome.error == 'the answer is empty'
+
+
+async def test_a_failure_names_the_real_model_that_answered() -> None:
+    for options, problem in (({}, 'the answer is empty'), ({'output': Answer}, 'number: Field required')):
+        outcome, _, _ = await run_model(FakeModel('{}' if options else '', simulated=False), **options)
+        assert outcome.error == f'scripted: {problem}'
 
 
 async def test_turns_are_limited() -> None:

@@ -127,8 +127,8 @@ async def test_an_agent_that_stops_early_is_told_what_is_missing() -> None:
     assert outcome.status is Status.DONE and state['reminders'] == 1
     texts = [part['text'] for item in state['messages'] if item['role'] == 'user' for part in item['parts']]
     assert texts[1] == (
-        'This is not complete yet. What is missing:\n'
-        "- the artifact 'content'\n- a content of 500 characters\nGo on."
+        'This is not complete yet. Still missing:\n'
+        "- the artifact 'content'\n- a content of 500 characters\nContinue."
     )
     missing = next(step for step in steps if any(guard.name == 'has_content' for guard in step.guards))
     assert not next(guard for guard in missing.guards if guard.name == 'has_content').value
@@ -138,8 +138,8 @@ async def test_an_agent_that_never_meets_its_criteria_fails() -> None:
     outcome, state, _ = await run('no')
     assert outcome.status is Status.FAILED
     assert outcome.error == (
-        'it stopped 3 times, and there is still missing: a content of 500 characters; '
-        'a last line that is DONE_NOW and nothing else'
+        'it stopped 3 times; still missing: a content of 500 characters; '
+        'a last line that is DONE_NOW and nothing else. It said last: no'
     )
     assert state['artifacts']['content']['value'] == 'no'
 
@@ -147,7 +147,7 @@ async def test_an_agent_that_never_meets_its_criteria_fails() -> None:
 async def test_an_agent_fails_after_its_maximum_of_turns() -> None:
     outcome, state, _ = await run(calls(('write', {'text': 'short'})))
     assert outcome.status is Status.FAILED and state['turns'] == 6
-    assert outcome.error.startswith('it used all its 6 turns, and there is still missing: a content of 500')
+    assert outcome.error.startswith('it used all its 6 turns; still missing: a content of 500')
     assert list_criteria(state)['turns_left'] is False
 
 

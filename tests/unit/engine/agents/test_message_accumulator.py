@@ -59,9 +59,15 @@ def test_an_unfinished_stream_is_an_error_with_its_usage() -> None:
     assert caught.value.usage == Usage(input=3)
 
 
-def test_a_filtered_answer_is_an_error() -> None:
-    accumulated = accumulate(TextPiece(text='I cannot'), Completed(reason='filter', finish='refusal'))
-    with pytest.raises(ModelError, match=r'withheld the answer \(refusal\): I cannot') as caught:
+def test_a_filtered_answer_is_an_error_that_names_the_model() -> None:
+    accumulated = MessageAccumulator('here/m')
+    accumulated.add(TextPiece(text='I cannot'))
+    with pytest.raises(ModelError, match='here/m: the answer was cut short'):
+        accumulated.message('c')
+    accumulated.add(Completed(reason='filter', finish='refusal'))
+    with pytest.raises(
+        ModelError, match=r'here/m: the provider withheld the answer \(refusal\): I cannot'
+    ) as caught:
         accumulated.message('c')
     assert (caught.value.kind, caught.value.retryable) == ('content filter', False)
 

@@ -56,13 +56,20 @@ async def test_a_truncated_file_is_refused(target: Conductor, good: bytes) -> No
     await expect_refusal(target, b'\x00\x01\x02', 'not a bundle')
 
 
+async def test_a_bundle_of_an_unreleased_version_is_refused(target: Conductor, good: bytes) -> None:
+    old = change_line(good, 'head', hemicycle='runs')
+    for data in (old, gzip.compress(old)):
+        error = await expect_refusal(target, data, 'unreleased')
+        assert str(error) == 'this bundle is from an unreleased version of Hemicycle and cannot be read'
+
+
 def change_line(data: bytes, which: str, /, **fields: Any) -> bytes:
     lines = lines_of(data)
     target_line = next(line for line in lines if line.get('kind', 'head') == which)
     for name, value in fields.items():
         place: Any = target_line
-        *way, last = name.split('__')
-        for part in way:
+        *parents, last = name.split('__')
+        for part in parents:
             place = place[int(part)] if isinstance(place, list) else place[part]
         place[last] = value
     return seal(lines)

@@ -115,11 +115,11 @@ def list_pairs(comparison: Comparison) -> list[tuple[int | None, int | None, str
 
 @settings(max_examples=30)
 @given(draw_runs())
-def test_a_run_took_the_same_path_as_itself(way):
-    comparison = compare_steps(steps(*way[0]), steps(*way[0]))
+def test_a_run_took_the_same_path_as_itself(runs):
+    comparison = compare_steps(steps(*runs[0]), steps(*runs[0]))
     assert comparison.same_path
     assert sorted((row.a, row.b) for row in comparison.rows) == [
-        (seq, seq) for seq in range(1, len(way[0]) + 1)
+        (seq, seq) for seq in range(1, len(runs[0]) + 1)
     ]
     assert all(row.facets == () for row in comparison.rows)
 
@@ -127,7 +127,7 @@ def test_a_run_took_the_same_path_as_itself(way):
 @settings(max_examples=30)
 @given(draw_runs(count=2))
 def test_the_order_of_regions_makes_no_difference(pair):
-    assert compare_steps(*(steps(*way) for way in pair)).same_path
+    assert compare_steps(*(steps(*run) for run in pair)).same_path
 
 
 @settings(max_examples=30)

@@ -1,8 +1,7 @@
-"""Usage and cost: per call, agent, model and run; also from old journals."""
+"""Usage and cost: per call, agent, model and run."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -101,46 +100,13 @@ async def test_spending_is_the_same_from_a_snapshot() -> None:
     assert loaded.view == fold.view
 
 
-async def test_a_snapshot_of_an_old_version_still_loads() -> None:
-    fold = await play({'one': Silent(cents=2)}, 'one')
-    snapshot = fold.snapshot()
-    usage = {
-        'input': 2,
-        'output': 1,
-        'calls': 1,
-        'cached': 0,
-        'written': 0,
-        'reasoning': 0,
-        'source': 'missing',
-    }
-    state = {name: value for name, value in snapshot.state.items() if name != 'spending'} | {'usage': usage}
-    view = Fold.load(type(snapshot)(run=snapshot.run, seq=snapshot.seq, state=state), fold.shape).view
-    assert view.usage == Usage(**usage)
-    assert view.spending['working'].total.total == 3
-
-
-@pytest.mark.parametrize(
-    ('data', 'expected'),
-    [
-        ({'model': 'm', 'simulated': True}, Usage(input=1, calls=2)),
-        ({'model': 'm', 'simulated': False, 'cost': 0.5}, Usage(input=1, calls=2, dollars=0.5, unpriced=1)),
-        ({'model': 'm', 'simulated': False, 'cost': None}, Usage(input=1, calls=2, unpriced=2)),
-        ({'model': 'm', 'source': 'live', 'cost': 0.0}, Usage(input=1, calls=2, unpriced=1)),
-        ({'model': 'm', 'source': 'replayed'}, Usage(input=1, calls=2)),
-    ],
-    ids=str,
-)
-def test_replies_of_old_journals_are_read(data: dict[str, Any], expected: Usage) -> None:
-    assert usage_from_dict({**data, 'usage': {'input': 1, 'calls': 2}}) == {'m': expected}
-
-
 @pytest.mark.parametrize('usage', ['much', None, {'input': 'x', 'calls': -1, 'source': ['?']}], ids=str)
 def test_an_activitys_own_usage_field_is_ignored(usage: Any) -> None:
     shape = Shape(pattern='p', title='P', initial=StatePath('a'), states=(), edges=())
     projection = RunProjection(shape)
     event = Event(name='done', at=StatePath('a'), data={'usage': usage})
     projection.apply(Transition(run=RunId('r'), seq=1, time=1.0, event=event))
-    assert asdict(projection.usage) | {'unpriced': 0} == asdict(Usage())
+    assert projection.usage == Usage()
 
 
 def test_counts_too_large_for_the_database_are_dropped() -> None:

@@ -287,16 +287,20 @@ async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
         info, steps = await conductor.info(run), await conductor.transitions(run)
     assert (outcome.status, info.simulated, info.usage.output) == ('done', False, 5)
     done = next(step.event.data for step in steps if step.event.name == 'done' and step.event.data)
-    assert (done['model'], done['text'], done['cost']) == ('here/m', 'from afar', None)
+    assert (done['model'], done['text'], done['usage']['unpriced']) == ('here/m', 'from afar', 1)
     assert KEY not in repr(steps) + repr(info) + repr(outcome)
 
 
-def test_the_example_of_the_guide_is_valid(tmp_path: Path) -> None:
-    text = (tree.ROOT / 'assets' / 'guide' / 'models.md').read_text('utf-8')
-    example = text.partition('```toml\n')[2].partition('```')[0]
-    settings = read(tmp_path, example, {'WORK_KEY': KEY})
-    assert settings.endpoints['work'].at_once == 4
-    assert settings.prices.own['work/large'].output == 10
+def test_the_examples_of_the_guides_are_valid(tmp_path: Path) -> None:
+    guides = sorted((tree.ROOT / 'assets' / 'guide').glob('*.md'))
+    blocks = [
+        block
+        for guide in guides
+        for block in re.findall(r'```toml\n(.*?)```', guide.read_text('utf-8'), re.DOTALL)
+    ]
+    assert len(blocks) > 2
+    for block in blocks:
+        read(tmp_path, block, {'WORK_KEY': KEY, 'GITHUB_TOKEN': KEY})
 
 
 @pytest.mark.parametrize('status', [404, 405, 200, 401, 403, 500])

@@ -105,7 +105,7 @@ async def test_the_fixed_phases_run_in_their_order_with_the_same_tools() -> None
         'analyze', 'research', 'outline', 'expand', 'assemble', 'promote', 'publish', 'done',
     ]  # fmt: skip
     assert '## The winter swap' in outcome.answer and state['turns'] == 0
-    assert state['messages'][-1]['parts'][0]['text'] == 'Publish: there is nothing to do.'
+    assert state['messages'][-1]['parts'][0]['text'] == 'Publish: nothing to do.'
     assert {item['name']: item['holds'] for item in state['criteria']}['content_is_long_enough']
 
 
@@ -196,7 +196,7 @@ async def test_if_one_way_fails_the_other_gives_the_answer(both: bool) -> None:
     assert outcome.answer == ('' if both else LONG.strip())
     assert 'fixed: analyze_prompt: the model gave' in outcome.memory['error']
     assert ('dynamic: it stopped 4 times' in outcome.memory['error']) is both
-    assert outcome.memory['caveat'].startswith('' if both else 'the fixed way failed: analyze_prompt')
+    assert outcome.memory['caveat'].startswith('' if both else 'the fixed mode failed: analyze_prompt')
 
 
 async def test_a_good_post_needs_no_signal() -> None:
@@ -208,7 +208,7 @@ async def test_a_good_post_needs_no_signal() -> None:
 async def test_only_the_signal_ends_the_work_and_missing_parts_are_named() -> None:
     outcome = await play(FakeModel('Short.\nCONTENT_COMPLETE'))
     assert outcome.status is Status.DONE and outcome.answer == 'Short.'
-    assert outcome.memory['caveat'] == 'there is missing: a content of at least 500 characters'
+    assert outcome.memory['caveat'] == 'missing: content of at least 500 characters'
 
 
 async def test_text_next_to_tool_calls_is_content() -> None:
@@ -234,7 +234,7 @@ async def test_fixed_phases_meet_the_criteria_or_fail() -> None:
         return 'A few words.'
 
     outcome = await play(FakeModel(reply), mode='fixed')
-    assert outcome.status is Status.FAILED and 'a content of at least 500 characters' in outcome.error
+    assert outcome.status is Status.FAILED and 'content of at least 500 characters' in outcome.error
     assert outcome.answer.startswith('# T')
 
 

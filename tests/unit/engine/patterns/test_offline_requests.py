@@ -11,7 +11,6 @@ from engine.journal import MemoryJournal
 from engine.models.scripted import has_scenario
 from engine.models.scripted.model import Scripted
 from engine.models.scripted.tool_agents import FILLER
-from engine.patterns.dynamic.dynamic_agent import DynamicAgent
 from engine.records import Outcome
 from tests.support.harness import FakeModel, HastyClock
 
@@ -75,18 +74,6 @@ async def test_the_failure_quotes_an_agent_that_stops_too_early() -> None:
     outcome = await play('podcast', EPISODE, FakeModel('I may not open files.'))
     assert outcome.status is Status.FAILED
     assert outcome.error.endswith('It said last: I may not open files.')
-
-
-async def test_failures_recorded_earlier_replay_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
-    def earlier(pattern: DynamicAgent) -> Any:
-        memory = remember(pattern)
-        memory.revision = 2  # type: ignore[attr-defined]
-        return memory
-
-    remember = DynamicAgent.remember
-    monkeypatch.setattr(DynamicAgent, 'remember', earlier)
-    outcome = await play('podcast', EPISODE, FakeModel('I may not open files.'))
-    assert outcome.status is Status.FAILED and 'open files' not in outcome.error
 
 
 def test_a_scenario_fits_only_the_project_it_is_about() -> None:

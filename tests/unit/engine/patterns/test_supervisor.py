@@ -90,7 +90,7 @@ async def test_a_plan_that_is_too_long_is_cut_with_a_message(most: int, complete
     outcome, _, model = await run(team_reply(plan), max_tasks=most)
     assert [task for task, _, _ in results(outcome)] == completed
     texts = notes(outcome, 'limit')
-    assert bool(texts) == (most < 3) and all('left out: ' in text and 'c' in text for text in texts)
+    assert bool(texts) == (most < 3) and all('dropped: ' in text and 'c' in text for text in texts)
     assert f'at most {most} tasks' in model.requests[0].messages[-1].text
 
 
@@ -132,7 +132,7 @@ async def test_a_worker_may_report_its_own_failure() -> None:
         team_reply([plan_task('a')], lambda request: {'success': False, 'output': 'no'})
     )
     assert results(outcome) == [('a', 'researcher', False)] and notes(outcome, 'failure') == ['no']
-    assert outcome.status is Status.FAILED and outcome.error == 'the task has not succeeded: a: no'
+    assert outcome.status is Status.FAILED and outcome.error == 'the task failed: a: no'
 
 
 async def test_an_empty_synthesis_is_a_failure() -> None:
@@ -140,7 +140,7 @@ async def test_an_empty_synthesis_is_a_failure() -> None:
         return ' ' if request.hints.role == 'synthesizer' else team_reply([plan_task('a')])(request)
 
     outcome, _, _ = await run(reply)
-    assert outcome.status is Status.FAILED and outcome.error == 'the synthesizer wrote nothing'
+    assert outcome.status is Status.FAILED and outcome.error == 'the answer is empty'
 
 
 async def test_prose_from_a_worker_is_its_result() -> None:

@@ -98,7 +98,7 @@ async def test_a_plan_with_only_unknown_roles_fails_and_says_why() -> None:
     async with team(model) as conductor:
         outcome = await conductor.result(await begin(conductor, **MANY, workers=6, max_tasks=20))
     assert outcome.status is Status.FAILED and len(outcome.memory['completed_results']) == 20
-    assert outcome.error.startswith("none of the 20 tasks succeeded: t0: No worker has the role 'plumber'")
+    assert outcome.error.startswith("all 20 tasks failed: t0: No worker has the role 'plumber'")
     assert [request.hints.role for request in model.requests] == ['supervisor']
 
 

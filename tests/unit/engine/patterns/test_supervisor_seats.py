@@ -77,6 +77,6 @@ async def test_a_seat_is_taken_during_the_call_and_handed_back() -> None:
         assert await conductor.audit(run)
     assert called == 2 and outcome.memory['seats'] == []
     assert [note['content'] for note in outcome.memory['messages'] if note['kind'] == 'seat'] == [
-        'A person takes the seat of the supervisor.',
-        'The supervisor has its seat back.',
+        "A person took the supervisor's seat.",
+        'A person handed the seat back to the supervisor.',
     ]

@@ -132,7 +132,7 @@ async def test_an_invalid_plan_is_requested_again_and_then_replaced() -> None:
     assert len(requests) == 2
     assert any('wait for each other' in entry['text'] for entry in memory['event_log'])
     assert next(iter(memory['plans'].values()))['analysis'].startswith(
-        'This is the plainest plan there is, since its plan cannot be used: '
+        'This is a fallback plan: its plan cannot be used: '
     )
 
 
@@ -293,7 +293,7 @@ async def test_verification_of_the_goal_can_be_skipped(skip_at: str) -> None:
         await conductor.send(run, 'skip_verification')
         outcome = await conductor.result(run)
     assert outcome.memory['status'] == 'completed' and not outcome.memory['verified']
-    reason = 'A person skipped the verification of the goal; all steps are complete.'
+    reason = 'A person skipped verification; all steps are complete.'
     assert outcome.error == outcome.memory['reason'] == reason
     assert 'The goal has not been verified.' in outcome.answer
 
@@ -343,7 +343,7 @@ async def test_steps_independent_of_failures_continue_by_default() -> None:
     statuses = [step['status'] for name, step in memory['steps'].items() if not name.startswith('r2')]
     assert statuses == ['failed', 'completed', 'pending', 'completed']
     (warning,) = [escalation for escalation in memory['escalations'] if escalation['level'] == 'CRITICAL']
-    assert warning['message'].startswith('1 of 4 steps failed (1), and at most 0 may.')
+    assert warning['message'].startswith('1 of 4 steps failed (1); at most 0 may.')
     assert warning['message'] in prompts[1]
     assert 'STEP_BLOCKED' not in kinds(memory)
 
@@ -377,9 +377,9 @@ async def test_a_session_ended_by_several_gates_counts_the_refusals_of_each() ->
 
     outcome, _ = await play(reply, max_attempts=3)
     assert outcome.memory['status'] == 'aborted'
-    assert 'it refused findings of the tester 3 times and step completion 2 times; score 20' in outcome.error
+    assert 'it refused findings approval 3 times and step completion 2 times; score 20' in outcome.error
     third = outcome.memory['escalations'][2]['message']
-    assert third.startswith('Stop and') and '(score 75, refused 3 times in a row)' in third
+    assert third.startswith('Stop and') and '(score 75, rejected 3 times in a row)' in third
 
 
 @pytest.mark.parametrize(('issues', 'level'), [(1, 'REMIND'), (2, 'CORRECT'), (3, 'REFOCUS')])
@@ -393,7 +393,7 @@ async def test_every_issue_of_a_refusal_counts_and_the_first_refusal_sends_a_cor
 
     outcome, _ = await play(team(reviewing_code=code))
     assert [escalation['level'] for escalation in outcome.memory['escalations']] == [level]
-    assert '(score 75, refused once)' in outcome.memory['escalations'][0]['message']
+    assert '(score 75, rejected once)' in outcome.memory['escalations'][0]['message']
     assert kinds(outcome.memory).count('CORRECTION') == 1
 
 

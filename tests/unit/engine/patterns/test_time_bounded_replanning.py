@@ -51,7 +51,7 @@ async def test_blocked_steps_are_replanned_within_the_round() -> None:
     assert memory['steps']['6']['depends_on'] == [5]
     assert (memory['status'], memory['iteration'], memory['caveat']) == ('completed', 1, '')
     assert memory['superseded'] == ['1'] and memory['metrics']['replan_count'] == 1
-    assert 'rests on 1' in prompts[1] and '3 cannot begin, since 1 failed' in prompts[1]
+    assert 'rests on 1' in prompts[1] and '3 cannot begin because 1 failed' in prompts[1]
     assert [item['id'] for item in memory['checklist']] == ['1', '2', '4', '5', '6']
     assert memory['metrics']['total_steps'] == 5
     replan_request = next(message for message in memory['messages'] if message['type'] == 'REPLAN_REQUEST')

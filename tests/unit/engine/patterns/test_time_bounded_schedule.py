@@ -87,32 +87,16 @@ def fickle(seed: int) -> Any:
     return reply
 
 
-any_conditions = given(
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@given(
     seed=st.integers(0, 10**6),
     minutes=st.sampled_from([0.1, 0.5, 2, 10]),
     grace=st.sampled_from([0, 3, 20]),
     longest=st.sampled_from([0.1, 5, 40, 1e6]),
 )
-
-
-@settings(max_examples=3, suppress_health_check=list(HealthCheck))
-@any_conditions
 async def test_a_run_ends_within_its_time_and_the_grace(
     seed: int, minutes: float, grace: int, longest: float
 ) -> None:
-    await check_end(seed, minutes, grace, longest)
-
-
-@pytest.mark.no_cover  # Coverage is already measured by the test above.
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
-@any_conditions
-async def test_many_runs_end_within_their_time_and_the_grace(
-    seed: int, minutes: float, grace: int, longest: float
-) -> None:
-    await check_end(seed, minutes, grace, longest)
-
-
-async def check_end(seed: int, minutes: float, grace: int, longest: float) -> None:
     clock = IdleClock()
     begun = clock.now()
     chance = random.Random(seed)

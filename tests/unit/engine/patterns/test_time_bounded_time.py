@@ -87,7 +87,7 @@ async def test_expiry_stops_the_run_after_work_in_progress() -> None:
         assert memory['agents']['coder']['metrics']['answers'] == 2
         steps = await conductor.transitions(run)
         assert [edge.dest for step in steps for edge in step.edges].count('shutting_down') == 1
-        assert memory['reason'] == outcome.error == 'The time of 300 seconds is over.'
+        assert memory['reason'] == outcome.error == 'The time limit of 300 seconds was reached.'
 
 
 async def test_work_beyond_the_grace_is_cut_off() -> None:
@@ -107,7 +107,7 @@ async def test_a_step_gets_its_share_and_saved_time() -> None:
     )  # fmt: skip
     steps = outcome.memory['steps']
     # Planning took 2 s, and 12 of 120 s are reserved for verification: each of two steps gets half of 106 s.
-    assert 'its time of 53 seconds is over' in steps['1']['fail_reason']
+    assert 'its time of 53 seconds is up' in steps['1']['fail_reason']
     assert steps['2']['status'] == 'completed'
 
 
@@ -145,7 +145,7 @@ async def test_a_run_whose_agents_all_fail_tries_each_call_four_times_and_ends()
     assert any(
         entry['kind'] == 'degraded' and 'overloaded' in entry['text'] for entry in outcome.memory['event_log']
     )
-    assert 'Degraded' in outcome.memory['report']
+    assert 'Fallbacks' in outcome.memory['report']
 
 
 async def test_a_run_whose_agents_all_lie_does_not_pass() -> None:
@@ -202,7 +202,7 @@ async def test_finish_now_lets_the_current_call_finish() -> None:
     assert matching_step.left == ()
     assert steps[matching_step.seq].event.name == 'done' and 'coding' in steps[matching_step.seq].event.at
     assert (outcome.status, outcome.done_with_issues) == (Status.DONE, True)
-    assert outcome.error.startswith('A person finished it early: 0 of 2 steps are complete')
+    assert outcome.error.startswith('A person finished the run early: 0 of 2 steps are complete')
     assert outcome.memory['steps']['1']['status'] == 'failed'
     assert not any(plan['status'] == 'in_progress' for plan in outcome.memory['plans'].values())
     assert outcome.error in outcome.memory['report'] and 'add time' not in outcome.memory['report'].lower()
@@ -243,7 +243,7 @@ async def test_a_second_finish_now_stops_immediately() -> None:
         await conductor.send(run, 'finish_now')
         await conductor.send(run, 'finish_now')
         outcome = await conductor.result(run)
-    assert outcome.error.startswith('A person finished it early')
+    assert outcome.error.startswith('A person finished the run early')
 
 
 async def test_verification_gets_all_remaining_time() -> None:
@@ -264,7 +264,7 @@ async def test_expired_verification_continues_with_more_time() -> None:
         run = await begin(conductor, minutes=5, grace=0, agent_seconds=3600, wait_for_time=7200)
         view = await reaches(conductor, run, 'stopped')
         assert view.memory['status'] == 'time_expired'
-        assert view.error == view.memory['reason'] == 'The time of 300 seconds is over.'
+        assert view.error == view.memory['reason'] == 'The time limit of 300 seconds was reached.'
         await conductor.send(run, 'add_time', data={'seconds': 60})
         outcome = await conductor.result(run)
     assert (outcome.memory['status'], outcome.error) == ('completed', '')
@@ -305,8 +305,8 @@ async def test_a_run_without_time_for_another_round_says_so_and_uses_none_while_
         run = await begin(conductor, minutes=2, grace=0, wait_for_time=7200)
         view = await reaches(conductor, run, 'stopped')
         assert view.error == (
-            'The goal is not reached: score 20 of at least 80, not met: goal is met, goal score is enough; '
-            'be quick. What is left of 120 seconds, 4, is too little for another round.'
+            'The goal is not reached: score 20 (minimum 80), not met: goal is met, goal score is enough; '
+            'be quick. The remaining 4 of 120 seconds are too few for another round.'
         )
         used = '116 of 120 seconds, 1 round;'
         assert used in view.memory['report']
@@ -316,7 +316,7 @@ async def test_a_run_without_time_for_another_round_says_so_and_uses_none_while_
         assert await conductor.audit(run)
     assert used in outcome.memory['report']
     assert outcome.error == (
-        'A person finished it when its time was over: 2 of 2 steps are complete, '
+        'A person finished the run when its time was up: 2 of 2 steps are complete, '
         'and the goal is not verified.'
     )
 
@@ -335,7 +335,7 @@ async def test_the_report_of_a_cancelled_run_asks_for_no_time_and_shows_nothing_
         report = report_of(conductor.catalog, await conductor.shape(run), view).text
     assert '**Cancelled.** The run was cancelled: enough.' in report
     assert 'Add time' not in report and 'in progress' not in report
-    assert 'Fork it at the step before its end to go on.' in report
+    assert 'To continue, fork the run at the step before its end.' in report
 
 
 async def test_the_report_has_no_constants_and_is_stated_at_every_step() -> None:
@@ -345,8 +345,8 @@ async def test_the_report_has_no_constants_and_is_stated_at_every_step() -> None
         await conductor.result(run)
         shape, end = await conductor.shape(run), await conductor.view(run)
         report = report_of(conductor.catalog, shape, end)
-        assert 'VERIFY_RESPONSE' in end.memory['report']
-        assert report.final and '| Verify response |' in report.text and 'VERIFY_RESPONSE' not in report.text
+        assert report.final and report.text == end.memory['report']
+        assert '| Verify response |' in report.text and 'VERIFY_RESPONSE' not in report.text
         early = report_of(conductor.catalog, shape, await conductor.view(run, 4))
         assert not early.final and 'No plan was adopted' in early.text and early.data is not None
         assert report_of(conductor.catalog, shape, await conductor.view(run, 0)).text == ''
@@ -424,7 +424,7 @@ async def test_an_ended_expired_run_can_be_forked_with_more_time() -> None:
         view = await reaches(conductor, run, 'stopped')
         await conductor.send(run, 'finish_now')
         finished = await conductor.result(run)
-        assert finished.done_with_issues and 'A person finished it' in finished.error
+        assert finished.done_with_issues and 'A person finished the run' in finished.error
         fork = await conductor.fork(run, view.seq)
         assert (await conductor.view(fork)).waiting == 'more time'
         await conductor.send(fork, 'add_time', data={'seconds': 900})

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,7 +20,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=50)
 @given(JSON)
 def test_json_values_are_unchanged(value: Any) -> None:
     assert to_jsonable(value) == value

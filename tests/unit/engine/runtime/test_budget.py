@@ -339,7 +339,7 @@ async def test_a_crash_at_any_step_does_not_change_the_outcome(pattern: str) -> 
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     sizes=st.lists(st.integers(1, 50), min_size=1, max_size=8),
     limit=st.integers(1, 300),

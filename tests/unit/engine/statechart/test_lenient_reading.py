@@ -1,4 +1,4 @@
-"""Records in the memory of runs that another version wrote are read, whatever is missing or malformed."""
+"""Records in the memory of a run whose pattern has changed are read, whatever is missing or malformed."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def test_a_valid_record_is_read_as_usual() -> None:
 
 
 def test_missing_unknown_and_malformed_fields_do_not_matter() -> None:
-    old = {
+    values = {
         'gone': 1, 'count': 'many', 'shape': ['square'], 'whole': None, 'best': 'b',
         'notes': {'a': ['long text', 3], 'b': 4},
         'parts': [{'name': 'b', 'kind': 'huge', 'size': 'x', 'gone': 2}, 5],
     }  # fmt: skip
-    record = read_leniently(Whole, old)
+    record = read_leniently(Whole, values)
     assert (record.title, record.count, record.whole, record.best) == ('', 0, True, None)
     assert record.shape == ('square', False)
     assert record.notes == {'a': ['long text', '3'], 'b': []}

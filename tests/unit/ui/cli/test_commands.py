@@ -26,10 +26,10 @@ def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> No
         assert not re.search(r'```|<(bool|str|int|float|list|path)', output), output
 
 
-@pytest.mark.parametrize('name', COMMANDS)
-def test_the_help_lists_each_command_with_the_beginning_of_its_own_help(name: str) -> None:
-    beginning, _, _ = load(name).help.partition('\n\n')
-    assert COMMANDS[name].summary == ' '.join(beginning.split())
+def test_the_help_lists_each_command_with_the_beginning_of_its_own_help() -> None:
+    for name, command in COMMANDS.items():
+        beginning, _, _ = load(name).help.partition('\n\n')
+        assert command.summary == ' '.join(beginning.split())
 
 
 LOCAL = {
@@ -40,12 +40,12 @@ LOCAL = {
 """Commands that concern only this machine: its server, its files, its configuration, its credentials."""
 
 
-@pytest.mark.parametrize('name', sorted(COMMANDS.keys() - LOCAL))
-def test_a_command_can_be_given_to_a_server(name: str) -> None:
-    command = load(name)
-    for part in getattr(command, 'commands', {'': command}).values():
-        named = any('--server' in parameter.opts for parameter in part.params)
-        assert named is (f'{name} {part.name}' not in LOCAL), part.name
+def test_every_other_command_can_be_given_to_a_server() -> None:
+    for name in COMMANDS.keys() - LOCAL:
+        command = load(name)
+        for part in getattr(command, 'commands', {'': command}).values():
+            named = any('--server' in parameter.opts for parameter in part.params)
+            assert named is (f'{name} {part.name}' not in LOCAL), f'{name} {part.name}'
 
 
 def test_a_run_prints_progress_to_stderr_and_its_answer_to_stdout(hemicycle: Hemicycle) -> None:

@@ -24,7 +24,7 @@ def test_an_outer_transition_is_not_evaluated_after_an_inner_one_matched():
     event = Event(name='failed', at=PATH('a.x'))
     edges = (Edge(source=PATH('a.x'), dest='a.y'),)
     failed = Transition(run=RunId('r'), seq=4, time=1.0, event=event, edges=edges)
-    reasons = {way.edge.source: way.reason for way in edge_outcomes(failed, shape)}
+    reasons = {outcome.edge.source: outcome.reason for outcome in edge_outcomes(failed, shape)}
     assert reasons == {'a': 'not evaluated: another transition matched', 'a.x': 'taken'}
 
 
@@ -35,4 +35,4 @@ def test_an_edge_for_several_transitions_has_one_name():
 def test_without_a_transition_no_edge_is_taken():
     fits = GuardResult(name='fits', value=False, wanted=True, source=PATH('a'), dest='b')
     step = Transition(run=RunId('r'), seq=4, time=1.0, event=Event(name='done', at=PATH('a')), guards=(fits,))
-    assert not any(way.taken for way in edge_outcomes(step, SHAPE))
+    assert not any(outcome.taken for outcome in edge_outcomes(step, SHAPE))

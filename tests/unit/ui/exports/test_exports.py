@@ -95,10 +95,10 @@ async def test_a_page_holds_the_data_of_every_step(conductor: Conductor) -> None
     assert data['steps'][-1]['now']['status'] == 'done'
     assert [step['mark'][0] for step in data['steps'] if 'mark' in step].count('verdict') == 2
     guards = {
-        text: (way['taken'], way['reason'], met)
+        text: (outcome['taken'], outcome['reason'], met)
         for step in data['steps']
-        for way in step.get('ways', ())
-        for text, met in way['guards']
+        for outcome in step.get('outcomes', ())
+        for text, met in outcome['guards']
     }
     assert guards['The reviewer approves the draft? No (must be yes).'] == (False, 'blocked', False)
     assert guards['The reviewer approves the draft? Yes.'] == (True, 'taken', True)

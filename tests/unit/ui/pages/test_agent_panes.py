@@ -89,7 +89,7 @@ def test_json_errors_have_a_position():
 def test_the_history_has_replies_retries_times_and_versions():
     history = History()
     tools = StatePath('a.using_tools')
-    reply = {'message': {}, 'model': 'm', 'simulated': False, 'failed': [{'model': 'n', 'error': 'down'}]}
+    reply = {'message': {}, 'model': 'm', 'source': 'live', 'failed': [{'model': 'n', 'error': 'down'}]}
     for item in (
         step('retry', 1, 'a.thinking', 10.0, {'delay': 3.0, 'error': 'busy'}, attempt=2),
         step('done', 2, 'a.thinking', 11.0, reply, entered=(tools,)),

@@ -305,7 +305,7 @@ def test_answers_are_linked_to_points_and_unanswered_points_are_open():
         turn('reviewer1', 2, 11, ['b'], ('reviewer9/1.1/1', 'rebuts')),
         turn('reviewer2', 2, 14, ['d']),
     ]
-    points = link_points(turns, answerable=True)
+    points = link_points(turns)
     rebuttal = points.replies['reviewer1/1.1/1'][0]
     assert (rebuttal.speaker, rebuttal.whose, rebuttal.point, rebuttal.seq) == (
         'reviewer2', 'reviewer1', 'a', 8,
@@ -313,4 +313,3 @@ def test_answers_are_linked_to_points_and_unanswered_points_are_open():
     assert points.replies['reviewer1/1.1/3'][0].point == 'more'
     assert points.replies_in(turns[2])[0].whose == ''  # there is no such point
     assert points.open == {'reviewer1/1.2/1'}  # nobody could answer the last statement
-    assert link_points(turns, answerable=False).open == frozenset()

@@ -9,6 +9,6 @@ async def test_no_streamed_piece_follows_the_step_with_the_whole_reply():
         run = (await conductor.start('pipeline', {'task': 'Tea or coffee?'})).id
         follower = Follower(conductor, await conductor.info(run), await conductor.shape(run))
         await follower.follow()
-        news = follower.collect_updates()
-    assert news is not None and news.steps
-    assert news.text == {}  # all replies have ended and are part of the steps
+        updates = follower.collect_updates()
+    assert updates is not None and updates.steps
+    assert updates.text == {}  # all replies have ended and are part of the steps

@@ -52,7 +52,7 @@ def refreshes_of(heard: list[tuple[float, bool]], *, until: float) -> list[float
             await pace.wait()
             if unseen:
                 refreshes.append(now())
-            pace.record_refresh(has_news=bool(unseen))
+            pace.record_refresh(has_updates=bool(unseen))
             unseen.clear()
 
     run_on_simulated_time(work)
@@ -104,7 +104,7 @@ def test_a_page_with_many_runs_polls_rarely_and_reacts_immediately() -> None:
         while now() < 6.0:
             await pace.wait()
             refreshes.append(now())
-            pace.record_refresh(has_news=now() > 5.0)
+            pace.record_refresh(has_updates=now() > 5.0)
         assert refreshes == pytest.approx([0.0, 2.0, 4.0, 5.0 + BATCH_SECONDS, 7.0 + BATCH_SECONDS], abs=1e-6)
 
     run_on_simulated_time(work)

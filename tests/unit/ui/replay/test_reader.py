@@ -52,8 +52,15 @@ async def test_every_path_to_a_step_shows_the_same(walked):
     past, shape = HistoryReader(conductor, run, await conductor.shape(run)), await conductor.shape(run)
     steps = await conductor.transitions(run)
     chance = random.Random(7)
-    ways = [STEPS, 1, *range(30, 20, -1), *range(240, 260), *(chance.randint(1, STEPS) for _ in range(60)), 0]
-    for at in ways:
+    positions = [
+        STEPS,
+        1,
+        *range(30, 20, -1),
+        *range(240, 260),
+        *(chance.randint(1, STEPS) for _ in range(60)),
+        0,
+    ]
+    for at in positions:
         moment = await past.at(at)
         assert summarize(moment.fold.view) == summarize(fold(run, shape, steps[:at]))
         assert (moment.step.seq if moment.step else 0) == at

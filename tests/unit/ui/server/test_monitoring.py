@@ -40,10 +40,10 @@ from ui.web.backend import Backend
 class BreakableJournal(MemoryJournal):
     """A journal whose database can become unavailable."""
 
-    gone = False
+    is_gone = False
 
     async def runs(self, query: RunQuery) -> RunPage:
-        if self.gone:
+        if self.is_gone:
             raise JournalUnavailable('the disk is gone')
         return await super().runs(query)
 
@@ -88,7 +88,7 @@ async def test_a_server_is_alive_before_it_is_ready(served: Served) -> None:
 
 async def test_without_its_database_a_server_is_not_ready(served: Served) -> None:
     served.backend.open(served.conductor)
-    served.journal.gone = True
+    served.journal.is_gone = True
     ready = await served.client.get('/readyz')
     assert (ready.status_code, ready.json()['reason']) == (503, 'the disk is gone')
     served.backend.open(served.conductor, Access(served.journal, served.conductor.clock))

@@ -133,8 +133,8 @@ class AgentPane:
         set_class(self.root, 'at-work', on=self.at_work)
         set_class(self.root, 'failed', on=talk.get('problem'))
         # Work in its region that does not involve the agent, such as its tests.
-        beside = next((leaf for leaf in view.active if parent_of(leaf) == parent_of(path) != ''), '')
-        place = leaf.removeprefix(f'{path}.') if leaf else beside.rpartition('.')[2]
+        sibling = next((leaf for leaf in view.active if parent_of(leaf) == parent_of(path) != ''), '')
+        place = leaf.removeprefix(f'{path}.') if leaf else sibling.rpartition('.')[2]
         self._path.set_text(path_text(place) or '—')
         self._show_numbers(view, talk, files, blocks)
         self._show_origins(view)

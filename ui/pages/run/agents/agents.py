@@ -132,7 +132,7 @@ class AgentPanes:
         self._arrange()
 
     def stream(self, text: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-        """Append streamed text to the panes."""
+        """Append text that is still being streamed to the panes shown, by agent path."""
         with batch_updates():
             for path, pieces in text.items():
                 if path in self._panes:

@@ -93,9 +93,9 @@ class VisibleAgents:
 
     def at_work(self, view: View) -> list[str]:
         """Return the agents at work; if there are none, those that worked last."""
-        beside = [] if view.status.ended else parallel_agents(self._parallels, view, self._ends)
-        rest = [path for path in self._agents if path not in beside and _is_working(path, view)]
-        return beside + rest or self._last(view)
+        parallel = [] if view.status.ended else parallel_agents(self._parallels, view, self._ends)
+        rest = [path for path in self._agents if path not in parallel and _is_working(path, view)]
+        return parallel + rest or self._last(view)
 
     def active_agents(self, stage: Stage, view: View) -> list[str]:
         """Return the agents of a stage that have started or whose seats can be taken; else all of them."""

@@ -45,7 +45,7 @@ class Transcript:
         create_page_task(self._messages, self.show(self._at), 'show a transcript')
 
     def add(self, steps: list[Transition]) -> None:
-        """Add new steps."""
+        """Append the blocks of new steps, if the tab is open; otherwise they are drawn when it opens."""
         if self._open:
             self._append(steps)
 

@@ -38,7 +38,7 @@ class BreakpointStore:
             await self.change(changed)
 
     async def insert(self, item: Breakpoint) -> None:
-        """Add a breakpoint."""
+        """Set a breakpoint on the run, and confirm it in a message."""
         if await self._controller.change_breakpoints(lambda breakpoints: [*breakpoints, item]):
             self._notify(f'Breakpoint set: {breakpoint_label(item)}')
 
@@ -49,7 +49,7 @@ class BreakpointStore:
         )
 
     async def remove(self, items: Sequence[Breakpoint]) -> None:
-        """Remove breakpoints."""
+        """Remove these from the run, and confirm it in a message."""
         ids = {item.id for item in items}
         if await self._controller.change_breakpoints(
             lambda breakpoints: [other for other in breakpoints if other.id not in ids]

@@ -26,7 +26,7 @@ MAX_EDGES = 6
 
 @dataclass(frozen=True, slots=True)
 class MenuEntry:
-    """One entry of a menu."""
+    """An entry of a context menu, and what a click on it does."""
 
     icon: str
     text: str
@@ -139,7 +139,7 @@ def edges_of(shape: Shape, name: str, folded: frozenset[str]) -> list[str]:
 
 
 def draw_entry(entry: MenuEntry) -> None:
-    """Draw an entry, in a menu."""
+    """Draw an entry as a menu item, into the current slot."""
     with ui.element('button').classes('menu-item').props('type="button"') as element:
         set_attributes(element, role='menuitem')
         ui.icon(entry.icon)

@@ -35,7 +35,7 @@ class Debugger:
         self._reveals = acts
 
     def show_breakpoints(self) -> None:
-        """Show the list of breakpoints."""
+        """Bring the inspector into view with the tab of breakpoints open."""
         show_part('inspector')
         for act in self._reveals:
             act()

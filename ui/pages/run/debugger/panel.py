@@ -50,7 +50,7 @@ class BreakpointsPanel:
         self._show_notes()
 
     def show(self) -> None:
-        """Show the current breakpoints."""
+        """Redraw the list if the breakpoints, the hit or the permission to control have changed."""
         controller = self._controller
         breakpoints = controller.view.breakpoints if controller.view else ()
         if not self._list.clear_if_changed((breakpoints, controller.can_control, controller.hit)):

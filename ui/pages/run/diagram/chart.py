@@ -148,13 +148,12 @@ class ChartPane:
         )
 
     def _mark_breakpoints(self) -> None:
-        """Mark the breakpoints."""
         view = self._controller.view
         if view is not None:
             self._drawing.overlay('breakpoints', breakpoint_layer(view.breakpoints, self._controller.hit))
 
     def shrink(self) -> None:
-        """Return to the column."""
+        """Return from the whole window to the column, if enlarged."""
         if self._large:
             self._enlarge()
 

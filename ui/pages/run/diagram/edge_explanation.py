@@ -63,7 +63,7 @@ class EdgeExplanation:
         self._drawing: Diagram | None = None
 
     def attach_to(self, drawing: Diagram) -> None:
-        """Attach to the edges of this drawing."""
+        """Explain the edges of this drawing when they are pointed at or clicked."""
         self._drawing = drawing
         drawing.on_edge(self._on_edge)
 
@@ -77,7 +77,7 @@ class EdgeExplanation:
             self._place(focus=how == 'press')
 
     def close(self, *, restore_focus: bool = False) -> None:
-        """Close; `restore_focus` returns the focus to the edge."""
+        """Close the popover; `restore_focus` returns the focus to the edge."""
         if restore_focus and self._drawing and self._name:
             self._drawing.run_method('focusEdge', self._name)
         self._name, self._pinned = '', False
@@ -103,7 +103,9 @@ class EdgeExplanation:
     def show(self) -> None:
         """Update the open popover to the step that is shown."""
         step = self._reasons.step
-        self._outcomes = {way.edge: way for way in edge_outcomes(step, self._shape)} if step else {}
+        self._outcomes = (
+            {outcome.edge: outcome for outcome in edge_outcomes(step, self._shape)} if step else {}
+        )
         if self._name:
             self._draw()
 
@@ -111,13 +113,13 @@ class EdgeExplanation:
     def decorations(self) -> dict[str, Decoration]:
         """An overlay of the edges that the step considered and did not take."""
         decorations: dict[str, Decoration] = {}
-        for edge, way in self._outcomes.items():
-            if edge.dest and not way.taken:
-                blocked = any(guard.value is not guard.wanted for guard in way.guards)
+        for edge, outcome in self._outcomes.items():
+            if edge.dest and not outcome.taken:
+                blocked = any(guard.value is not guard.wanted for guard in outcome.guards)
                 classes = 'not-taken' if blocked else 'not-taken not-evaluated'
                 decorations[edge_name(edge)] = {'classes': classes, 'badge': '✗' if blocked else '–'}
-        for edge, way in self._outcomes.items():
-            if way.taken:
+        for edge, outcome in self._outcomes.items():
+            if outcome.taken:
                 decorations.pop(edge_name(edge), None)
         return decorations
 
@@ -162,9 +164,9 @@ class EdgeExplanation:
             return 'The run has not taken a step yet.'
         here = f'At step {step.seq} ({step.event.name.replace("_", " ")})'
         outcomes = [self._outcomes[edge] for edge in edges if edge in self._outcomes]
-        if any(way.taken for way in outcomes):
+        if any(outcome.taken for outcome in outcomes):
             return f'{here}: taken.'
-        if any(way.guards for way in outcomes):
+        if any(outcome.guards for outcome in outcomes):
             return f'{here}: evaluated, not taken.'
         if outcomes:
             reason = outcomes[0].reason.replace(':', ';')
@@ -196,15 +198,15 @@ class EdgeExplanation:
         return times
 
     def _draw_edge(self, edge: EdgeShape) -> Element:
-        way = self._outcomes.get(edge)
-        guards = {(guard.name, guard.wanted): guard for guard in way.guards} if way else {}
+        outcome = self._outcomes.get(edge)
+        guards = {(guard.name, guard.wanted): guard for guard in outcome.guards} if outcome else {}
         with ui.element('div').classes('why-edge') as part:
             with ui.element('div').classes('why-terms'):
                 Text('span', edge.trigger.replace('_', ' '), 'chip strong')
                 if edge_name(edge) != self._name:
                     Text('span', f'{path_text(edge.source)} → {path_text(edge.dest)}', 'muted small')
-                if way:
-                    Text('span', way.reason, 'small')
+                if outcome:
+                    Text('span', outcome.reason, 'small')
             for names, expected in ((edge.conditions, True), (edge.unless, False)):
                 for name in names:
                     guard = guards.get((name, expected))

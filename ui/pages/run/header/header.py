@@ -117,8 +117,7 @@ class Header:
         tokens = usage_headline(with_streamed(view.usage, streamed))
         if tokens != self._tokens.text:
             self._tokens.set_text(tokens)
-        own = own_seconds(view, now, self._info.created)
-        self._time.set_text(duration(own) if view.started else '')
+        self._time.set_text(duration(own_seconds(view, now)) if view.started else '')
 
 
 def _draw_control(

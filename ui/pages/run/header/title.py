@@ -22,7 +22,6 @@ class RunTitle:
     """The heading of the run page."""
 
     def __init__(self, conductor: Conductor, info: RunInfo) -> None:
-        """Draw it."""
         self._conductor, self._info = conductor, info
         with ui.element('div').classes('run-title-bar'):
             self._heading = ui.element('h1')

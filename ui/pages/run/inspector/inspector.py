@@ -127,7 +127,7 @@ class Inspector:
         self._on_tab()
 
     def open_breakpoints(self) -> None:
-        """Open the list of breakpoints."""
+        """Switch to the tab of breakpoints."""
         self._tabs.open(BREAKPOINTS)
 
     def _set_engaged(self, engaged: bool) -> None:
@@ -175,8 +175,8 @@ class Inspector:
         outcomes = edge_outcomes(step, self._shape)
         if outcomes:
             ui.label('Why this transition').classes('step-section')
-            for way in outcomes:
-                draw_outcome(way, self._shape, self._reasons)
+            for outcome in outcomes:
+                draw_outcome(outcome, self._shape, self._reasons)
         ui.label(f'Changes ({len(step.changes)})').classes('step-section')
         if not step.changes:
             ui.label('No changes.').classes('muted small')
@@ -224,13 +224,13 @@ def _document_of(view: View) -> tuple[dict[str, Any], dict[str, str]]:
 
 def draw_criteria(view: View, step: Transition, shape: Shape, named: Callable[[str], str]) -> None:
     """Draw the completion criteria of all agents that have any."""
-    for path, judged in _criteria_by_agent(view, shape):
-        met = sum(holds is True for _, holds, _ in judged)
+    for path, criteria in _criteria_by_agent(view, shape):
+        met = sum(holds is True for _, holds, _ in criteria)
         Text('h2', f'{named(path)} is complete when', 'step-section')
-        Text('p', f'{met} of {len(judged)} met', 'criteria-count muted small num')
+        Text('p', f'{met} of {len(criteria)} met', 'criteria-count muted small num')
         evaluated = {guard.name for guard in step.guards if guard.source.startswith(f'{path}.')}
         with ui.element('ul').classes('criteria').props('role="list"'):
-            for name, holds, missing in judged:
+            for name, holds, missing in criteria:
                 _draw_criterion(name, holds, missing, evaluated=name in evaluated)
 
 
@@ -240,9 +240,9 @@ def _criteria_by_agent(
     """Yield each agent with its criteria: name, whether it holds (None if not evaluated), what is missing."""
     criteria = {str(state.path): state.criteria for state in shape.states if state.criteria}
     for path in dict.fromkeys([*criteria, *view.agents]):
-        judged = _list_judgements(view.agents.get(path, {}).get('criteria'))
-        if judged:
-            yield path, judged
+        judgements = _list_judgements(view.agents.get(path, {}).get('criteria'))
+        if judgements:
+            yield path, judgements
         elif path in criteria:
             yield path, [(name, None, '') for name in criteria[path]]
 

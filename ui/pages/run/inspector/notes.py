@@ -43,7 +43,7 @@ class StepNotes:
             self._undo = Undo()
 
     async def load(self) -> None:
-        """Reload the notes."""
+        """Read the run's notes again, and redraw those of the step."""
         try:
             self._notes = await self._conductor.notes(self._run)
         except EngineError:
@@ -80,7 +80,6 @@ class StepNotes:
                 remove.on('click', lambda: self._delete(note))
 
     def _open_editor(self, note: Note) -> None:
-        """Open the editor."""
         self._editor.clear()
         self._add.set_visibility(False)
         with self._editor, ui.element('div').classes('note-editor'):

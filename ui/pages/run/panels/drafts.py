@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.patterns import Draft, Review
 from engine.records import Shape, View
@@ -28,8 +29,8 @@ class DraftProgress(StripPart):
         self._shape = shape
         self._text = Text('span', '', 'run-progress num')
 
+    @override
     def show(self, view: View) -> None:
-        """Show the drafts at this step."""
         self._text.show(draft_progress(self._shape, view) or 'No draft yet')
 
 
@@ -120,7 +121,7 @@ class ReviewedDraft:
 
     @property
     def verdict(self) -> str:
-        """Its verdict in words."""
+        """`approved`, `sent back` or `not reviewed yet`."""
         return {True: 'approved', False: 'sent back', None: 'not reviewed yet'}[self.approved]
 
 

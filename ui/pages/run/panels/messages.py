@@ -251,7 +251,7 @@ class MessageFilter:
         return {name: value for name, value in asdict(self).items() if value}
 
     def matches(self, message: Message) -> bool:
-        """Return whether a message is shown."""
+        """Return whether a message passes all filters; the text is searched without regard to case."""
         exact = all(
             value in ('', getattr(message, name))
             for name, value in (('sender', self.sender), ('recipient', self.recipient), ('type', self.type))

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.records import View
 from ui.components.elements import DiffText, draw_markdown
@@ -51,8 +52,8 @@ class ModeComparison(Panel):
     def _sides(self, view: View) -> list[Side]:
         return [side for side in view.memory.get(self._field) or () if isinstance(side, Mapping)]
 
+    @override
     def show(self, view: View, *, live: bool, may_control: bool) -> None:
-        """Show the modes at this step."""
         sides = self._sides(view)
         if sides == self._shown and self._root.default_slot.children:
             return

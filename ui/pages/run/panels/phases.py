@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from nicegui import ui
 from pydantic import ValidationError
+from typing_extensions import override
 
 from engine import Status
 from engine.patterns import BurnDown, PhaseBudget, burn_down
@@ -33,16 +34,16 @@ class Phases(StripPart):
             self._whole = Text('span', '', 'phase-whole num')
             self._bars = {phase: _Bar(name) for phase, name in NAMES.items()}
 
+    @override
     def show(self, view: View) -> None:
-        """Show the time at this step."""
         clock = run_clock(self._shape, view)
         self._clock = (view, clock) if clock else None
         if clock is None:
             self._whole.show('The clock has not started.')
         self.tick(view.time)
 
+    @override
     def tick(self, now: float) -> None:
-        """Update the clock."""
         if self._clock is None:
             return
         view, clock = self._clock
@@ -100,8 +101,8 @@ class TimePanel(LazyPanel):
         """Draw the clock as it was at the step of `view`."""
         self._draw(view, view.time)
 
+    @override
     def tick(self, view: View, now: float) -> None:
-        """Show this step with the clock at `now`."""
         self._view = view
         if self._opened:
             self._draw(view, now)
@@ -172,7 +173,7 @@ def run_clock(shape: Shape, view: View) -> PhaseBudget | None:
         return None
     try:
         clock = PhaseBudget.model_validate(stored)
-    except ValidationError:  # written by an older version
+    except ValidationError:  # The memory of a pattern that has changed, or of one's own.
         return None
     return clock if clock.limit else None
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from nicegui import app, ui
+from typing_extensions import override
 
 from engine.records import View
 from ui.components.elements import draw_markdown
@@ -71,8 +72,8 @@ class PlanChecklist(Part):
         self._root.classes(add=chosen, remove='undecided closed' if opened else 'undecided opened')
         self._drawer.props(add='open' if opened else '', remove='' if opened else 'open')
 
+    @override
     def show(self, view: View) -> None:
-        """Show the plan as it is in `view`."""
         steps = settled_steps(plan_steps(view.memory.get(self._field)), ended=view.status.ended)
         empty = '' if steps else 'Empty: no steps were planned.' if view.status.ended else 'No steps yet.'
         if not self._list.clear_if_changed((steps, empty)):

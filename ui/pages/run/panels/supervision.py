@@ -189,6 +189,6 @@ def interventions_of(shape: Shape, view: View, steps: Sequence[Position]) -> lis
 
 
 def current_level(shape: Shape, view: View) -> str:
-    """Return the current escalation level."""
+    """Return the escalation level at this step; `NONE` if memory has no valid one."""
     level = str(view.memory.get(shape.field(PANEL, 'level'), ''))
     return level if level in list(Level) else Level.NONE.value

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.records import View
 from ui.components.theme import button
@@ -31,8 +32,8 @@ class TaskCards(Part):
         self.root = CachedElement('ul').classes('task-cards')
         self.root.props('aria-label="Finished tasks" tabindex="0"')
 
+    @override
     def show(self, view: View) -> None:
-        """Show the cards of `view`."""
         steps = plan_steps(view.memory.get(self._field))
         cards = [card for step in steps for card in _cards(step)]
         if not self.root.clear_if_changed(cards):

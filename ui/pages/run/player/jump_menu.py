@@ -51,7 +51,7 @@ class JumpMenu:
                 self._draw_arrows('memory change', lambda on: self.jump_to_change(forward=on))
 
     def set_notes(self, steps: list[int]) -> None:
-        """Set the steps that have notes."""
+        """Set which steps have notes, to jump between them."""
         self._notes = sorted(steps)
 
     def update(self, view: View) -> None:

@@ -85,7 +85,7 @@ class Player:
 
     @property
     def step(self) -> int:
-        """The step that is shown."""
+        """The step that is shown: the chosen one, or the newest while following the run."""
         return self._follower.head if self._at is None else self._at
 
     @property
@@ -129,7 +129,7 @@ class Player:
         self._show_playing(True)
 
     def stop(self) -> None:
-        """Stop playing."""
+        """Stop playback, if it is running; the step shown remains."""
         if self._playing:
             self._playing.cancel()
             self._playing = None
@@ -269,7 +269,7 @@ class Slider(Element, component=ASSETS / 'controls' / 'slider.js'):
             self.run_method('add', marked, fresh)
 
     def set_notes(self, marks: Iterable[Mark]) -> None:
-        """Replace the notes."""
+        """Replace the marks of notes; sent to the page only if they changed."""
         fresh = _mark_list(marks)
         if fresh != self._marks['notes']:
             self._marks['notes'] = fresh

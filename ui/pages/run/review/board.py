@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.records import View
 from ui.components.elements import Conversation
@@ -66,8 +67,8 @@ class Board(Panel):
         """Return 1 while a debate is in progress."""
         return int(is_debating(view, self._context.shape))
 
+    @override
     def show(self, view: View, *, live: bool, may_control: bool) -> None:
-        """Show the debates as of `view`."""
         shape, history = self._context.shape, self._context.history
         self._seats.show(view, live=live, may_control=may_control)
         turns = debate_turns(view, shape, history)
@@ -82,7 +83,7 @@ class Board(Panel):
         self._place.set_visibility(bool(all_debates))
         self._transcript.set_visibility(bool(turns))
         self._offer_seats(free=not all_debates)
-        points = link_points(turns, answerable=int(view.memory.get('revision') or 1) > 1)
+        points = link_points(turns)
         rows, candidates = speakers(turns, shape), contestants(view, shape, history)
         for table in self._tables[len(all_debates) :]:
             table.root.delete()

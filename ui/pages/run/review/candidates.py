@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.patterns import Suite, Version
 from engine.records import View
@@ -65,8 +66,8 @@ class Candidates(Panel):
         """Return 2 while a person is asked, which takes precedence over a debate."""
         return 2 if self.pending_action(view) else 0
 
+    @override
     def show(self, view: View, *, live: bool, may_control: bool) -> None:
-        """Show the candidates as of `view`."""
         candidates = contestants(view, self._context.shape, self._context.history)
         is_asked = live and may_control and view.waiting == CHOICE
         self._seat.show(view, live=live, may_control=may_control)
@@ -93,8 +94,8 @@ class Candidates(Panel):
                     self._draw_versions(contestant)
         self._difference.set_versions(candidates)
 
+    @override
     def open(self, opened: bool) -> None:
-        """Set whether the tab is visible."""
         self._difference.open(opened)
         self._comments.open(opened)
 

@@ -40,7 +40,7 @@ class Contestant:
 
     @property
     def status(self) -> str:
-        """Its status."""
+        """The candidate's status, or `stopped` if its work was interrupted."""
         return 'stopped' if self.stopped else self.candidate.status
 
     @property

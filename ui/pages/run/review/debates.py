@@ -42,7 +42,7 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """The overall agreement, 0 to 1."""
+        """The overall agreement, 0 to 1: the mean over verdicts, best candidates and rankings."""
         return (self.verdict + self.best + (self.best if self.ranked is None else self.ranked)) / 3
 
 

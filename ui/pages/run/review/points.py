@@ -48,13 +48,8 @@ class Points:
         return (*self.replies_in(turn), *to_it), self.open & ids
 
 
-def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
-    """Link the answers to the points.
-
-    Args:
-        turns: all turns, in order.
-        answerable: whether the reviewers were shown ids; if not, no point counts as unanswered.
-    """
+def link_points(turns: Sequence[Turn]) -> Points:
+    """Link the answers in these turns (all, in order) to the points."""
     points = {name: (turn.utterance.speaker, text) for turn in turns for name, text in turn.utterance.points}
     replies: dict[str, tuple[Reply, ...]] = {}
     for turn in turns:
@@ -70,8 +65,8 @@ def link_points(turns: Sequence[Turn], *, answerable: bool) -> Points:
                 whose=whose,
             )
             replies[answer.to] = (*replies.get(answer.to, ()), reply)
-    unanswered = (name for name in _insisted_points(turns) if name not in replies) if answerable else ()
-    return Points(replies=replies, open=frozenset(unanswered))
+    unanswered = frozenset(name for name in _insisted_points(turns) if name not in replies)
+    return Points(replies=replies, open=unanswered)
 
 
 def _insisted_points(turns: Sequence[Turn]) -> list[str]:

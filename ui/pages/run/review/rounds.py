@@ -149,8 +149,10 @@ class DebateTable:
         if consensus := debate.consensus:
             with self._short:
                 draw_stance(consensus)
-                way = f'agreed in round {consensus.round}' if len(consensus.by) > 1 else 'the only reviewer'
-                Text('span', 'synthesized' if consensus.synthesized else way, 'muted small')
+                agreement = (
+                    f'agreed in round {consensus.round}' if len(consensus.by) > 1 else 'the only reviewer'
+                )
+                Text('span', 'synthesized' if consensus.synthesized else agreement, 'muted small')
             with self._end:
                 draw_verdict(consensus, versions, lambda: self._draw_link(debate.seq))
 
@@ -168,7 +170,7 @@ TRENDS = {
 }
 """An icon and words for each trend."""
 NO_POSITION = Position(text='', verdict='UNDECIDED')
-"""What a speaker without a position concedes, insists on and requests: nothing."""
+"""Stands in for a missing position: nothing is conceded, insisted on or requested."""
 UNFOLD = """(event) => {
   const button = event.currentTarget, open = button.closest('td').classList.toggle('whole');
   button.setAttribute('aria-expanded', open);

@@ -96,7 +96,6 @@ class Wall:
         return not self._picked or run in self._picked
 
     def _draw_runs(self) -> None:
-        """Draw a switch for each run."""
         drawn = [(info.id, info.title, self._is_picked(info.id)) for info in self._infos.values()]
         if not self._row.clear_if_changed(drawn):
             return
@@ -127,14 +126,16 @@ class Wall:
         self._update()
 
     def _update(self) -> None:
-        has_news = False
+        has_updates = False
         with batch_updates():
             for run in list(self._runs.values()):
-                has_news |= run.show_news(MAX_PANES - sum(len(other.panes) for other in self._runs.values()))
+                has_updates |= run.show_updates(
+                    MAX_PANES - sum(len(other.panes) for other in self._runs.values())
+                )
             more = any(run.count_missing() for run in self._runs.values()) and self._make_room()
         outdated = any(run.is_outdated for run in self._runs.values())
         self._pace.record_refresh(
-            has_news=has_news,
+            has_updates=has_updates,
             within=BATCH_SECONDS if more else HEADER_INTERVAL if outdated else POLL_SECONDS,
         )
         if self._large is not None and self._large.root.is_deleted:

@@ -68,7 +68,7 @@ class WallPane:
 
 
 class WallRun:
-    """Follows a run; `show_news` updates its panes with news.
+    """Follows a run; `show_updates` brings its panes up to date.
 
     Args:
         conductor: gives access to the run, which another process may execute.
@@ -134,18 +134,18 @@ class WallRun:
         view = self.view
         return 0 if view is None or view.status.ended else sum(leaf.endswith(WAITS) for leaf in view.active)
 
-    def show_news(self, room: int) -> bool:
-        """Show news since the last call, with at most `room` more panes; return whether there was any."""
-        news = self.follower.collect_updates()
+    def show_updates(self, room: int) -> bool:
+        """Show what is new since the last call, in at most `room` more panes; return whether anything is."""
+        updates = self.follower.collect_updates()
         view = self.view
         unseen = room > 0 and self.count_missing() > 0
-        if view is None or (news is None and not self._outdated_panes and not unseen):
-            return news is not None
-        heard, news = news is not None, news or Updates()
-        self._controller.update(self.follower.fold, news.steps)
-        if news.steps or not self.panes or unseen:
+        if view is None or (updates is None and not self._outdated_panes and not unseen):
+            return updates is not None
+        heard, updates = updates is not None, updates or Updates()
+        self._controller.update(self.follower.fold, updates.steps)
+        if updates.steps or not self.panes or unseen:
             self._arrange(view, room)
-            touched = self.panes if unseen else self._affected_panes(view, news.steps)
+            touched = self.panes if unseen else self._affected_panes(view, updates.steps)
             for path in touched:
                 self.panes[path].pane.show_conversation(view, view.agents.get(path) or {})
             self._outdated_panes.update(touched)
@@ -153,7 +153,7 @@ class WallRun:
             self._shown = time.monotonic()
             self._show(view, self._outdated_panes & self.panes.keys())
             self._outdated_panes.clear()
-        self._stream(news)
+        self._stream(updates)
         return heard
 
     def tick(self, now: float) -> None:
@@ -180,7 +180,7 @@ class WallRun:
         return bool(idle)
 
     def stop(self) -> None:
-        """Stop following the run."""
+        """Stop following the run; its panes keep what they show."""
         self._task.cancel()
         if self._counting:
             self._counting.cancel()
@@ -246,8 +246,8 @@ class WallRun:
         if newest is not None:
             self._show(newest, self.panes)
 
-    def _stream(self, news: Updates) -> None:
-        for path, pieces in news.text.items():
+    def _stream(self, updates: Updates) -> None:
+        for path, pieces in updates.text.items():
             entry = next((entry for own, entry in self.panes.items() if is_within(path, own)), None)
             if entry is not None:
                 entry.pane.append(pieces)

@@ -8,6 +8,7 @@ from typing import Any
 
 from nicegui import ui
 from nicegui.elements.mixins.value_element import ValueElement
+from typing_extensions import override
 
 from engine.models import LOCAL_ENDPOINTS, SCRIPTED, EndpointInfo, ModelRegistry
 from engine.records import Usage
@@ -76,8 +77,8 @@ class Models(RoleFields[ModelControl]):
             f'role:{role}': control for role, control in self._roles.items()
         }
 
+    @override
     def fill(self, raw: Mapping[str, str]) -> None:
-        """Restore the content of `raw`; fields it does not name are cleared."""
         super().fill(raw)
         self.check_leniently()
 

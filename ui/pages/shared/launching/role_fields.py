@@ -36,8 +36,7 @@ class RoleFields(Generic[ControlT]):
         """Draw the fixed fields, including `_all`."""
 
     @abstractmethod
-    def _draw_role(self, role: str) -> ControlT:
-        """Draw the field of a role."""
+    def _draw_role(self, role: str) -> ControlT: ...
 
     @abstractmethod
     def _summarize(self) -> None:

@@ -66,7 +66,7 @@ class DebugController:
             self.notify()
 
     def notify(self) -> None:
-        """Notify all listeners."""
+        """Call every listener, because the run or its breakpoints have changed."""
         for changed in self._listeners:
             changed()
 

@@ -56,17 +56,17 @@ class GuardReasons:
             Text('div', ' · '.join(saw), 'guard-saw mono')
 
 
-def draw_outcome(way: EdgeOutcome, shape: Shape, reasons: GuardReasons) -> None:
+def draw_outcome(outcome: EdgeOutcome, shape: Shape, reasons: GuardReasons) -> None:
     """Draw a candidate edge: whether it was taken, and the answers of its guards."""
-    ends = shape.state(way.edge.dest)
-    failing = way.taken and ends is not None and ends.kind == 'final' and ends.outcome == 'failed'
-    blocked = any(guard.value is not guard.wanted for guard in way.guards)
-    kind = 'taken' if way.taken else 'blocked' if blocked else ''
+    ends = shape.state(outcome.edge.dest)
+    failing = outcome.taken and ends is not None and ends.kind == 'final' and ends.outcome == 'failed'
+    blocked = any(guard.value is not guard.wanted for guard in outcome.guards)
+    kind = 'taken' if outcome.taken else 'blocked' if blocked else ''
     icon = {'taken': 'arrow_circle_right', 'blocked': 'block', '': 'radio_button_unchecked'}[kind]
     with ui.element('div').classes(f'edge-outcome {kind} {"failing" if failing else ""}'):
         ui.icon(icon).props('size="16px" aria-hidden="true"')
         with ui.element('div'):
-            ui.label(f'to {path_text(way.edge.dest) or "itself"}').classes('edge-outcome-target')
-            ui.label(way.reason).classes('muted small')
-            for guard in way.guards:
-                reasons.draw(way.edge, guard.name, expected=guard.wanted, value=guard.value)
+            ui.label(f'to {path_text(outcome.edge.dest) or "itself"}').classes('edge-outcome-target')
+            ui.label(outcome.reason).classes('muted small')
+            for guard in outcome.guards:
+                reasons.draw(outcome.edge, guard.name, expected=guard.wanted, value=guard.value)

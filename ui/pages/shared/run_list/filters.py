@@ -137,7 +137,7 @@ class Filters:
 
 
 class FilterBar:
-    """The controls of the filters."""
+    """The bar above the list in which people filter runs."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class FilterBar:
         self._box.set_visibility(is_shown)
 
     def clear(self) -> None:
-        """Show all runs."""
+        """Empty all filters, so that all runs are listed."""
         self._setting = True
         for field in (self._text, self._status, self._tag, self._marked, self._since, self._until):
             field.set_value('')

@@ -39,9 +39,9 @@ class ListHead:
                 for name, title in COLUMNS:
                     head = button(title, kind=f'quiet small sort-head head-{name}')
                     with head:
-                        way = Text('span', '', 'sort-way')
+                        arrow = Text('span', '', 'sort-way')
                     head.on('click', lambda name=name: self._sort(name))
-                    self._headers[name] = (head, way)
+                    self._headers[name] = (head, arrow)
             self._dense = button('', icon='density_small', kind='quiet small', label=DENSE)
             self._dense.on('click', self._toggle_density)
         self.show(filters)
@@ -50,9 +50,9 @@ class ListHead:
     def show(self, filters: Filters) -> None:
         """Show which column sorts the list."""
         self._filters = filters
-        for name, (head, way) in self._headers.items():
+        for name, (head, arrow) in self._headers.items():
             chosen = name == (filters.sort or 'created')
-            way.show(('\N{UPWARDS ARROW}' if filters.up else '\N{DOWNWARDS ARROW}') if chosen else '')
+            arrow.show(('\N{UPWARDS ARROW}' if filters.up else '\N{DOWNWARDS ARROW}') if chosen else '')
             set_attributes(head, aria_pressed=str(chosen).lower())
 
     def show_totals(self, page: RunPage) -> None:

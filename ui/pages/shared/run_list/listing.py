@@ -142,13 +142,13 @@ class RunList:
     def _show(self, page: RunPage) -> None:
         now = self._backend().clock.now()
         self._skeleton.set_visibility(False)
-        gone = self._rows.keys() - {info.id for info in page.runs}
+        removed = self._rows.keys() - {info.id for info in page.runs}
         if self._acted and self._shown:
-            listed = self._shown.runs if gone & self._acted else page.runs
+            listed = self._shown.runs if removed & self._acted else page.runs
             for place in [n for n, info in enumerate(listed) if info.id in self._acted][:1]:
                 self.rows.client.run_javascript(REFOCUS % (self.rows.html_id, place))
         self._acted = set()
-        for run in gone:
+        for run in removed:
             self._rows.pop(run).element.delete()
         with self.rows:
             for place, info in enumerate(page.runs):

@@ -27,7 +27,7 @@ TICK = '(event) => emit([event.target.checked, event.shiftKey])'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowActions:
-    """Callbacks of a row."""
+    """What a row calls when a person uses its controls."""
 
     menu: Callable[[RunRow], None]
     """Opens the menu of actions."""
@@ -90,7 +90,7 @@ class RunRow:
         self.show(info, now)
 
     def show(self, info: RunInfo, now: float) -> None:
-        """Show the run as of `now`."""
+        """Update the row to the run's summary; times are relative to `now`, seconds since 1970."""
         old, self.info = self.info, info
         if (old.status, old.error) != (info.status, info.error) or not self._pill.text:
             self._pill.classes(replace=f'pill {status_class(info.status, info.error)}')
@@ -135,7 +135,7 @@ class RunRow:
         self._ago.show(ago(info.created, now))
 
     def show_size(self, weight: DiskUsage) -> None:
-        """Show the run's size on disk."""
+        """Show the run's size on disk, its parts in the tooltip."""
         self._bytes.show(byte_size(weight.total))
         parts = {'history': weight.history, 'files': weight.files, 'recording': weight.recording}
         title = ', '.join(f'{name} {byte_size(number)}' for name, number in parts.items() if number)
@@ -143,7 +143,7 @@ class RunRow:
             set_attributes(self._bytes, title=title)
 
     def set_ticked(self, on: bool) -> None:
-        """Show whether it is ticked."""
+        """Tick or untick the box without calling back."""
         if self._box.props.get('checked', False) is not on:
             self._box.props['checked'] = on
 

@@ -94,14 +94,14 @@ class Selection:
         self._on_change()
 
     def clear(self) -> None:
-        """Clear the selection."""
+        """Untick all runs."""
         self._ticked, self._last = set(), None
         self._on_change()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkAction:
-    """An action on several runs."""
+    """A button that acts on all ticked runs."""
 
     text: str
     icon: str

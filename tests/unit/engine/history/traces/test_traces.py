@@ -468,7 +468,7 @@ SPANS = st.lists(
 
 
 @given(SPANS)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 async def test_any_tree_of_spans_is_drawn_audited_and_viewed_at_each_step(spans: list[Any]) -> None:
     generated = [
         span(

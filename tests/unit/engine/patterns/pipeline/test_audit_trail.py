@@ -47,7 +47,7 @@ async def test_every_action_is_in_the_history_with_its_time_and_step() -> None:
     assert list_entries(outcome.memory, 'model_call')[0] == (
         'researcher',
         'scripted',
-        'asks for notes, calculator',
+        'calls notes, calculator',
     )
     called = list_entries(outcome.memory, 'tool_call')
     assert [recipient for _, recipient, _ in called] == ['notes', 'calculator']
@@ -70,7 +70,7 @@ async def test_a_repeated_attempt_is_in_the_history_with_its_reason() -> None:
         steps = await conductor.transitions(run)
     assert outcome.status is Status.DONE
     [(sender, _, content)] = list_entries(outcome.memory, 'retry')
-    assert sender == 'analyzer' and content.startswith('attempt 1 failed, again in ')
+    assert sender == 'analyzer' and content.startswith('attempt 1 failed, retrying in ')
     assert content.endswith('too busy')
     assert any('attempt 2' in content for _, _, content in list_entries(outcome.memory, 'model_call'))
     retried = next(step for step in steps if step.event.name == 'retry')

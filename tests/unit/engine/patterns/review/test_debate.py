@@ -66,7 +66,7 @@ def test_a_guessed_fence_does_not_close_the_quotation():
 
 def test_a_long_text_is_quoted_without_its_middle():
     fenced = fence('x', 'a' * 50 + 'b' * 50, 30)
-    assert '[70 characters are left out here]' in fenced and len(fenced) < 140
+    assert '[70 characters omitted]' in fenced and len(fenced) < 140
 
 
 def memory_of(*words: tuple[str, Position], absent: dict[str, str] | None = None) -> DebateMemory:

@@ -86,7 +86,7 @@ async def test_approval_requires_passing_required_tests():
     memory = outcome.memory
     assert states == [*START, 'picking', *AGAIN, 'iterating', 'complete']
     assert not memory['approved'] and len(memory['refusals']) == 2
-    assert 'the required tests: the test command failed; it reported no tests' in memory['refusals'][0]
+    assert 'required tests: the test command failed; it reported no tests' in memory['refusals'][0]
     # The coder is told what blocked the approval.
     assert memory['candidates']['coder1']['versions'][1]['answers'][-1] == memory['refusals'][0]
 

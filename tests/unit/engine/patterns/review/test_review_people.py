@@ -33,9 +33,9 @@ async def test_a_seat_is_taken_before_the_turn_and_handed_back():
     async with review_conductor(model) as conductor:
         run = await begin(conductor, coders=2, max_revisions=0)
         await until(lambda: model.running)
-        await conductor.send(run, 'take_seat', data={'reviewer': 'reviewer2'})
+        await conductor.send(run, 'take_seat', data={'seat': 'reviewer2'})
         with pytest.raises(EventRefused):
-            await conductor.send(run, 'take_seat', data={'reviewer': 'reviewer2'})
+            await conductor.send(run, 'take_seat', data={'seat': 'reviewer2'})
         hold.set()
         await wait_for_state(conductor, run, 'reviewing.reviewer2.person')
         await conductor.send(run, 'say', data={'text': 'I have read them.'})
@@ -47,7 +47,7 @@ async def test_a_seat_is_taken_before_the_turn_and_handed_back():
         await wait_for_state(
             conductor, run, 'debating.reviewer2.person'
         )  # The seat is still taken in the next round.
-        await conductor.send(run, 'hand_back', data={'reviewer': 'reviewer2'})
+        await conductor.send(run, 'hand_back', data={'seat': 'reviewer2'})
         outcome = await to_the_end(conductor, run)
         assert await conductor.audit(run)
     debate = [entry for entry in outcome.memory['transcript'] if entry['phase'] == 'debate']
@@ -68,7 +68,7 @@ async def test_a_seat_is_taken_while_the_agent_is_thinking():
         run = await begin(conductor, max_revisions=0)
         await wait_for_state(conductor, run, 'debating.reviewer1.speaking.thinking')
         await until(lambda: model.running == 1)
-        await conductor.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
+        await conductor.send(run, 'take_seat', data={'seat': 'reviewer1'})
         await wait_for_state(conductor, run, 'debating.reviewer1.person')
         await until(lambda: model.running == 0)
         with pytest.raises(InvalidInput):
@@ -88,7 +88,7 @@ async def test_an_unknown_seat_is_refused():
         run = await begin(conductor)
         for name in ('take_seat', 'hand_back'):
             with pytest.raises(EventRefused):
-                await conductor.send(run, name, data={'reviewer': 'reviewer9'})
+                await conductor.send(run, name, data={'seat': 'reviewer9'})
 
 
 async def test_a_person_chooses_the_best():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import EventRefused, InvalidInput
+from engine.patterns.review.memory import ReviewMemory
 from engine.records import Outcome
 from tests.support.harness import FakeModel, to_the_end, wait_for_state
 from tests.support.teams.parallel_review import (
@@ -48,8 +49,9 @@ async def test_an_answered_point_is_closed():
     script['debating.reviewer2.speaking'] = position('REVISE_ALL', agrees=False, answers=[answer])
     script['synthesizer'] = BEST
     outcome, _ = await play_review(script, coders=2, max_revisions=0, max_rounds=1)
-    transcript = outcome.memory['transcript']
-    assert 'answers' not in transcript[0]['position']  # no text is invented
+    memory = ReviewMemory.model_validate(outcome.memory)
+    open_ids = [name for name, _ in memory.open_points('reviewer2')]
+    assert 'reviewer1/1.1/2' in open_ids and 'reviewer1/1.1/1' not in open_ids
 
 
 async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():
@@ -91,7 +93,7 @@ async def approve_with_comment_on(candidate: str) -> Outcome:
 
 async def test_unaddressed_comments_block_approval():
     outcome = await approve_with_comment_on('coder1')
-    assert 'comments on lines of version 1 are open: 1' in outcome.memory['refusals'][0]
+    assert 'version 1 has 1 open comment' in outcome.memory['refusals'][0]
     assert len(outcome.memory['candidates']['coder1']['versions']) == 2 and outcome.memory['approved']
 
 
@@ -99,7 +101,7 @@ async def test_undelivered_comments_are_in_the_outcome():
     outcome = await approve_with_comment_on('coder2')
     assert outcome.memory['approved']
     assert outcome.answer.endswith(
-        'Comments of people that no coder got:\n- coder2, version 1, work.txt, line 1: Say why.'
+        'Comments by people that no coder received:\n- coder2, version 1, work.txt, line 1: Say why.'
     )
 
 

@@ -42,11 +42,11 @@ async def test_a_refused_choice_names_the_guard_and_its_values():
 async def test_the_refusal_of_a_seat_says_why():
     async with review_conductor(FakeModel(lambda request: asyncio.Event())) as conductor:
         run = await begin(conductor)
-        reason = await refusal(conductor, run, 'take_seat', reviewer='reviewer9')
+        reason = await refusal(conductor, run, 'take_seat', seat='reviewer9')
         assert 'may_sit is false: There is such a seat, and no person sits in it' in reason
         assert "event.seat = 'reviewer9'" in reason
-        await conductor.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
-        assert 'seats = reviewer1' in await refusal(conductor, run, 'take_seat', reviewer='reviewer1')
+        await conductor.send(run, 'take_seat', data={'seat': 'reviewer1'})
+        assert 'seats = reviewer1' in await refusal(conductor, run, 'take_seat', seat='reviewer1')
         # Events without an edge are refused as usual.
         assert 'the active states accept' in await refusal(conductor, run, 'choose', candidate='coder1')
 
@@ -69,9 +69,9 @@ async def test_a_run_with_too_few_candidates_says_how_many_there_are():
     script = everybody(BEST, coder1=BROKEN)
     outcome, _ = await play_review(script, coders=2, survivors=2)
     assert outcome.status is Status.FAILED
-    assert outcome.error == '1 of 2 coders survived, and 2 must'
+    assert outcome.error == 'only 1 of 2 coders succeeded, and 2 must'
     assert outcome.answer.splitlines() == [
-        'Failed.', '- 1 of 2 coders survived, and 2 must', '- coder1: no such key',
+        'Failed.', '- only 1 of 2 coders succeeded, and 2 must', '- coder1: no such key',
     ]  # fmt: skip
 
 

@@ -44,7 +44,7 @@ async def test_a_seat_is_taken_during_the_first_review_and_handed_back():
         run = await begin(conductor, coders=2, max_revisions=0)
         await wait_for_state(conductor, run, 'reviewing.reviewer1.reading.thinking')
         await until(lambda: model.running == 1)
-        await conductor.send(run, 'take_seat', data={'reviewer': 'reviewer1'})
+        await conductor.send(run, 'take_seat', data={'seat': 'reviewer1'})
         await wait_for_state(conductor, run, 'reviewing.reviewer1.person')
         await conductor.send(run, 'hand_back', data={'seat': 'reviewer1'})
         outcome = await to_the_end(conductor, run)

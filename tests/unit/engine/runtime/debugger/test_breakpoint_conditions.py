@@ -240,7 +240,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     st.lists(st.sampled_from(PIECES), max_size=12).map(' '.join)
     | st.lists(st.sampled_from(PIECES), max_size=12).map(''.join)

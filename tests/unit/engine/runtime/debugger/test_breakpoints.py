@@ -354,16 +354,6 @@ async def test_recovery_at_any_step_hits_the_same_breakpoints(conductor: Conduct
             assert await successor.audit(run)
 
 
-async def test_old_snapshots_still_load(conductor: Conductor) -> None:
-    _, fold = await start(conductor, 'pipeline', Breakpoint(enter='analyzing', when='loops == 2'))
-    snapshot = fold.snapshot()
-    state = {name: value for name, value in snapshot.state.items() if name != 'halts'}
-    old = Fold.load(replace(snapshot, state={**state, 'paused': True}), fold.shape)
-    assert old.view.status is Status.PAUSED and old.view.breakpoints == ()
-    visits = old.projection.pauses.visits
-    assert (visits['analyzing'], visits['analyzing.thinking']) == (2, 1)
-
-
 def say(speaker: str, verdict: str, best: str = '', debate: int = 1, **more: Any) -> Utterance:
     position = Position(text='', verdict=verdict, best=best)  # type: ignore[arg-type]
     return Utterance(speaker=speaker, phase='debate', debate=debate, text='', position=position, **more)

@@ -24,21 +24,21 @@ def test_traces_are_imported_shown_audited_compared_and_exported(
         'import', *(str(FOLDER / f'{name}.json') for name in ('openai_agents', 'langgraph')), '--json'
     )
     assert result.exit_code == 0, result.stderr
-    desk, news = json_lines(result.stdout)
-    assert (desk['outcome'], news['outcome'], desk['unfinished']) == ('new', 'new', False)
+    first, second = json_lines(result.stdout)
+    assert (first['outcome'], second['outcome'], first['unfinished']) == ('new', 'new', False)
     assert (
         'known' not in result.stdout
-        and desk['run'] in hemicycle('import', str(FOLDER / 'openai_agents.json')).stdout
+        and first['run'] in hemicycle('import', str(FOLDER / 'openai_agents.json')).stdout
     )
     listed = hemicycle('runs', '--tag', 'imported trace', '--json').stdout.splitlines()
-    assert {json.loads(line)['id'] for line in listed} == {desk['run'], news['run']}
-    assert 'Refund clerk' in hemicycle('show', desk['run'], '--at', '5').stdout
-    assert '10 steps' in hemicycle('audit', desk['run']).stdout
-    assert hemicycle('compare', desk['run'], news['run']).exit_code == 1  # they differ
-    text = hemicycle('export', desk['run'], '--markdown', '-o', '-').stdout
+    assert {json.loads(line)['id'] for line in listed} == {first['run'], second['run']}
+    assert 'Refund clerk' in hemicycle('show', first['run'], '--at', '5').stdout
+    assert '10 steps' in hemicycle('audit', first['run']).stdout
+    assert hemicycle('compare', first['run'], second['run']).exit_code == 1  # they differ
+    text = hemicycle('export', first['run'], '--markdown', '-o', '-').stdout
     assert 'Your order A17 was lost by the carrier' in text
-    assert hemicycle('export', desk['run'], '-o', str(tmp_path / 'desk.html')).exit_code == 0
-    forked = hemicycle('fork', desk['run'], '--at', '3')
+    assert hemicycle('export', first['run'], '-o', str(tmp_path / 'desk.html')).exit_code == 0
+    forked = hemicycle('fork', first['run'], '--at', '3')
     assert forked.exit_code == 2 and 'imported from a trace' in forked.stderr
 
 

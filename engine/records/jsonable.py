@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
+from pydantic_core import (
+    PydanticSerializationError,
+    ValidationError,
+    from_json,
+    to_json,
+    to_jsonable_python,
+)
 
 from engine.errors import EngineError
 
@@ -31,6 +37,11 @@ def to_plain(value: object) -> object:
 
 def describe_error(error: BaseException) -> str:
     """Return a short description of an error; never fails."""
+    if isinstance(error, ValidationError):  # Its own text has several lines, the value and an address.
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = '.'.join(map(str, first['loc']))
+        problem = first['msg'].partition(' or instance of ')[0]
+        return clip(f'{place}: {problem}' if place else problem, MAX_ERROR)
     try:
         text = str(error)
     except Exception:

@@ -20,7 +20,7 @@ from ui.web.downloads import disk_errors
 
 MAX_BYTES = 1 << 30
 """Maximum size of a file, in bytes."""
-SOURCES = 'Bundles exported from Hemicycle, or OpenTelemetry traces of other frameworks (OTLP/JSON).'
+SOURCES = 'Bundles of Hemicycle, or traces of other frameworks (OTLP/JSON, exports of Langfuse and Phoenix).'
 PROGRESS_SECONDS = 0.2
 """Seconds between updates of a file's progress."""
 ON_DROP = """(event) => {{

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,8 @@ from engine import Status
 from engine.records import View
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
+MAX_UNUSABLE = 10
+"""Maximum number of an MCP server's unusable tools that are named in a sentence."""
 
 STATUS_TEXT = {
     Status.RUNNING: 'Running',
@@ -53,6 +55,14 @@ def is_simulated(view: View) -> bool:
 def count(number: int, singular: str, plural: str = '') -> str:
     """Return a number of things: `1 step`, `12 steps`, `3.4k tokens`."""
     return f'{compact(number)} {singular if number == 1 else plural or f"{singular}s"}'
+
+
+def describe_tools(tools: Sequence[str], unusable: Sequence[str], *, named: bool = False) -> str:
+    """Return how many tools an MCP server offers, and which of its tools cannot be used, with the reasons."""
+    offered = count(len(tools), 'tool') if tools else 'no tools'
+    offered += f': {", ".join(tools)}' if tools and named else ''
+    more = [f'and {len(unusable) - MAX_UNUSABLE} more'] if len(unusable) > MAX_UNUSABLE else []
+    return f'{offered}; not usable: {"; ".join([*unusable[:MAX_UNUSABLE], *more])}' if unusable else offered
 
 
 def compact(number: int) -> str:

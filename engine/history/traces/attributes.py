@@ -49,7 +49,10 @@ ADK_MESSAGES: Final = ('gcp.vertex.agent.llm_request', 'gcp.vertex.agent.llm_res
 """A model call as recorded by Google's Agent Development Kit: the request and the response, as JSON."""
 AGENT_NAMES: Final = (AGENT, 'agent.name', 'agent_name', 'ai.telemetry.functionId')
 ENTITY: Final = 'traceloop.entity.name'
-MODELS: Final = (RESPONSE_MODEL, MODEL, 'llm.model_name', 'ai.response.model', 'ai.model.id')
+MODELS: Final = (
+    RESPONSE_MODEL, MODEL, 'llm.response.model_name', 'llm.model_name', 'llm.request.model_name',
+    'ai.response.model', 'ai.model.id',
+)  # fmt: skip
 TOOLS: Final = (TOOL, 'tool.name', 'ai.toolCall.name', ENTITY)
 TOOL_CALLS: Final = (TOOL_CALL, 'tool_call.id', 'tool.id', 'ai.toolCall.id')
 ARGUMENTS: Final = (
@@ -66,11 +69,12 @@ OUTPUTS: Final = ('final_result', 'output.value', 'traceloop.entity.output', 'ai
 TOKENS: Final = {
     'input': (
         INPUT_TOKENS, 'gen_ai.usage.prompt_tokens', 'llm.token_count.prompt', 'llm.usage.prompt_tokens',
-        'ai.usage.inputTokens', 'ai.usage.promptTokens',
+        'ai.usage.inputTokens', 'ai.usage.promptTokens', 'gen_ai.response.prompt_tokens',
     ),
     'output': (
         OUTPUT_TOKENS, 'gen_ai.usage.completion_tokens', 'llm.token_count.completion',
         'llm.usage.completion_tokens', 'ai.usage.outputTokens', 'ai.usage.completionTokens',
+        'gen_ai.response.completion_tokens',
     ),
     'cached': (
         CACHE_READ_TOKENS, 'gen_ai.usage.cache_read_input_tokens', 'gen_ai.usage.details.cache_read_tokens',

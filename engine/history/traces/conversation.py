@@ -71,17 +71,28 @@ class Conversation:
         recorded = self._agent.messages
         if not messages.inputs:
             return changes
-        if len(messages.inputs) >= len(recorded) and all(map(_is_repetition, recorded, messages.inputs)):
-            return changes + [self._add(message) for message in messages.inputs[len(recorded) :]]
+        new = _find_new(recorded, messages.inputs)
+        if new is not None:
+            return changes + [self._add(message) for message in new]
         if not replaces:
             return changes + [self._add(message) for message in messages.inputs]
         self._agent.messages = list(messages.inputs)
         self._call_ids = {call.id for message in messages.inputs for call in message.calls}
         return [*changes, self._set('messages', to_jsonable_python(self._agent.messages))]
 
-    def record_reply(self, chat: Span, batch: Sequence[Span]) -> tuple[dict[str, Any], list[Change]]:
-        """Record a model's reply; if the trace lacks it, its calls are the tools that ran next (`batch`)."""
+    def record_reply(
+        self, chat: Span, batch: Sequence[Span], ended: Span | None = None
+    ) -> tuple[dict[str, Any], list[Change]]:
+        """Record a model's reply.
+
+        Args:
+            chat: the model call.
+            batch: the tools that ran next: its calls, if the trace lacks the reply.
+            ended: the agent's own span, for its last call: its output is the reply, if the trace lacks it.
+        """
         reply = read_messages(chat).reply
+        if reply is None and not batch and ended:
+            reply = read_messages(ended).reply
         if reply is None:
             calls = tuple(_call_of(tool) for tool in batch)
             reply = Message(role='assistant', parts=calls or (Text(text=UNKNOWN),))
@@ -212,6 +223,20 @@ def _find_call(tool: Span, pending: Sequence[ToolCall], *, even: bool) -> ToolCa
         return next((call for call in pending if call.id == str(own)), None)
     named = next((call for call in pending if call.name == tool_name(tool)), None)
     return named or (pending[0] if even and pending else None)
+
+
+def _find_new(recorded: Sequence[Message], inputs: Sequence[Message]) -> Sequence[Message] | None:
+    """Return the messages of a request that continue the recorded ones; None if it does not repeat these.
+
+    A reply that only calls tools may be missing: some instrumentations leave it out of requests.
+    """
+    at = 0
+    for message in recorded:
+        if at < len(inputs) and _is_repetition(message, inputs[at]):
+            at += 1
+        elif not message.calls or message.text.strip():
+            return None
+    return inputs[at:]
 
 
 def _is_repetition(recorded: Message, other: Message) -> bool:

@@ -51,9 +51,10 @@ async def import_runs(
 
 def _convert(reader: SpanReader, bundle: IO[bytes]) -> None:
     """Write the traces of a file as a bundle. Blocks."""
-    traces = traces_of(reader.read())
+    spans = reader.read()
+    traces = traces_of(spans)
     if not traces:
-        raise BundleError(0, 'it holds no spans of generative AI: no agents, model calls or tool calls')
+        raise BundleError(0, _refusal(len(spans), list(reader.scopes)))
     if len(traces) > MAX_TRACES:
         raise BundleError(0, f'it holds {len(traces):,} traces, and at most {MAX_TRACES:,} can be imported')
     runs = []
@@ -68,6 +69,12 @@ def _convert(reader: SpanReader, bundle: IO[bytes]) -> None:
         bundle.write(encoded)
     bundle.write(encode_line({'kind': 'end', 'lines': count, 'sha256': digest.hexdigest(), 'hidden': 0}))
     bundle.seek(0)
+
+
+def _refusal(spans: int, scopes: list[str]) -> str:
+    """Return why a file without a trace is refused: what it holds instead."""
+    recorded = f'; its spans ({spans:,}) were recorded by {", ".join(scopes[:5])}' if scopes else ''
+    return f'it holds no spans of generative AI: no agents, model calls or tool calls{recorded}'
 
 
 def _bundle_lines(runs: list[ConvertedRun]) -> Iterator[dict[str, Any]]:

@@ -33,6 +33,8 @@ OPERATIONS: Final[Mapping[str, Kind]] = {
     'text_completion': Kind.CHAT,
     'generate_content': Kind.CHAT,
     'completion': Kind.CHAT,
+    'chat.completions': Kind.CHAT,  # Semantic Kernel, in .NET
+    'text.completions': Kind.CHAT,
     'execute_tool': Kind.TOOL,
     'embeddings': Kind.TOOL,
     'retrieval': Kind.TOOL,
@@ -47,6 +49,7 @@ OPENINFERENCE: Final[Mapping[str, Kind]] = {
     'RERANKER': Kind.TOOL,
     'EMBEDDING': Kind.TOOL,
     'GUARDRAIL': Kind.TOOL,
+    'EVALUATOR': Kind.TOOL,
 }
 TRACELOOP: Final[Mapping[str, Kind]] = {
     'workflow': Kind.GROUP,

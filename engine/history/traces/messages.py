@@ -42,6 +42,11 @@ EVENTS: Final = {
     'gen_ai.tool.message': 'tool',
 }
 CHOICE: Final = 'gen_ai.choice'
+WHOLE: Final = {
+    'input': ('gen_ai.content.prompt', 'gen_ai.prompt'),
+    'output': ('gen_ai.content.completion', 'gen_ai.completion'),
+}
+"""Events that hold all messages, each with its attribute."""
 DETAILS: Final = 'gen_ai.client.inference.operation.details'
 ROLES: Final = {
     'human': 'user',
@@ -132,19 +137,15 @@ def read_messages(span: Span) -> SpanMessages:
     inputs, outputs = _Collector(), _Collector()
     for part in _parts(parse_json(about.get(names.INSTRUCTIONS))):
         inputs.add('system', [part])
-    for message in (
-        _list_messages(about, 'input') or _collect_numbered(about, 'input') or _events(span, choice=False)
-    ):
+    for message in _find_messages(span, about, 'input') or _arguments(about):
         _collect_message(inputs, message)
-    for message in (
-        _list_messages(about, 'output') or _collect_numbered(about, 'output') or _events(span, choice=True)
-    ):
+    for message in _find_messages(span, about, 'output'):
         _collect_message(outputs, {'role': 'assistant', **message})
     if not outputs.messages:
         _collect_message(outputs, _text_reply(about))
     reply = next((output for output in outputs.messages if output.role == 'assistant'), None)
     return SpanMessages(
-        instructions='\n\n'.join(filter(None, inputs.instructions)),
+        instructions='\n\n'.join(dict.fromkeys(filter(None, inputs.instructions))),
         inputs=tuple(inputs.messages),
         reply=reply,
     )
@@ -160,16 +161,41 @@ def parse_json(value: Any) -> Any:
     return value
 
 
-def _list_messages(about: Mapping[str, Any], direction: str) -> list[Any]:
-    listed = parse_json(first_of(about, LISTED[direction]))
+def _find_messages(span: Span, about: Mapping[str, Any], direction: str) -> list[Any]:
+    return (
+        _list_messages(first_of(about, LISTED[direction]), direction)
+        or _collect_numbered(about, direction)
+        or _events(span, direction)
+    )
+
+
+def _arguments(about: Mapping[str, Any]) -> list[Any]:
+    """Return the messages that a function, recorded as a model call, was called with."""
+    if about.get(names.OPENINFERENCE_KIND) != 'LLM':
+        return []
+    value = about.get('input.value')
+    listed = _list_messages(value, 'input')
+    known = ('content', 'contents', 'parts')
+    return (
+        listed
+        if any(name in item for item in listed for name in known)
+        else _list_messages(to_text(value), 'input')
+    )
+
+
+def _list_messages(value: Any, direction: str) -> list[Any]:
+    listed = parse_json(value)
     if isinstance(listed, Mapping):
         config = listed.get('config')
-        system = listed.get('system')
+        system = listed.get('system') or listed.get('instructions')
         if isinstance(config, Mapping):
             system = config.get('system_instruction')
-        inner = listed.get('messages') or listed.get('contents') or listed.get('content')
-        if isinstance(listed.get('prompt'), str):
-            inner = {'role': 'user', 'content': listed['prompt']}
+        inner = next(
+            (listed[name] for name in ('messages', 'contents', 'content', 'input') if listed.get(name)), None
+        )
+        inner = listed if 'role' in listed else inner
+        if isinstance(text := listed.get('prompt') or listed.get('input'), str):
+            inner = {'role': 'user', 'content': text}
         rest = inner if isinstance(inner, list) else [inner if isinstance(inner, Mapping) else listed]
         listed = [*([{'role': 'system', 'content': system}] if system else []), *rest]
     if isinstance(listed, str):
@@ -182,7 +208,8 @@ def _collect_numbered(about: Mapping[str, Any], direction: str) -> list[Any]:
         if items := _nest(
             {name.removeprefix(prefix): value for name, value in about.items() if name.startswith(prefix)}
         ):
-            return [item.get('message', item) for item in items]
+            messages = (item.get('message', item) for item in items)
+            return [item if isinstance(item, Mapping) else {'content': item} for item in messages]
     return []
 
 
@@ -208,15 +235,21 @@ def _mapping(flat: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _events(span: Span, *, choice: bool) -> list[Any]:
-    events = []
+def _events(span: Span, direction: str) -> list[Any]:
+    events = list[Any]()
+    choice = direction == 'output'
+    whole, attribute = WHOLE[direction]
     for event in span.events:
+        if event.name == whole:
+            events += _list_messages(event.attributes.get(attribute), direction)
         about = {
             name.removeprefix('gen_ai.event.'): parse_json(held) for name, held in event.attributes.items()
         }
+        if isinstance(held := about.get('content'), Mapping):
+            about = {**about, 'content': None, **held}
         if event.name == CHOICE and choice:
             inner = about.get('message')
-            events.append(inner if isinstance(inner, Mapping) else about)
+            events.append(inner if isinstance(inner, Mapping) else {'content': inner, **about})
         elif event.name in EVENTS and not choice:
             events.append({'role': EVENTS[event.name], **about})
     return events
@@ -226,6 +259,12 @@ def _text_reply(about: Mapping[str, Any]) -> dict[str, Any]:
     """Build a reply from attributes that hold a single string, and possibly tool calls."""
     calls = parse_json(about.get('ai.response.toolCalls'))
     text = first_of(about, names.OUTPUTS)
+    message = parse_json(text)
+    for name in ('choices', 'message'):
+        inner = message.get(name) if isinstance(message, Mapping) else None
+        message = inner[0] if isinstance(inner, list) and inner else inner or message
+    if isinstance(message, Mapping) and 'role' in message:
+        return dict(message)
     return {
         'role': 'assistant',
         'content': extract_text(text),

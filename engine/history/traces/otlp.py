@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, BinaryIO
 
 import orjson
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from engine.errors import BundleError
 from engine.history.bundle.format import decompress
+from engine.history.traces.dialects import refuse_foreign, to_openinference, to_otlp
 
 MAX_TRACE_BYTES = 64 << 20
 """Maximum bytes of a file, uncompressed; parsing takes about ten times as much memory."""
 MAX_SPANS = 100_000
 MAX_DEPTH = 20
 """Maximum nesting depth of an attribute's value."""
-HEAD = 4_096
-REQUESTS = re.compile(
-    rb'^\s*[\[{].*"(resource_?[sS]pans|resource_?[lL]ogs|resource_?[mM]etrics|batches)"', re.S
+HEAD = 1 << 16
+PRINTED = re.compile(rb'"trace_id": *"0x')
+"""Matches spans as OpenTelemetry's SDK prints them: each over several lines, without anything in between."""
+CONTENT = 'gen_ai.event.content'
+"""The attribute of an event that holds its message: Semantic Kernel's, and ours for one read from a log."""
+SPACE = re.compile(r'\s*')
+TRACES = re.compile(
+    rb'^\s*[\[{](?!\s*"(?:kind|hemicycle)").*"(?:resource_?[sS]pans|resource_?[lL]ogs|resource_?[mM]etrics|batches|'
+    rb'observations|projectId|bookmarked|traceI[dD]|trace_id|run_type)"',
+    re.S,
 )
 """Matches the beginning of a trace file; collectors may write logs and metrics to the same file."""
 
 
 def is_trace_file(file: BinaryIO) -> bool:
-    """Return whether this looks like OTLP/JSON, compressed or not; rewinds the file."""
+    """Return whether this looks like traces, ours or others', compressed or not; rewinds the file."""
     try:
         head = decompress(file).read(HEAD)
     except (OSError, EOFError, zlib.error):
         return False
     finally:
         file.seek(0)
-    return REQUESTS.match(head) is not None
+    return TRACES.match(head) is not None
 
 
 def _unwrap_value(value: Any, depth: int = 0) -> Any:
@@ -104,7 +122,7 @@ class Span(_Part):
     name: Annotated[str, _default_for_null('')] = ''
     began: Nanoseconds = _field('startTimeUnixNano', 'start_time_unix_nano')
     ended: Nanoseconds = _field('endTimeUnixNano', 'end_time_unix_nano', default=0)
-    attributes: Attributes = {}
+    attributes: Annotated[Attributes, AfterValidator(to_openinference)] = {}
     events: Annotated[list[SpanEvent], _default_for_null([])] = []
     status: Annotated[SpanStatus, _default_for_null({})] = SpanStatus()
     service: str = ''
@@ -141,7 +159,14 @@ class Span(_Part):
         return self.status.message or message or kind or str(self.attributes.get('error.type') or 'it failed')
 
 
+class _Scope(_Part):
+    name: Annotated[str, _default_for_null('')] = ''
+
+
 class _ScopeSpans(_Part):
+    scope: Annotated[_Scope, _default_for_null({})] = _field(
+        'scope', 'instrumentationLibrary', default=_Scope()
+    )
     spans: Annotated[list[Span], _default_for_null([])] = []
 
 
@@ -160,6 +185,7 @@ class _Request(_Part):
     resources: Annotated[list[_ResourceSpans], _default_for_null([])] = _field(
         'resourceSpans', 'resource_spans', 'batches', default=[]
     )
+    logs: Any = _field('resourceLogs', 'resource_logs', default=None)
 
 
 class SpanReader:
@@ -173,6 +199,9 @@ class SpanReader:
     def __init__(self, file: BinaryIO, progress: Callable[[int], None] = lambda read: None) -> None:
         self._file, self._progress = file, progress
         self._count = 0
+        self._logged: defaultdict[tuple[str, str], list[SpanEvent]] = defaultdict(list)
+        self.scopes: dict[str, None] = {}
+        """What recorded the spans."""
         self.stop = threading.Event()
         """Set to abort reading once nobody is waiting for the result."""
 
@@ -185,18 +214,31 @@ class SpanReader:
         if len(raw) > MAX_TRACE_BYTES:
             raise BundleError(0, f'a file of traces may hold {MAX_TRACE_BYTES >> 20} MiB at most')
         self._progress(self._file.tell())
-        return [span for number, request in _requests(raw) for span in self._spans(number, request)]
+        spans = [span for number, request in _requests(raw) for span in self._spans(number, request)]
+        return [
+            span.model_copy(update={'events': [*span.events, *logged]})
+            if (logged := self._logged.get((span.trace, span.id)))
+            else span
+            for span in spans
+        ]
 
     def _spans(self, number: int, request: Any) -> Iterator[Span]:
         if self.stop.is_set():
             return
         try:
-            read = _Request.model_validate(request)
+            read = _Request.model_validate(to_otlp(request) or request)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             problem = first['msg'].removeprefix('Value error, ')
             raise BundleError(number, problem, field='.'.join(map(str, first['loc']))[:200]) from None
+        except RecursionError:
+            raise BundleError(number, 'it is nested too deeply') from None
+        if not read.resources and read.logs is None:
+            refuse_foreign(request)
+        for key, event in _messages_of_logs(read.logs):
+            self._logged[key].append(event)
         for resource in read.resources:
+            self.scopes.update({scope.scope.name: None for scope in resource.scopes if scope.scope.name})
             service = str(resource.resource.attributes.get('service.name') or '')
             for span in (span for scope in resource.scopes for span in scope.spans):
                 self._count += 1
@@ -205,11 +247,49 @@ class SpanReader:
                 yield span.model_copy(update={'service': service})
 
 
+def _messages_of_logs(logs: Any) -> Iterator[tuple[tuple[str, str], SpanEvent]]:
+    """Yield the messages that logs hold, with the trace and the span of each; other logs are ignored."""
+    for record in _inner(_inner(_inner([{'resourceLogs': logs}], 'resourceLogs'), 'scopeLogs'), 'logRecords'):
+        try:
+            about = _attributes(record.get('attributes'))
+            name = str(record.get('eventName') or about.get('event.name') or '')
+            if name.startswith('gen_ai.'):
+                attributes = [
+                    {'key': CONTENT, 'value': record.get('body')},
+                    *(record.get('attributes') or ()),
+                ]
+                event = SpanEvent.model_validate({'name': name, 'attributes': attributes})
+                yield (str(record.get('traceId')), str(record.get('spanId'))), event
+        except ValueError:
+            continue
+
+
+def _inner(items: Iterable[Any], name: str) -> Iterator[Any]:
+    for item in items:
+        held = item.get(name) if isinstance(item, Mapping) else None
+        yield from (inner for inner in held if isinstance(inner, Mapping)) if isinstance(held, list) else ()
+
+
+def _printed(raw: bytes) -> Iterator[Any]:
+    text, at = raw.decode('utf-8', 'replace').strip(), 0
+    while at < len(text):
+        try:
+            document, end = json.JSONDecoder().raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise BundleError(0, f'it is not JSON: {error}') from None
+        yield document
+        space = SPACE.match(text, end)
+        at = space.end() if space else end
+
+
 def _requests(raw: bytes) -> Iterator[tuple[int, Any]]:
     """Yield the requests of a file, each with its line number; 0 if the file is a single document."""
     try:
         whole = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
+        if PRINTED.search(raw[:HEAD]):
+            yield from ((0, request) for request in _printed(raw))
+            return
         if b'\n' not in raw.strip():
             raise BundleError(0, f'it is not JSON: {error}') from None
     else:

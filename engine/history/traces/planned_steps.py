@@ -143,7 +143,7 @@ class StepPlanner:
                                changes=changes, attempt=number + 2)  # fmt: skip
                     leaf = after
                 continue
-            data, changes = self._record_act(conversation, point)
+            data, changes = self._record_act(conversation, point, None if rest else visit.span)
             changes = [*changes, *self._record_request(agent, requests)]
             dest = agent.leaf(after) if rest or not failed else NOWHERE
             yield PlannedStep(time=point.time, name='done', at=here, dest=dest, data=data, changes=changes)
@@ -166,13 +166,15 @@ class StepPlanner:
             )
         return bool(failed)
 
-    def _record_act(self, conversation: Conversation, point: _Point) -> tuple[dict[str, Any], list[Change]]:
+    def _record_act(
+        self, conversation: Conversation, point: _Point, ended: Span | None
+    ) -> tuple[dict[str, Any], list[Change]]:
         if point.kind == 'results':
             return conversation.record_tool_spans(point.batch)
         assert point.chat is not None
         if point.kind == 'inline results':
             return conversation.record_results(conversation.find_inline_results(point.chat))
-        return conversation.record_reply(point.chat, point.batch)
+        return conversation.record_reply(point.chat, point.batch, ended)
 
     def _record_request(
         self, agent: AgentState, points: Sequence[_Point], began: Span | None = None

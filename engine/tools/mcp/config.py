@@ -81,6 +81,8 @@ class ServerHealth:
     where: str
     tools: tuple[str, ...] = ()
     """Tool names as agents use them."""
+    unusable: tuple[str, ...] = ()
+    """The server's other tools, each with the reason why agents do not get it."""
     problem: str = ''
     """The problem with it, or ''."""
     connected: bool = False

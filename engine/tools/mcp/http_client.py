@@ -12,6 +12,7 @@ from typing_extensions import override
 from engine.models.http.content_coding import CODING_HEADERS, coding_problem
 from engine.records.jsonable import describe_error
 from engine.tools.mcp.config import MAX_MESSAGE_BYTES
+from engine.tools.mcp.line_limit import EVENTS, replace_lone_surrogates
 
 BROKEN_OFF = -32097
 """The error code for a request that was interrupted."""
@@ -44,8 +45,11 @@ class BoundedClient(httpx2.AsyncClient):
         if problem := coding_problem(response.headers):
             await response.aclose()
             return _error(request, problem)
-        if response.headers.get('content-type', '').lower().startswith('application/json'):
+        kind = response.headers.get('content-type', '').lower()
+        if kind.startswith('application/json'):
             return await _whole(response)
+        if kind.startswith('text/event-stream'):
+            response.encoding = EVENTS
         if not options.get('stream'):
             await response.aread()
         return response
@@ -102,7 +106,8 @@ async def _whole(response: httpx2.Response) -> httpx2.Response:
     finally:
         await response.aclose()
     headers = [(name, value) for name, value in response.headers.multi_items() if name not in CODING]
-    status, content = response.status_code, bytes(body)
+    content = replace_lone_surrogates(body.decode('utf-8', 'replace')).encode()
+    status = response.status_code
     return httpx2.Response(status, headers=headers, content=content, request=response.request)
 
 

@@ -1,8 +1,9 @@
-"""A limit for the lines of an MCP server: the package would buffer an endless line in memory."""
+"""Lines of an MCP server: the package buffers endless ones, and cannot read half of a character."""
 
 from __future__ import annotations
 
 import codecs
+import re
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -14,10 +15,21 @@ if TYPE_CHECKING:
 
 ENCODING = 'utf_8_of_limited_lines'
 """UTF-8, with `CUT` in place of a line that is too long."""
+EVENTS = 'utf_8_of_events'
+"""UTF-8 of an event stream."""
 CUT = 'this line is too long'
 TOO_LONG = f'it wrote a line of more than {MAX_MESSAGE_BYTES:,} characters'
 TOO_DEEP = 'it wrote a message that is nested too deep to be read'
 TOO_DEEP_SAID = 'recursion limit exceeded'
+ESCAPE = re.compile(r'\\(?:u[dD](?:[89abAB]..\\u[dD][c-fC-F]..|[89a-fA-F]..)|.)')
+"""A JSON escape: a pair of surrogates, a lone one, or any other, of which the first two characters count."""
+
+
+def replace_lone_surrogates(text: str) -> str:
+    """Replace escaped halves of characters in JSON, which servers write that cut a text in an emoji."""
+    if '\\ud' not in text and '\\uD' not in text:
+        return text
+    return ESCAPE.sub(lambda escape: r'\ufffd' if len(escape[0]) == 6 else escape[0], text)
 
 
 class LineLimiter(codecs.IncrementalDecoder):
@@ -33,14 +45,19 @@ class LineLimiter(codecs.IncrementalDecoder):
         first, *others = self._decoder.decode(data, final).split('\n')
         events = [self._add(first)]
         for piece in others:
-            events += ['' if self._is_cut else f'{"".join(self._pieces)}\n']
+            events += ['' if self._is_cut else f'{self._line()}\n']
             self._start()
             events += [self._add(piece)]
+        if final:
+            events.append(self._line())
         return ''.join(events)
 
     def _start(self) -> None:
         self._pieces: list[str] = []
         self._length = 0
+
+    def _line(self) -> str:
+        return replace_lone_surrogates(''.join(self._pieces))
 
     @property
     def _is_cut(self) -> bool:
@@ -52,8 +69,20 @@ class LineLimiter(codecs.IncrementalDecoder):
         if not self._is_cut:
             self._pieces.append(piece)
             return ''
+        text = self._replace(piece, was_cut=was_cut)
         self._pieces.clear()
+        return text
+
+    def _replace(self, piece: str, *, was_cut: bool) -> str:
+        """Return what a piece of a line that is too long is replaced by."""
         return '' if was_cut else f'{CUT}\n'
+
+
+class EventDecoder(LineLimiter):
+    """The same for an event stream, whose length the package limits: it gets a line that is too long."""
+
+    def _replace(self, piece: str, *, was_cut: bool) -> str:
+        return piece if was_cut else ''.join([*self._pieces, piece])
 
 
 def line_problem(message: object) -> str:
@@ -67,10 +96,11 @@ def line_problem(message: object) -> str:
 
 
 def _find(name: str) -> codecs.CodecInfo | None:
-    if name != ENCODING:
+    decoder = {ENCODING: LineLimiter, EVENTS: EventDecoder}.get(name)
+    if decoder is None:
         return None
     plain = codecs.lookup('utf-8')
-    return codecs.CodecInfo(plain.encode, plain.decode, incrementaldecoder=LineLimiter, name=ENCODING)
+    return codecs.CodecInfo(plain.encode, plain.decode, incrementaldecoder=decoder, name=name)
 
 
 codecs.register(_find)

@@ -78,13 +78,14 @@ def make_remote_tool(server: McpServer, name: str, tool: types.Tool, call: Any) 
     hints = tool.annotations
     changes = not (hints and hints.read_only_hint)
     destroys = changes and (hints is None or hints.destructive_hint is not False)
-    input_schema = {} if (is_too_large := _is_too_large(tool.input_schema)) else tool.input_schema
+    is_open = is_too_large(tool.input_schema)
+    input_schema = {} if is_open else tool.input_schema
     schema = {'type': 'object', 'properties': {}, **input_schema}
     described = (tool.description or tool.title or tool.name)[:MAX_DESCRIBED]
     return RemoteTool(
         name=name,
         origin=tool.name,
-        description=f'{described}\n{NO_SCHEMA}' if is_too_large else described,
+        description=f'{described}\n{NO_SCHEMA}' if is_open else described,
         arguments=_form(name, schema),
         schema=schema,
         call=call,
@@ -149,7 +150,7 @@ async def _store_content(what: str, data: str, context: ToolContext) -> str:
     return f'[{what}, {len(content):,} bytes{location}]'
 
 
-def _is_too_large(schema: Mapping[str, Any]) -> bool:
+def is_too_large(schema: Mapping[str, Any]) -> bool:
     """Return whether a schema is unreasonably large: it would fill a request, or block this process."""
     level: list[Any] = [schema]
     for _ in range(MAX_NESTED):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import fnmatch
 import importlib
-import re
-import zlib
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from engine.records.jsonable import describe_error
 from engine.tools.artifacts import ToolOutput
 from engine.tools.mcp.asking import AskingCall
 from engine.tools.mcp.config import McpServer, ServerHealth
+from engine.tools.mcp.listing import DIGEST, find_problems, list_tools, sanitize
 from engine.tools.mcp.remote_tool import RemoteTool, make_remote_tool, output_of
 from engine.tools.mcp.session import McpSession, describe, open_once
 from engine.tools.mcp.token_file import TokenFile
@@ -27,16 +27,13 @@ from engine.tools.protocol import AnswerNeeded, Tool, ToolContext
 if TYPE_CHECKING:
     from mcp import Client, types
 
-MAX_TOOL_NAME = 64
-"""Maximum characters of a name. Every provider accepts letters, digits, `_` and `-`."""
+log = logging.getLogger('hemicycle')
 WILDCARD = 'mcp:'
 """`mcp:<server>` means all tools of a server."""
 LIST_SECONDS = 60.0
 """Seconds after which a server's tools are listed again, even without a change notification."""
 SIGN_IN_SECONDS = 300.0
 """Time limit for signing in."""
-MAX_PAGES = 50
-MAX_TOOLS = 1_000
 MAX_WILDCARD = 120
 """Maximum tools that a wildcard may give an agent: some providers accept 128 in total."""
 
@@ -77,16 +74,17 @@ class McpServers:
 
     def has(self, name: str) -> bool:
         """Return whether a name could be a server's tool or wildcard; does no I/O."""
-        return self._server(name) is not None
+        return bool(self._servers(name))
 
     async def find(self, names: Iterable[str]) -> dict[str, Tool]:
         """Return the available tools with these names, in order; wildcards are expanded.
 
         Raises:
-            ToolError: a named server is unreachable, or has more tools than any model accepts.
+            ToolError: a named server is unreachable, or has more tools than any model accepts; or a named
+                tool cannot be used.
         """
         requested = list(names)
-        servers = {server for name in requested if (server := self._server(name))}
+        servers = {server for name in requested for server in self._servers(name)}
         await asyncio.gather(*(self.refresh(server) for server in sorted(servers)))
         tools: dict[str, Tool] = {}
         for name in requested:
@@ -99,8 +97,12 @@ class McpServers:
                         f' needs, or choose in the configuration with `tools`'
                     )
                 tools |= {tool.name: tool for tool in mine if origin in ('', tool.origin)}
-            elif name in self._tools:
-                tools[name] = self._tools[name]
+                unusable = self._known[server].unusable if origin and server in self._known else {}
+            else:
+                tools |= {name: self._tools[name]} if name in self._tools else {}
+                origin, unusable = name, self._unusable(servers)
+            if origin in unusable:
+                raise ToolError(f'{name} cannot be used: {unusable[origin]}')
         return tools
 
     async def refresh(self, name: str, *, now: bool = False) -> None:
@@ -123,9 +125,12 @@ class McpServers:
                 server_state.stale = False
                 try:
                     async with asyncio.timeout(server_state.server.start):
-                        self._register_tools(
-                            server_state, await server_state.session.use(_list, repeatable=True)
-                        )
+                        listed, problems = await server_state.session.use(list_tools, repeatable=True)
+                    invalid = await asyncio.to_thread(find_problems, listed)
+                    known, server_state.problems = server_state.unusable, problems | invalid
+                    self._register_tools(server_state, [tool for tool in listed if tool.name not in invalid])
+                    for tool, problem in server_state.unusable.items() - known.items():
+                        log.warning('MCP server %s: %r cannot be used: %s', name, tool, problem)
                 except TimeoutError:
                     if not server_state.session.calls:  # Calls in progress may still be answered.
                         await server_state.session.close()
@@ -241,20 +246,34 @@ class McpServers:
             server=name,
             where=server_state.server.where,
             tools=tuple(tool.name for tool in self._tools_of(name)),
+            unusable=tuple(f'{tool}: {why}' for tool, why in server_state.unusable.items()),
             problem=problem,
             connected=server_state.session.connected,
             oauth=server_state.tokens is not None,
         )
 
-    def _server(self, name: str) -> str | None:
+    def _servers(self, name: str) -> set[str]:
+        """Return the servers to which a name could belong; before tools are listed, only it is known."""
         if name.startswith(WILDCARD):
-            server = name.removeprefix(WILDCARD).partition('/')[0]
-            return server if server in self._known or server in self._missing else None
+            return {name.removeprefix(WILDCARD).partition('/')[0]} & set(self.names)
         tool = self._tools.get(name)
         if tool is not None:
-            return tool.category if isinstance(tool, RemoteTool) else None
-        matches = [server for server in self.names if name.startswith(f'{server}_')]
-        return max(matches, key=len, default=None)
+            return {tool.category} if isinstance(tool, RemoteTool) else set()
+        matches = {server for server in self.names if name.startswith(f'{server}_')}
+        return matches if DIGEST.search(name) else set(sorted(matches, key=len)[-1:])
+
+    def _unusable(self, servers: Iterable[str]) -> dict[str, str]:
+        """Why tools of these servers cannot be used, by the names that they would have."""
+        return {
+            sanitize(server, tool, self._builtin, self.names): problem
+            for server in servers
+            if server in self._known
+            for tool, problem in self._known[server].unusable.items()
+        }
+
+    @property
+    def _builtin(self) -> set[str]:
+        return {name for name, tool in self._tools.items() if not isinstance(tool, RemoteTool)}
 
     def _tools_of(self, server: str) -> list[RemoteTool]:
         tools = (tool for tool in self._tools.values() if isinstance(tool, RemoteTool))
@@ -264,12 +283,13 @@ class McpServers:
         server = server_state.server
         for outdated in self._tools_of(server.name):
             del self._tools[outdated.name]
-        for tool in listed:
-            if any(fnmatch.fnmatchcase(tool.name, pattern) for pattern in server.tools):
-                name = sanitize(server.name, tool.name, self._tools)
-                self._tools[name] = make_remote_tool(
-                    server, name, tool, partial(self._call, server_state, tool)
-                )
+        builtin = self._builtin
+        for tool in filter(lambda tool: server_state.offers(tool.name), listed):
+            name = sanitize(server.name, tool.name, builtin, self.names)
+            if name in self._tools:
+                server_state.problems[tool.name] = f'there is already a tool {name}'
+                continue
+            self._tools[name] = make_remote_tool(server, name, tool, partial(self._call, server_state, tool))
 
     async def _call(
         self, server_state: _ServerState, tool: types.Tool, context: ToolContext, arguments: dict[str, Any]
@@ -318,10 +338,22 @@ class _ServerState:
         self.session = McpSession(self.server, self._notify, self.tokens)
         self.lock = asyncio.Lock()
         self.listed, self.stale = 0.0, True
+        self.problems: dict[str, str] = {}
+        """Why listed tools cannot be used, by their own names."""
         self.waiting_calls: dict[str, AskingCall] = {}
         """Calls that are waiting for a person, by key."""
         self.run_sessions: dict[str, McpSession] = {}
         """Connections for single runs, for servers whose questions do not name the call."""
+
+    def offers(self, tool: str) -> bool:
+        """Return whether the configuration offers a tool to agents."""
+        return any(fnmatch.fnmatchcase(tool, pattern) for pattern in self.server.tools)
+
+    @property
+    def unusable(self) -> dict[str, str]:
+        """Why tools that the configuration offers cannot be used, by their own names."""
+        hide = self.session.hide
+        return {tool: hide(problem) for tool, problem in self.problems.items() if self.offers(tool)}
 
     def session_of(self, run: str) -> McpSession:
         """Return the connection for a run's calls."""
@@ -338,24 +370,3 @@ class _ServerState:
 
     def _notify(self) -> None:
         self.stale = True
-
-
-async def _list(client: Client) -> list[types.Tool]:
-    tools: list[types.Tool] = []
-    cursor: str | None = None
-    for _ in range(MAX_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        tools += page.tools
-        cursor = page.next_cursor
-        if not cursor or len(tools) >= MAX_TOOLS:
-            break
-    return tools[:MAX_TOOLS]
-
-
-def sanitize(server: str, tool: str, taken: Container[str] = ()) -> str:
-    """Return a name that every provider accepts: server, tool, and a digest if it had to be changed."""
-    plain = re.sub(r'[^A-Za-z0-9_-]', '_', f'{server}_{tool}')
-    if len(plain) <= MAX_TOOL_NAME and plain not in taken and plain == f'{server}_{tool}':
-        return plain
-    digest = f'{zlib.crc32(tool.encode()):08x}'
-    return f'{plain[: MAX_TOOL_NAME - len(digest) - 1]}_{digest}'

@@ -22,6 +22,7 @@ from engine.tools.mcp.connection_errors import (
     UNKNOWN,
     ConnectionLost,
     SessionEnded,
+    error_text,
     is_closed,
 )
 from engine.tools.mcp.line_limit import ENCODING, line_problem
@@ -29,6 +30,7 @@ from engine.tools.mcp.token_file import TokenFile
 
 if TYPE_CHECKING:
     from mcp import Client, types
+    from mcp.client import Transport
     from mcp.client.session import ClientRequestContext
 
     from engine.tools.mcp.oauth import StoredSignIn
@@ -133,7 +135,7 @@ class McpSession:
         except (ToolError, asyncio.CancelledError):
             raise
         except MCPError as error:
-            message, code = error.message, error.code
+            message, code = error_text(error), error.code
             lost = is_closed(error)
         except Exception as error:
             message, code, lost = f'its answer cannot be parsed: {describe(error)}', 0, False
@@ -191,10 +193,12 @@ class McpSession:
         from mcp.client.streamable_http import streamable_http_client
 
         from engine.tools.mcp.http_client import HttpClient
+        from engine.tools.mcp.incoming import repairing
         from engine.tools.mcp.tasks import Tasks
 
         logging.getLogger('mcp').setLevel(logging.CRITICAL)  # `ConnectionLost` reports the error, once.
-        server, transport = self._server, None
+        server = self._server
+        transport: Transport
         if server.url:
             http = await stack.enter_async_context(HttpClient(dict(server.headers), self._auth()))
             transport = streamable_http_client(
@@ -211,15 +215,14 @@ class McpSession:
             )
             errors = await stack.enter_async_context(self._capture_errors())
             transport = stdio_client(parameters, errlog=errors)
-        return await stack.enter_async_context(
-            Client(
-                transport,
-                message_handler=self._on_message,
-                cache=None,
-                extensions=[Tasks(server.task_seconds)],
-                elicitation_callback=self._ask,
-            )
+        client: Client = Client(
+            repairing(transport, lambda: client.session.protocol_version),
+            message_handler=self._on_message,
+            cache=None,
+            extensions=[Tasks(server.task_seconds)],
+            elicitation_callback=self._ask,
         )
+        return await stack.enter_async_context(client)
 
     async def _ask(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
@@ -316,16 +319,15 @@ async def open_once(server: McpServer, auth: StoredSignIn) -> None:
     from mcp.client.streamable_http import streamable_http_client
 
     from engine.tools.mcp.http_client import BoundedClient
+    from engine.tools.mcp.incoming import repairing
 
     logging.getLogger('mcp').setLevel(logging.CRITICAL)
-    async with (
-        BoundedClient(dict(server.headers), auth) as http,
-        Client(
-            streamable_http_client(server.url, http_client=http, max_sse_event_size=MAX_MESSAGE_BYTES),
-            cache=None,
-        ) as client,
-    ):
-        await client.list_tools()
+    async with BoundedClient(dict(server.headers), auth) as http:
+        transport = streamable_http_client(server.url, http_client=http, max_sse_event_size=MAX_MESSAGE_BYTES)
+        async with Client(
+            repairing(transport, lambda: client.session.protocol_version), cache=None
+        ) as client:
+            await client.list_tools()
 
 
 def describe(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from engine.errors import ToolError
 from engine.records.jsonable import clip
 from engine.tools.mcp.asking import CURRENT
-from engine.tools.mcp.connection_errors import SESSION_ENDED, UNKNOWN, ConnectionLost, is_closed
+from engine.tools.mcp.connection_errors import SESSION_ENDED, UNKNOWN, ConnectionLost, error_text, is_closed
 from engine.tools.mcp.http_client import BROKEN_OFF
 
 R = TypeVar('R', bound=types.Result)
@@ -200,7 +200,7 @@ async def _ask(session: ClientSession, request: types.Request[Any, Any], kind: t
 
 
 def _lost_error(error: MCPError) -> ConnectionLost:
-    return ConnectionLost(f'its task is lost: {clip(error.message, MAX_STATUS)}; {UNKNOWN}')
+    return ConnectionLost(f'its task is lost: {clip(error_text(error), MAX_STATUS)}; {UNKNOWN}')
 
 
 def _seconds(pause: int | None) -> float:

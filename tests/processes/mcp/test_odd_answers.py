@@ -25,15 +25,18 @@ from tests.models.server import listening
 from tests.support.harness import until
 from tests.support.mcp import odd
 from tests.support.mcp.pattern import connect
+from ui.formatting.values import describe_tools
 
 ODD = str(Path(odd.__file__))
 VAST = bytes(MAX_MESSAGE_BYTES + 1)
 SURROGATE = '{"text": "\\ud800"}'
 STDIO = [
-    ('malformed', '', 'its answer cannot be parsed: '),
+    ('malformed', '', 'its answer cannot be parsed: content: Input should be a valid list'),
     ('task', '', 'its answer cannot be parsed: '),
     ('unfit', '', 'its answer cannot be parsed: RuntimeError: Invalid structured content'),
     ('bad_schema', '', 'its answer cannot be parsed: RuntimeError: Invalid schema'),
+    ('half', '', 'half \ufffd, whole \U0001f600'),
+    ('listed', '', 'its answer cannot be parsed: result: Input should be an object'),
     ('refused', '', 'MCP server odd: the printer is out of paper'),
     ('bytes', '', 'bytes '),
     ('garbage', '', 'garbage '),
@@ -91,6 +94,28 @@ async def test_a_server_that_begins_with_an_endless_line_is_reported() -> None:
         assert problem.startswith('MCP server odd: ')
 
 
+async def test_only_the_flawed_tools_of_a_server_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    server = McpServer(name='odd', command=sys.executable, args=(ODD, 'flawed'), start=60)
+    async with connect(server) as (servers, _):
+        health = await servers.test('odd')
+        assert (health.tools, health.problem) == (('odd_typeless', 'odd_fine'), '')
+        assert health.unusable == (
+            'none: inputSchema: Input should be a valid dictionary',
+            "array: inputSchema.type: Input should be 'object'",
+            'dangling: its schema refers to #/$defs/B, which it does not define',
+            'all: its schema has allOf at the top, which providers of models refuse',
+            'good: annotations: Input should be a valid dictionary',
+            '(a tool without a name): Input should be a valid dictionary',
+        )
+        assert "MCP server odd: 'dangling' cannot be used: its schema refers to" in caplog.text
+        assert describe_tools(health.tools, health.unusable).startswith(
+            '2 tools; not usable: none: inputSchema: '
+        )
+        for name in ('mcp:odd/dangling', 'odd_dangling'):
+            with pytest.raises(ToolError, match=f'{name} cannot be used: its schema refers to'):
+                await servers.find([name])
+
+
 async def test_a_schema_nested_too_deeply_is_reported() -> None:
     server = McpServer(name='odd', command=sys.executable, args=(ODD, 'deep'), start=60)
     async with asyncio.timeout(30), connect(server) as (servers, _):
@@ -122,6 +147,8 @@ class Far:
         self.holds: dict[str, str] = {}
         """HTTP statuses by tool: their calls are held until `free` is set, then refused."""
         self.lists = True
+        self.streams = False
+        """Whether results are events of a stream."""
         self.deep = ''
         """The content type of a list of tools with a schema nested too deeply; if empty, it is valid."""
         self.sessions = 0
@@ -234,7 +261,8 @@ class Far:
         self, writer: asyncio.StreamWriter, message: dict[str, Any], answer: dict[str, Any], more: str = ''
     ) -> None:
         body = json.dumps({'jsonrpc': '2.0', 'id': message['id'], **answer}).encode()
-        kind = 'content-type: application/json'
+        kind = f'content-type: {"text/event-stream" if self.streams else "application/json"}'
+        body = b'data: %b\n\n' % body if self.streams else body
         self._send(writer, '200 OK', body, f'{kind}\r\n{more}' if more else kind)
 
     def _send(self, writer: asyncio.StreamWriter, status: str, body: bytes, more: str = 'x: y') -> None:
@@ -254,7 +282,7 @@ BREAKS = {
     'hangs up': 'whether the call was carried out is not known',
     'half of its JSON': 'whether the call was carried out is not known',
     'a stream without an answer': 'SSE stream ended without a response; whether the call was carried out is',
-    'no JSON': 'Failed to parse JSON response',
+    'no JSON': 'Failed to parse JSON response: Invalid JSON: expected value at line 1 column 1',
     'another type': 'Unexpected content type: text/html',
     'an error': 'HTTP 500 Oh no',
     'a coded body': 'whether the call was carried out is not known',
@@ -277,6 +305,13 @@ async def test_a_truncated_http_answer_fails_only_its_call(breaks: str) -> None:
         assert (server.called.count('plain'), server.sessions) == (2, 1)
         server.free.set()
         assert (await waits).startswith('wait '), 'the other call continues'
+
+
+@pytest.mark.parametrize('streams', [False, True])
+async def test_half_of_a_character_is_replaced_over_http(streams: bool) -> None:
+    async with far() as (server, settings), connect_and_find(settings) as (_, tools):
+        server.streams = streams
+        assert await call_tool(tools, 'half') == 'half \ufffd, whole \U0001f600'
 
 
 async def test_each_of_two_refused_calls_gets_its_own_reason() -> None:

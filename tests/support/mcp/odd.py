@@ -1,7 +1,7 @@
 """A hand-written MCP server of protocol 2025-11-25 whose answers to single calls are odd: `odd.py`.
 
 Its `wait` answers once `free` has been called on the same connection. The answer to the method named on the
-command line is an endless line.
+command line is an endless line; if it is named `flawed`, some of its tools are, and its list never ends.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ NAMES = (
     'endless',
     'task',
     'long',
+    'half',
+    'listed',
 )
 CHANGE = ('plain', 'long', 'endless')
 FIT = {'type': 'object', 'properties': {'a': {'type': 'integer'}}, 'required': ['a']}
@@ -47,6 +49,20 @@ def tools() -> list[dict[str, Any]]:
     ]
 
 
+def flawed() -> list[Any]:
+    """Tools, some of which cannot be used: by the protocol, or because no model accepts their schemas."""
+    good = {'name': 'good', 'inputSchema': {'type': 'object'}}
+    schemas: dict[str, Any] = {
+        'typeless': {'properties': {'a': {}}},
+        'none': None,
+        'array': {'type': 'array'},
+        'dangling': {'type': 'object', 'properties': {'a': {'$ref': '#/$defs/B'}}},
+        'all': {'type': 'object', 'allOf': [{'required': ['a']}]},
+    }
+    odd: list[Any] = [{'name': name, 'inputSchema': schema} for name, schema in schemas.items()]
+    return [*odd, {**good, 'annotations': 7}, 'text', {**good, 'name': 'fine'}]
+
+
 def greeting() -> dict[str, Any]:
     """The answer to `initialize`."""
     tasks = {'requests': {'tools': {'call': {}}}}
@@ -66,8 +82,8 @@ def state(status: str) -> dict[str, Any]:
 def answer_call(name: str) -> dict[str, Any]:
     """The answer to a tool call."""
     match name:
-        case 'malformed':
-            return {'result': {'content': 5}}
+        case 'malformed' | 'listed':
+            return {'result': {'content': 5} if name == 'malformed' else []}
         case 'task':
             return {'result': {'task': 5}}
         case 'long':
@@ -76,7 +92,8 @@ def answer_call(name: str) -> dict[str, Any]:
             return {'result': {'content': [], 'structuredContent': {'a': 'text'}}}
         case 'refused':
             return {'error': {'code': CODE, 'message': 'the printer is out of paper'}}
-    return {'result': {'content': [{'type': 'text', 'text': f'{name} {os.getpid()}'}]}}
+    more = '\ud83d, whole \U0001f600' if name == 'half' else os.getpid()
+    return {'result': {'content': [{'type': 'text', 'text': f'{name} {more}'}]}}
 
 
 def flood() -> NoReturn:
@@ -105,6 +122,8 @@ def main() -> None:  # noqa: C901  (a list of methods)
         match method:
             case 'initialize':
                 answer: dict[str, Any] = {'result': greeting()}
+            case 'tools/list' if 'flawed' in sys.argv:
+                answer = {'result': {'tools': flawed(), 'nextCursor': 'again'}}
             case 'tools/list':
                 answer = {'result': {'tools': tools()}}
             case 'tools/call':

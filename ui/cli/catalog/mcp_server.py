@@ -27,7 +27,7 @@ from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
-from ui.formatting.values import count
+from ui.formatting.values import describe_tools
 
 EPILOG = """Examples:
 
@@ -268,5 +268,5 @@ def _save(session: Session, name: str, values: dict[str, Any], *, new: bool, tes
 
 
 def _describe(result: ServerHealth) -> tuple[str, str]:
-    listed = f': {", ".join(result.tools)}' if result.tools else ''
-    return result.server, f'is available and offers {count(len(result.tools), "tool")}{listed}'
+    offered = describe_tools(result.tools, result.unusable, named=True)
+    return result.server, f'is available and offers {offered}'

@@ -22,7 +22,7 @@ from ui.cli.operation.team_checks import Finding, Level, examine_team
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
-from ui.formatting.values import byte_size, count
+from ui.formatting.values import byte_size, count, describe_tools
 from ui.settings import Settings, Storage
 
 EPILOG = """Examples:
@@ -213,6 +213,6 @@ async def _calls(catalog: Catalog) -> AsyncIterator[Finding]:
         fine = f'{endpoint.called} answered a call' if endpoint.called else 'answers'
         yield Finding(level, name, problem.removeprefix(f'{name}: ') or fine)
     for server in await catalog.mcp.health():
-        level = 'broken' if server.problem else 'ok'
+        level = 'broken' if server.problem else 'warning' if server.unusable else 'ok'
         text = server.problem.removeprefix(f'MCP server {server.server}: ')
-        yield Finding(level, server.server, text or f'{count(len(server.tools), "tool")}')
+        yield Finding(level, server.server, text or describe_tools(server.tools, server.unusable))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import override
 
-from ui.formatting.values import count
+from ui.formatting.values import describe_tools
 from ui.pages.shared.section_dialog import Address, Name, SectionDialog
 
 PROGRAM: Any = {'when': {'connection': ['program']}}
@@ -135,7 +135,10 @@ class ConnectServerDialog(SectionDialog):
     @override
     async def test(self, name: str) -> tuple[str, str]:
         health = await self._backend().catalog.mcp.test(name)
-        return health.problem, f'{name} is available and offers {count(len(health.tools), "tool")}.'
+        return (
+            health.problem,
+            f'{name} is available and offers {describe_tools(health.tools, health.unusable)}.',
+        )
 
 
 def _format_pairs(pairs: Mapping[str, str], between: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing_extensions import override
 from engine.tools import ServerHealth
 from ui.components.theme import button, empty_state, section_head
 from ui.components.widgets import text_link
-from ui.formatting.values import count
+from ui.formatting.values import count, describe_tools
 from ui.pages.settings.card import CheckResult, TestCard
 from ui.pages.settings.connect_server import ConnectServerDialog
 from ui.web.backend import Backend
@@ -77,7 +77,7 @@ class ServerCard(TestCard[ServerHealth]):
         if health.problem:
             return CheckResult(ok=False, detail=health.problem.removeprefix(f'MCP server {self.name}: '))
         self._show(health)
-        tools = count(len(health.tools), 'tool') if health.tools else 'no tools'
+        tools = describe_tools(health.tools, health.unusable)
         return CheckResult(ok=True, detail=f'available, offers {tools}')
 
     def _show(self, health: ServerHealth) -> None:

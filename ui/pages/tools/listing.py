@@ -14,7 +14,7 @@ from engine.agents import AgentInfo, agents_of
 from engine.tools import RemoteTool, Tool
 from ui.components.theme import button, empty_state
 from ui.components.widgets import NativeSelect, Text, label, link, set_attributes, text_input
-from ui.formatting.values import as_sentence, count, first_sentence
+from ui.formatting.values import as_sentence, count, describe_tools, first_sentence
 from ui.web.backend import Backend
 from ui.web.routing import tool_path
 
@@ -113,7 +113,11 @@ class ToolList:
         healths = await catalog.mcp.health()
         if self._server_tools.is_deleted:
             return
-        broken = [health.problem or '' for health in healths if health.problem]
+        broken = [
+            health.problem or f'{health.server}: {describe_tools(health.tools, health.unusable)}'
+            for health in healths
+            if health.problem or health.unusable
+        ]
         total = count(sum(len(health.tools) for health in healths), 'tool')
         self._summary.show(' '.join([as_sentence(total), *(f'{problem}.' for problem in broken)]))
         names = sorted({tool.category for tool in catalog.tools.values()})

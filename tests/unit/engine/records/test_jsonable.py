@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from engine import EngineError
 from engine.records.jsonable import describe_error, to_jsonable
@@ -53,6 +54,9 @@ def test_any_error_is_described_briefly() -> None:
 
     assert describe_error(EngineError('a sentence')) == 'a sentence'
     assert describe_error(KeyError('x')) == "KeyError: 'x'"
+    with pytest.raises(ValidationError) as raised:
+        TypeAdapter(dict[str, list[int]]).validate_python({'a': 7, 'b': 8})
+    assert describe_error(raised.value) == 'a: Input should be a valid list'
     assert describe_error(SystemExit()) == 'SystemExit'
     assert describe_error(Mute()) == 'Mute'
     assert len(describe_error(ValueError('x' * 100_000))) < 3_000

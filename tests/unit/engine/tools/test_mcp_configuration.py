@@ -1,4 +1,4 @@
-"""MCP without a server: names of tools, valid settings, errors; the package is not imported."""
+"""MCP without a server: names of tools, valid settings, errors."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
+from mcp import types
 
 from engine.configuration import load_configuration
 from engine.errors import EngineError
-from engine.tools.mcp.servers import sanitize
+from engine.tools.mcp.config import McpServer
+from engine.tools.mcp.listing import sanitize
+from engine.tools.mcp.remote_tool import RemoteTool
+from engine.tools.mcp.servers import McpServers
+from engine.tools.protocol import Tool
 
 KEY = 'k-very-secret-1234'
 
@@ -24,6 +29,20 @@ def test_names_are_valid_for_every_provider(tool: str) -> None:
 def test_colliding_names_are_distinguished() -> None:
     assert sanitize('files', 'read', {'files_read'}) != 'files_read'
     assert len({sanitize('files', tool) for tool in ('a b', 'a.b', 'a_b', 'x' * 70, 'x' * 71)}) == 5
+    imitation = sanitize('files', 'a b').removeprefix('files_')
+    assert sanitize('files', imitation) != sanitize('files', 'a b')
+
+
+async def test_the_order_of_the_configuration_does_not_change_names() -> None:
+    def find_names(*servers: str) -> set[tuple[str, str]]:
+        tools: dict[str, Tool] = {}
+        configured = McpServers({name: McpServer(name=name, command='true') for name in servers}, tools)
+        for name in servers:
+            listed = types.Tool(name={'a': 'b_c', 'a_b': 'c'}[name], input_schema={'type': 'object'})
+            configured._register_tools(configured._known[name], [listed])
+        return {(name, tool.origin) for name, tool in tools.items() if isinstance(tool, RemoteTool)}
+
+    assert find_names('a', 'a_b') == find_names('a_b', 'a')
 
 
 def test_servers_are_configured_next_to_endpoints(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from mcp import types
 
 from engine.tools.mcp import remote_tool
 from engine.tools.mcp.config import McpServer
+from engine.tools.mcp.listing import find_problems
 from engine.tools.mcp.remote_tool import NO_SCHEMA, RemoteTool, make_remote_tool
 
 
@@ -42,3 +43,24 @@ def test_a_schema_that_is_too_large_is_left_out(schema: dict[str, Any]) -> None:
 def test_a_large_schema_is_passed_on_unchanged(schema: dict[str, Any]) -> None:
     tool = tool_with(schema)
     assert (tool.spec.schema, tool.spec.description) == (schema, 'Find it.')
+
+
+@pytest.mark.parametrize(
+    ('schema', 'problem'),
+    [
+        ({'properties': {'a': {'enum': None}}}, 'its schema is not valid at properties.a.enum: None is not'),
+        ({'properties': None}, 'its schema is not valid at properties: None is not'),
+        ({'required': None}, 'its schema is not valid at required: None is not'),
+        ({'properties': {'a': {'$ref': 'https://x.example/a'}}}, 'its schema refers to https://x.example/a'),
+        ({'anyOf': [{'required': ['a']}]}, 'its schema has anyOf at the top'),
+        ({'properties': {'a': {'type': ['string', 'null'], 'enum': ['x', None]}}}, ''),
+        ({'properties': {'a': {'$ref': '#/$defs/A'}}, '$defs': {'A': {'$ref': '#'}}}, ''),
+        ({'properties': {'a': {'default': {'$ref': 'x'}, 'anyOf': [{'type': 'null'}]}}}, ''),
+    ],
+)
+def test_a_schema_that_no_provider_accepts_is_a_problem_of_its_tool(
+    schema: dict[str, Any], problem: str
+) -> None:
+    tool = types.Tool(name='find', input_schema={'type': 'object', **schema})
+    reason = find_problems([tool]).get('find', '')
+    assert reason.startswith(problem) and bool(reason) is bool(problem)

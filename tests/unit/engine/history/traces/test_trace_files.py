@@ -10,7 +10,7 @@ import pytest
 
 from engine import Conductor
 from engine.errors import BundleError
-from tests.unit.engine.history.test_traces import (
+from tests.unit.engine.history.traces.test_traces import (
     agent,
     chat,
     import_spans,

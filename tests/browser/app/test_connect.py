@@ -60,6 +60,7 @@ def test_a_model_is_connected_changed_and_removed(page, new_server, address, axe
     assert new_server.endpoints.read_text().strip() == configuration.strip()
 
 
+@pytest.mark.long
 def test_a_model_that_does_not_answer_is_connected_on_the_home_page(page, new_server, address):
     new_server.start()
     page.goto(new_server.url)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OVERFLOW
@@ -68,6 +69,7 @@ def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crew_serv
     expect(second.locator('.chip.held')).to_be_visible()
 
 
+@pytest.mark.long
 def test_one_region_is_stepped_while_others_wait_or_continue(page, crew_server):
     start_paused(page, crew_server, 'crew', workers=2)
     first, second = (page.get_by_role('region', name=f'worker {number}') for number in (1, 2))

@@ -114,6 +114,7 @@ def test_selected_text_of_one_worker_stays_while_the_next_one_works(page, paced)
     expect(pane).not_to_contain_text(selected)
 
 
+@pytest.mark.long
 def test_a_pane_being_read_keeps_its_size_as_other_agents_start(page, paced):
     follow(page, paced.sample('time-bounded', 'other currencies', ended=False))
     select(page)

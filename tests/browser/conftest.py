@@ -168,7 +168,7 @@ def check_page(page: Page) -> None:
     colours, in a narrow one in dark colours."""
     expect(page.get_by_role('heading', level=1)).to_have_count(1)
     expect(page.get_by_role('main')).to_have_count(1)
-    expect(page.locator('.skeleton:visible')).to_have_count(0)
+    expect(page.locator('.skeleton:visible, .transcript-feed:visible .talk:empty')).to_have_count(0)
     assert findings(page) == []
     for width in WIDTHS:
         page.set_viewport_size({'width': width, 'height': 844})

@@ -24,7 +24,6 @@ SHIPPED = [
     for scenario in Library.load().scenarios
     if 'tests' in scenario.parameters
 ]
-"""A browser plays the long one in each run of the tests."""
 
 
 async def play(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) -> Outcome:

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.conftest import check_page, unfold
 from tests.browser.filled import Filler, add_account, session
 from tests.browser.server import Server
+from tests.browser.windows import Window, Windows
 
 PAGES = {
     'home': '/',
@@ -18,11 +19,10 @@ PAGES = {
     'workers': '/workers',
     'missing': '/nothing',
     'run': '{run}',
-    'past': '{run}?at=9',
     'transcript': '{run}/transcript?at=9',
     'messages': '{run}/messages',
     'drafts': '{run}/drafts',
-    'memory': '{run}?inspect=memory',
+    'past': '{run}?at=9&inspect=memory',
     'fork': '{run}/fork?at=9',
     'family': '{run}/family',
     'compare': '/compare?a={id}&b={id}',
@@ -74,12 +74,22 @@ def test_axe_finds_nothing(open_page, server, console, run, path):
     check_page(page)
 
 
+@pytest.fixture(scope='module')
+def team_window(windows: Windows, team: tuple[Server, Any, dict]) -> Iterator[Window]:
+    """A window of somebody who is logged in; it keeps the scripts that it has loaded."""
+    _, state, _ = team
+    window = windows.open(1440, 900, 'light', storage_state=state)
+    yield window
+    windows.close(window)
+
+
 @pytest.mark.parametrize('path', TEAM_PAGES.values(), ids=TEAM_PAGES.keys())
-def test_axe_finds_nothing_on_the_pages_of_a_team(open_page, team, path):
-    server, state, filled = team
-    page = open_page(storage_state=state)
-    page.goto(server.url + path.format(**filled))
-    check_page(page)
+def test_axe_finds_nothing_on_the_pages_of_a_team(team_window, team, path):
+    server, _, filled = team
+    team_window.prepare({'width': 1440, 'height': 900})
+    team_window.page.goto(server.url + path.format(**filled))
+    check_page(team_window.page)
+    assert team_window.errors == []
 
 
 def test_axe_finds_nothing_on_the_login_page(open_page, console, team):
@@ -94,9 +104,10 @@ def test_axe_finds_nothing_on_the_login_page(open_page, console, team):
     check_page(page)
 
 
-def test_a_listed_runs_figures_fit_on_one_line_on_a_phone(open_page, team):
-    server, state, _ = team
-    page = open_page(width=390, height=844, storage_state=state)
+def test_a_listed_runs_figures_fit_on_one_line_on_a_phone(team_window, team):
+    server, _, _ = team
+    team_window.prepare({'width': 390, 'height': 844})
+    page = team_window.page
     page.goto(f'{server.url}/runs')
     waits = page.locator('.run').filter(has_text='Waiting for you')
     expect(waits.locator('.run-ago')).to_be_visible()

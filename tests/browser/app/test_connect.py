@@ -60,6 +60,7 @@ def test_a_model_is_connected_changed_and_removed(page, new_server, address, axe
     assert new_server.endpoints.read_text().strip() == configuration.strip()
 
 
+@pytest.mark.long
 def test_a_model_that_does_not_answer_is_connected_on_the_home_page(page, new_server, address):
     new_server.start()
     page.goto(new_server.url)
@@ -81,6 +82,7 @@ def test_a_model_that_does_not_answer_is_connected_on_the_home_page(page, new_se
     expect(models.get_by_role('button', name='Connect a model')).to_be_focused()
 
 
+@pytest.mark.long
 def test_gemini_is_connected_tested_by_a_call_and_used(page, new_server, monkeypatch):
     monkeypatch.setenv('GOOD_KEY', KEY)
     monkeypatch.setenv('BAD_KEY', 'a-wrong-key')
@@ -120,6 +122,7 @@ def test_gemini_is_connected_tested_by_a_call_and_used(page, new_server, monkeyp
         expect(page.get_by_text('gemini-flash answered a call')).to_be_visible()
 
 
+@pytest.mark.long
 def test_an_mcp_server_is_connected_changed_and_removed(page, new_server, axe):
     program = Path(__file__).parents[2] / 'support' / 'mcp' / 'server.py'
     configuration = '# Ours, since spring.\n[retention]\ndays = 90  # by law\n'

@@ -50,6 +50,7 @@ def test_all_endpoints_are_tested_without_showing_a_key(settings):
     assert KEY not in settings.content() and 'a-wrong-key' not in settings.content()
 
 
+@pytest.mark.long
 def test_mcp_servers_are_tested_and_their_tools_can_be_tried(settings, server):
     settings.get_by_role('button', name='Test lost').click()
     expect(card(settings, 'lost').locator('.pill')).to_have_text('Failed')

@@ -80,6 +80,7 @@ def test_the_table_sorts_by_its_columns(page, counted):
     expect(first).to_contain_text('failed')
 
 
+@pytest.mark.long
 def test_the_address_keeps_the_selection_and_back_restores_it(page, counted):
     page.goto(f'{counted.url}/runs')
     page.locator('.run-menu').first.click()

@@ -174,6 +174,7 @@ def test_problems_and_equal_variants_start_nothing_by_mistake(page: Page, run: s
     page.wait_for_url(re.compile('/variants/'))
 
 
+@pytest.mark.long
 def test_a_cancelled_run_is_retried_from_its_last_step_and_run_again(
     page: Page, debates: Server, axe
 ) -> None:

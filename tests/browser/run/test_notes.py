@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.runs.test_home import rows
@@ -38,6 +39,7 @@ def test_a_note_is_written_marked_found_changed_and_removed(page, server, axe):
     assert [item['id'] for item in server.ask('/runs?text=zebra')['items']] == [run.rpartition('/')[2]]
 
 
+@pytest.mark.long
 def test_a_run_is_renamed_starred_deleted_and_restored_on_its_page_and_in_the_list(page, new_server, axe):
     new_server.start()
     run = new_server.sample('pipeline')

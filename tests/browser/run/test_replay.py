@@ -228,6 +228,7 @@ def test_changes_of_a_field_are_followed_from_the_tree_and_playback_starts_over(
     at(page, STEPS)  # plays again from the first step to the last
 
 
+@pytest.mark.long
 def test_an_edge_explains_itself_to_the_mouse(page, finished):
     open_run(page, finished)
     expect(page.locator(BACK)).to_have_class(re.compile('not-taken'))
@@ -251,7 +252,7 @@ def test_an_edge_explains_itself_to_the_keyboard(page, finished, axe):
     page.locator('.diagram').focus()
     edge = page.locator('[id="e:reviewing>complete"]')
     for _ in range(page.locator('.diagram .edge[id]').count()):
-        page.keyboard.press('.')
+        page.keyboard.press(',')
         if edge.evaluate('edge => edge === document.activeElement'):
             break
     expect(edge).to_be_focused()

@@ -113,15 +113,6 @@ def test_tabs_and_dialogs_keep_their_keys_and_a_state_leads_to_its_visits(page, 
     expect(page.locator('.diagram .state.inside')).to_have_attribute('id', 's:reviewing')
 
 
-def test_a_deep_link_shows_its_step_and_survives_a_reload(page, finished):
-    open_run(page, finished, 10)
-    for _ in range(2):
-        expect(page.locator('.diagram .state.active')).to_have_attribute('id', 's:analyzing.thinking')
-        expect(page.get_by_role('region', name='Result')).to_be_hidden()
-        page.reload()
-        expect(count(page)).to_contain_text(f'10 / {STEPS}')
-
-
 def test_escape_closes_dialogs_and_returns_the_focus(page, server):
     page.goto(f'{server.launch("pipeline", task="Tea?", options={"paused": True})}?inspect=breakpoints')
     expect(page.get_by_role('button', name='Continue')).to_be_visible()
@@ -169,17 +160,6 @@ def test_pause_step_resume_and_cancel(page, new_server):
     expect(page.locator('.run-controls').get_by_role('button', name='Pause', exact=True)).to_be_hidden()
     page.get_by_role('tab', name='Transcript').click()
     expect(page.locator('.transcript .human').last).to_contain_text('cancelled the run: seen enough')
-
-
-def test_fork_from_a_step(page, finished):
-    open_run(page, finished, 13)
-    page.get_by_role('button', name='Fork').click()
-    expect(page.get_by_role('heading', name='Fork from step 13')).to_be_visible()
-    expect(page.locator('.form-foot')).to_contain_text('Free: no provider')
-    page.get_by_role('button', name='Start fork').click()
-    expect(page).not_to_have_url(re.compile(re.escape(finished)))
-    status(page, 'Done')
-    expect(page.locator('.run-facts a', has_text='at 13')).to_have_attribute('href', re.compile(r'\?at=13$'))
 
 
 def test_a_killed_server_loses_and_repeats_nothing(page, new_server, console):
@@ -258,20 +238,6 @@ def test_a_narrow_window_shows_one_part_at_a_time(open_page, finished, axe):
         expect(page.locator('.run-grid > .panel:visible')).to_have_count(1)
         assert page.evaluate(OVERFLOW) <= 0
     axe(page)
-
-
-def test_unknown_run(page, server, console):
-    console.expect('404')
-    page.goto(f'{server.url}/runs/nothere?at=3')
-    expect(page.locator('.page')).to_contain_text(re.compile('no run', re.IGNORECASE))
-
-
-def test_a_step_beyond_the_end(page, finished, console):
-    console.expect('404')
-    page.goto(f'{finished}?at=9999')
-    expect(page.locator('.page')).to_contain_text('9999')
-    page.goto(f'{finished}?at=minusone')
-    expect(page.locator('.page')).to_contain_text(re.compile('step', re.IGNORECASE))
 
 
 def test_a_long_title_leaves_room_for_the_facts_and_is_cut_at_its_end(page, server):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OVERFLOW
@@ -68,6 +69,7 @@ def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crew_serv
     expect(second.locator('.chip.held')).to_be_visible()
 
 
+@pytest.mark.long
 def test_one_region_is_stepped_while_others_wait_or_continue(page, crew_server):
     start_paused(page, crew_server, 'crew', workers=2)
     first, second = (page.get_by_role('region', name=f'worker {number}') for number in (1, 2))
@@ -106,11 +108,8 @@ def test_steps_in_out_and_over_by_keys(page, server):
     expect(page.get_by_role('button', name='Step in', exact=True)).to_be_hidden()
 
 
-def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
-    page, open_page, new_server, axe, console
-):
-    new_server.start()
-    start_paused(page, new_server, 'pipeline', task=TASK)
+def test_a_condition_is_corrected_and_another_window_shows_its_breakpoint(page, open_page, server, axe):
+    start_paused(page, server, 'pipeline', task=TASK)
     other = open_page(width=390, height=844, scheme='dark')
     other.goto(page.url)
     page.get_by_role('tab', name='Breakpoints').click()
@@ -139,13 +138,8 @@ def test_a_condition_is_corrected_and_the_breakpoint_outlives_the_server(
     theirs = breakpoints(other)
     expect(theirs).to_contain_text('tokens > 100')  # another window shows it at once
     assert other.evaluate(OVERFLOW) <= 0
-    console.expect('.*')  # both windows log errors while the server is down
-    spent = page.locator('.run-facts > .num').inner_text()
-    new_server.restart()
-    page.goto(page.url)
+    page.reload()
     expect(page.locator('.run-head .pill')).to_have_text('Paused')
-    expect(page.locator('.run-facts > .num')).to_have_text(spent)
-    expect(page.locator('.player-count')).to_contain_text(spent)
     expect(breakpoints(page)).to_contain_text('tokens > 100')
     page.keyboard.press('c')
     expect(stop_notice(page)).to_contain_text('Stopped at breakpoint 1')

@@ -103,6 +103,7 @@ def test_the_first_divergence_is_three_clicks_from_the_list_and_fits_a_phone(pag
         assert page.evaluate('document.documentElement.scrollWidth <= innerWidth')
 
 
+@pytest.mark.long
 def test_runs_are_compared_from_a_menu_and_from_a_page(page, two, axe):
     server, first, second = two
     page.goto(f'{server.url}/runs')

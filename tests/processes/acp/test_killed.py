@@ -28,7 +28,7 @@ def test_a_killed_run_continues_with_its_agent(steps: int, tmp_path: Path) -> No
     if problem := asyncio.run(Sandbox().problem()):
         pytest.skip(problem)
     hemicycle = Hemicycle(tmp_path)
-    with hemicycle.process(*RUN, '--model', 'agent:scripted', '--pace', '60', '-q') as process:
+    with hemicycle.process(*RUN, '--model', 'agent:scripted', '--pace', '240', '-q') as process:
         hemicycle.reaches(steps, process)
         process.send_signal(signal.SIGKILL)
         wait_for_exit(process)

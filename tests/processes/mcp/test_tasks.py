@@ -39,13 +39,6 @@ async def test_a_task_that_asks_gets_the_answer() -> None:
         assert await call_tool(tools, 'small_polls') == 'get get get accepted get'
 
 
-async def test_a_task_that_asks_without_a_person_gets_no_answer() -> None:
-    async with connect(over_stdio('tasks')) as (servers, tools):
-        await servers.refresh('small')
-        assert await call_tool(tools, 'small_export', '{"how": "asks"}') == 'null'
-        assert await call_tool(tools, 'small_polls') == 'get get get canceled get'
-
-
 async def test_an_abandoned_task_is_cancelled() -> None:
     async with connect(over_stdio('tasks', task_seconds=0.5, seconds=0.4)) as (servers, tools):
         await servers.refresh('small')
@@ -90,15 +83,12 @@ async def test_a_task_that_keeps_asking_without_a_person_is_ended(
         assert await call_tool(tools, 'small_export', '{"how": "done"}') == 'exported'
 
 
-async def test_the_result_of_another_task_is_refused() -> None:
+async def test_a_question_without_a_person_a_foreign_result_and_a_long_message() -> None:
     async with connect(over_stdio('tasks')) as (servers, tools):
         await servers.refresh('small')
+        assert await call_tool(tools, 'small_export', '{"how": "asks"}') == 'null'
+        assert await call_tool(tools, 'small_polls') == 'get get get canceled get'
         result = await call_tool(tools, 'small_export', '{"how": "foreign"}')
         assert result == "error: it answered for the task 'another', not 'foreign'"
-        assert await call_tool(tools, 'small_polls') == 'get cancel'
-
-
-async def test_the_message_of_a_failed_task_is_shortened() -> None:
-    async with connect(over_stdio('tasks')) as (servers, tools):
-        await servers.refresh('small')
+        assert (await call_tool(tools, 'small_polls')).endswith('get cancel')
         assert len(await call_tool(tools, 'small_export', '{"how": "wordy"}')) < 5_000

@@ -1,7 +1,8 @@
-"""The parallel review in a real browser: a choice, and a seat taken by a person."""
+"""The parallel review in a real browser: a choice, and a seat taken by a person; a long one with tests."""
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OVERFLOW
@@ -48,6 +49,40 @@ def check_tabs(open_page, axe, url: str, tabs: dict[str, str], **options) -> Non
     page.close()
 
 
+def test_a_person_chooses_and_speaks_by_keyboard(page, open_page, server, axe):
+    url = server.launch('parallel-review', task='Write a function that adds two', pick='person', coders=2)
+    page.goto(url)
+    expect(page.get_by_role('tab', name='Candidates')).to_contain_text('your decision', timeout=30_000)
+    check_tabs(open_page, axe, url, {'Candidates': '.candidate', 'Debate': '.verdict'})
+    page.get_by_role('tab', name='Debate').click()
+    board = page.get_by_role('tabpanel', name='Debate')
+    board.get_by_role('button', name='Take seat: Reviewer 2').click()
+    expect(board.get_by_role('button', name='Return seat: Reviewer 2')).to_be_visible()
+
+    # The choice takes effect only when confirmed.
+    page.get_by_role('tab', name='Candidates').click()
+    take = page.get_by_role('button', name='Choose coder1')
+    take.focus()
+    page.keyboard.press('Enter')
+    page.get_by_role('dialog').get_by_role('button', name='Cancel').press('Enter')
+    expect(page.get_by_role('dialog')).to_have_count(0)
+    take.click()
+    page.get_by_role('dialog').get_by_role('button', name='Choose').click()
+
+    # In the final review, the page says that it is the person's turn, and Ctrl+Enter sends.
+    expect(page.get_by_role('tab', name='Debate')).to_contain_text('your turn', timeout=30_000)
+    page.get_by_role('tab', name='Debate').click()
+    check_tabs(open_page, axe, url, {'Debate': '.seat textarea'}, width=390, height=844, scheme='dark')
+    words = board.get_by_label('Message', exact=True)
+    words.fill('I ran them myself. Approved.')
+    board.get_by_label('Verdict').select_option('APPROVE')
+    board.get_by_label('Best').select_option('coder1')
+    board.get_by_role('checkbox', name='Agree').click()
+    words.press('Control+Enter')
+    expect(board.locator('.turn.human').first).to_contain_text('I ran them myself. Approved.')
+
+
+@pytest.mark.long
 def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, new_server, axe):
     new_server.start()
     url = sample(page, new_server, Who_picks_the_best='person')

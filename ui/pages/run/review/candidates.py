@@ -129,7 +129,7 @@ class Candidates(Panel):
                 self._draw_tests(contestant.name, 'Own tests', version.evidence.own)
                 self._draw_files(version)
                 if version.said:
-                    with ui.element('div').classes('candidate-messages'):
+                    with ui.element('div').classes('candidate-messages').props('tabindex="0"'):
                         draw_markdown(version.said, 'Summary')
             if is_asked and candidate.in_play:
                 take = button(f'Choose {contestant.name}', icon='how_to_reg', kind='primary')

@@ -1,4 +1,4 @@
-"""Candidate names: what a position calls a candidate is the name of one in play, or stays as it was said."""
+"""Candidate names: what a position calls a candidate, as the name of one in play if it is one."""
 
 from __future__ import annotations
 

@@ -79,4 +79,6 @@ def verdict(gate: str, facts: GateFacts, problem: str) -> Verdict:
 
 def describe_failure(event: Event) -> str:
     """Return why an agent gave no answer."""
-    return str(event.data.get('error') or event.data.get('unfit') or 'it timed out')
+    if unfit := event.data.get('unfit'):
+        return f'its answer could not be read: {unfit}'
+    return str(event.data.get('error') or 'it timed out')

@@ -57,9 +57,8 @@ PLAN: Mapping[str, Condition] = {
     'plan_is_approved': lambda facts, verdict: verdict.approved,
 }
 CODE: Mapping[str, Condition] = {
-    'step_is_addressed': lambda facts, verdict: (
-        isinstance(verdict, CodeVerdict) and verdict.addresses_step and not facts.blocked
-    ),
+    'coder_is_not_blocked': lambda facts, verdict: not facts.blocked,
+    'step_is_addressed': _verdict_has(CodeVerdict, 'addresses_step'),
     'tests_are_included': lambda facts, verdict: any(TEST_FILE.search(path) for path in facts.changed),
     'no_security_issue_is_critical': lambda facts, verdict: (
         isinstance(verdict, CodeVerdict) and not verdict.critical_security_issues
@@ -95,6 +94,19 @@ GATE_TITLES = {
     'step': 'Step completion',
     'goal': 'Goal achievement',
 }
+
+
+FACTUAL = frozenset(
+    {
+        'dependencies_are_satisfiable',
+        'coder_is_not_blocked',
+        'tests_are_included',
+        'tests_pass',
+        'steps_are_complete',
+        'integration_tests_pass',
+    }
+)
+"""Conditions on facts: the supervisor has no say in them, so that it refuses nothing if they do not hold."""
 
 
 def evaluate_gate(gate: str, facts: GateFacts, verdict: Verdict) -> tuple[tuple[str, bool], ...]:

@@ -191,7 +191,7 @@ def _step_report(step: Mapping[str, Any]) -> StepReport:
         score=verdict['score'] if verdict else None,
         evidence=verdict['evidence'] if verdict else '',
         reason=step['fail_reason'] if step['status'] != 'completed' else '',
-        degraded=bool(tests and tests['degraded']) or bool(verdict and verdict['degraded']),
+        degraded=bool(step['problem'] or (tests and tests['degraded']) or (verdict and verdict['degraded'])),
         steps=tuple(map(_step_report, step['sub_steps'])),
     )
 

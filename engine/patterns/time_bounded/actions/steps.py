@@ -65,7 +65,11 @@ def use_fallback_code(memory: Memory, event: Event) -> None:
 
 def store_changes(memory: Memory, event: Event) -> None:
     """Store which files the step changed, and how."""
-    memory.step.changed_files = tuple(event.data['files'])
+    step = memory.step
+    step.changed_files = tuple(event.data['files'])
+    if not (step.changed_files or step.problem or (step.code_output and step.code_output.declines)):
+        step.problem = 'the coder changed no file'
+        memory.log('degraded', 'The coder changed no file.', event)
     memory.changed_files = tuple(event.data['all'])
     memory.diff = str(event.data['diff'])
     memory.last_snapshot = str(event.data['snapshot'])
@@ -166,6 +170,7 @@ def begin_fix(memory: Memory, event: Event) -> None:
 def _store_code(memory: Memory, output: CodeOutput, event: Event, problem: str = '') -> None:
     step = memory.step
     step.code_output, step.stage = output, 'coded'
+    step.problem = f'the coder gave no answer: {problem}' if problem else ''
     text = f'Blocked: {output.blocked}' if output.blocked else output.summary
     memory.record_answer(
         Participant.CODER, MessageType.CODE_RESPONSE, text, event, problem=problem, payload=output
@@ -211,9 +216,11 @@ def _describe_refusal(memory: Memory) -> str:
     step, verdict = memory.step, memory.verdict
     if step.code_output and step.code_output.blocked:
         return step.code_output.blocked
-    reason = '; '.join(verdict.issues) or verdict.summary
     unmet = ', '.join(name.replace('_', ' ') for name in verdict.unmet)
-    return f'{reason} (not met: {unmet})' if unmet else reason
+    if step.problem or not verdict.refused:  # Whatever the supervisor said, it is not why.
+        return step.problem or f'not met: {unmet}'
+    reason = '; '.join(verdict.issues) or verdict.summary
+    return f'{reason} (not met: {unmet})'
 
 
 def _finish_step(memory: Memory, state: StepStatus, event: Event, reason: str = '') -> None:

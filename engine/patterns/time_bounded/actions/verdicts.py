@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.patterns.time_bounded import fallback, replanning
-from engine.patterns.time_bounded.gates import GateFacts, evaluate_gate
+from engine.patterns.time_bounded.gates import FACTUAL, GateFacts, evaluate_gate
 from engine.patterns.time_bounded.memory.escalation import Level
 from engine.patterns.time_bounded.memory.plan import VerificationResult
 from engine.patterns.time_bounded.memory.protocol import Participant
@@ -16,7 +16,7 @@ from engine.patterns.time_bounded.memory.schemas import (
     StepVerdict,
     Verdict,
 )
-from engine.patterns.time_bounded.memory.state import memory_of
+from engine.patterns.time_bounded.memory.state import OrchestrationState, memory_of
 from engine.patterns.time_bounded.parameters import parameters_of
 from engine.records import Event
 from engine.statechart.decision_cache import CallbackContext
@@ -56,9 +56,11 @@ def judge_without_supervisor(scope: CallbackContext, gate: str, event: Event, pr
 def _judge(scope: CallbackContext, gate: str, verdict: Verdict, event: Event, problem: str = '') -> None:
     memory = memory_of(scope)
     facts = _gate_facts(scope, gate)
+    conditions = evaluate_gate(gate, facts, verdict)
     result = VerificationResult(
-        gate=gate, score=verdict.score, approved=verdict.approved,
-        conditions=evaluate_gate(gate, facts, verdict), level=Level.NONE,
+        gate=gate, score=verdict.score, approved=verdict.approved, conditions=conditions, level=Level.NONE,
+        refused=_has_work(memory, gate)
+        and any(not holds for name, holds in conditions if name not in FACTUAL),
         issues=(*verdict.issues, *getattr(verdict, 'missing', ())),
         summary=verdict.summary, evidence=getattr(verdict, 'evidence', ''), degraded=bool(problem),
         threshold=facts.threshold if gate in ('plan', 'goal') else facts.threshold or None,
@@ -67,6 +69,15 @@ def _judge(scope: CallbackContext, gate: str, verdict: Verdict, event: Event, pr
     memory.record_verdict(result, agent, subject.format(memory.current_step), event, problem)
     if gate in ('code', 'step'):
         memory.step.verification_result = memory.verdict
+
+
+def _has_work(memory: OrchestrationState, gate: str) -> bool:
+    """Whether there is work to refuse: not if the coder was silent, changed nothing or asks for a plan."""
+    if gate not in ('code', 'step'):
+        return True
+    step = memory.step
+    declines = step.code_output is not None and step.code_output.declines
+    return bool(step.changed_files) and not step.problem and not declines
 
 
 def _gate_facts(scope: CallbackContext, gate: str) -> GateFacts:
@@ -89,6 +100,6 @@ def _gate_facts(scope: CallbackContext, gate: str) -> GateFacts:
     return GateFacts(
         threshold=thresholds.get(gate, 0),
         changed=step.changed_files,
-        blocked=bool(step.code_output and (step.code_output.blocked or step.code_output.asks_for_plan)),
+        blocked=step.code_output is not None and step.code_output.declines,
         tests_pass=tests is not None and tests.passed,
     )

@@ -44,6 +44,8 @@ class VerificationResult(FrozenModel):
     degraded: bool = False
     threshold: int | None = None
     """The gate's minimum score; None if it requires none."""
+    refused: bool = False
+    """Whether it did not pass because the supervisor found fault with the work."""
 
     @property
     def passed(self) -> bool:
@@ -123,6 +125,8 @@ class PlanStep(Memory):
     stage: str = 'coding'
     """Where to resume after a stop: `coding`, `coded` (not approved) or `approved` (not tested)."""
     code_output: CodeOutput | None = None
+    problem: str = ''
+    """Why this attempt has no work to judge: the coder gave no answer, or changed no file."""
     changed_files: tuple[str, ...] = ()
     test_results: TestResult | None = None
     verification_result: VerificationResult | None = None

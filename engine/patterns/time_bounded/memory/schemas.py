@@ -38,6 +38,11 @@ class CodeOutput(FrozenModel):
     blocked: str = Field('', description='Why the step cannot be done; empty if it is done')
     asks_for_plan: bool = Field(False, description='Whether the step must be broken down into its own plan')
 
+    @property
+    def declines(self) -> bool:
+        """Whether the step was not done, for a reason that was given."""
+        return bool(self.blocked or self.asks_for_plan)
+
 
 class Issue(FrozenModel):
     """A problem."""

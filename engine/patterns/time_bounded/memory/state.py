@@ -323,7 +323,7 @@ class OrchestrationState(Memory):
             Participant.SUPERVISOR, MessageType.VERIFY_RESPONSE, result.summary, event,
             problem=problem, payload=rated,
         )  # fmt: skip
-        if self.level is not Level.NONE and not rated.degraded:
+        if self.level is not Level.NONE and not rated.degraded and (rated.passed or rated.refused):
             demands = [*rated.issues, *(f'not met: {name.replace("_", " ")}' for name in rated.unmet)]
             self.intervene(self.level, agent, subject, rated, demands, event)
 
@@ -334,16 +334,19 @@ class OrchestrationState(Memory):
             return rated
         about = f'{self._outer_step() or "goal"}:'
         key = f'{about}{result.gate}'
-        self.refusals[key] = 0 if result.passed else self.refusals.get(key, 0) + 1
+        if result.passed or result.refused:
+            self.refusals[key] = self.refusals.get(key, 0) + 1 if result.refused else 0
         self.issues = sum(number for name, number in self.refusals.items() if name.startswith(about))
-        new_level = level_of(result.score, 0 if result.passed else self.issues)
-        if not result.passed:
-            new_level = max(new_level, level_of_refusal(len(result.issues)), key=lambda level: level.severity)
-        self.level = new_level
+        if result.refused:
+            levels = (level_of(result.score, self.issues), level_of_refusal(len(result.issues)))
+            self.level = max(levels, key=lambda level: level.severity)
+        elif result.passed:
+            self.level = level_of(result.score, 0)
         rated = result.model_copy(update={'level': self.level})
         self.verifications.append(rated)
         self.add_to_metrics(**{'verifications_passed' if rated.passed else 'verifications_failed': 1})
-        self._add_to_agent_metrics(agent, **{'passed' if rated.passed else 'rejected': 1})
+        if rated.passed or rated.refused:
+            self._add_to_agent_metrics(agent, **{'passed' if rated.passed else 'rejected': 1})
         return rated
 
     def _outer_step(self) -> str:

@@ -157,16 +157,42 @@ async def test_a_blocked_step_gets_its_own_plan() -> None:
     assert memory['metrics']['completed_steps'] == 4 and memory['metrics']['total_steps'] == 4
 
 
-async def test_plans_go_three_levels_deep_and_no_deeper() -> None:
-    blocked = {'summary': '', 'blocked': 'no'}
-    # A coder that is always blocked, with scores too high to escalate.
-    reply = team(coding=blocked, reviewing_code=verdict(90, addresses_step=True))
-    outcome, _ = await play(reply, max_attempts=1, max_rounds=1, max_failed_steps=15)
+@pytest.mark.parametrize(
+    ('coding', 'reason'),
+    [
+        ({'summary': '', 'blocked': 'there is no module'}, 'there is no module'),
+        ({'summary': 'It is done.'}, 'the coder changed no file'),
+        (ModelError('HTTP 500'), 'the coder gave no answer: HTTP 500'),
+    ],
+    ids=['blocked', 'idle', 'failing'],
+)
+async def test_a_coder_without_work_is_not_refused_and_its_step_is_planned_three_levels_deep(
+    coding: Any, reason: str
+) -> None:
+    reply = team(coding=coding, reviewing_code=verdict(90, addresses_step=True))
+    outcome, _ = await play(reply, max_attempts=2, max_rounds=1, max_failed_steps=15)
     memory = outcome.memory
     assert max(plan['depth'] for plan in memory['plans'].values()) == 3
     assert max(step['depth'] for step in memory['steps'].values()) == 3
     assert memory['steps']['1.1.1.1']['sub_steps'] == []
-    assert memory['steps']['1']['status'] == 'failed' or memory['status'] == 'aborted'
+    assert memory['steps']['1.1.1.1']['fail_reason'] == reason
+    assert memory['steps']['2']['status'] == 'failed'  # It was tried, too.
+    assert (memory['status'], memory['escalations']) == ('failed', [])
+    assert memory['agents']['coder']['metrics']['rejected'] == 0
+    assert reason in memory['report']
+
+
+async def test_asking_for_a_plan_earns_no_correction() -> None:
+    def coding(request: ModelRequest) -> Any:
+        asks = request.hints.visit == 1
+        return {'summary': '', 'asks_for_plan': True} if asks else write(request)
+
+    def code(request: ModelRequest) -> Any:
+        return verdict(30 if request.hints.visit == 1 else 90, addresses_step=True)
+
+    outcome, _ = await play(team(coding=coding, reviewing_code=code))
+    assert outcome.memory['steps']['1']['sub_steps'] and outcome.memory['escalations'] == []
+    assert 'CORRECTION' not in kinds(outcome.memory)
 
 
 async def test_issues_in_a_row_escalate_to_the_end_of_the_session() -> None:

@@ -152,7 +152,7 @@ def facts(threshold: int, **other: Any) -> GateFacts:
         ('plan', {'score': 69}, 'plan_score_is_enough'),
         ('plan', {'approved': False}, 'plan_is_approved'),
         ('code', {'addresses_step': False}, 'step_is_addressed'),
-        ('code', {'blocked': True}, 'step_is_addressed'),
+        ('code', {'blocked': True}, 'coder_is_not_blocked'),
         ('code', {'changed': ('a.py',)}, 'tests_are_included'),
         ('code', {'critical_security_issues': ('eval',)}, 'no_security_issue_is_critical'),
         ('code', {'score': 59}, 'code_score_is_enough'),

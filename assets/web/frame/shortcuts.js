@@ -1,6 +1,9 @@
 const OVERLAY = ".q-dialog, .q-menu, dialog[open]"; // opened over the page; also used by focus.js
 const FIELD = "input, select, textarea, [contenteditable], dialog, [role=dialog]";
 
+// An Enter that confirms what an input method offers reaches no handler. WebKit sends it after the composition, with key code 229.
+window.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.isComposing || event.keyCode === 229)) event.stopImmediatePropagation(); }, true);
+
 // Ctrl+Enter and Cmd+Enter submit a form. A focused checkbox would consume any Enter, so its parent gets the key instead.
 (() => {
   const boxes = ".q-checkbox, .q-toggle, .q-radio";
@@ -53,6 +56,6 @@ document.addEventListener("focusin", ({ target }) => { if (target.matches("input
 document.addEventListener("keydown", (event) => {
   const field = event.target.closest?.(".q-dialog input:not([type=checkbox]), [aria-label=Question] input:not([type=checkbox])");
   const buttons = field?.closest(".q-dialog, [aria-label=Question]").querySelectorAll(":is(.dialog-actions, .approval-answers) > :is(.primary, .danger)");
-  if (event.key === "Enter" && !event.defaultPrevented && !event.isComposing && !event.repeat) [...(buttons ?? [])].at(-1)?.click();
+  if (event.key === "Enter" && !event.defaultPrevented && !event.repeat) [...(buttons ?? [])].at(-1)?.click();
   if (event.key !== "Escape" && document.querySelector(OVERLAY)) event.stopImmediatePropagation();
 });

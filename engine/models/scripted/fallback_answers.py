@@ -19,6 +19,7 @@ from engine.records.message import Message, ToolResult
 UNFIT = 'Your answer does not fit'
 PLAN = 'Plan'
 CANDIDATE = r'\b(\w+)/ \(version \d+, '
+REVISED = re.compile(r'^Your folder holds version (\d+) ', re.M)
 TEST_COUNTS = re.compile(r'(.+: \d+ .+) in [\d.]+ s')
 """A candidate's test counts, without the duration, which differs each time."""
 
@@ -72,7 +73,8 @@ def _calls(request: ModelRequest, subject: Topic) -> tuple[Call, ...]:
             Call(tool='compare_candidates', arguments={'first': first, 'second': second})
             for first, second in pairwise(names)
         ]
-    if request.hints.visit > 1:
+    revised = REVISED.search(_latest_request(request))
+    if request.hints.visit > 1 and not revised:
         if 'notes' in offered and _results(request, 'notes'):
             calls.append(Call(tool='notes', arguments={'action': 'read', 'title': PLAN}))
         return tuple(calls)
@@ -81,6 +83,8 @@ def _calls(request: ModelRequest, subject: Topic) -> tuple[Call, ...]:
         calls.append(Call(tool='notes', arguments={'action': 'write', 'title': PLAN, 'text': text}))
         if 'write_file' in offered:
             text = f'Simulated filler: the scripted model has no solution for this task.\n\n{text}\n'
+            if revised:
+                text += f'\nThis revises version {revised[1]}.\n'
             calls.append(Call(tool='write_file', arguments={'path': 'SIMULATED.txt', 'text': text}))
     if 'calculator' in offered and subject.sum:
         calls.append(Call(tool='calculator', arguments={'expression': subject.sum.expression}))

@@ -105,6 +105,7 @@ def test_a_page_is_small_and_does_not_shift(page, server):
 
 def test_the_question_mark_lists_the_pages_shortcuts(page, server, axe):
     page.goto(f'{server.url}/launch/pipeline')
+    expect(page.get_by_label('Task', exact=True)).to_be_focused()  # by the page itself, once it is ready
     page.get_by_label('Task', exact=True).press('?')
     expect(page.get_by_label('Task', exact=True)).to_have_value('?')
     keys = page.get_by_role('dialog', name='Keyboard shortcuts')

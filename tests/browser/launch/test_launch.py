@@ -75,8 +75,7 @@ def test_checkboxes_are_ticked_by_keys_and_an_example_fills_the_form(form):
     record.focus()
     for forced in ('none', 'active'):
         form.emulate_media(forced_colors=forced)
-        outline = record.locator('.q-checkbox__bg').evaluate('(one) => getComputedStyle(one).outline')
-        assert 'solid 2px' in outline
+        expect(record.locator('.q-checkbox__bg')).to_have_css('outline', re.compile('solid 2px'))
     form.emulate_media(forced_colors='none')
 
     form.locator('summary', has_text='Debugging').click()

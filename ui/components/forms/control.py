@@ -66,11 +66,8 @@ class Control:
             labels = {name: field.label(name) for name in field.choices}
             return NativeSelect({**empty, **labels}, value=start)
         if field.kind in ('integer', 'number'):
-            number = text_input(start, kind='number', step='1' if field.kind == 'integer' else 'any')
-            for name, bound in (('min', field.minimum), ('max', field.maximum)):
-                if bound is not None:
-                    set_attributes(number, **{name: str(bound)})
-            return number
+            # Not a number field of the browser: it drops a comma that is not its own, so that 0,5 becomes 5.
+            return text_input(start, inputmode='numeric' if field.kind == 'integer' else 'decimal')
         if field.kind in ('multiline', 'list', 'json') and not field.inline:
             return text_area(start, maxlength=HARD_LIMIT)
         unchecked = {'spellcheck': 'false', 'autocapitalize': 'off'} if field.kind == 'path' else {}

@@ -28,6 +28,8 @@ BUDGET = re.compile(r'budget|deadline|time_?out|max_(tokens|seconds|minutes|cost
 BUDGETS = 'Budgets'
 MAX_SINGLE_LINE = 4_000
 """Texts that may be longer than this get a multi-line field."""
+DECIMAL_COMMA = re.compile(r'(?P<whole>[-+]?\d*),(?P<part>\d{1,2}|\d{4,})')
+"""A number with a decimal comma; with three digits it may be a thousand, and is refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,8 @@ class Field:
                 if self.inline
                 else [line.strip() for line in text.splitlines() if line.strip()]
             )
+        if self.kind == 'number' and (match := DECIMAL_COMMA.fullmatch(text.strip())):
+            return f'{match["whole"]}.{match["part"]}'
         return json.loads(text) if self.kind == 'json' else text
 
     def format(self, value: Any) -> Any:

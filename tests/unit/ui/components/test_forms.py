@@ -75,6 +75,9 @@ def test_a_field_shows_its_title_help_and_limits():
         ('table', '{"a": 1}', {'a': 1}),
         ('colour', '', None),
         ('ticked', True, True),
+        ('part', '0,5', '0.5'),
+        ('part', '-12,25', '-12.25'),
+        ('part', '1,000', '1,000'),  # a thousand, or one
     ],
 )
 def test_controls_are_read_and_written(name, raw, value):
@@ -94,6 +97,8 @@ def test_controls_are_read_and_written(name, raw, value):
         ({'whole': '1.5'}, 'whole', 'Must be a whole number.'),
         ({'whole': ''}, 'whole', 'Must be a whole number.'),
         ({'part': '0'}, 'part', 'Must be more than 0.'),
+        ({'part': '1,000'}, 'part', 'Must be a number.'),
+        ({'whole': '0,5'}, 'whole', 'Must be a whole number.'),
         ({'literal': ''}, 'literal', 'Choose one.'),
         ({'numbers': ['1', 'x']}, 'numbers', 'Entry 2: Must be a whole number.'),
         ({'numbers': ['1', '2', '3']}, 'numbers', 'Enter at most 2 entries (now 3).'),

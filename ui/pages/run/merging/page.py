@@ -139,7 +139,7 @@ class Review:
                     self._agent = NativeSelect(agents, value=self._mergeable.best or next(iter(agents)))
                     label('Agent', self._agent)
                 with ui.element('div').classes('field comment-line'):
-                    self._line = text_input('1', kind='number', min='1')
+                    self._line = text_input('1', inputmode='numeric')
                     label('Line', self._line)
                 with ui.element('div').classes('field grow'):
                     self._text = text_area(maxlength=str(MAX_COMMENT))

@@ -43,7 +43,7 @@ class LineComments:
             self._list = ui.element('ul').classes('comment-list')
             with ui.element('div').classes('comment-form') as self._form:
                 with ui.element('div').classes('field comment-line'):
-                    self._line = text_input('1', kind='number', min='1')
+                    self._line = text_input('1', inputmode='numeric')
                     label('Line', self._line)
                 with ui.element('div').classes('field'):
                     self._text = text_area(maxlength='2000')

@@ -19,6 +19,7 @@ from ui.formatting.values import as_sentence
 HARD_LIMIT = '200000'
 """Maximum number of characters in a control: longer values do not fit into one message."""
 FOCUS = """setTimeout(() => {
+    if (STILL && document.activeElement?.matches("input, select, textarea")) return;  // A person was quicker.
     const control = document.getElementById("ID"), fold = control?.closest("details");
     if (fold) fold.open = true;
     control?.focus({ preventScroll: STILL });
@@ -178,7 +179,11 @@ class Control:
         return size == 0 or (is_text and size < (self.field.minimum or 1))
 
     def focus(self, *, prevent_scroll: bool = False) -> None:
-        """Focus the control, opening its section; with `prevent_scroll`, the page is not scrolled to it."""
+        """Focus the control, opening its section.
+
+        With `prevent_scroll`, as for a page that opens, the page is not scrolled to it, and a field in which a
+        person types already keeps the focus.
+        """
         ui.run_javascript(
             FOCUS.replace('ID', self._control.html_id).replace('STILL', str(prevent_scroll).lower())
         )

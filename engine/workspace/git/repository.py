@@ -109,13 +109,12 @@ class Repository:
 
         Includes the files of submodules that are checked out.
         """
-        own = await self._names('ls-files', '-z', '--cached', '--others', '--exclude-standard')
-        found = set(own)
+        paths = set(await self._names('ls-files', '-z', '--cached', '--others', '--exclude-standard'))
         for path in await self.submodules():
             folder = self.root / self.prefix / path
             if (folder / '.git').exists() and (inner := await Repository.find(folder)):
-                found |= {f'{path}/{name}' for name in await inner.files()}
-        return sorted(found)
+                paths |= {f'{path}/{name}' for name in await inner.files()}
+        return sorted(paths)
 
     async def submodules(self) -> list[str]:
         """List the submodules in the project's folder."""

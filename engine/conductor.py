@@ -38,7 +38,8 @@ from engine.runtime.run_control import RunControl
 from engine.runtime.run_factory import initial_state, new_run_info, unknown_names, with_breakpoints
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import Pattern
-from engine.workspace.project import missing_projects
+from engine.workspace.git.worktree import has_worktree, listed_files
+from engine.workspace.project import missing_projects, oversized_projects
 from engine.workspace.sandbox.sandbox import PRIVATE_ADDRESSES, Sandbox, env_flag
 from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.workspaces import Workspaces
@@ -291,7 +292,7 @@ class Conductor:
             else pattern_class.parse(raw_parameters)
         )
         # The folders and keys it needs can only be checked on the machine that does the work.
-        if not replayed_run and self._live.works and (problems := _start_problems(workflow)):
+        if not replayed_run and self._live.works and (problems := await _start_problems(workflow)):
             raise InvalidInput(problems)
         by_role = {
             'models': models or {},
@@ -412,6 +413,11 @@ class RunHandle:
         await self.conductor.cancel(self.id, reason)
 
 
-def _start_problems(workflow: Pattern) -> dict[str, str]:
+async def _start_problems(workflow: Pattern) -> dict[str, str]:
     projects = {name: getattr(workflow.parameters, name) for name in workflow.projects}
-    return {**missing_projects(projects), **workflow.start_problems()}
+    missing = missing_projects(projects)
+    present = {name: project for name, project in projects.items() if name not in missing}
+    project = present.get('project', '')
+    by_git = getattr(workflow.parameters, 'worktrees', False) and has_worktree(project)
+    listings = {'project': await listed_files(project)} if by_git else {}
+    return {**missing, **await oversized_projects(present, listings), **workflow.start_problems()}

@@ -53,8 +53,17 @@ def format_patch(changes: Sequence[FileChange]) -> str:
     """Format all changes as one patch for `git apply` or `patch -p1`, preceded by a list of omitted files."""
     own = [change for change in changes if is_own_work(change)]
     left_out = [change for change in own if not change.text or is_link(change)]
-    noted = [f'# Left out: {change.path}, {_why_left_out(change)}\n' for change in left_out]
+    noted = [f'# Left out: {quote_path(change.path)}, {_why_left_out(change)}\n' for change in left_out]
     return ''.join([*noted, *(change.text for change in own if change not in left_out)])
+
+
+def quote_path(path: str) -> str:
+    """Quote a path as git does in patches, if it is not UTF-8 or contains quotes or control characters."""
+    data = path.encode('utf-8', 'surrogateescape')
+    if path.isprintable() and not set(path) & {'"', '\\'}:
+        return path
+    quoted = (f'\\{byte:03o}' if byte < 32 or byte > 126 or byte in b'"\\' else chr(byte) for byte in data)
+    return f'"{"".join(quoted)}"'
 
 
 def is_link(change: FileChange) -> bool:
@@ -80,7 +89,10 @@ def _change(objects: ObjectStore, path: str, old: FileVersion | None, new: FileV
     first, second = (_split_lines(text or '') for text in texts)
     if max(len(first), len(second)) > MAX_DIFF_LINES:
         return change
-    names = ('/dev/null' if old is None else f'a/{path}', '/dev/null' if new is None else f'b/{path}')
+    names = (
+        '/dev/null' if old is None else quote_path(f'a/{path}'),
+        '/dev/null' if new is None else quote_path(f'b/{path}'),
+    )
     diff_lines = list(difflib.unified_diff(first, second, *names))
     return FileChange(
         path=path,

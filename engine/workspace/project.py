@@ -21,7 +21,9 @@ SKIPPED_DIRS = frozenset(
     | {'.pytest_cache', '.tox', '.nox'}
 )
 """Folders that are not copied: they can be regenerated, or hold more than the project's files."""
-MAX_PROJECT_FILES, MAX_PROJECT_BYTES = 5_000, 100 << 20
+MAX_PROJECT_FILES, MAX_PROJECT_BYTES = 20_000, 100 << 20
+"""Limits of a project; the settings replace the first, and the second in MiB."""
+FILES_VARIABLE, SIZE_VARIABLE = 'HEMICYCLE_PROJECT_FILES', 'HEMICYCLE_PROJECT_MB'
 GIT_AUTHOR = '-c user.name=Hemicycle -c user.email=hemicycle@localhost'
 GIT_INIT = (
     f'git init -q -b main . && git add -A && git {GIT_AUTHOR} commit -q --allow-empty -m "Initial state"'
@@ -81,7 +83,7 @@ async def copy_project(
         WorkspaceError: the project does not exist or is too big.
     """
     root = find_project(project)
-    for path in await asyncio.to_thread(lambda: list(_files_to_copy(root, listed))):
+    for path in await asyncio.to_thread(_files_to_copy, root, listed):
         data = await asyncio.to_thread(path.read_bytes)
         executable = os.access(path, os.X_OK)
         await workspace.write(path.relative_to(root).as_posix(), data, executable=executable)
@@ -108,7 +110,7 @@ async def project_paths(project: str, listed: Collection[str] | None = None) -> 
 
 async def folder_paths(root: Path, listed: Collection[str] | None = None) -> list[str]:
     """List the files of a folder that would be copied if it were a project. Raises `WorkspaceError`."""
-    paths = await asyncio.to_thread(lambda: list(_files_to_copy(root, listed)))
+    paths = await asyncio.to_thread(_files_to_copy, root, listed)
     return [path.relative_to(root).as_posix() for path in paths]
 
 
@@ -138,6 +140,29 @@ def missing_projects(projects: Mapping[str, str]) -> dict[str, str]:
     return problems
 
 
+async def oversized_projects(
+    projects: Mapping[str, str], listings: Mapping[str, Collection[str] | None]
+) -> dict[str, str]:
+    """Return why each project that is too big cannot be copied; `listings` name the files to copy."""
+    problems = {}
+    for name, project in projects.items():
+        try:
+            if project:
+                await project_paths(project, listings.get(name))
+        except WorkspaceError as error:
+            problems[name] = str(error)
+    return problems
+
+
+def project_limits() -> tuple[int, int]:
+    """Return how many files and bytes a project may have. Raises `WorkspaceError`."""
+    try:
+        files = int(os.environ.get(FILES_VARIABLE) or MAX_PROJECT_FILES)
+        return files, int(os.environ.get(SIZE_VARIABLE) or MAX_PROJECT_BYTES >> 20) << 20
+    except ValueError:
+        raise WorkspaceError(f'{FILES_VARIABLE} and {SIZE_VARIABLE} must be whole numbers') from None
+
+
 def sample_file(name: str) -> Path:
     """Return a file by its path, or a bundled one by `sample:` and its path among the scenarios.
 
@@ -157,16 +182,18 @@ def _others(root: Path) -> Iterator[Path]:
             yield path
 
 
-def _files_to_copy(root: Path, listed: Collection[str] | None = None) -> Iterator[Path]:
-    count = size = 0
-    for path in _walk(root) if listed is None else (root / name for name in sorted(listed)):
-        if path.is_symlink() or not path.is_file():
-            continue
-        count, size = count + 1, size + path.stat().st_size
-        if count > MAX_PROJECT_FILES or size > MAX_PROJECT_BYTES:
-            most = f'{MAX_PROJECT_FILES:,} files and {MAX_PROJECT_BYTES >> 20} MB'
-            raise WorkspaceError(f'{root.name} is too big: at most {most} can be copied')
-        yield path
+def _files_to_copy(root: Path, listed: Collection[str] | None = None) -> list[Path]:
+    paths = _walk(root) if listed is None else (root / name for name in sorted(listed))
+    files = [path for path in paths if not path.is_symlink() and path.is_file()]
+    size = sum(path.stat().st_size for path in files)
+    max_files, max_bytes = project_limits()
+    if len(files) > max_files or size > max_bytes:
+        raise WorkspaceError(
+            f'{root.name} is too big: it has {len(files):,} files and {size / (1 << 20):,.1f} MiB, '
+            f'and at most {max_files:,} and {max_bytes >> 20:,} MiB are copied; give a subfolder, '
+            f'list what is not needed in .gitignore, or raise {FILES_VARIABLE} or {SIZE_VARIABLE}'
+        )
+    return files
 
 
 def _walk(root: Path) -> Iterator[Path]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from engine.errors import WorkspaceError
 from engine.workspace.diff import decode_text, is_own_work
-from engine.workspace.git.repository import GitFailed, Repository, git
+from engine.workspace.git.repository import GitFailed, Repository, git, lfs_storage
 from engine.workspace.object_store import ObjectStore
 from engine.workspace.snapshots import FileVersion, files_of
 
@@ -122,7 +122,8 @@ class GitMerge:
         place = await asyncio.to_thread(tempfile.mkdtemp, prefix='hemicycle-')
         try:
             objects = await self._objects_dir()
-            variables = {'GIT_OBJECT_DIRECTORY': place, 'GIT_ALTERNATE_OBJECT_DIRECTORIES': objects}
+            variables = {'GIT_OBJECT_DIRECTORY': place, 'GIT_ALTERNATE_OBJECT_DIRECTORIES': objects,
+                      **lfs_storage(place)}  # fmt: skip
             result = await self._merge(onto, resolutions or {}, only, variables)
             return MergePreview(
                 branch=branch,
@@ -221,9 +222,15 @@ class GitMerge:
                          for side in (old, new))  # type: ignore[return-value]  # fmt: skip
 
         old, new = await asyncio.to_thread(read)
-        paths = sorted(old.keys() | new.keys())
+        paths = [path for path in sorted(old.keys() | new.keys()) if not only or path in only]
+        for module in await self._repository.submodules():
+            if inside := [path for path in paths if f'{path}/'.startswith(f'{module}/')]:
+                raise WorkspaceError(
+                    f'{inside[0]} is in the submodule {module}, which is a repository of its own: merge only '
+                    'the other files, or take the changes as a patch'
+                )
         dropped = await self._repository.find_ignored(paths) - set(old)
-        selected = {path for path in paths if path not in dropped and (not only or path in only)}
+        selected = set(paths) - dropped
         return (
             {f'{prefix}{path}': file for path, file in old.items() if path in selected},
             {f'{prefix}{path}': file for path, file in new.items() if path in selected},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,10 @@ CONFIG_OVERRIDES = (
 """Repository settings that we override, since an agent's files could affect them."""
 DROPPED = ('GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_NAMESPACE',
            'GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_CONFIG_COUNT', 'GIT_CONFIG_PARAMETERS')  # fmt: skip
+
+LINK, SUBMODULE = '120000', '160000'
+"""Modes in an index."""
+CONVERSIONS = r'^core\.(autocrlf|eol|filemode|ignorecase|precomposeunicode)$'
 
 
 class GitFailed(WorkspaceError):
@@ -67,6 +72,11 @@ async def git(
     return output
 
 
+def lfs_storage(place: str) -> dict[str, str]:
+    """Return the variables by which filters of Git LFS write to `place` instead of to the repository."""
+    return {'GIT_CONFIG_COUNT': '1', 'GIT_CONFIG_KEY_0': 'lfs.storage', 'GIT_CONFIG_VALUE_0': place}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
     """A folder under version control."""
@@ -95,11 +105,50 @@ class Repository:
         return cls(root=Path(root), prefix=prefix, head=head, branch=branch)
 
     async def files(self) -> list[str]:
-        """List the files in the project's folder that git tracks or would track; excludes ignored ones."""
-        listed = await git(
-            self.root / self.prefix, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'
-        )
-        return sorted(set(listed.decode('utf-8', 'surrogateescape').split('\0')) - {''})
+        """List the files in the project's folder that git tracks or would track; excludes ignored ones.
+
+        Includes the files of submodules that are checked out.
+        """
+        paths = set(await self._names('ls-files', '-z', '--cached', '--others', '--exclude-standard'))
+        for path in await self.submodules():
+            folder = self.root / self.prefix / path
+            if (folder / '.git').exists() and (inner := await Repository.find(folder)):
+                paths |= {f'{path}/{name}' for name in await inner.files()}
+        return sorted(paths)
+
+    async def submodules(self) -> list[str]:
+        """List the submodules in the project's folder."""
+        return await self._tracked(SUBMODULE)
+
+    async def links(self) -> list[str]:
+        """List the symbolic links in the project's folder that git tracks."""
+        return await self._tracked(LINK)
+
+    async def uncommitted(self) -> list[str]:
+        """List the project's files that differ from the commit checked out, and those git does not track."""
+        with tempfile.TemporaryDirectory(prefix='hemicycle-') as place:
+            changed = await self._names('diff', '--name-only', '-z', '--relative', '--no-renames',
+                                        '--no-ext-diff', '--ignore-submodules=all', 'HEAD', '--',
+                                        variables=lfs_storage(place))  # fmt: skip
+        others = await self._names('ls-files', '-z', '--others', '--exclude-standard')
+        return changed + [path for path in others if not path.endswith('/')]
+
+    async def conversions(self) -> str:
+        """Return the settings by which git reads files of the working tree, as lines for `[core]`."""
+        try:
+            output = await git(self.root, 'config', '-z', '--get-regexp', CONVERSIONS)
+        except GitFailed:
+            return ''
+        settings = [entry.partition('\n') for entry in output.decode('utf-8', 'replace').split('\0') if entry]
+        return ''.join(f'\t{name.removeprefix("core.")} = {value or "true"}\n' for name, _, value in settings)
+
+    async def _tracked(self, mode: str) -> list[str]:
+        staged = await self._names('ls-files', '-z', '--stage')
+        return [entry.partition('\t')[2] for entry in staged if entry.startswith(mode)]
+
+    async def _names(self, *command: str, variables: Mapping[str, str] | None = None) -> list[str]:
+        output = await git(self.root / self.prefix, *command, variables=variables)
+        return [name for name in output.decode('utf-8', 'surrogateescape').split('\0') if name]
 
     async def find_ignored(self, paths: list[str]) -> set[str]:
         """Return those of the project's `paths` that git ignores."""

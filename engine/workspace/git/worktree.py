@@ -11,20 +11,35 @@ from pathlib import Path
 
 from engine.errors import WorkspaceError
 from engine.workspace.git.repository import GitFailed, Repository, git
-from engine.workspace.project import GIT_AUTHOR, MAX_PROJECT_BYTES, SAMPLE, copy_project, find_project
+from engine.workspace.project import (
+    GIT_AUTHOR,
+    MAX_PROJECT_BYTES,
+    SAMPLE,
+    copy_project,
+    find_project,
+    project_paths,
+)
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 
 DEPTH = 50
 """Number of commits of the project's history that an agent gets."""
-SETTLE = (
-    '[ -d .git ] || git init -q; git symbolic-ref HEAD "refs/heads/$1" && git reset -q 2>/dev/null; '
+SETTLE_LIMITS = Limits(seconds=600)
+COMMIT = f'git {GIT_AUTHOR} commit -q --allow-empty -m "Initial state"'
+INIT = f'git init -q && git symbolic-ref HEAD "refs/heads/$1" && git add -A && {COMMIT}'
+LINKS, STAGED = '.git/hemicycle-links', '.git/hemicycle-staged'
+FOLLOW = (
+    'set -e; git symbolic-ref HEAD "refs/heads/$1"; git reset -q; '
     # Links are not copied with the files: git checks them out.
-    'git ls-files -s | sed -n "s/^120000 [^\\t]*\\t//p" | while read -r link; '
-    'do [ -e "$link" ] || git checkout -q -- "$link"; done; '
-    'git add -A && { git rev-parse -q --verify HEAD >/dev/null && git diff --cached --quiet || '
-    f'git {GIT_AUTHOR} commit -q --allow-empty -m "Initial state"; }}'
+    f'git checkout-index -q -u -z --stdin < {LINKS} || true; '
+    f'git update-index -z --add --remove --replace --stdin < {STAGED}; rm {LINKS} {STAGED}; '
+    f'git diff --cached --quiet || {COMMIT}; '
+    # What still differs is unchanged to the user's git: files outside a sparse checkout, and files that pass
+    # through a filter that is not set up here, such as Git LFS.
+    'git update-index -q --refresh || true; '
+    'git diff-files -z --name-only --diff-filter=D | git update-index -z --skip-worktree --stdin; '
+    'git diff-files -z --name-only | git update-index -z --assume-unchanged --stdin'
 )
 CONFIG = (
     '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n'
@@ -84,10 +99,18 @@ class Worktrees:
         if self._history and self.repository:
             await workspace.write(f'.git/refs/heads/{branch}', f'{self.repository.head}\n'.encode())
             await workspace.write('.git/HEAD', f'ref: refs/heads/{branch}\n'.encode())
+            root = self.repository.root
+            links = [path for path in await self.repository.links() if (root / path).is_symlink()]
+            staged = [path for each in over for path in await project_paths(each)]
+            staged += await self.repository.uncommitted()
+            for name, paths in ((LINKS, links), (STAGED, staged)):
+                listing = ''.join(f'{path}\0' for path in paths)
+                await workspace.write(name, listing.encode('utf-8', 'surrogateescape'))
         await copy_project(self.project, workspace, listed=await listed_files(self.project))
         for each in over:
             await copy_project(each, workspace)
-        ran = await sandbox.run(['sh', '-c', SETTLE, 'sh', branch], workspace, limits=Limits(seconds=60))
+        script = FOLLOW if self._history else INIT
+        ran = await sandbox.run(['sh', '-c', script, 'sh', branch], workspace, limits=SETTLE_LIMITS)
         if ran.code != 0:
             problem = ran.output.strip()[-300:] or ran.summary
             raise WorkspaceError(f'git could not make a worktree of {self.project}: {problem}')
@@ -113,6 +136,7 @@ async def _history(repository: Repository) -> dict[str, bytes]:
         await git(place, 'clone', '-q', '--bare', '--no-tags', '--single-branch', f'--depth={DEPTH}',
                   source, str(place / 'clone'))  # fmt: skip
         files = await asyncio.to_thread(_read_clone, place / 'clone')
+        files['config'] = f'{CONFIG}{await repository.conversions()}'.encode()
     except GitFailed:
         return {}  # Worktrees get one commit, as for a project without git.
     finally:
@@ -122,7 +146,7 @@ async def _history(repository: Repository) -> dict[str, bytes]:
 
 
 def _read_clone(clone: Path) -> dict[str, bytes]:
-    files = {'config': CONFIG.encode()}
+    files = {}
     if (clone / 'shallow').exists():
         files['shallow'] = (clone / 'shallow').read_bytes()
     for around, _, names in os.walk(clone / 'objects'):

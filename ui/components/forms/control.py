@@ -181,8 +181,8 @@ class Control:
     def focus(self, *, prevent_scroll: bool = False) -> None:
         """Focus the control, opening its section.
 
-        With `prevent_scroll`, as for a page that opens, the page is not scrolled to it, and a field in which a
-        person types already keeps the focus.
+        With `prevent_scroll`, as for a page that opens, the page is not scrolled to it, and a field in which
+        a person types already keeps the focus.
         """
         ui.run_javascript(
             FOCUS.replace('ID', self._control.html_id).replace('STILL', str(prevent_scroll).lower())

@@ -48,8 +48,8 @@ async def test_missing_folders_are_named(name, problem, workspace):
 
 
 async def test_too_many_files_are_refused_by_name(project, workspace, monkeypatch):
-    monkeypatch.setattr(projects, 'MAX_PROJECT_FILES', 1)
-    with pytest.raises(WorkspaceError, match='project is too big'):
+    monkeypatch.setenv(projects.FILES_VARIABLE, '1')
+    with pytest.raises(WorkspaceError, match=r'it has 2 files and .* at most 1 .* HEMICYCLE_PROJECT_FILES'):
         await copy_project(str(project), workspace)
 
 

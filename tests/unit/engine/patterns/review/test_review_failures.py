@@ -157,6 +157,16 @@ async def test_a_missing_project_is_refused_by_name_before_the_run_starts():
         assert not (await conductor.runs()).runs
 
 
+async def test_a_project_that_is_too_big_is_refused_with_its_size_before_the_run_starts(monkeypatch):
+    monkeypatch.setenv('HEMICYCLE_PROJECT_FILES', '1')
+    async with review_conductor({}) as conductor:
+        with pytest.raises(InvalidInput) as refused:
+            await begin(conductor, project='sample:prices')
+        problem = refused.value.problems['project']
+        assert 'it has ' in problem and '.gitignore' in problem and 'HEMICYCLE_PROJECT_FILES' in problem
+        assert not (await conductor.runs()).runs
+
+
 async def test_a_server_without_runs_leaves_the_project_check_to_workers():
     class Elsewhere(LiveRuns):
         works = False

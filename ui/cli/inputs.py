@@ -47,11 +47,13 @@ def parse_parameters(pattern: PatternInfo, task: str | None, sets: Sequence[str]
         name = name.strip()
         if not equals:
             raise InvalidInput({'--set': f'must be name=value, not {item!r}; {format_signature(pattern)}'})
-        if name not in pattern.parameters.get('properties', {}):
+        properties = pattern.parameters.get('properties', {})
+        if name not in properties:
             raise InvalidInput({name or '--set': f'there is no such parameter; {format_signature(pattern)}'})
         if name in values:
             raise InvalidInput({name: 'is set twice'})
-        values[name] = json_or_text(value) if value.lstrip()[:1] in ('[', '{') else value
+        is_json = properties[name].get('type') != 'string' and value.lstrip()[:1] in ('[', '{')
+        values[name] = json_or_text(value) if is_json else value
     if task is not None:
         name = main_parameter(pattern.parameters)
         if not name:

@@ -139,7 +139,8 @@ def _findings(message: Message) -> list[str]:
 
 
 def _comments(prompt: str) -> list[str]:
-    return re.findall(r'^\d+\. (.+)$', prompt, flags=re.M)
+    """Return the comments of the latest review in a prompt."""
+    return re.findall(r'^\d+\. (.+)$', prompt.rpartition('\nReview ')[2], flags=re.M)
 
 
 def _answer(request: ModelRequest, subject: Topic, prompt: str) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -18,6 +20,11 @@ from engine.tools.builtin.podcast import transcript_processor
 from engine.tools.builtin.writing import static_links
 from engine.workspace.project import check_file, sample_file
 
+SUFFIXES = ('.srt', '.vtt', '.json', '.txt', '.md')
+PATH = re.compile(
+    r'(?:sample:|https?://|~?/|\.{1,2}/|[A-Za-z]:\\).*|\S+\.\w{1,5}|[^\n{\[]*\.(?:srt|vtt|json|txt|md)', re.I
+)
+"""One line that is a path or an address: by its beginning, or as one word with a file's ending."""
 MIN_SHOW_NOTES = 300
 """Minimum length of show notes in characters."""
 
@@ -45,7 +52,7 @@ class Podcast(DynamicAgent):
             min_length=1,
             max_length=2_000_000,
             title='Transcript',
-            description='SRT, WebVTT or plain text, or the path of a file',
+            description='SRT, WebVTT, JSON or plain text, or the path of a file',
             examples=['sample:podcast/night-train.srt'],
         )
         mode: Mode = MODE
@@ -59,7 +66,12 @@ class Podcast(DynamicAgent):
         @field_validator('transcript')
         @classmethod
         def _is_there(cls, value: str) -> str:
-            return check_file(value) if _is_path(value) else value
+            if not _is_path(value):
+                return value
+            if (suffix := PurePath(value).suffix.lower()) not in SUFFIXES:
+                what = f'a {suffix} file' if suffix else 'a path without an ending'
+                raise ValueError(f'it is {what}: a transcript is one of {", ".join(SUFFIXES)}')
+            return check_file(value)
 
         _are_links = field_validator('links')(static_links.validate_links)
 
@@ -111,5 +123,5 @@ class Podcast(DynamicAgent):
 
 
 def _is_path(text: str) -> bool:
-    """Whether a text is the path of a transcript rather than a transcript."""
-    return '\n' not in text and text.lower().endswith(('.srt', '.vtt', '.txt', '.md'))
+    """Whether a text is the path of a file rather than a transcript."""
+    return bool(PATH.fullmatch(text.strip()))

@@ -16,6 +16,7 @@ from engine.records import Event
 from engine.records.frozen import FrozenModel
 from engine.statechart.edges import edge
 from engine.statechart.pattern import Pattern
+from engine.tools.artifacts import bullet
 
 
 class Findings(FrozenModel):
@@ -26,8 +27,26 @@ class Findings(FrozenModel):
     open_questions: tuple[str, ...] = Field(default=(), description='Questions that remain open')
 
 
+def shared_state(state: TaskState) -> str:
+    """Return all that the agents share, for a prompt: one that works outside a run remembers nothing."""
+    parts = [f'Task:\n{state.task}']
+    if state.research:
+        parts.append(f'Findings:\n{state.research}')
+    if state.sources:
+        parts.append('Sources:\n' + '\n'.join(map(bullet, state.sources)))
+    if state.analysis:
+        parts.append(f'Draft {len(state.drafts)}:\n{state.analysis}')
+    for number, review in enumerate(state.reviews, start=1):
+        comments = ''.join(f'\n{place}. {text}' for place, text in enumerate(review.comments, start=1))
+        verdict = 'approved' if review.approved else 'sent back'
+        parts.append(f'Review {number} ({verdict}, {review.score}/100): {review.summary}{comments}')
+    return '\n\n'.join(parts)
+
+
 class ResearchAgent(Stage):
     """Collects facts about the task."""
+
+    status = TaskStatus.RESEARCHING
 
     role = Role(
         name='researcher',
@@ -41,8 +60,8 @@ class ResearchAgent(Stage):
     output = Findings
 
     def prompt(self, state: TaskState) -> str:
-        """The task itself."""
-        return f'Research this task:\n\n{state.task}'
+        """The task, with what is already known about it."""
+        return f'{shared_state(state)}\n\nResearch the task.'
 
     def accept(self, state: TaskState, answer: Mapping[str, Any]) -> None:
         """Store the findings as the research."""
@@ -58,6 +77,8 @@ class ResearchAgent(Stage):
 class AnalyzerAgent(Stage):
     """The second stage; the reviewer sends work back to it."""
 
+    status = TaskStatus.ANALYZING
+
     role = Role(
         name='analyzer',
         title='Analyzer',
@@ -70,16 +91,19 @@ class AnalyzerAgent(Stage):
     )
 
     def prompt(self, state: TaskState) -> str:
-        """The task with the findings and, in a revision, the reviewer's comments."""
-        review = state.review
-        if review is None:
-            return f'Task:\n{state.task}\n\nFindings:\n{state.research}\n\nWrite the analysis.'
-        comments = '\n'.join(
-            f'{number}. {comment}' for number, comment in enumerate(review.comments, start=1)
-        )
-        return (
-            f'The reviewer sent draft {len(state.drafts)} back: {review.summary}\n\n{comments}\n\nRevise it.'
-        )
+        """The task with the findings and, in a revision, the latest draft and every review."""
+        request = f'Revise draft {len(state.drafts)}.' if state.review else 'Write the analysis.'
+        return f'{shared_state(state)}\n\n{request}'
+
+    def begin(self, state: TaskState) -> TaskState:
+        """Count the revision, which nobody else does outside a pipeline."""
+        start = state.detached_copy()
+        start.iteration = max(start.iteration, len(start.drafts)) if start.review else start.iteration
+        return start
+
+    def visit(self, state: TaskState) -> int:
+        """One for each draft."""
+        return len(state.drafts) + 1
 
     def accept(self, state: TaskState, answer: Mapping[str, Any]) -> None:
         """Store the draft as the next version."""
@@ -91,6 +115,8 @@ class AnalyzerAgent(Stage):
 
 class ReviewerAgent(Stage):
     """Approves the draft or demands changes."""
+
+    status = TaskStatus.REVIEWING
 
     role = Role(
         name='reviewer',
@@ -105,11 +131,12 @@ class ReviewerAgent(Stage):
     output = Review
 
     def prompt(self, state: TaskState) -> str:
-        """The draft, with the task and the findings it must address."""
-        return (
-            f'Task:\n{state.task}\n\nFindings:\n{state.research}\n\n'
-            f'Draft {len(state.drafts)}:\n{state.analysis}\n\nReview it.'
-        )
+        """The draft, with the task, the findings and the earlier reviews."""
+        return f'{shared_state(state)}\n\nReview draft {len(state.drafts)}.'
+
+    def visit(self, state: TaskState) -> int:
+        """One for each review."""
+        return len(state.reviews) + 1
 
     def accept(self, state: TaskState, answer: Mapping[str, Any]) -> None:
         """Store the verdict."""

@@ -40,6 +40,8 @@ class Stage:
     """A built-in stage: an agent that reads the task's state and stores its answer there."""
 
     role: ClassVar[Role]
+    status: ClassVar[str] = ''
+    """The task's status while it works outside a pipeline; in one, its state decides."""
     output: ClassVar[type[BaseModel] | None] = None
 
     def prompt(self, state: TaskState) -> str:
@@ -50,10 +52,19 @@ class Stage:
         """Write the answer (`text`, and `output` if a record was requested) into the state."""
         raise NotImplementedError
 
+    def begin(self, state: TaskState) -> TaskState:
+        """Return the state with which it starts outside a pipeline."""
+        return state
+
+    def visit(self, state: TaskState) -> int:
+        """The number of this visit, from 1; an agent called alone knows it from the state only."""
+        return 1
+
     def process(self, state: TaskState, *, catalog: Catalog | None = None, model: str = '') -> TaskState:
         """Run this stage alone, outside any pipeline; `state` is unchanged.
 
-        In asynchronous code use `aprocess`, which does not block the event loop.
+        The result has this stage's status and, in a revision, its number as `iteration`. In asynchronous
+        code use `aprocess`, which does not block the event loop.
 
         Args:
             state: what the stage reads.
@@ -70,17 +81,21 @@ class Stage:
     ) -> TaskState:
         """`process` for asynchronous code."""
         work = self
+        start = self.begin(state)
 
         class SingleStageRun(Pattern):
             """One stage."""
 
             Memory = TaskState
             initial = 'working'
-            states = (stage('working', work, status=state.status), {'name': 'over', 'final': True})
+            states = (
+                stage('working', work, status=work.status or state.status),
+                {'name': 'over', 'final': True},
+            )
             transitions = (['done', 'working', 'over'],)
 
         models = {self.role.name: model} if model else {}
-        outcome, result = await run_single(SingleStageRun, state, catalog=catalog, models=models)
+        outcome, result = await run_single(SingleStageRun, start, catalog=catalog, models=models)
         if outcome.status is not Status.DONE:
             raise EngineError(f'{self.role.title} failed: {outcome.error}')
         return result
@@ -118,7 +133,8 @@ def stage(
             within=within,
         )
         visit = state['on_enter']
-        return with_audit_trail({**state, 'on_enter': [set_status, *([enter] if enter else []), visit]})
+        entry = [set_status, *([enter] if enter else []), visit, partial(_count_visit, work)]
+        return with_audit_trail({**state, 'on_enter': entry})
     function = callable_of(work)
     check_callable(name, function)
     return {
@@ -149,6 +165,15 @@ def _set_status(status: str, scope: CallbackContext, event: Event) -> None:
     memory = scope.state.memory
     assert isinstance(memory, TaskState)
     memory.status = TaskStatus(status) if status in BUILT_IN else status
+
+
+def _count_visit(work: Stage, scope: CallbackContext, event: Event) -> None:
+    """Continue the count of earlier calls: a new conversation begins at one."""
+    memory = scope.state.memory
+    assert isinstance(memory, TaskState)
+    agent = scope.state.agents[scope.path]
+    if agent.visits == 1 and (visit := work.visit(memory)) > 1:
+        agent.visits = visit
 
 
 def _accept(work: Stage, scope: CallbackContext, event: Event) -> None:

@@ -117,7 +117,18 @@ class TaskState(Memory):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Restore a state from `to_dict`. Raises `InvalidInput`, which names the field."""
+        status = data.get('status', TaskStatus.PENDING)
+        if not isinstance(status, str) or not status or _is_misspelt(status):
+            known = ', '.join(TaskStatus)
+            raise InvalidInput(
+                {'status': f'{status!r} is no status: it is one of {known}, or that of a custom stage'}
+            )
         try:
             return cls.model_validate(dict(data))
         except ValidationError as error:
             raise InvalidInput(validation_problems(error)) from None
+
+
+def _is_misspelt(status: str) -> bool:
+    """Whether it differs from a built-in status only by case or spaces; others may be custom stages'."""
+    return status not in set(TaskStatus) and status.strip().upper() in set(TaskStatus)

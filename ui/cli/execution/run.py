@@ -55,7 +55,7 @@ def run(  # noqa: PLR0913  (its arguments are the command's)
         typer.Option(
             '--set',
             metavar='NAME=VALUE',
-            help="A parameter's value; a list or an object as JSON. Repeatable.",
+            help="A parameter's value; a list or an object as JSON, text as it is. Repeatable.",
             show_default=False,
         ),
     ] = None,

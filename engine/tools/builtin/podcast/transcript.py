@@ -1,4 +1,4 @@
-"""Transcripts: who said what and when, read from SRT, WebVTT or plain text in any encoding."""
+"""Transcripts: who said what and when, read from SRT, WebVTT, JSON or plain text in any encoding."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import unescape
+
+from engine.tools.builtin.podcast.cue import Cue
+from engine.tools.builtin.podcast.json_transcript import parse_json
 
 TIME = r'(?:\d{1,3}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?'
 TIMING = re.compile(rf'^\s*({TIME})\s*-->\s*({TIME})', re.M)
@@ -44,19 +47,6 @@ MAX_BINARY_SHARE = 0.01
 """Maximum share of non-text characters in a file that counts as text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cue:
-    """A passage spoken without a pause."""
-
-    start: float
-    """Seconds."""
-    end: float
-    speaker: str
-    text: str
-    estimated: bool = False
-    """Whether its start was estimated from the number of words before it."""
-
-
 def decode(data: bytes) -> tuple[str, str]:
     """Decode a file; return its text and encoding. Raises `ValueError` if it is not text."""
     for mark, encoding in BYTE_ORDER_MARKS:
@@ -84,9 +74,15 @@ def decode(data: bytes) -> tuple[str, str]:
 
 
 def parse(text: str) -> tuple[str, list[Cue]]:
-    """Return the format (`srt`, `vtt` or `text`) and the cues. Raises `ValueError` if there are none."""
+    """Return the format (`srt`, `vtt`, `json` or `text`) and the cues.
+
+    Raises:
+        ValueError: there are none.
+    """
     text = text.lstrip('\ufeff').replace('\r\n', '\n').replace('\r', '\n')
-    if text.lstrip().startswith('WEBVTT'):
+    if is_json(text):
+        kind, cues = 'json', parse_json(text)
+    elif text.lstrip().startswith('WEBVTT'):
         kind, cues = 'vtt', _subtitles(text, 'vtt')
     elif TIMING.search(text):
         kind, cues = 'srt', _subtitles(text, 'srt')
@@ -95,6 +91,11 @@ def parse(text: str) -> tuple[str, list[Cue]]:
     if not cues:
         raise ValueError('it contains nothing that is said')
     return kind, cues
+
+
+def is_json(text: str) -> bool:
+    """Return whether a text is a JSON object or list of objects, rather than speech in brackets."""
+    return bool(re.match(r'\s*(?:\{\s*["}]|\[\s*\{)', text))
 
 
 def format_time(seconds: float, *, estimated: bool = False) -> str:

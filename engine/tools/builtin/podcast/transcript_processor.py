@@ -61,7 +61,7 @@ async def transcript_processor(
         ),
     ] = '',
 ) -> ToolOutput:
-    """Read a transcript (SRT, WebVTT or plain text) and show it with times and speakers."""
+    """Read a transcript (SRT, WebVTT, JSON or plain text) and show it with times and speakers."""
     data = await context.files.read(path)
     try:
         text, encoding = await asyncio.to_thread(transcript.decode, data)

@@ -222,7 +222,8 @@ def test_a_revision_answers_every_comment() -> None:
     first = improvise(request('analyzer', prompt)).text
     assert '- Bicycles rust.' in first and 'Who pays?' not in first
     rejection = (
-        'The reviewer sent draft 1 back: so so\n\n1. Name the cost.\n2. Compare | weigh.\n\nRevise it.'
+        'Draft 1:\n1. Old.\n\nReview 1 (sent back): so so\n1. Name the cost.\n2. Compare | weigh.\n\n'
+        'Revise draft 1.'
     )
     second = improvise(request('analyzer', rejection, visit=2)).text
     assert '| Name the cost. |' in second and '| Compare / weigh. |' in second

@@ -12,8 +12,9 @@ import pytest
 from pydantic import BaseModel
 
 from engine import ToolContext
-from engine.errors import ToolError
+from engine.errors import InvalidInput, ToolError
 from engine.models.scripted.library import FOLDER
+from engine.patterns.dynamic.podcast import Podcast
 from engine.records import RunId
 from engine.tools import Tool, ToolOutput
 from engine.tools.builtin.podcast import transcript as transcripts
@@ -330,3 +331,35 @@ async def test_a_paraphrased_clip_is_requested_again_and_then_dropped(context: T
 async def test_other_tools_need_the_processed_transcript(tool: Tool) -> None:
     with pytest.raises(ToolError, match='use transcript_processor first'):
         await tool.run('{}', ToolContext(key='x'))
+
+
+SAID = {'start': 1.5, 'end': 3, 'text': 'Hello there.'}
+
+
+@pytest.mark.parametrize(
+    ('data', 'speaker'),
+    [
+        ({'segments': [SAID]}, ''),
+        ({'segments': [{**SAID, 'speaker': 'SPEAKER_00'}]}, 'SPEAKER_00'),
+        ({'utterances': [{**SAID, 'start': 1500, 'end': 3000, 'speaker': 'A'}]}, 'Speaker A'),
+        ({'results': {'utterances': [{**SAID, 'transcript': 'Hello there.', 'speaker': 0}]}}, 'Speaker 0'),
+        ({'events': [{'tStartMs': 1500, 'dDurationMs': 1500, 'segs': [{'utf8': 'Hello there.'}]}]}, ''),
+        ([{'start': 1.5, 'duration': 1.5, 'text': 'Hello there.'}], ''),
+    ],
+    ids=['whisper', 'whisperx', 'assemblyai', 'deepgram', 'json3', 'youtube-api'],
+)
+def test_json_of_the_usual_services_keeps_times_and_speakers(data: Any, speaker: str) -> None:
+    kind, (cue,) = transcripts.parse(json.dumps(data))
+    assert (kind, cue.start, cue.end, cue.speaker, cue.text) == ('json', 1.5, 3, speaker, 'Hello there.')
+
+
+def test_other_json_is_no_transcript() -> None:
+    with pytest.raises(ValueError, match='no transcript from Whisper'):
+        transcripts.parse('{"name": "x"}')
+
+
+@pytest.mark.parametrize('path', ['talk.mp3', '/tmp/our talk.docx', 'https://example.com/talk'])
+def test_a_path_to_anything_else_is_refused_by_what_it_is(path: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Podcast.parse({'request': 'Notes', 'transcript': path})
+    assert 'a transcript is one of .srt' in refused.value.problems['transcript']

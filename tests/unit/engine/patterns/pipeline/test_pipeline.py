@@ -152,6 +152,13 @@ def test_the_state_survives_a_round_trip_through_a_dictionary() -> None:
     assert set(refused.value.problems) == {'iteration', 'colour'}
 
 
+@pytest.mark.parametrize('status', ['complete', ' PENDING', '', 5, None])
+def test_a_wrong_status_is_refused_with_the_right_ones(status: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        TaskState.from_dict({'status': status})
+    assert 'PENDING, RESEARCHING, ANALYZING' in refused.value.problems['status']
+
+
 @pytest.mark.parametrize(
     ('agent', 'reply', 'expected'),
     [

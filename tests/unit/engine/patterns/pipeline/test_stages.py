@@ -12,10 +12,12 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from engine import Conductor, PatternError, Status
+from engine.models.scripted.model import Scripted
 from engine.patterns.pipeline import Pipeline
 from engine.patterns.pipeline.pattern import AnalyzerAgent, ResearchAgent, ReviewerAgent
 from engine.patterns.pipeline.stage import stage
-from engine.patterns.pipeline.task_state import TaskState
+from engine.patterns.pipeline.task_state import Draft as PipelineDraft
+from engine.patterns.pipeline.task_state import Review, TaskState
 from tests.support.harness import PIPELINE_TASK as TASK
 from tests.support.harness import FakeModel, catalog, pipeline_reply
 from tests.support.harness import ran_pipeline as ran
@@ -210,6 +212,32 @@ def test_agents_are_nodes_of_a_real_graph_that_is_called_synchronously() -> None
 async def test_a_synchronous_call_works_inside_a_running_loop() -> None:
     result = graph_of_agents('process').invoke(TASK)
     assert result['research'] == '- six'
+
+
+async def test_the_guides_revision_loop_ends_offline() -> None:
+    graph = StateGraph(TaskState)
+    for name, agent in (('r', ResearchAgent()), ('a', AnalyzerAgent()), ('v', ReviewerAgent())):
+        graph.add_node(name, partial(agent.aprocess, catalog=catalog(Scripted(pace=0))))
+    graph.add_edge(START, 'r')
+    graph.add_edge('r', 'a')
+    graph.add_edge('a', 'v')
+    graph.add_conditional_edges('v', lambda state: END if state.approved else 'a')
+    result = await graph.compile().ainvoke(TASK, {'recursion_limit': 9})
+    assert (result['approved'], result['iteration'], result['status']) == (True, 1, 'REVIEWING')
+    assert len(result['drafts']) == 2
+
+
+async def test_an_agent_alone_is_told_the_whole_state_in_a_revision() -> None:
+    model = FakeModel('the second draft')
+    review = Review(approved=False, score=40, comments=('Name the cost.',), summary='Too short.')
+    state = TaskState(**TASK, research='- six', analysis='It is six.', reviews=[review])
+    state.drafts.append(PipelineDraft(version=1, text='It is six.'))
+    result = await AnalyzerAgent().aprocess(state, catalog=catalog(model))
+    prompt = model.requests[0].messages[-1].text
+    assert all(
+        text in prompt for text in (TASK['task'], '- six', 'It is six.', 'Too short.', 'Name the cost.')
+    )
+    assert (result.iteration, state.iteration, result.status) == (1, 0, 'ANALYZING')
 
 
 async def test_a_plain_method_is_a_node() -> None:

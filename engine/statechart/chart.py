@@ -258,7 +258,7 @@ class _Transition(NestedTransition):
         # entered them anew.
         if not _is_addressed(cursor.event, source) or source in cursor.left:
             return False
-        cursor.here = parent_of(source)
+        cursor.here, cursor.source = parent_of(source), StatePath(source)
         if cursor.entered and self.dest and not set(cursor.entered).isdisjoint(self._exits(event_data)):
             # As in SCXML: of two transitions that leave the same states, the first in document order wins.
             # The second still takes the event, so that no other transition of its region does.
@@ -301,9 +301,10 @@ class _State(NestedState):
 
     def _run_inside(self, call: Any, event_data: Any) -> None:
         cursor: DecisionContext = event_data.model
-        before, cursor.here = cursor.here, StatePath(self.name)
+        around = cursor.here, cursor.source
+        cursor.here, cursor.source = StatePath(self.name), StatePath('')
         call(event_data)
-        cursor.here = before
+        cursor.here, cursor.source = around
 
 
 class _Machine(HierarchicalMachine):
@@ -312,7 +313,7 @@ class _Machine(HierarchicalMachine):
 
     def callback(self, func: Any, event_data: Any) -> None:
         cursor: DecisionContext = event_data.model
-        cursor.invoke(cursor.callback_ref(func))
+        cursor.invoke(cursor.callback_ref(func, source=cursor.source))
 
 
 def _build(pattern: Pattern) -> _Machine:

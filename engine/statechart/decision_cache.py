@@ -115,6 +115,8 @@ class DecisionContext:
         """Read and written by `transitions`: the active leaf, or a list of them."""
         self.here = StatePath('')
         """The state whose callbacks are being called; for a transition, the one that contains its source."""
+        self.source = StatePath('')
+        """The source of the transition whose actions are being called."""
         self.answers: list[tuple[CallbackRef, bool]] = []
         self.replay = 0
         """How many callbacks have already been called and must not be called again."""
@@ -148,9 +150,8 @@ class DecisionContext:
         except BaseException as error:  # `sys.exit()` in a pattern must end the run, not the process.
             kind = 'action' if callback.wanted is None else 'guard'
             problem = f'{kind} {callback.name!r} raised {type(error).__name__}: {error}'
-            where = (
-                f'trigger {self.event.name!r} in state {callback.source or callback.path or self.event.at!r}'
-            )
+            state_path = callback.source or callback.path or self.event.at
+            where = f'trigger {self.event.name!r} in state {state_path!r}'
             raise PatternError(state.pattern.name, problem, where=where) from error
         finally:
             log.open = False

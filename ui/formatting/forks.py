@@ -18,6 +18,7 @@ BASES = {
     'none': '',
 }
 FREE = 'Free: no provider is called.'
+BEYOND = 'Free while the recording lasts. If the fork goes beyond it, live models are called.'
 
 
 def turn_sentence(step: int, end: int) -> str:
@@ -42,6 +43,8 @@ def cost_sentence(forecasts: Sequence[CostEstimate]) -> tuple[bool, str]:
     seconds = _sum([forecast.seconds for forecast in paying])
     if calls is None or tokens is None:
         return False, 'Calls live models. The cost is unknown: no similar run has ended yet.'
+    if not round(calls):
+        return False, BEYOND
     facts = [
         count(round(calls), 'live call'),
         f'{round(tokens):,} tokens',

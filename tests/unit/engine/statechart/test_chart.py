@@ -314,3 +314,21 @@ def test_a_failing_guard_is_named_and_changes_nothing(data: dict[str, Any], says
     assert bench.state.log.drain() == ()
     bench.fire('go', ok=True)  # The chart, which runs share, is unchanged.
     assert bench.active == ('in.b',)
+
+
+@pytest.mark.parametrize(('trigger', 'place'), [('leave', 'in'), ('enter', 'out')])
+def test_a_failing_action_is_named_with_its_state(trigger: str, place: str) -> None:
+    class Bad(Pattern):
+        initial = 'in'
+        states = ['in', {'name': 'out', 'on_enter': 'fail'}]
+        transitions = [
+            ['leave', 'in', 'in', None, None, 'fail'],
+            ['enter', 'in', 'out'],
+            ['back', 'out', 'in'],
+        ]
+
+        def fail(self, memory: Memory, event: Event) -> None:
+            raise ValueError('no')
+
+    with pytest.raises(PatternError, match=f"trigger '{trigger}' in state '{place}': action 'fail' raised"):
+        Bench(Bad).fire(trigger)

@@ -58,3 +58,9 @@ def test_free_forks_show_their_duration_if_it_is_noticeable() -> None:
         'It takes less than a second.',
         'It takes about 1:15.',
     ]
+
+
+def test_a_replay_that_may_end_early_is_not_said_to_cost_nothing():
+    free, sentence = cost_sentence([CostEstimate(calls=0, tokens=0, dollars=0.0, basis='parent')])
+    assert not free and '$0' not in sentence
+    assert sentence.startswith('Free while the recording lasts.')

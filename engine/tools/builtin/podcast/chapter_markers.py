@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -20,6 +21,9 @@ FORMAT_VERSION = '1.2.0'
 """The version of the podcast namespace's JSON Chapters Format."""
 MIN_CHAPTER = 60.0
 """Minimum length of a chapter in seconds when no start times are given."""
+SENTENCE_END = re.compile(r'[.!?\u2026\u3002\uff01\uff1f]["\u201d\u2019)]*$')
+MAX_SENTENCE = 60
+"""Maximum words of a sentence in a long passage; some transcripts have no punctuation."""
 MAX_CHAPTERS = 12
 """Maximum number of chapters to place at pauses."""
 
@@ -96,7 +100,11 @@ def _check_chapters(chapters: Sequence[Chapter], duration: float) -> tuple[list[
 
 
 def _at_pauses(cues: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return chapters of similar length, each starting after the longest pause near its ideal place."""
+    """Return chapters of similar length, each starting after the longest pause near its ideal place.
+
+    Without a pause, it starts at the nearest sentence, or at the nearest passage.
+    """
+    cues = [part for cue in cues for part in _sentences(cue)]
     end = max(float(cue['end']) for cue in cues)
     count = max(1, min(MAX_CHAPTERS, int(end // (3 * MIN_CHAPTER))))
     length = end / count
@@ -104,18 +112,41 @@ def _at_pauses(cues: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for number in range(1, count):
         place = number * length
         near = [
-            (round(after['start'] - before['end'], 1), -abs(after['start'] - place), after)
+            (
+                max(0.0, round(after['start'] - before['end'], 1)),
+                bool(SENTENCE_END.search(before['text'])),
+                -abs(after['start'] - place),
+                after,
+            )
             for before, after in pairwise(cues)
             if abs(after['start'] - place) <= length / 2
             and after['start'] - starts[-1]['start'] >= MIN_CHAPTER
-            and after['start'] > before['end']
         ]
         if near:
-            starts.append(max(near, key=lambda item: item[:2])[2])
+            starts.append(max(near, key=lambda item: item[:3])[3])
     return [
         {'startTime': 0 if number == 0 else round(cue['start'], 3), 'title': _short_title(cue['text'])}
         for number, cue in enumerate(starts)
     ]
+
+
+def _sentences(cue: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Split a long passage at sentence ends, or every few words if there are none; its times are shared."""
+    words = str(cue['text']).split()
+    length = cue['end'] - cue['start']
+    if length < MIN_CHAPTER:
+        yield cue
+        return
+    first = 0
+    for place, word in enumerate(words, start=1):
+        if SENTENCE_END.search(word) or place - first == MAX_SENTENCE or place == len(words):
+            yield {
+                **cue,
+                'start': cue['start'] + length * first / len(words),
+                'end': cue['start'] + length * place / len(words),
+                'text': ' '.join(words[first:place]),
+            }
+            first = place
 
 
 def _short_title(text: str) -> str:

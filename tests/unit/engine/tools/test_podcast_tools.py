@@ -253,6 +253,29 @@ async def test_even_pauses_spread_chapters_over_the_whole_show(context: ToolCont
     assert json.loads(await context.files.read('chapters.json'))['chapters'][1]['estimated'] is True
 
 
+def touching(number: int) -> dict[str, Any]:
+    text = 'and so on.' if number % 7 == 6 else 'and'
+    return {'start': 5.0 * number, 'end': 5.0 * number + 5, 'speaker': '', 'text': text}
+
+
+@pytest.mark.parametrize(
+    'cues',
+    [
+        [touching(number) for number in range(720)],
+        [{'start': 0.0, 'end': 3_600.0, 'speaker': '', 'text': 'One more word. ' * 3_000}],
+        [{'start': 0.0, 'end': 3_600.0, 'speaker': '', 'text': 'word ' * 9_000}],
+    ],
+    ids=['touching', 'one-paragraph', 'no-punctuation'],
+)
+async def test_an_hour_without_pauses_has_chapters_of_even_length(context: ToolContext, cues: Any) -> None:
+    context.artifact_store.values['transcript'] = {'cues': cues, 'duration': 3_600.0}
+    result = await use(chapter_markers, context)
+    starts = [item['startTime'] for item in result.artifacts['chapters']]
+    assert len(starts) == 12 and all(abs(start - 300 * number) <= 35 for number, start in enumerate(starts))
+    if len(cues) > 1:  # After the end of a sentence.
+        assert all(start % 35 == 0 for start in starts)
+
+
 async def test_a_long_transcript_is_processed_in_parts(context: ToolContext) -> None:
     text = '\n'.join(f'Speaker {number % 2}: {"word " * 60}{number}.' for number in range(800))
     await context.files.write('long.txt', text.encode())

@@ -24,10 +24,10 @@ run: ## Set up what is missing and open Hemicycle
 	@.ci/setup run
 	.venv/bin/hemicycle serve
 
-# Three on two processors: tests that end processes and move runs wait half of their time.
+# Four on two processors: tests that end processes and move runs wait half of their time.
 test: ## Set up what is missing and run the tests of every change, browser included
 	@.ci/setup test
-	.venv/bin/pytest -n 3 $(AT_ONCE) $(COVERED)
+	.venv/bin/pytest -n 4 $(AT_ONCE) $(COVERED)
 
 lint: ## Format, lint, types, imports
 	@.ci/setup dev

@@ -9,6 +9,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.cli import line, until
 from tests.support.servers.http_server import Answer, local
 from tests.tree import ROOT
@@ -16,6 +18,7 @@ from tests.tree import ROOT
 DEADLINE = 600.0
 
 
+@pytest.mark.long
 def test_each_arrives_in_order_although_the_sender_is_killed(tmp_path: Path) -> None:
     assert deliver(tmp_path, runs=20, kills=2) >= 40
 

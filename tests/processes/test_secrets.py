@@ -285,6 +285,7 @@ async def fork_variants(home: Path, run: RunId) -> tuple[str, list[RunId]]:
         return (await conductor.lineage(forks[0])).children[0].group, forks
 
 
+@pytest.mark.long
 async def test_no_key_is_exported_or_shown_by_the_debugger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ def counted(tmp_path_factory):
     server.stop()
 
 
+@pytest.mark.long
 def test_picking_an_edge_lists_its_runs(page, counted, axe):
     page.goto(counted.url)
     page.get_by_role('link', name='Traffic of Pipeline: all runs on one diagram').click()

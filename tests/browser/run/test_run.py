@@ -162,6 +162,7 @@ def test_pause_step_resume_and_cancel(page, new_server):
     expect(page.locator('.transcript .human').last).to_contain_text('cancelled the run: seen enough')
 
 
+@pytest.mark.long
 def test_a_killed_server_loses_and_repeats_nothing(page, new_server, console):
     console.expect(r'ERR_CONNECTION|WebSocket|Failed to load resource|handshake|502')
     new_server.pace = 150

@@ -38,6 +38,7 @@ def breakpoints(page: Page):
     return page.get_by_role('list', name='Breakpoints').get_by_role('listitem')
 
 
+@pytest.mark.long
 def test_a_breakpoint_holds_one_region_while_the_other_continues(page, crew_server, axe):
     start_paused(page, crew_server, 'crew', workers=2)
     unfold_all(page)
@@ -108,6 +109,7 @@ def test_steps_in_out_and_over_by_keys(page, server):
     expect(page.get_by_role('button', name='Step in', exact=True)).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_condition_is_corrected_and_another_window_shows_its_breakpoint(page, open_page, server, axe):
     start_paused(page, server, 'pipeline', task=TASK)
     other = open_page(width=390, height=844, scheme='dark')

@@ -98,6 +98,7 @@ def test_nothing_shifts_during_a_whole_run(page, paced):
     assert changes['shifts'] == [], '\n'.join(changes['shifts'])
 
 
+@pytest.mark.long
 def test_selected_text_of_one_worker_stays_while_the_next_one_works(page, paced):
     follow(page, paced.sample('supervisor', 'Four tasks', ended=False))
     selected = select(page)

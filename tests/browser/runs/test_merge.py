@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OVERFLOW, OpenPage
@@ -55,6 +56,7 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.long
 def test_a_conflict_is_resolved_by_hand_and_merged(
     open_page: OpenPage, new_server: Server, tmp_path: Path, axe: Callable[..., None]
 ) -> None:

@@ -40,6 +40,7 @@ PLACES = """() => [...document.querySelectorAll('.phase, .run-grid')].map((one) 
 })"""
 
 
+@pytest.mark.long
 def test_an_expired_run_reports_and_is_extended_to_its_end(page, served, axe):
     fields = {'Goal': 'Do two things', 'Time': '0.1', 'Grace period': '0', 'Acceptable failures': '2'}
     run = launch(page, served, 'time-bounded', **fields)

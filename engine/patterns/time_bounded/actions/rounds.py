@@ -67,6 +67,7 @@ def _resume_blocked_step(memory: Memory, event: Event) -> None:
     step.status, step.stage, step.fail_reason = StepStatus.IN_PROGRESS, 'approved', ''
     step.changed_files = tuple(sorted({path for part in parts for path in part.changed_files}))
     step.fix_cycles, step.test_results = 0, None
+    step.code_output, step.problem = None, ''  # The sub-plan's work is what is judged.
     memory.clock.begin_step(event.ran, step_seconds(memory, event))
     memory.log('step', f'The plan for step {step.id} is done: the step itself is verified next.', event)
     memory.update_checklist()

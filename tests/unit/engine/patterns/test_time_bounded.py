@@ -334,6 +334,18 @@ async def test_a_step_finished_by_a_plan_that_its_coder_asked_for_must_pass_the_
     assert sum(verification['gate'] == 'step' for verification in outcome.memory['verifications']) == 4
 
 
+async def test_a_step_refused_after_its_own_plan_is_refused_for_what_the_supervisor_says() -> None:
+    def step(request: ModelRequest) -> Any:
+        refuses = request.hints.visit in (3, 4)
+        return verdict(40 if refuses else 90, evidence='tests', issues=['wrong algorithm'] if refuses else [])
+
+    reply = team(coding=plan_at_first, reviewing_step=step)
+    outcome, _ = await play(reply, max_attempts=1, max_rounds=1, max_failed_steps=15)
+    memory = outcome.memory
+    assert memory['steps']['1']['fail_reason'].startswith('wrong algorithm (not met: ')
+    assert [sent['level'] for sent in memory['escalations']][:1] == ['CORRECT']
+
+
 async def test_a_step_is_not_planned_again_after_a_failed_plan() -> None:
     def refuse_first(request: ModelRequest) -> Any:
         doomed = 'Step 1 (' in request.messages[-1].text

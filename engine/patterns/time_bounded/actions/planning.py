@@ -80,7 +80,7 @@ def adopt_plan(scope: CallbackContext, event: Event) -> None:
         parent_plan_id=blocked.plan_id if blocked else '',
         parent_step_id=blocked.id if blocked else '',
         status=StepStatus.IN_PROGRESS,
-        degraded=memory.verdict.degraded if memory.verifications else True,
+        degraded=memory.draft_is_fallback or not memory.verifications or memory.verdict.degraded,
     )
     attempts = parameters.max_attempts
     memory.steps.update(build_steps(draft, plan, prefix=prefix, first=1, max_attempts=attempts))
@@ -139,7 +139,7 @@ def fail_plan(memory: Memory, event: Event) -> None:
 def _store_draft(memory: Memory, draft: PlanDraft, event: Event, problem: str = '') -> None:
     if memory.problems and memory.draft is not None:
         memory.repairs += 1
-    memory.draft = draft
+    memory.draft, memory.draft_is_fallback = draft, bool(problem)
     kind = MessageType.SUBPLAN_RESPONSE if memory.current_step else MessageType.PLAN_RESPONSE
     listed = '\n'.join(f'{number}. {step.description}' for number, step in enumerate(draft.steps, start=1))
     text = f'{draft.analysis}\n{listed}'

@@ -133,6 +133,8 @@ class OrchestrationState(Memory):
     """All steps of all rounds, nested, for screens unaware of this pattern."""
     draft: PlanDraft | None = None
     """The plan awaiting approval."""
+    draft_is_fallback: bool = False
+    """Whether the draft stands in for one that the planner did not write, or that cannot be used."""
     problems: tuple[str, ...] = ()
     """What is wrong with the draft, found without asking an agent."""
     repairs: int = 0

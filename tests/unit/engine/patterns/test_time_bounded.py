@@ -131,9 +131,9 @@ async def test_an_invalid_plan_is_requested_again_and_then_replaced() -> None:
     requests = [message for message in memory['messages'] if message['type'] == 'PLAN_REQUEST']
     assert len(requests) == 2
     assert any('wait for each other' in entry['text'] for entry in memory['event_log'])
-    assert next(iter(memory['plans'].values()))['analysis'].startswith(
-        'This is a fallback plan: its plan cannot be used: '
-    )
+    plan = memory['plans']['plan-1']
+    assert plan['analysis'].startswith('This is a fallback plan: its plan cannot be used: ')
+    assert plan['degraded']  # although the supervisor approved it
 
 
 async def test_a_blocked_step_gets_its_own_plan() -> None:

@@ -120,6 +120,7 @@ RETURN = """for f in tests/test_*.py; do sed -i 's/^\\(def test.*:\\)$/\\1\\n   
 OTHER = 'echo "def test_a(): pass" > test_b.py; '
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ('command', 'message'),
     [

@@ -2,9 +2,11 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 
+@pytest.mark.long
 def test_another_window_is_shown_and_its_step_can_be_opened(open_page, server, axe):
     run = server.sample('supervisor', 'Four tasks')
     first = open_page(1440, 900)

@@ -170,6 +170,7 @@ def test_a_view_is_not_adjusted_before_the_minimap_has_a_corner(home):
     assert home.evaluate(script) == [0, 0, 40, 30]
 
 
+@pytest.mark.long
 def test_the_minimap_keeps_its_corner_and_hides_no_active_state(page, server):
     run = server.sample('pipeline')
     open_at(page, run, 3)

@@ -75,6 +75,7 @@ def test_an_unknown_model_is_reported_on_blur_and_opens_its_section(form):
     line.fill('')
 
 
+@pytest.mark.long
 def test_a_draft_keeps_its_models_and_the_run_marks_live_ones(form, server):
     form.get_by_label('Task').fill('What does a tram cost?')
     form.get_by_label('Analyzer', exact=True).fill('work/small')

@@ -16,6 +16,7 @@ FALLS_SHORT = {'street-fair': 'Done with issues'}
 """The samples in which tasks fail on purpose: run as the last ones of their patterns."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('pattern', PATTERNS)
 def test_samples_fill_the_form_and_end_as_they_should(page, server, pattern):
     samples = [sample for sample in SCENARIOS if sample.pattern == pattern]

@@ -65,6 +65,7 @@ def test_artifacts_follow_the_slider_and_are_copied_and_downloaded(page, episode
     assert download.value.suggested_filename == 'result.md' and download.value.path().read_text() == notes
 
 
+@pytest.mark.long
 def test_two_modes_are_shown_side_by_side_once_both_have_ended_and_fit_on_a_phone(page, compared, axe):
     open_tab(page, f'{compared}?at=3', 'Comparison')
     expect(page.get_by_text('once all modes have ended')).to_be_visible()

@@ -58,6 +58,7 @@ def test_a_version_is_downloaded_never_as_a_page_and_links_to_its_step(page, wai
     expect(page.get_by_text('No files up to this step.')).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_long_result_is_shortened_and_versions_of_files_are_compared(page, waiting, axe):
     page.goto(waiting)
     page.get_by_role('button', name='Working: done').click()

@@ -112,6 +112,7 @@ def test_a_fork_in_a_parallel_state_starts_with_edited_text(
     assert 'Tea is better than coffee:' in str(original)
 
 
+@pytest.mark.long
 def test_variants_are_compared_blind_until_one_wins(page: Page, run: str, axe) -> None:
     page.goto(f'{run}/fork?at={MIDDLE}')
     page.get_by_role('button', name='Add variant').press('Enter')
@@ -146,6 +147,7 @@ def test_variants_are_compared_blind_until_one_wins(page: Page, run: str, axe) -
     axe(page)
 
 
+@pytest.mark.long
 def test_problems_and_equal_variants_start_nothing_by_mistake(page: Page, run: str, axe) -> None:
     page.goto(run)
     page.get_by_role('button', name='Fork').click()

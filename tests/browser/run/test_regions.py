@@ -118,6 +118,7 @@ def test_a_narrow_window_stacks_the_panes(open_page, crew_server, axe):
     axe(page)
 
 
+@pytest.mark.long
 def test_folded_agents_are_remembered_by_the_browser(page, crew_server, axe):
     launch_paused(page, crew_server, 6)  # the diagram follows the active states
     agents = page.locator('.diagram .cluster.region')

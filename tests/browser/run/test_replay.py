@@ -203,6 +203,7 @@ def test_marks_too_close_together_become_one_with_a_count(open_page, finished):
     assert page.locator('.mark').count() < 6
 
 
+@pytest.mark.long
 def test_changes_of_a_field_are_followed_from_the_tree_and_playback_starts_over(page, finished):
     open_run(page, finished, 1)
     page.get_by_role('tab', name='Memory').click()
@@ -275,6 +276,7 @@ def test_an_edge_explains_itself_to_the_keyboard(page, finished, axe):
     expect(why).to_be_hidden()
 
 
+@pytest.mark.long
 def test_the_list_of_jumps_is_accessible(open_page, finished, axe):
     page = open_page()
     open_run(page, finished, 13)

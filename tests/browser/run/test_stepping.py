@@ -176,6 +176,7 @@ def test_the_diagram_menu_opens_by_keyboard_and_by_a_long_press(open_page, serve
     assert page.evaluate(OVERFLOW) <= 0
 
 
+@pytest.mark.long
 def test_a_state_is_found_by_typing_a_part_of_its_name(page, server, axe):
     start_paused(page, server, 'pipeline', task=TASK)
     page.get_by_role('tab', name='Breakpoints').click()

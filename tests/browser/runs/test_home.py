@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 PIPELINE = 'Run sample of Pipeline'
@@ -135,6 +136,7 @@ def test_the_list_keeps_the_focus_and_has_search_and_filters_in_the_address(page
     expect(page.locator(f'a[href="{path}"]')).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_run_is_edited_and_deleted_from_its_menu_by_keyboard(page, new_server, axe):
     new_server.start()
     new_server.sample('pipeline')

@@ -164,6 +164,7 @@ def test_runs_are_selected_by_keyboard_tagged_starred_and_pinned(page, listed, a
     expect(rows(page).first).to_have_attribute('href', last)
 
 
+@pytest.mark.long
 def test_several_runs_are_deleted_and_restored_at_once(page, listed, axe):
     three_runs(page, listed)
     page.locator('.run-tick').nth(1).check()

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 SOURCE = '''
@@ -114,6 +115,7 @@ FORGOTTEN = """([body, most]) => { const blocks = document.querySelectorAll(`${b
     return blocks.length > 5 && blocks.length <= most && !document.querySelector(`${body} .known`); }"""
 
 
+@pytest.mark.long
 def test_a_wall_left_open_drops_old_text_that_nobody_reads(open_page, new_server, tmp_path):
     new_server.patterns = tmp_path / 'patterns'
     new_server.patterns.mkdir()

@@ -62,6 +62,7 @@ PLACES = """() => [...document.querySelectorAll('.checklist, .diagram, .plan-tit
 })"""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize('height', [900, 768])
 def test_the_plan_and_its_entries_hold_still_from_the_first_step_to_the_last(open_page, finished, height):
     page = open_page(height=height)

@@ -104,6 +104,7 @@ def test_tabs_and_dialogs_keep_their_keys_and_a_state_leads_to_its_visits(page, 
     more.focus()
     page.keyboard.press('Enter')
     expect(page.get_by_role('dialog')).to_contain_text('About this run')
+    expect(more).not_to_be_focused()  # The dialog has the focus by now.
     page.keyboard.press('Home')
     page.keyboard.press('Escape')
     expect(page.get_by_role('dialog')).to_have_count(0)

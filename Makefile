@@ -10,9 +10,6 @@ export MYPY_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/hemicycle-tests/
 # A file by one worker, in the order of the folders: what is slow begins first, and ends with the rest.
 AT_ONCE = --dist loadfile --no-loadscope-reorder
 
-# What agents and patterns are covered by is measured where their own units are tested: see tests/conftest.py.
-COVERED = --cov=engine/agents --cov=engine/patterns --cov-report=term:skip-covered
-
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' .venv/bin/pip-compile --quiet --generate-hashes --allow-unsafe \
 	--strip-extras --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 	--build-deps-for editable
@@ -27,7 +24,7 @@ run: ## Set up what is missing and open Hemicycle
 # Four on two processors: tests that end processes and move runs wait half of their time.
 test: ## Set up what is missing and run the tests of every change, browser included
 	@.ci/setup test
-	.venv/bin/pytest -n 4 $(AT_ONCE) $(COVERED)
+	.venv/bin/pytest -n 4 $(AT_ONCE)
 
 lint: ## Format, lint, types, imports
 	@.ci/setup dev
@@ -37,7 +34,7 @@ lint: ## Format, lint, types, imports
 	.venv/bin/lint-imports
 
 # Side by side, since the type checker uses one processor.
-check: ## All of lint, and the fast tests: units, contracts and the architecture; coverage is for `make test`
+check: ## All of lint, and the fast tests: units, contracts and the architecture; coverage is for `make endure`
 	@.ci/setup dev
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going lint fast
 
@@ -47,6 +44,8 @@ fast:
 endure: ## Run the long and heavy tests: tests/README.md lists them
 	@.ci/setup endure
 	.venv/bin/pytest -n 2 $(AT_ONCE) -m long
+	.venv/bin/pytest -n 2 $(AT_ONCE) --cov=engine/agents --cov=engine/patterns --cov-report=term:skip-covered \
+		tests/unit/engine/agents tests/unit/engine/patterns
 
 bench: ## Measure speed; print the numbers, and put them into assets/BENCHMARKS.md and README.md
 	@.ci/setup bench

@@ -124,17 +124,10 @@ def user(kept_modules: None, user: User, monkeypatch: pytest.MonkeyPatch) -> Use
     return user
 
 
-COVERING = ('tests/unit/engine/agents/', 'tests/unit/engine/patterns/')
-"""Tests that measure coverage: they cover the code they target; the others would take half as long again."""
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.option.markexpr:
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker('long')])
         items[:] = [item for item in items if not item.get_closest_marker('long')]
-    for item in items:
-        if not item.nodeid.startswith(COVERING):
-            item.add_marker('no_cover')
 
 
 def pytest_collection_finish() -> None:

@@ -25,7 +25,7 @@ from engine.patterns.competition.records import Candidate, CandidateSummary
 from engine.patterns.debate.chart import debate_state, seat_edges
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.consensus import are_enough
-from engine.patterns.debate.records import Consensus, LineComment, Phase
+from engine.patterns.debate.records import SYNTHESIZER, Consensus, LineComment, Phase
 from engine.patterns.review import chart, outcome, prompts
 from engine.patterns.review.memory import Choice, ReviewMemory
 from engine.patterns.review.parameters import INPUTS, WAIT_TEXTS, ReviewParameters
@@ -402,7 +402,7 @@ class ParallelReview(Pattern):
     # -- shared
 
     def _choose(self, memory: ReviewMemory, name: str, by: str, why: str) -> None:
-        if memory.best == name and by in ('only one', 'reviewers'):
+        if memory.best == name and by in ('only one', 'reviewers', SYNTHESIZER):
             return
         memory.choices.append(Choice(candidate=name, by=by, why=why))
         memory.targets = (name,)

@@ -141,6 +141,21 @@ async def test_a_reviewer_who_is_away_is_named_in_the_result():
     assert outcome.memory['approved'] and outcome.answer.endswith('\nreviewer3 took no part in the end: down')
 
 
+async def test_the_synthesizer_picks_where_the_reviewers_do_not_agree_and_picks_once():
+    split = position('REVISE_BEST', 'coder2', agrees=False)
+    script = everybody(split, split, synthesizer=BEST)
+    outcome, _ = await play_review(script, coders=2, max_rounds=1, final_rounds=1, max_revisions=2)
+    picks = [(choice['candidate'], choice['by']) for choice in outcome.memory['choices']]
+    assert picks == [('coder1', 'synthesizer')]
+
+
+async def test_a_pick_by_the_reviewers_stays_theirs_if_the_synthesizer_names_it_again():
+    split = position('REVISE_BEST', 'coder2', agrees=False)
+    script = everybody(BEST, split, synthesizer=BEST)
+    outcome, _ = await play_review(script, coders=2, max_rounds=1, final_rounds=1, max_revisions=1)
+    assert [choice['by'] for choice in outcome.memory['choices']] == ['reviewers']
+
+
 async def test_work_without_tests_has_no_evidence():
     outcome, _ = await play_review(everybody(position('APPROVE', 'coder1')), command='', max_revisions=0)
     assert not outcome.memory['approved']

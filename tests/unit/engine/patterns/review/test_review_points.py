@@ -54,6 +54,13 @@ async def test_an_answered_point_is_closed():
     assert 'reviewer1/1.1/2' in open_ids and 'reviewer1/1.1/1' not in open_ids
 
 
+async def test_a_coder_is_told_of_no_changes_where_nobody_asked_for_any():
+    model = FakeModel(actors(everybody(BEST)))
+    await play_review(model, coders=1, max_revisions=1)
+    prompt = read_prompt(model, 'revising.coder1.working')
+    assert 'REVISE_BEST coder1' in prompt and 'What you must change' not in prompt
+
+
 async def test_a_persons_comment_reaches_the_coder_and_blocks_approval():
     script = everybody(BEST)
     model = FakeModel(actors(script))

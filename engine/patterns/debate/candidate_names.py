@@ -42,10 +42,10 @@ def find_name(text: str, names: Collection[str]) -> str:
         [rf'{re.escape(kind)}[ _-]?\d+' for kind in sorted(kinds - {*names})]
         + [re.escape(name) for name in sorted(names, key=len, reverse=True)]
     )
-    place = re.search(rf'\b(?:{words})\b(?:,? (?:version |v)\d+)?', text, re.IGNORECASE)
+    place = re.search(rf'\b(?:{words})\b(?:(?:,? (?:version |v)|@)\d+)?', text, re.IGNORECASE)
     return place.group() if place else ''
 
 
 def _key(text: str) -> str:
-    """Return what names have in common that differ in case, spaces and punctuation."""
-    return re.sub(r'[\W_]+', '', text).casefold()
+    """Return what names have in common that differ in case, spaces and punctuation other than `@`."""
+    return re.sub(r'[^\w@]+|_', '', text).casefold()

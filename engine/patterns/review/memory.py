@@ -119,7 +119,7 @@ class ReviewMemory(ContestMemory, DebateMemory):
         names = {name: name for name in self.in_play()}
         for name in self.in_play():
             if version := self.candidates[name].latest:  # An approval of an earlier one is none of this one.
-                names |= {f'{name} version {version.number}': name, f'{name} v{version.number}': name}
+                names |= {f'{name}{of}{version.number}': name for of in (' version ', ' v', '@')}
         return names
 
     def rankings(self, reviewers: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -101,6 +101,9 @@ async def test_an_approval_that_names_no_candidate_counts_for_none_of_several(pi
         ('coder2', 'coder2'),  # wrote nothing
         ('coder9', 'coder9'),  # does not exist
         ('coder1 version 7', 'coder1 version 7'),
+        ('coder1@7', 'coder1@7'),
+        ('coder11', 'coder11'),
+        ('coder1@1', ''),
         ('Coder 1', ''),
         ('coder1, version 1', ''),
         ('', ''),  # only one is left

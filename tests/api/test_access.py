@@ -20,6 +20,7 @@ from ui.access.access import Access
 from ui.access.caller import IDENTITY, Role
 from ui.access.http import COOKIE, RequireLogin
 from ui.access.login import Login
+from ui.access.sub_path import SubPath
 from ui.api.access import PREFIX
 from ui.components.assets import ASSETS
 from ui.services.schedules import Trigger
@@ -175,6 +176,24 @@ async def test_a_person_logs_in_and_out_from_our_own_pages_only(
     assert (await http.get(f'{PREFIX}/runs')).status_code == 200
     assert (await http.post('/logout', headers=own)).status_code == 303
     assert (await http.get(f'{PREFIX}/runs')).status_code == 401
+
+
+@pytest.mark.parametrize(('root_path', 'base'), [('', ''), ('/hemi', ''), ('/hemi', '/hemi')])
+async def test_below_the_path_of_a_proxy_a_login_stays_there(
+    served: RequireLogin, access: Access, root_path: str, base: str
+) -> None:
+    transport = httpx.ASGITransport(SubPath(served, root_path))
+    async with httpx.AsyncClient(transport=transport, base_url=BASE + base) as http:
+        sent = {'X-Forwarded-Prefix': '' if root_path else '/hemi', 'Accept': 'text/html', 'Origin': BASE}
+        page = await http.get('/runs?text=tea', headers=sent)
+        assert page.headers['location'] == '/hemi/login?next=%2Fruns%3Ftext%3Dtea'
+        login = await http.get('/login?next=%2Fruns', headers=sent)
+        assert login.text.count('="/hemi/login') == 4 and '="/login' not in login.text
+        form = {'name': 'viewer', 'password': PASSWORD, 'next': '/runs'}
+        right = await http.post('/login', data=form, headers=sent)
+        assert (right.status_code, right.headers['location']) == (303, '/hemi/runs')
+        strange = {**sent, 'X-Forwarded-Prefix': '//evil.example'}
+        assert '//evil' not in (await http.get('/login', headers=strange)).headers['location']
 
 
 async def test_over_tls_only_this_host_can_set_the_cookie(http: httpx.AsyncClient, access: Access) -> None:

@@ -154,7 +154,7 @@ async def test_the_address_is_replaced_in_one_call(user: User, monkeypatch):
     await user.open(link)
     await until(lambda: [script for script in scripts if 'State' in script])
     assert [script for script in scripts if 'State' in script] == [
-        f'history.replaceState(null, "", "{link}")'
+        f'history.replaceState(null, "", path_prefix + "{link}")'
     ]
 
 

@@ -18,6 +18,7 @@ from ui.access.accounts import MAX_SESSION_SECONDS
 from ui.access.caller import IDENTITY
 from ui.access.http import CALLBACK, LOGO, PROVIDER, is_own, is_secure, set_cookie
 from ui.access.oidc import STATE_COOKIE, STATE_SECONDS, Provider
+from ui.access.sub_path import SUB_PATH
 
 CSP: Final = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none';"
@@ -31,16 +32,16 @@ PAGE_TEMPLATE: Final = """<!doctype html>
 <head>
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Log in · Hemicycle</title>
-<link rel="icon" href="/login/mark.svg"><link rel="stylesheet" href="/login.css">
+<link rel="icon" href="{below}/login/mark.svg"><link rel="stylesheet" href="{below}/login.css">
 </head>
 <body><main>
-<div class="brand"><img src="/login/mark.svg" alt="">Hemicycle</div>
+<div class="brand"><img src="{below}/login/mark.svg" alt="">Hemicycle</div>
 <h1>Log in</h1>
 {problem}{password}{provider}
 </main></body>
 </html>
 """
-PASSWORD: Final = """<form method="post" action="/login">
+PASSWORD: Final = """<form method="post" action="{below}/login">
 <input type="hidden" name="next" value="{next}">
 <label>Name<input name="name" value="{name}" autocomplete="username" autocapitalize="none" spellcheck="false"
  required maxlength="100"{focus_name}></label>
@@ -77,9 +78,10 @@ class Login:
     def _render(
         self, request: Request, problem: str = '', name: str = '', status: int = 200, later: int = 0
     ) -> Response:
-        target = local_path(request.query_params.get('next', ''))
+        target, below = local_path(request.query_params.get('next', '')), sub_path(request)
         message = f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ''
         form = PASSWORD.format(
+            below=below,
             next=escape(target),
             name=escape(name),
             focus_name='' if name else ' autofocus',
@@ -89,12 +91,14 @@ class Login:
         if self._provider:
             link = (
                 '<p class="or">or</p>'
-                f'<a class="btn" href="/login/provider?next={quote(target, safe="")}">'
+                f'<a class="btn" href="{below}/login/provider?next={quote(target, safe="")}">'
                 f'Log in with {escape(self._provider.name)}</a>'
             )
         headers = HEADERS | ({'Retry-After': str(later)} if later else {})
         return HTMLResponse(
-            PAGE_TEMPLATE.format(problem=message, password=form, provider=link), status, headers=headers
+            PAGE_TEMPLATE.format(below=below, problem=message, password=form, provider=link),
+            status,
+            headers=headers,
         )
 
     async def show(self, request: Request) -> Response:
@@ -145,7 +149,7 @@ class Login:
             STATE_COOKIE,
             state,
             max_age=STATE_SECONDS,
-            path='/login/',
+            path=f'{sub_path(request)}/login/',
             secure=is_secure(request.scope),
             httponly=True,
             samesite='lax',
@@ -165,7 +169,7 @@ class Login:
             return self._render(request, str(error), status=401)
         secret = await access.begin(account, self._provider.name, **_client_info(request))
         answer = self._redirect_logged_in(request, secret, local_path(target))
-        answer.delete_cookie(STATE_COOKIE, path='/login/')
+        answer.delete_cookie(STATE_COOKIE, path=f'{sub_path(request)}/login/')
         return answer
 
     def _redirect_logged_in(self, request: Request, secret: str, target: str) -> Response:
@@ -189,6 +193,11 @@ def local_path(target: str) -> str:
     return target
 
 
+def sub_path(request: Request) -> str:
+    """Return the path below which a proxy serves us, or ''."""
+    return request.headers.get(SUB_PATH, '')
+
+
 def _client_info(request: Request) -> dict[str, str]:
     return {
         'address': request.client.host if request.client else '',
@@ -197,4 +206,4 @@ def _client_info(request: Request) -> dict[str, str]:
 
 
 def _callback(request: Request) -> str:
-    return f'{request.base_url}login/callback'
+    return f'{str(request.base_url).rstrip("/")}{sub_path(request)}{CALLBACK}'

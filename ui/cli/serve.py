@@ -27,7 +27,16 @@ from ui.server.access_settings import AccessSettings
 from ui.server.logs import RunLog, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.observed_journal import observe
-from ui.server.serve import check_host, is_local, listen, page_url, run, served_names, valid_origin
+from ui.server.serve import (
+    check_host,
+    is_local,
+    listen,
+    page_url,
+    run,
+    served_names,
+    valid_origin,
+    valid_root_path,
+)
 from ui.server.telemetry import trace_exporters
 from ui.services.endpoint_limits import share_limits
 from ui.services.files_owner import claim_files
@@ -91,6 +100,18 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
             show_default=False,
         ),
     ] = '',
+    root_path: Annotated[
+        str,
+        typer.Option(
+            '--root-path',
+            metavar='PATH',
+            envvar='HEMICYCLE_ROOT_PATH',
+            help='The path below which a proxy serves it, such as `/hemicycle`; by default, what it sends as'
+            ' `X-Forwarded-Prefix`.',
+            rich_help_panel=ADDRESS,
+            show_default=False,
+        ),
+    ] = '',
     log_format: LogShape = 'text',
     *,
     session: Session,
@@ -116,6 +137,7 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     if drive and not temporal:
         raise InvalidInput({'--drive': 'needs --temporal; without it, the server drives its runs itself'})
     public = valid_origin(url, '--url') if url else ''
+    below = valid_root_path(root_path)
     provider = ProviderSettings.of(os.environ)
     shared = [valid_origin(text) for text in origins or ()]
     settings, storage = session.settings, session.storage
@@ -130,13 +152,14 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
         required=login or not is_local(host),
         names=served_names(host, public),
         url=public,
+        root_path=below,
         provider=provider,
     )
     catalog = session.catalog
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     driving = _own_worker(session, log_format, temporal, namespace) if drive else nullcontext()
     with listen(host, port) as listening, driving:
-        url = page_url(listening)
+        url = page_url(listening) + below
         if locks:
             try:
                 locks.serve(f'{url} (pid {os.getpid()})')

@@ -21,6 +21,8 @@ class AccessSettings:
     """The host names it accepts (`Host`)."""
     url: str = ''
     """The URL at which people reach it through a proxy, or ''."""
+    root_path: str = ''
+    """The path below which a proxy serves it, such as `/hemicycle`, or ''."""
     provider: ProviderSettings | None = None
     """The identity provider, if one is configured."""
 

@@ -19,6 +19,7 @@ from engine.workspace import close_folders
 from ui.access.access import Access
 from ui.access.login import Login
 from ui.access.oidc import Provider
+from ui.access.sub_path import BelowSubPath
 from ui.api.access import PREFIX
 from ui.api.mcp.over_http import McpOverHttp
 from ui.components.assets import ASSETS
@@ -187,7 +188,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         lifespan=lifespan,
         routes=[
             *Login(lambda: backend.access, provider_of(access_settings), ASSETS).routes(),
-            Mount(PREFIX, LazyApp(partial(load_api, backend, origins))),
+            Mount(PREFIX, BelowSubPath(LazyApp(partial(load_api, backend, origins)))),
             Route(MCP, chat),
             *monitoring_routes(backend, metrics),
         ],

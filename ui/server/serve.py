@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
 from engine import Conductor, EngineError
+from ui.access.sub_path import PATH
 from ui.server.access_settings import LOCAL_NAMES, OPEN_TO_THIS_MACHINE, AccessSettings
 from ui.server.metrics import Metrics
 from ui.settings import Locks, ServerPaths, secret_in_file
@@ -88,6 +89,18 @@ def valid_origin(text: str, option: str = '--origin') -> str:
     if not is_origin or origin.lower() != f'{parts.scheme}://{parts.netloc}'.lower() or '@' in origin:
         raise CannotServe(f'{option} must be a site such as https://tool.example:8443, not {text!r}')
     return origin.lower()
+
+
+def valid_root_path(text: str) -> str:
+    """Validate the path below which a proxy serves us; '' and '/' are none.
+
+    Raises:
+        CannotServe
+    """
+    path = text.strip().rstrip('/')
+    if path and not PATH.fullmatch(path):
+        raise CannotServe(f'--root-path must be a path such as /hemicycle, not {text!r}')
+    return path
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -174,7 +187,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
         nonlocal failure
         failure, server.should_exit = error, True
 
-    url = access_settings.url or page_url(listening)
+    url = (access_settings.url or page_url(listening)) + access_settings.root_path
     app = build(open_conductor, places, locks, origins, metrics, grace, end, fleet, access_settings, url)
     add_middleware(app, origins, access_settings)
     core.sio.eio.cors_allowed_origins = None  # the page's own origin only; NiceGUI accepts any
@@ -193,7 +206,9 @@ def run(  # noqa: PLR0913  (the last have defaults)
         message_history_length=RESEND_MESSAGES,
     )
     if show:
-        threading.Thread(target=webbrowser.open, args=(page_url(listening),), daemon=True).start()
+        threading.Thread(
+            target=webbrowser.open, args=(page_url(listening) + access_settings.root_path,), daemon=True
+        ).start()
     gc.freeze()  # NiceGUI searches all tracked objects for the server: leave few.
     server = uvicorn.Server(
         uvicorn.Config(
@@ -233,6 +248,7 @@ def add_middleware(app: FastAPI, origins: Collection[str], access_settings: Acce
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 
     from ui.access.http import RequireLogin
+    from ui.access.sub_path import SubPath
     from ui.api.access import PREFIX
     from ui.api.problems import PlainErrors
     from ui.server.app import MCP
@@ -249,6 +265,7 @@ def add_middleware(app: FastAPI, origins: Collection[str], access_settings: Acce
     app.add_middleware(CorrelationIdMiddleware, validator=is_request_id)
     app.add_middleware(SafeHeaders)
     app.add_middleware(GZipMiddleware)
+    app.add_middleware(SubPath, root_path=access_settings.root_path)
 
 
 def _raise_exit(number: int, frame: object) -> NoReturn:

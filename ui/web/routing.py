@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -27,6 +28,12 @@ def tool_path(tool: str) -> str:
 def traffic_path(pattern: str) -> str:
     """Return the path of a pattern's traffic page."""
     return f'/patterns/{quote(pattern, safe="")}/traffic'
+
+
+def show_address(path: str, *, add_history: bool = False) -> None:
+    """Show a path as the page's address, instead of the current one or as a new entry of the history."""
+    method = 'pushState' if add_history else 'replaceState'
+    ui.run_javascript(f'history.{method}(null, "", path_prefix + {json.dumps(path)})')
 
 
 RESPONSE_SECONDS = 60.0

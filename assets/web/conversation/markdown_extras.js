@@ -1,8 +1,8 @@
 // Extras of rendered Markdown: formulas, syntax highlighting, copy buttons. The libraries are loaded on demand.
 let katexModule = null, highlightModule = null;
 
-const loadKatex = () => (katexModule ??= import("/hemicycle/vendor/katex.js").then(() => globalThis.katex));
-const loadHighlight = () => (highlightModule ??= import("/hemicycle/vendor/highlight.js").then((loaded) => loaded.default));
+const loadKatex = () => (katexModule ??= import(`${path_prefix}/hemicycle/vendor/katex.js`).then(() => globalThis.katex));
+const loadHighlight = () => (highlightModule ??= import(`${path_prefix}/hemicycle/vendor/highlight.js`).then((loaded) => loaded.default));
 
 async function renderFormulas(elements) {
   const katex = await loadKatex();

@@ -92,7 +92,7 @@ function showOutcome(element, block) {
   element.outcome = block.text ? [renderResult(block.text)] : [];
   if (block.full_result_url) {
     const all = make("a", "tool-kept", `Download the full result (${block.omitted} more characters)`);
-    all.href = block.full_result_url;
+    all.href = path_prefix + block.full_result_url;
     all.setAttribute("download", "");
     element.outcome.push(all);
   }

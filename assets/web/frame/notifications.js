@@ -21,7 +21,7 @@
     markSeen(unseen.map(([id]) => id));
     for (const [id, text, title, path] of unseen) {
       const notification = new Notification(text, { body: title, tag: id });
-      notification.onclick = () => { window.focus(); location.assign(path); };
+      notification.onclick = () => { window.focus(); location.assign(path_prefix + path); };
     }
   };
   window.hemicycleToggleNotifications = async () => {

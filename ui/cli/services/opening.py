@@ -33,8 +33,8 @@ class Named(Protocol):
         """Chosen by a person; several records may share it."""
 
 
-URL = 'HEMICYCLE_URL'
-"""The variable with the public address of the server, for links in notifications."""
+ADDRESS = 'HEMICYCLE_URL', 'HEMICYCLE_ROOT_PATH'
+"""The variables that make up the public address of the server, for links in notifications."""
 N = TypeVar('N', bound=Named)
 T = TypeVar('T')
 
@@ -81,7 +81,7 @@ def services_of(conductor: Conductor) -> AnyServices:
     opened: object = conductor  # `connect` says that it is a `Conductor`
     if isinstance(opened, HttpConductor):
         return opened.server_services
-    return Services(conductor, url=os.environ.get(URL, ''))
+    return Services(conductor, url=''.join(os.environ.get(name, '').strip().rstrip('/') for name in ADDRESS))
 
 
 def find_named(items: Sequence[N], name: str, what: str) -> N:

@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -58,14 +59,19 @@ IMPORT_COMPONENT = """
 const bundledComponents = %s;
 async function importComponent(url) {
   const [bundle, name] = bundledComponents[url.split("/components/")[1]] ?? [];
-  return bundle ? { default: (await import(bundle))[name] } : import(url);
+  return bundle ? { default: (await import(path_prefix + bundle))[name] } : import(url);
 }
 """
 _LATER = 'import(url)'
 """How NiceGUI's script loads a component that is new to the page."""
 _READY = 'element.update_method ??= null;'
 """In NiceGUI's script: prepares an element that came from the server."""
-_RAW = f'{_READY} if (element.props.loopback !== false) Vue.markRaw(element);'
+_PLACE = (
+    'for (const name of ["href", "src", "action"]) if (/^\\/(?!\\/)/.test(element.props[name]) &&'
+    ' !element.tag.includes("-")) element.props[name] = path_prefix + element.props[name];'
+)
+"""Places the addresses of plain HTML below the path of a proxy; NiceGUI places those of its components."""
+_RAW = f'{_READY} {_PLACE} if (element.props.loopback !== false) Vue.markRaw(element);'
 """Lets Vue track which elements exist, but not their contents: NiceGUI always replaces whole elements,
 except for fields that a person types into. Redrawing a page takes half as long."""
 
@@ -99,25 +105,30 @@ class Bundles:
 
     def rewrite_template(self, source: str) -> str:
         """Return NiceGUI's page template with bundles instead of single scripts."""
-        frame = f'<script defer src="{self._frame}"></script>\n'
+        below = '{{ prefix | safe }}'
+        frame = f'<script>window.path_prefix = "{below}";</script>\n'
+        frame += f'<script defer src="{below}{self._frame}"></script>\n'
         source = _SCRIPT.sub(lambda match: frame if match[1] == 'nicegui' else '', source)
-        sanitizer = f'import {{ dompurify as DOMPurify }} from "{self._common}";'
+        sanitizer = f'import {{ dompurify as DOMPurify }} from "{below}{self._common}";'
         source = source.replace(_SANITIZER, sanitizer)
-        source = source.replace('{{ js_imports | safe }}', '{{ js_imports | bundled | safe }}')
-        return source.replace('in js_imports_urls %}', 'in js_imports_urls | bundled %}')
+        source = source.replace('{{ js_imports | safe }}', '{{ js_imports | bundled(prefix) | safe }}')
+        for part in ('head_html', 'body_html'):
+            source = source.replace(f'{{{{ {part} | safe }}}}', f'{{{{ {part} | placed(prefix) | safe }}}}')
+        return source.replace('in js_imports_urls %}', 'in js_imports_urls | bundled(prefix) %}')
 
-    def rewrite_imports(self, imports: str | list[str]) -> str | list[str]:
+    def rewrite_imports(self, imports: str | list[str], prefix: str) -> str | list[str]:
         """Point the imports of a page's components, or the addresses to preload, at bundles."""
         if isinstance(imports, str):
-            return _COMPONENT.sub(self._rewrite_import, imports)
-        early = (self._places.get(url.partition('/components/')[2], (url, ''))[0] for url in imports)
-        return list(dict.fromkeys([*early, self._common]))
+            return _COMPONENT.sub(partial(self._rewrite_import, prefix), imports)
+        keys = {url: url.partition('/components/')[2] for url in imports}
+        early = (prefix + self._places[key][0] if key in self._places else url for url, key in keys.items())
+        return list(dict.fromkeys([*early, prefix + self._common]))
 
-    def _rewrite_import(self, match: re.Match[str]) -> str:
+    def _rewrite_import(self, prefix: str, match: re.Match[str]) -> str:
         if match[2] not in self._places:
             return match[0]
         bundle, name = self._places[match[2]]
-        return f'import {{ {name} as {match[1]} }} from "{bundle}";'
+        return f'import {{ {name} as {match[1]} }} from "{prefix}{bundle}";'
 
 
 def frame_script(own: Iterable[str], places: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> str:

@@ -24,6 +24,7 @@ PARTS = (
     ('quasar_importants', 'quasar.important.prod.css'),
     ('nicegui', 'nicegui.css'),
 )
+LINKS = re.compile(r'(?<= )(?:href|src|action)="(?=/(?!/))')
 COMMENTS = re.compile(r'/\*.*?\*/', re.DOTALL)
 ICONS = """
 @font-face { font-family: "Material Icons"; font-display: block; src: url(%s) format("woff2") }
@@ -72,7 +73,12 @@ def install_templates(bundles: Bundles) -> None:
     loader = templates.env.loader
     if loader is not None and not isinstance(loader, _TemplateLoader):
         templates.env.loader = _TemplateLoader(loader, bundles)
-        templates.env.filters['bundled'] = bundles.rewrite_imports
+        templates.env.filters |= {'bundled': bundles.rewrite_imports, 'placed': place_links}
+
+
+def place_links(html: str, prefix: str) -> str:
+    """Return HTML of ours with its links below the path of a proxy."""
+    return LINKS.sub(rf'\g<0>{prefix}', html) if prefix else html
 
 
 @functools.cache
@@ -83,7 +89,7 @@ def style_sheet(own: tuple[str, ...], font: str) -> str:
         css = COMMENTS.sub('', (STATIC / file).read_text('utf-8'))
         parts.append(f'@layer {layer} {{ {quasar.prune(css) if file.startswith("quasar") else css} }}')
     parts += [(STYLES / f'{name}.css').read_text('utf-8') for name in own]
-    parts += [ICONS % font]
+    parts += [ICONS % font.removeprefix('/')]  # relative: a proxy may serve us below a path
     parts += ['#app { display: block } body:has(#app > .nicegui-layout) #first-words { display: none }']
     return re.sub(r'\n\s*', '\n', COMMENTS.sub('', '\n'.join(parts)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -32,7 +31,7 @@ from ui.pages.compare.transcript import ComparedTranscript
 from ui.pages.shared import errors
 from ui.pages.shared.compare_picker import pick_comparison
 from ui.web.backend import Backend
-from ui.web.routing import compare_path, serve_page
+from ui.web.routing import compare_path, serve_page, show_address
 
 POLL_SECONDS = 2.0
 """Minimum seconds between comparisons of unfinished runs; longer if a comparison is slow."""
@@ -134,8 +133,7 @@ class CompareScreen:
                 await self._show()
         finally:
             self._seeking = False
-        here = json.dumps(compare_path(self._comparison.a.info.id, self._comparison.b.info.id, self._at + 1))
-        ui.run_javascript(f'history.replaceState(null, "", {here})')
+        show_address(compare_path(self._comparison.a.info.id, self._comparison.b.info.id, self._at + 1))
 
     @property
     def _have_both_ended(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -45,8 +44,10 @@ from ui.replay.live import Follower
 from ui.replay.reader import HistoryReader, RunAt
 from ui.web.permission import is_permitted
 from ui.web.presence import Viewer
+from ui.web.routing import show_address
 
-LISTEN = "addEventListener('popstate', () => emitEvent('went', location.pathname + location.search))"
+LISTEN = """addEventListener('popstate', () =>
+    emitEvent('went', location.pathname.slice(path_prefix.length) + location.search))"""
 
 
 class Screen:
@@ -381,8 +382,7 @@ class Address:
         """Show an address: as a new entry of the browser's history, or instead of the current one."""
         if address != self.last and not self._suspended:
             self.last = address
-            method = 'pushState' if add_history else 'replaceState'
-            ui.run_javascript(f'history.{method}(null, "", {json.dumps(address)})')
+            show_address(address, add_history=add_history)
 
     @contextmanager
     def suspend(self) -> Iterator[None]:

@@ -16,7 +16,7 @@ from ui.components.theme import button, empty_state
 from ui.components.widgets import NativeSelect, Text, label, link, set_attributes, text_input
 from ui.formatting.values import as_sentence, count, describe_tools, first_sentence
 from ui.web.backend import Backend
-from ui.web.routing import tool_path
+from ui.web.routing import show_address, tool_path
 
 KINDS = {
     '': 'All tools',
@@ -133,7 +133,7 @@ class ToolList:
     def _on_change(self) -> None:
         filters = {'text': self._text.value, 'category': self._category.value, 'kind': self._kind.value}
         query = urlencode({name: value for name, value in filters.items() if value})
-        ui.navigate.history.replace(f'/tools?{query}' if query else '/tools')
+        show_address(f'/tools?{query}' if query else '/tools')
         self._show()
 
     def _clear(self) -> None:

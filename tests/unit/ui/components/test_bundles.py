@@ -30,7 +30,7 @@ def test_the_template_loads_bundles_instead_of_single_scripts(template):
     for name in ('socket.io', 'quasar.umd', 'nicegui.js', 'lang/', '"dompurify"'):
         assert name not in template, name
     assert re.findall(ADDRESS, template) == ['frame', 'everywhere']
-    assert template.count('| bundled') == 2
+    assert template.count('| bundled') == template.count('| placed') == 2
 
 
 def test_components_are_loaded_from_bundles_where_possible(bundles):
@@ -39,14 +39,14 @@ def test_components_are_loaded_from_bundles_where_possible(bundles):
         f'import {{ default as {item.name} }} from "/_nicegui/1/components/{item.key}";'
         for item in (diagram, upload)
     )
-    first, second = bundles.rewrite_imports(imports).split('\n')
+    first, second = bundles.rewrite_imports(imports, '').split('\n')
     assert re.fullmatch(rf'import \{{ diagram as {diagram.name} \}} from "{ADDRESS}";', first)
     assert second == imports.split('\n')[1]
     urls = [
         f'/_nicegui/1/components/{kind.component.key}'
         for kind in (Diagram, Code, ui.html, ui.timer, ui.upload)
     ]
-    early = bundles.rewrite_imports(urls)
+    early = bundles.rewrite_imports(urls, '')
     assert [re.findall(ADDRESS, url) for url in early] == [['charts'], ['runs'], ['everywhere'], []]
 
 

@@ -22,7 +22,7 @@ from ui.replay.marks import KINDS, UNDRAWN, Mark
 from ui.web.presence import Viewer
 
 COPY = """async () => {
-    const link = new URL(document.querySelector('.track').dataset.link, location.href).href;
+    const link = new URL(path_prefix + document.querySelector('.track').dataset.link, location.href).href;
     try { await navigator.clipboard.writeText(link); emit([true, link]); } catch { emit([false, link]); }
 }"""
 RECORDED = 'Recorded: no model is called'

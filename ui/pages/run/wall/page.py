@@ -17,7 +17,7 @@ from ui.pages.run.wall.run import HEADER_INTERVAL, WallPane, WallRun
 from ui.replay.live import Follower
 from ui.replay.pace import BATCH_SECONDS, Pace
 from ui.web.backend import Backend
-from ui.web.routing import serve_page
+from ui.web.routing import serve_page, show_address
 
 MAX_PANES = 12
 """Maximum number of panes."""
@@ -117,7 +117,7 @@ class Wall:
         if not self._picked:
             self._picked = {''}  # none: an empty set would mean all
         named = ','.join(sorted(self._picked - {''}))
-        ui.run_javascript(f'history.replaceState(null, "", "/wall?runs={named}")')
+        show_address(f'/wall?runs={named}')
         await self._refresh_runs()
         self._pace.notify()
 

@@ -22,7 +22,7 @@ from ui.pages.shared.run_list.row import RowActions, RunMenu, RunRow
 from ui.pages.shared.run_list.selection import KEYS, BulkBar, Selection
 from ui.services.inbox import wait_texts
 from ui.web.backend import Backend
-from ui.web.routing import traffic_path
+from ui.web.routing import show_address, traffic_path
 
 POLL_SECONDS = 1.0
 """Seconds between queries of the journal."""
@@ -231,7 +231,7 @@ class RunList:
 
     async def offer_restore(self, run: RunId) -> None:
         """Offer to restore a run that was just deleted on another page, and clean the address."""
-        ui.navigate.history.replace(self.filters.address(self._path))
+        show_address(self.filters.address(self._path))
         with suppress(EngineError):  # it was purged meanwhile
             info = await self._backend().info(run)
             if info.deleted > 0:
@@ -242,7 +242,7 @@ class RunList:
         self.filters = filters
         if self._traffic_link:
             self._link_traffic(self._traffic_link)
-        ui.navigate.history.replace(filters.address(self._path))
+        show_address(filters.address(self._path))
         create_page_task(self._card, self.refresh(), 'list runs')
 
     def _on_sort(self, filters: Filters) -> None:

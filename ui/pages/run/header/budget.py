@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
 from nicegui import ui
+from pydantic import BaseModel, Field, create_model
 
 from engine import Conductor, Status
 from engine.records import Gauge, RunId, View
 from ui.components.dialogs import await_answer, dialog_frame, draw_dialog_actions, notify_errors
+from ui.components.forms.form import Form
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.steps import duration
@@ -70,33 +72,31 @@ class BudgetBars:
             return
         with dialog_frame('Add budget') as dialog:
             Text('p', 'The run continues with the added budget, unless it has ended.')
-            fields: dict[str, ui.number] = {}
-            for kind, gauge in view.budget.items():
-                say = FORMATS[kind]
-                fields[kind] = ui.number(
-                    MORE[kind],
-                    min=0,
-                    precision=2 if kind == 'cost' else 0,
-                    validation={'Must be more than 0.': lambda value: value is None or value > 0},
-                )
-                fields[kind].props(
-                    f'outlined dense hint="{say(gauge.used)} of {say(gauge.limit)} used"'
-                ).classes('full')
+            form = Form(_model_of(view.budget), on_change=lambda: none.show(''))
             none = Text('p', '', 'problem', role='alert')
 
             def add() -> None:
-                values = {kind: field.value for kind, field in fields.items() if field.value is not None}
-                none.show('' if values else 'Enter an amount.')
-                if values and all([field.validate() for field in fields.values()]):
-                    dialog.submit(values)
+                if (parsed := form.submit()) is not None:
+                    amounts = parsed.model_dump(exclude_none=True)
+                    none.show('' if amounts else 'Enter an amount.')
+                    if amounts:
+                        dialog.submit(amounts)
 
             draw_dialog_actions(dialog, 'Add', add)
-        values = cast(dict[str, Any] | None, await await_answer(dialog))
-        if values:
-            amounts: dict[str, Any] = {
-                kind: float(value) if kind == 'cost' else int(value) for kind, value in values.items()
-            }
+        amounts = cast(dict[str, Any] | None, await await_answer(dialog))
+        if amounts:
             await notify_errors(self._conductor.extend(self._run, **amounts))
+
+
+def _model_of(budget: Mapping[str, Gauge]) -> type[BaseModel]:
+    """Make the model of the dialog's form: an amount to add for each limit, none of which is needed."""
+    definitions: dict[str, Any] = {}
+    for kind, gauge in budget.items():
+        say = FORMATS[kind]
+        spent = f'{say(gauge.used)} of {say(gauge.limit)} used'
+        number = float if kind == 'cost' else int
+        definitions[kind] = number | None, Field(None, gt=0, title=MORE[kind], description=spent)
+    return create_model('Budget', **definitions)
 
 
 def _draw_bar(kind: str) -> tuple[ui.element, Text]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -60,13 +62,33 @@ def unwrap_error(error: BaseException) -> BaseException:
 
 def clip(text: str, most: int) -> str:
     """Return the text, cut to at most `most` characters; a cut text ends in '…'."""
-    return text if len(text) <= most else f'{text[: most - 1].rstrip()}…'
+    return text if len(text) <= most else f'{text[: cut_place(text, most - 1)].rstrip()}…'
+
+
+def cut_place(text: str, most: int) -> int:
+    """Return the last place, at most at `most`, that is not inside a character as people see it.
+
+    An emoji may be several characters; one of more than `MAX_PARTS` is cut.
+    """
+    at = most
+    while 0 < at < len(text) and most - at < MAX_PARTS and _belong_together(text, at):
+        at -= 1
+    return at if at > 0 and most - at < MAX_PARTS else most
+
+
+def _belong_together(text: str, at: int) -> bool:
+    """Whether a character continues the one before: an accent, a skin tone, a joined emoji, a flag's end."""
+    after, before = text[at], text[at - 1]
+    if JOINER in (after, before) or unicodedata.category(after).startswith('M') or CONTINUES.match(after):
+        return True
+    flags = FLAG_LETTERS.search(text[max(0, at - 2 * MAX_PARTS) : at])
+    return bool(flags and FLAG_LETTERS.match(after) and len(flags[0]) % 2)
 
 
 def shorten(value: object) -> str:
     """Return the value's repr, cut to about 200 characters."""
     text = repr(value)
-    return text if len(text) <= 200 else f'{text[:200]}...'
+    return text if len(text) <= 200 else f'{text[: cut_place(text, 200)]}...'
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
@@ -80,6 +102,12 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
+JOINER = '\u200d'
+CONTINUES = re.compile('[\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]')
+"""Skin tones, and the letters of flags of regions."""
+FLAG_LETTERS = re.compile('[\U0001f1e6-\U0001f1ff]+$')
+"""Two of them make a country's flag."""
+MAX_PARTS = 32
 MAX_ERROR = 2_000
 """Maximum number of characters in an error's description."""
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from engine.errors import ToolError
 from engine.models.protocol import ToolSpec, schema_of
+from engine.records.jsonable import cut_place
 from engine.records.message import Image, ToolResult
 from engine.records.question import Question
 from engine.tools.artifacts import ArtifactStore, ToolOutput
@@ -218,8 +219,8 @@ async def truncate(text: str, most: int, workspace: Workspace | None) -> str:
     location = ''
     if workspace is not None:
         location = f'; the whole is kept as artifact {await workspace.store(text.encode(errors="replace"))}'
-    head = most * 2 // 3
-    return f'{text[:head]}\n[cut: {len(text) - most} more characters{location}]\n{text[head - most :]}'
+    head, tail = cut_place(text, most * 2 // 3), cut_place(text, len(text) - most + most * 2 // 3)
+    return f'{text[:head]}\n[cut: {tail - head} more characters{location}]\n{text[tail:]}'
 
 
 def tool(  # noqa: PLR0913  (all have defaults)

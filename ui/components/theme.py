@@ -155,7 +155,7 @@ def page_head(
         if back:
             path, name = back
             text_link(path, f'← {name}', 'small back')
-        Text('h1', title, **attributes)
+        Text('h1', title, dir='auto', **attributes)
         if summary:
             Text('p', summary, 'muted')
     return head

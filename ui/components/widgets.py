@@ -128,7 +128,7 @@ def text_link(path: str, text: str, classes: str = '', *, icon: str = '', **attr
     with link(path, classes, **attributes) as element:
         if icon:
             ui.icon(icon)
-        Text('span', text)
+        Text('span', text, dir='auto')
     return element
 
 

@@ -1,5 +1,5 @@
 // An agent's conversation: finished blocks and the streamed text. The server sends only changes.
-import { make } from "/hemicycle/conversation/element.js";
+import { cut, make } from "/hemicycle/conversation/element.js";
 import { render, Stream } from "/hemicycle/conversation/markdown.js";
 import { JsonText } from "/hemicycle/conversation/json_text.js";
 import { isAtEnd } from "/hemicycle/conversation/scrolling.js";
@@ -118,7 +118,7 @@ export default {
       const aside = block.kind === "task" || block.kind === "reasoning"; // collapsed
       const box = aside && !block.open ? element.appendChild(make("details")) : element;
       if (block.title || block.note || box !== element) {
-        const note = block.note || (box === element ? "" : (block.text || "").slice(0, 160));
+        const note = block.note || (box === element ? "" : cut(block.text || "", 160));
         const header = box.appendChild(make(box === element ? "header" : "summary"));
         header.append(make("b", "", block.title || ""), make("span", "", note));
       }

@@ -1,5 +1,5 @@
 // A tool call: arguments as fields, code or a table; result; state. All of it is untrusted text.
-import { make } from "/hemicycle/conversation/element.js";
+import { cut, make } from "/hemicycle/conversation/element.js";
 
 const STATE_GLYPHS = { asked: "○", waiting: "◆", running: "◐", ok: "✓", failed: "✗", denied: "⊘", dropped: "–" };
 const MAX_INLINE = 90; // characters of a value next to its name
@@ -40,8 +40,9 @@ function renderCode(text, name) { // a long text is collapsed
   const lines = text.replace(/\n$/, "").split("\n");
   const box = make("div", `tool-code ${name || ""}`);
   const pre = box.appendChild(make("pre"));
+  pre.dir = "auto"; // of each line
   const long = lines.length > MAX_LINES || text.length > MAX_LINES * 120;
-  const head = lines.slice(0, MAX_LINES).join("\n").slice(0, MAX_LINES * 120);
+  const head = cut(lines.slice(0, MAX_LINES).join("\n"), MAX_LINES * 120);
   pre.textContent = long ? head : lines.join("\n");
   if (!long) return box;
   pre.classList.add("cut");
@@ -58,15 +59,21 @@ function renderCode(text, name) { // a long text is collapsed
   return box;
 }
 
+function makeValue(classes, text) {
+  const value = make("span", classes, text);
+  value.dir = "auto";
+  return value;
+}
+
 function renderValue(content) {
   if (isTabular(content)) return renderTable(content);
   if (typeof content !== "string") {
     const text = plainText(content), line = text || JSON.stringify(content);
-    if (line.length <= MAX_INLINE) return make("span", "tool-value lit", line);
+    if (line.length <= MAX_INLINE) return makeValue("tool-value lit", line);
     if (!text) return renderCode(JSON.stringify(content, null, 2));
     return renderCode((Array.isArray(content) ? content.map(plainText) : Object.entries(content).map(([name, part]) => `${name}: ${plainText(part)}`)).join("\n"));
   }
-  if (content.length <= MAX_INLINE && !content.includes("\n")) return make("span", "tool-value", content === "" ? "“”" : content);
+  if (content.length <= MAX_INLINE && !content.includes("\n")) return makeValue("tool-value", content === "" ? "“”" : content);
   return renderCode(content);
 }
 

@@ -230,7 +230,9 @@ function valueText(value) { // a value in plain words, or JSON if it is nested
 }
 const shortText = (value) => {
   const text = valueText(value);
-  return text.length > 400 ? `${text.slice(0, 399)}…` : text;
+  if (text.length <= 400) return text;
+  const { index } = new Intl.Segmenter().segment(text.slice(0, 460)).containing(399); // not inside an emoji
+  return `${text.slice(0, index || 399)}…`;
 };
 const formatDuration = (seconds) => (seconds < 10 ? `${Math.max(seconds, 0).toFixed(1)} s` : seconds < 60 ? `${Math.floor(seconds)} s`
   : `${seconds >= 3600 ? `${Math.floor(seconds / 3600)}:${String(Math.floor(seconds / 60) % 60).padStart(2, "0")}` : Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`);

@@ -13,6 +13,22 @@ RENDER = """async (text) => {
 }"""
 
 
+RESULT = """async (text) => {
+    const { renderToolCall } = await import('/hemicycle/conversation/tool_call.js');
+    const call = renderToolCall({ title: 'give', state: 'done', arguments: [['who', 'x']], text });
+    const [pre, value] = [call.querySelector('.result pre'), call.querySelector('.tool-value')];
+    return [pre.textContent, pre.dir, value.dir];
+}"""
+
+
+def test_a_tool_result_is_cut_between_characters_as_people_see_them_and_runs_in_its_direction(home):
+    shown, *directions = home.evaluate(
+        RESULT, 'a' * 1679 + '\U0001f468\u200d\U0001f469\u200d\U0001f467' + ' more' * 20
+    )
+    assert shown == 'a' * 1679
+    assert directions == ['auto', 'auto']
+
+
 @pytest.fixture
 def render(home):
     def write(text: str):

@@ -58,7 +58,7 @@ def _member(node: LineageNode, here: RunId, now: float) -> ui.element:
             ui.icon(ICONS[node.kind]).props('size="17px" aria-hidden="true"')
             with ui.element('div').classes('fork-tree-run'):
                 with link(f'/runs/{node.run}', 'fork-tree-title') as title:
-                    Text('span', node.info.title or node.run)
+                    Text('span', node.info.title or node.run, dir='auto')
                     if node.run == here:
                         set_attributes(title, aria_current='true')
                 Text('span', origin_text(node.info) or 'original', 'muted small')

@@ -43,7 +43,7 @@ class VariantPane:
         self._blocks: list[dict[str, Any]] = []
         with ui.element('section').classes('panel variant') as self.root:
             with ui.element('div').classes('panel-head'):
-                self._title = Text('h2', name, 'variant-name')
+                self._title = Text('h2', name, 'variant-name', dir='auto')
                 self._pill = Text('span', '', 'pill')
                 self._crown = Text('span', 'Winner', 'chip strong')
                 ui.element('span').classes('grow')

@@ -96,7 +96,7 @@ class _Picker:
             info.id,
         )
         with link(compare_path(*pair), 'pick'):
-            Text('b', info.title or info.id)
+            Text('b', info.title or info.id, dir='auto')
             Text('span', ' · '.join(filter(None, facts)), 'muted small')
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from engine import EngineError
-from engine.records.jsonable import describe_error, to_jsonable
+from engine.records.jsonable import clip, describe_error, to_jsonable
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -45,6 +45,25 @@ def test_other_values_become_json(value: Any, expected: Any) -> None:
 def test_values_without_a_json_form_are_refused(value: Any) -> None:
     with pytest.raises(ValueError):
         to_jsonable(value)
+
+
+FAMILY, DANES = '\U0001f468\u200d\U0001f469\u200d\U0001f467', '\U0001f1e9\U0001f1f0'
+
+
+@pytest.mark.parametrize(
+    ('text', 'most', 'shown'),
+    [
+        (f'ab{FAMILY}cd', 6, 'ab…'),
+        (f'ab{FAMILY}cd', 8, f'ab{FAMILY}…'),
+        ('ab\U0001f44d\U0001f3fdcd', 4, 'ab…'),
+        (f'{DANES}{DANES}{DANES}', 4, f'{DANES}…'),
+        ('abce\u0301fg', 5, 'abc…'),
+        ('a' + '\u0301' * 99, 50, 'a' + '\u0301' * 48 + '…'),  # no character that a person would miss
+        ('abcdef', 4, 'abc…'),
+    ],
+)
+def test_a_text_is_cut_between_characters_as_people_see_them(text: str, most: int, shown: str) -> None:
+    assert clip(text, most) == shown
 
 
 def test_any_error_is_described_briefly() -> None:

@@ -41,7 +41,7 @@ class WallPane:
         with ui.element('li').classes('wall-pane') as self.root:
             with ui.element('div').classes('wall-run'):
                 with link(f'/runs/{context.run}'):
-                    Text('span', context.info.title or context.run, title=context.info.title)
+                    Text('span', context.info.title or context.run, title=context.info.title, dir='auto')
                 self._pill = ui.element('span').classes('ghost')
             self.pane = AgentPane(state, context, lambda path: enlarge(self), newest=NEWEST)
         self._status: object = None

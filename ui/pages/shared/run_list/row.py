@@ -70,7 +70,7 @@ class RunRow:
                 with ui.element('span').classes('run-status'):
                     self._pill = Text('span', '', 'pill')
                 with ui.element('span').classes('run-summary'):
-                    self._title = Text('span', '', 'run-title')
+                    self._title = Text('span', '', 'run-title', dir='auto')
                     with ui.element('span').classes('run-notes'):
                         Text('span', pattern, 'run-pattern')
                         self._details = ui.element('span').classes('run-details')

@@ -52,6 +52,7 @@ def site(
     process.wait(30)
 
 
+@pytest.mark.long
 def test_pages_streams_links_and_downloads_stay_below_the_path(
     site: str, open_page: Callable[..., Page], new_server: Server
 ) -> None:

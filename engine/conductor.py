@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
@@ -27,15 +27,15 @@ from engine.journal.memory_journal import MemoryJournal
 from engine.journal.protocol import Journal
 from engine.journal.retention_policy import Retention
 from engine.models import endpoints_file
-from engine.records import Breakpoint, Budget, RunId, RunInfo, Status, View
-from engine.records.run_info import Approvals
+from engine.records import Launch, RunId, RunInfo, Status, View
 from engine.runtime.activity import Services
+from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
 from engine.runtime.fair_scheduler import FairScheduler
 from engine.runtime.feed import Feed, Item
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.recording.run_recordings import Recordings
 from engine.runtime.run_control import RunControl
-from engine.runtime.run_factory import initial_state, new_run_info, unknown_names, with_breakpoints
+from engine.runtime.run_factory import initial_state, new_run_info, unknown_names
 from engine.statechart.memory import Memory
 from engine.statechart.pattern import Pattern
 from engine.workspace.git.worktree import has_worktree, listed_files
@@ -231,105 +231,51 @@ class Conductor:
         """How long runs are kept, as configured."""
         return self.catalog.configuration.retention
 
-    async def start(  # noqa: PLR0913  (all but the pattern have defaults)
+    async def start(
         self,
-        pattern: type[Pattern] | str,
+        launch: Launch | type[Pattern] | str,
         parameters: Mapping[str, Any] | None = None,
         *,
-        title: str = '',
-        tags: Sequence[str] = (),
-        models: Mapping[str, str] | None = None,
-        seed: int = 0,
-        budget: Budget | None = None,
-        approvals: Approvals | None = None,
-        record: bool = False,
-        replay: RunId | None = None,
-        paused: bool = False,
-        private: bool = False,
-        breakpoints: Sequence[Breakpoint | Mapping[str, Any]] = (),
-        instructions: Mapping[str, str] | None = None,
-        tools: Mapping[str, Sequence[str]] | None = None,
-        effort: Mapping[str, str] | None = None,
         run: RunId | None = None,
         **values: Any,
     ) -> RunHandle:
         """Start a run; it is journaled when this returns.
 
         Args:
-            pattern: its class, or the name of one in the catalog.
+            launch: what to run: a `Launch`, or a pattern's class or name for one made of the other arguments.
             parameters: values for the pattern's `Parameters`; those of the replayed run by default.
-            title: shown in lists; derived from the parameters if empty.
-            tags: labels to find it by.
-            models: model name by role; the key '' is the default.
-            seed: seeds the randomness of simulated models.
-            budget: limits on what it may use.
-            approvals: which tools wait for a person: those that are `marked`, `all`, or `none`.
-            record: whether to record the endpoints' answers, so that another run can replay them.
-            replay: the run whose recording answers in place of all models.
-            paused: whether to enter the first state without starting any work.
-            private: whether only its author and administrators can see it.
-            breakpoints: where to stop.
-            instructions: standing instructions by role, replacing the pattern's.
-            tools: tools by role, replacing the pattern's.
-            effort: reasoning effort by role, a level or a number of tokens; the key '' is the default.
             run: its id, if the caller chooses it.
-            values: further parameters, by name.
+            values: fields of `Launch`, such as `title`, `models` and `budget`; all others are parameters.
 
         Raises:
             UnknownPattern
             JournalError: `JournalConflict` if there is already a run with that id.
             InvalidInput: names the field, which may be one the pattern does not have.
         """
-        if isinstance(pattern, type):
-            self.catalog.add(pattern)
-        pattern_class = pattern if isinstance(pattern, type) else self.catalog.pattern(pattern)
+        if isinstance(launch, type):
+            self.catalog.add(launch)
+            launch = launch.name
+        launch = Launch.build(launch, parameters, values)
+        pattern = self.catalog.pattern(launch.pattern)
         await self.services.scheduler.wait_for_turn()
-        replayed_run = await self._find_replayed(pattern_class.name, replay)
-        raw_parameters = {**(parameters or {}), **values}
-        workflow = pattern_class(
-            pattern_class.parse_recorded(replayed_run.parameters)
-            if replayed_run and not raw_parameters
-            else pattern_class.parse(raw_parameters)
+        replayed_run = await self._find_replayed(pattern.name, RunId(launch.replay))
+        workflow = pattern(
+            pattern.parse_recorded(replayed_run.parameters)
+            if replayed_run and not launch.parameters
+            else pattern.parse(launch.parameters)
         )
         # The folders and keys it needs can only be checked on the machine that does the work.
         if not replayed_run and self._live.works and (problems := await _start_problems(workflow)):
             raise InvalidInput(problems)
-        by_role = {
-            'models': models or {},
-            'effort': effort or {},
-            'instructions': instructions or {},
-            'tools': tools or {},
-        }
-        if wrong := unknown_names(workflow, self.services, by_role=by_role, tools=tools or {}):
+        by_role = {name: getattr(launch, name) for name in ('models', 'effort', 'instructions', 'tools')}
+        if wrong := unknown_names(workflow, self.services, by_role=by_role, tools=launch.tools):
             raise InvalidInput(wrong)
-        workflow.instruction_overrides = dict(instructions or {})
+        workflow.instruction_overrides = dict(launch.instructions)
         chart, state = self._live.charts.of(workflow), initial_state(workflow)
-        options = {
-            'approvals': approvals,
-            'record': record,
-            'replay': replay,
-            'paused': paused,
-            'breakpoints': breakpoints,
-            'instructions': instructions,
-            'tools': tools,
-            'effort': effort,
-        }
-        info = new_run_info(
-            workflow,
-            self.services,
-            title=title,
-            tags=tags,
-            models=models or {},
-            seed=seed,
-            owner=self.owner,
-            options=with_breakpoints(
-                {name: value for name, value in options.items() if value}, workflow, chart.shape
-            ),
-            replayed_run=replayed_run,
-            budget=budget,
-            private=private,
-            run=run,
-        )
+        breakpoints = validate_breakpoints(launch.breakpoints, chart.shape, pattern.Memory.model_fields)
+        launch = replace(launch, breakpoints=breakpoints)
+        new = new_run_info(launch, workflow, self.services, replayed_run=replayed_run)
+        info = replace(new, id=run or new.id, owner=self.owner)
         await self._live.create(info, chart, state)
         return RunHandle(info.id, self)
 
@@ -349,7 +295,7 @@ class Conductor:
         """Import the runs in a bundle or a file of traces; see `history.traces.importer.import_runs`."""
         return await import_runs(self._bundles, file, progress=progress)
 
-    async def _find_replayed(self, pattern: str, run: RunId | None) -> RunInfo | None:
+    async def _find_replayed(self, pattern: str, run: RunId) -> RunInfo | None:
         """Return the run to replay. Raises `UnknownRun`, `InvalidInput`."""
         info = await self.journal.info(run) if run else None
         if info and info.pattern != pattern:

@@ -29,6 +29,7 @@ EngineError
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 UNRELEASED: Final = 'is from an unreleased version of Hemicycle and cannot be read'
@@ -274,3 +275,12 @@ class ModelError(EngineError):
 
 class ToolError(EngineError):
     """A tool could not do what was asked; the sentence goes back to the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A file that could not be loaded: collected, not raised."""
+
+    path: str
+    line: int
+    problem: str

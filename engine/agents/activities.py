@@ -16,9 +16,9 @@ from engine.agents.structured_answer import check_answer
 from engine.agents.tool_execution import execute_tool_calls
 from engine.agents.tool_model_client import ToolModelClient
 from engine.errors import FilesUnavailable, WorkspaceError, WorkspaceOverLimit
-from engine.models.effort import role_effort
 from engine.models.protocol import Hints, ModelRequest, candidate_models, schema_of
 from engine.records import RunInfo
+from engine.records.effort import role_effort
 from engine.records.jsonable import to_jsonable
 from engine.records.message import Image, Message
 from engine.records.question import OpenBatch, Question

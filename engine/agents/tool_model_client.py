@@ -15,9 +15,9 @@ from engine.agents.model_call import ModelReply, call_with_fallback
 from engine.agents.structured_answer import EMPTY, parse_structured
 from engine.errors import ModelError, ToolError
 from engine.journal.usage_records import by_model, usage_from_dict, usage_to_dict
-from engine.models.effort import role_effort
 from engine.models.protocol import Hints, ModelRequest, candidate_models, schema_of
 from engine.records import DeltaKind, Usage
+from engine.records.effort import role_effort
 from engine.records.message import Message, ToolCall
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext

@@ -20,10 +20,9 @@ from typing import Any
 from engine.acp import ExternalAgents
 from engine.configuration import Configuration, load_configuration
 from engine.configuration.editing import Kind, read_section, remove_section, write_section
-from engine.errors import EngineError, PatternError, UnknownPattern
+from engine.errors import EngineError, Fault, PatternError, UnknownPattern
 from engine.models.protocol import Model
 from engine.models.registry import ModelRegistry
-from engine.records.fault import Fault
 from engine.records.jsonable import describe_error
 from engine.records.shape import TRACE_PREFIX
 from engine.statechart.pattern import Pattern

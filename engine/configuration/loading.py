@@ -14,7 +14,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from engine.acp.known_agents import AgentSection, ExternalAgent
 from engine.errors import EngineError
 from engine.journal.retention_policy import Retention
-from engine.models.effort import EFFORT_SYNTAX, is_effort
 from engine.models.endpoint import (
     Bounds,
     CacheMode,
@@ -27,6 +26,7 @@ from engine.models.endpoint import (
 from engine.models.http.endpoint_settings import EndpointSettings, EndpointSource
 from engine.models.http.known_providers import KNOWN_PROVIDERS
 from engine.models.http.prices import Price, Prices
+from engine.records.effort import EFFORT_SYNTAX, is_effort
 from engine.tools.mcp.config import McpSection, McpServer
 
 NAME, MAX_NAME = r'^[a-z0-9][a-z0-9_-]*$', 32

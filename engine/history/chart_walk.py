@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from engine.errors import Diverged
 from engine.records import RunId, Shape, StatePath, StateShape, Transition, is_within
-from engine.records.state_path import parent_of
+from engine.records.shape import parent_of
 from engine.statechart.shape_builder import START
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from engine.records import RunInfo, RunOrder, RunQuery
 from engine.records.path_stats import Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
-from engine.records.shape import Shape
-from engine.records.state_path import StatePath
+from engine.records.shape import Shape, StatePath
 
 
 def matches(info: RunInfo, query: RunQuery, notes: Sequence[str]) -> bool:

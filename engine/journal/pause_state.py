@@ -9,7 +9,7 @@ from typing import Any, Literal
 from engine.errors import InvalidInput
 from engine.journal.budget_meter import resets_budget
 from engine.records.breakpoint import Breakpoint, dump_breakpoints, load_breakpoints
-from engine.records.state_path import StatePath, is_active, is_within, parent_of
+from engine.records.shape import StatePath, is_active, is_within, parent_of
 
 MAX_REASONS = 300
 """Length of the existing reasons, in characters, from which on no more are appended."""

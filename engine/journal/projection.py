@@ -41,7 +41,7 @@ from engine.records.document import (
     long_lists,
 )
 from engine.records.events import DIGEST
-from engine.records.state_path import parent_of
+from engine.records.shape import parent_of
 from engine.records.usage import SOURCES
 
 MAX_KEYS = 100

@@ -1,6 +1,5 @@
 """Models: providers behind HTTP endpoints, and the scripted model, the default, which needs no key."""
 
-from engine.models.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
 from engine.models.endpoint import Endpoint
 from engine.models.http.call_hooks import CallTiming
 from engine.models.http.endpoint_settings import endpoints_file
@@ -13,6 +12,7 @@ from engine.models.registry import (
     ModelRegistry,
 )
 from engine.models.usage_estimate import CHARACTERS_A_TOKEN
+from engine.records.effort import EFFORT_LEVELS, EFFORT_SYNTAX, is_effort
 
 __all__ = [
     'CHARACTERS_A_TOKEN',

@@ -91,7 +91,7 @@ class ModelRequest:
     images: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The images in the messages, in base64, by digest."""
     effort: str = ''
-    """A level or a number of tokens, see `engine.models.effort`; '' means the endpoint's own."""
+    """A level or a number of tokens, see `engine.records.effort`; '' means the endpoint's own."""
     seed: int | None = None
     """For providers that support reproducible output."""
     stop: tuple[str, ...] = ()

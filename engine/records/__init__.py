@@ -1,5 +1,6 @@
 """Records shared by all packages: frozen plain data that depends only on the engine's errors."""
 
+from engine.errors import Fault
 from engine.records.breakpoint import Breakpoint
 from engine.records.budget import Budget, Gauge
 from engine.records.document import escape_token, resolve_pointer, split_pointer
@@ -21,8 +22,8 @@ from engine.records.events import (
     Transition,
     View,
 )
-from engine.records.fault import Fault
 from engine.records.jsonable import clip
+from engine.records.launch import Label, Launch
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
 from engine.records.products import Artifact, Criterion, PlanItem, StatedReport
@@ -45,8 +46,18 @@ from engine.records.run_info import (
     RunQuery,
     Status,
 )
-from engine.records.shape import EdgeShape, MarkField, PanelField, Shape, StateShape
-from engine.records.state_path import RUN, StatePath, is_active, is_within, parent_of
+from engine.records.shape import (
+    RUN,
+    EdgeShape,
+    MarkField,
+    PanelField,
+    Shape,
+    StatePath,
+    StateShape,
+    is_active,
+    is_within,
+    parent_of,
+)
 from engine.records.usage import SOURCES, SUMMED, Origin, Spending, Usage
 
 __all__ = [
@@ -85,6 +96,8 @@ __all__ = [
     'GuardResult',
     'Instant',
     'JournalOutage',
+    'Label',
+    'Launch',
     'MarkField',
     'Message',
     'Note',

@@ -18,11 +18,11 @@ class Budget:
     """Limits on what a run may use; None means no limit."""
 
     tokens: int | None = None
-    """Input and output together."""
+    """Token limit: input and output together."""
     cost: float | None = None
-    """Dollars. Calls with unknown prices cannot be counted: the run warns about them."""
+    """Cost limit in dollars. Calls with unknown prices cannot be counted: the run warns about them."""
     seconds: float | None = None
-    """Running time: excludes time paused, waiting for a person, or without a process."""
+    """Time limit in seconds; pauses, waiting for a person, and time without a process do not count."""
     warn: float = 0.8
     """The fraction of a limit at which the agents are asked to wrap up."""
     grace: float = 30.0

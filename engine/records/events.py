@@ -11,7 +11,7 @@ from engine.records.breakpoint import Breakpoint
 from engine.records.budget import Gauge
 from engine.records.frozen import fast_init
 from engine.records.run_info import Instant, RunId, Status
-from engine.records.state_path import RUN, StatePath
+from engine.records.shape import RUN, StatePath
 from engine.records.usage import Origin, Spending, Usage
 
 CONTROL = frozenset(

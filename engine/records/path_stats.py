@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.records.shape import Shape
-from engine.records.state_path import StatePath
+from engine.records.shape import Shape, StatePath
 
 RULES = 1
 """Version of the rules for computing path statistics; those of other versions are recomputed."""

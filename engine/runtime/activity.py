@@ -14,7 +14,7 @@ from engine.models.protocol import Model
 from engine.models.recording.recorded_call import RecordedCall
 from engine.records import DeltaKind, RunInfo, StatePath
 from engine.records.frozen import fast_init
-from engine.records.state_path import parent_of
+from engine.records.shape import parent_of
 from engine.runtime.fair_scheduler import FairScheduler
 from engine.runtime.feed import Feed
 from engine.runtime.recording.run_recordings import Recordings

@@ -15,7 +15,7 @@ from engine.journal.projection import RunProjection
 from engine.journal.usage_records import by_model, usage_to_dict
 from engine.records import Delta, DeltaKind, Event, RunInfo, StatePath, Transition
 from engine.records.jsonable import describe_error, to_jsonable
-from engine.records.state_path import is_active, is_within, parent_of
+from engine.records.shape import is_active, is_within, parent_of
 from engine.runtime.activity import Activity, PendingQuestion, RuntimeContext
 from engine.runtime.recorder import keep_trying
 from engine.runtime.recording.replay_source import ReplaySource

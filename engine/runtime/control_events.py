@@ -14,7 +14,7 @@ from engine.journal.projection import RunProjection
 from engine.records import Change, Event, RunId, Shape
 from engine.records.breakpoint import dump_breakpoints
 from engine.records.document import apply_patch, escape_token, split_pointer
-from engine.records.state_path import is_within
+from engine.records.shape import is_within
 from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
 from engine.runtime.debugger.regions import innermost_common, region_of
 from engine.statechart.memory import MemoryMisuse

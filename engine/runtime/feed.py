@@ -14,7 +14,7 @@ from typing import Self
 from engine.errors import JournalUnavailable, UnknownStep
 from engine.journal.protocol import Journal
 from engine.records import Delta, JournalOutage, RunId, StatePath, Transition
-from engine.records.state_path import RUN, parent_of
+from engine.records.shape import RUN, parent_of
 
 Item = Transition | Delta | JournalOutage
 MAX_WAITING = 10_000

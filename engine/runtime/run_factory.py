@@ -5,43 +5,37 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, ConfigDict, TypeAdapter, ValidationError, with_config
-from pydantic_core import PydanticCustomError
-from typing_extensions import TypedDict
+from pydantic import ValidationError
 
 from engine.acp import AGENT_PREFIX
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
 from engine.journal.projection import Fold, RunProjection
-from engine.models.effort import EFFORT_SYNTAX, is_effort, role_effort
 from engine.models.protocol import SCRIPTED, candidate_models
 from engine.records import (
     CONTROL,
     ENDINGS,
     EXHAUSTED,
-    Breakpoint,
     Budget,
     Event,
+    Launch,
     RunId,
     RunInfo,
-    Shape,
     StatePath,
     Status,
     Usage,
     View,
 )
-from engine.records.breakpoint import dump_breakpoints
+from engine.records.effort import role_effort
 from engine.records.jsonable import clip, to_jsonable
-from engine.records.run_info import Approvals
-from engine.records.state_path import is_active
+from engine.records.shape import is_active
 from engine.runtime.activity import Services
-from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
 from engine.statechart.chart import Chart
 from engine.statechart.chart_builder import build_chart
 from engine.statechart.pattern import Pattern, validation_problems
@@ -140,54 +134,32 @@ def new_run_id() -> RunId:
     return RunId(uuid.uuid4().hex[:12])
 
 
-def new_run_info(  # noqa: PLR0913  (the fields of a launch form)
-    pattern: Pattern,
-    services: Services,
-    *,
-    title: str,
-    tags: Sequence[str],
-    models: Mapping[str, str],
-    seed: int,
-    owner: str,
-    options: Mapping[str, Any],
-    replayed_run: RunInfo | None = None,
-    budget: Budget | None = None,
-    private: bool = False,
-    run: RunId | None = None,
+def new_run_info(
+    launch: Launch, pattern: Pattern, services: Services, *, replayed_run: RunInfo | None = None
 ) -> RunInfo:
     """Return the summary of a new run, or of one that replays `replayed_run`. Raises `InvalidInput`."""
-    parameters, now = pattern.parameters.model_dump(mode='json'), services.clock.now()
-    launch_options = validate_options(options)
+    options, models, now = launch.options, launch.models, services.clock.now()
     if replayed_run is None:
-        check_effort(services, models, launch_options.get('effort', {}))
+        check_effort(services, models, launch.effort)
     elif 'effort' in replayed_run.options:
-        launch_options['effort'] = replayed_run.options['effort']
+        options['effort'] = replayed_run.options['effort']
     return RunInfo(
-        id=run or new_run_id(),
+        id=new_run_id(),
         pattern=pattern.name,
-        title=title.strip() or title_of(pattern),
-        parameters=parameters,
+        title=launch.title.strip() or title_of(pattern),
+        parameters=pattern.parameters.model_dump(mode='json'),
         models=dict(models or (replayed_run.models if replayed_run else {})),
-        seed=seed,
-        options=launch_options,
-        budget=normalize_budget(budget),
+        seed=launch.seed,
+        options=options,
+        budget=normalize_budget(launch.budget),
         created=now,
         updated=now,
         simulated=replayed_run.simulated if replayed_run else check_simulated(services, models),
-        tags=tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip())),
+        tags=tuple(dict.fromkeys(tag.strip() for tag in launch.tags if tag.strip())),
         author=ACTOR.get(),
-        private=private,
-        owner=owner,
+        private=launch.private,
         epoch=1,
     )
-
-
-def with_breakpoints(options: Mapping[str, Any], workflow: Pattern, shape: Shape) -> Mapping[str, Any]:
-    """Return options with validated and numbered breakpoints. Raises `InvalidInput`."""
-    if not options.get('breakpoints'):
-        return options
-    breakpoints = validate_breakpoints(options['breakpoints'], shape, type(workflow).Memory.model_fields)
-    return {**options, 'breakpoints': dump_breakpoints(breakpoints)}
 
 
 def normalize_budget(budget: Budget | None) -> Budget | None:
@@ -370,50 +342,6 @@ def outside_event(  # noqa: PLR0913  (the parts of an event)
         raise InvalidInput({'data': f'it is not JSON: {error}'}) from None
 
 
-def _valid_effort(value: str) -> str:
-    if not is_effort(value):
-        raise PydanticCustomError('effort', EFFORT_SYNTAX)
-    return value
-
-
-@with_config(ConfigDict(extra='forbid'))
-class Options(TypedDict, total=False):
-    """Launch options; missing ones have their defaults."""
-
-    approvals: Approvals
-    """`marked` by default."""
-    record: bool
-    """Whether to record the answers of the models' endpoints, so that another run can replay them."""
-    replay: RunId
-    """The run whose recording answers in place of all models."""
-    paused: bool
-    """Whether to enter the first state without starting any work."""
-    breakpoints: Sequence[Breakpoint | Mapping[str, Any]]
-    """Where to stop."""
-    instructions: dict[str, str]
-    """Standing instructions by role, replacing the pattern's."""
-    tools: dict[str, list[str]]
-    """Tools by role, replacing the pattern's."""
-    effort: dict[str, Annotated[str, AfterValidator(_valid_effort)]]
-    """Reasoning effort by role; '' is for all others."""
-
-
 NOT_INHERITED = ('kind', 'group', 'play', 'begins', 'paused', 'breakpoints')
 """Options that derived runs do not inherit: the run's origin, the tag it shares with variants, what it
 replays of its parent, the data of its first step, whether it starts paused, and its breakpoints."""
-
-
-OPTIONS = TypeAdapter(Options)
-
-
-def validate_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a new run, validated. Raises `InvalidInput`, naming the option."""
-    try:
-        validated = dict(OPTIONS.validate_python(dict(options), strict=True))
-    except ValidationError as error:
-        raise InvalidInput(
-            {'.'.join(filter(None, map(str, item['loc']))): item['msg'] for item in error.errors()}
-        ) from None
-    if validated.get('record') and validated.get('replay'):
-        raise InvalidInput({'record': 'a replay cannot be recorded: it would be the same recording again'})
-    return {name: value for name, value in validated.items() if value}

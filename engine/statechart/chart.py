@@ -14,7 +14,7 @@ from transitions.extensions.nesting import HierarchicalMachine, NestedState, Nes
 from engine.errors import PatternError
 from engine.records import Change, Edge, Event, GuardResult, Shape, StatePath
 from engine.records.frozen import fast_init
-from engine.records.state_path import is_active, is_within, parent_of
+from engine.records.shape import is_active, is_within, parent_of
 from engine.statechart.decision_cache import (
     CallbackContext,
     DecisionContext,

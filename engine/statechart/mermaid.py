@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from engine.records.shape import EdgeShape, Shape, StateShape
-from engine.records.state_path import StatePath, parent_of
+from engine.records.shape import EdgeShape, Shape, StatePath, StateShape, parent_of
 from engine.statechart.shape_builder import START
 
 KEYWORDS = (

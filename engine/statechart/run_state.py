@@ -15,7 +15,7 @@ from engine.records.events import Event
 from engine.records.message import Message
 from engine.records.products import Artifact, Criterion, PlanEntry
 from engine.records.question import OpenBatch
-from engine.records.state_path import is_within
+from engine.records.shape import is_within
 from engine.statechart.memory import ChangeLog, Memory
 from engine.statechart.memory_copy import lazy_copy
 

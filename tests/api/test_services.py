@@ -11,6 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from engine import Conductor, InvalidInput
+from engine.records import Launch
 from tests.support.harness import FakeModel, catalog, start_run, until
 from tests.unit.ui.services.test_inbox import Pair, reply, wait_for_questions
 from tests.unit.ui.services.test_notifications import URL, Receiver
@@ -22,7 +23,6 @@ from ui.services.inbox import Inbox, QuestionClosed
 from ui.services.notifications import Destination, Notifications, UnknownDestination
 from ui.services.notifications.destinations import Destinations
 from ui.services.schedules import (
-    Action,
     Interval,
     Schedule,
     Schedules,
@@ -214,7 +214,7 @@ async def test_the_client_manages_destinations_and_messages(services: HttpServic
 
 async def test_the_client_manages_triggers(services: HttpServices):
     new_trigger = Trigger(
-        name='A', kind='webhook', action=Action(pattern='pipeline'), mapping={'task': '/title'}
+        name='A', kind='webhook', action=Launch(pattern='pipeline'), mapping={'task': '/title'}
     )
     trigger = await services.triggers.add(new_trigger)
     assert trigger.secret and trigger.mapping == {'task': '/title'}

@@ -4,11 +4,11 @@ import pytest
 from nicegui.testing import User
 
 from engine import Conductor
+from engine.history import diff_words
 from engine.records import RunId
 from tests.support.harness import FakeModel, Lone, catalog, complete_run, pipeline_reply
 from tests.support.pages.clicks import see
 from tests.support.pages.serving import serve
-from ui.formatting.word_diff import diff_words
 from ui.pages.compare import page as compare
 from ui.pages.compare.chart import path_layer, position_layer
 from ui.pages.compare.player import difference_starts, stripe_gradient

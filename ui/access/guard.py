@@ -9,10 +9,10 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from engine import Conductor, RunHandle
+from engine import Conductor, Pattern, RunHandle
 from engine.errors import NotAllowed, UnknownRun
 from engine.history import lineage_tree
-from engine.records import RunId, RunInfo, RunPage, RunQuery
+from engine.records import Launch, RunId, RunInfo, RunPage, RunQuery
 from engine.runtime import acting_as
 from ui.access.caller import Caller, Identity, Role
 from ui.access.permissions import LOGGED_METHODS, METHOD_ROLES, PARTS
@@ -167,6 +167,22 @@ class Guarded:
         await self._record(caller, path, runs=runs, details=_named_arguments(method, args, options))
         return result
 
+    async def _start(
+        self,
+        launch: Launch | type[Pattern] | str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        run: RunId | None = None,
+        **values: Any,
+    ) -> RunHandle:
+        if isinstance(launch, type):
+            raise NotAllowed('start takes the name of a pattern')
+        launch = Launch.build(launch, parameters, values)
+        if launch.replay:
+            await self._authorize('start', [RunId(launch.replay)])
+        handle: RunHandle = await self._guard('start', self._root.start)(launch, run=run)
+        return handle
+
     # Methods that return only what the caller may see.
 
     async def _runs(self, query: RunQuery | None = None) -> RunPage:
@@ -277,6 +293,8 @@ def _named_arguments(
 ) -> dict[str, Any]:
     arguments = _signature(method).bind(*args, **options).arguments
     arguments |= arguments.pop('changes', {})
+    if isinstance(launch := arguments.get('launch'), Launch):
+        arguments |= {name: getattr(launch, name) for name in ('pattern', 'title', 'private')}
     return {
         name: value if isinstance(value, (bool, int, float)) else str(getattr(value, 'name', value))[:200]
         for name, value in arguments.items()

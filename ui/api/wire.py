@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import is_dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import pairwise
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -27,6 +24,7 @@ from pydantic import Field as ModelField
 
 from engine import InvalidInput
 from engine.records import Instant
+from ui.formatting.record_fields import record_fields
 
 R = TypeVar('R')
 CONTAINERS: Mapping[Any, Any] = {Mapping: dict, Sequence: list}
@@ -129,28 +127,21 @@ def _adapter(record: Any) -> TypeAdapter[Any]:
     return ADAPTERS[record]
 
 
-def _derive(record: type[Any], name: str, *, is_input: bool) -> type[BaseModel]:
+def _derive(record: Any, name: str, *, is_input: bool) -> type[BaseModel]:
     if derived := MODELS.get((record, is_input)):
         return derived
-    hints, docs = get_type_hints(record, include_extras=True), _docstrings(record)
     model_fields: dict[str, Any] = {}
-    for field in fields(record):
-        kind = _map_type(hints[field.name], is_input=is_input)
-        if hints[field.name] == Instant and field.name in NEVER:
+    for field in record_fields(record):
+        kind = _map_type(field.annotation, is_input=is_input)
+        if field.annotation == Instant and field.name in NEVER:
             kind = OptionalTimestamp
-        default = _default(field) if is_input else ...
-        model_fields[field.name] = (kind, ModelField(default, description=docs.get(field.name)))
+        default = field.default if is_input else ...
+        model_fields[field.name] = (kind, ModelField(default, description=field.help or None))
     config = ConfigDict(from_attributes=True, extra='forbid' if is_input else 'ignore')
     model: type[BaseModel] = create_model(
         name, __config__=config, __doc__=inspect.getdoc(record), **model_fields
     )
     return MODELS.setdefault((record, is_input), model)
-
-
-def _default(field: Field[Any]) -> Any:
-    if field.default is not MISSING:
-        return field.default
-    return ... if field.default_factory is MISSING else field.default_factory()
 
 
 def _map_type(kind: Any, *, is_input: bool) -> Any:
@@ -168,14 +159,3 @@ def _map_type(kind: Any, *, is_input: bool) -> Any:
     if origin in (Union, UnionType):
         return Union[arguments]  # noqa: UP007  (of a tuple)
     return CONTAINERS.get(origin, origin)[arguments]
-
-
-def _docstrings(record: type[Any]) -> dict[str, str]:
-    """Return the docstrings of a dataclass's fields, by name."""
-    body = cast(ast.ClassDef, ast.parse(textwrap.dedent(inspect.getsource(record))).body[0]).body
-    docstrings: dict[str, str] = {}
-    for node, following in pairwise(body):
-        match node, following:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                docstrings[name] = ' '.join(text.split())
-    return docstrings

@@ -77,6 +77,17 @@ def json_or_text(text: str) -> Any:
         return text
 
 
+def parse_by_role(chosen: list[str], option: str, what: str) -> dict[str, str]:
+    """Parse values by role. Raises `InvalidInput`, naming the option."""
+    values: dict[str, str] = {}
+    for item in chosen:
+        role, _, value = item.rpartition('=')
+        if not value.strip() or role.strip() in values:
+            raise InvalidInput({option: f'must be [ROLE=]{what}, once for each role, not {item!r}'})
+        values[role.strip()] = value.strip()
+    return values
+
+
 def parse_pairs(option: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the names and values of a repeatable option. Raises `InvalidInput`."""
     names = set[str]()

@@ -315,6 +315,6 @@ class DiffText(Element, component=ASSETS / 'viewers' / 'diff_text.js'):
     """A text in which the parts that the other text lacks are marked."""
 
     def __init__(self, pieces: Sequence[tuple[bool, str]], side: str) -> None:
-        """`side` is A or B; the pieces are those of `ui.formatting.word_diff`."""
+        """`side` is A or B; the pieces are those of `engine.history.diff_words`."""
         super().__init__()
         self._props |= {'pieces': [list(piece) for piece in pieces], 'side': side}

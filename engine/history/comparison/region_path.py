@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from engine.records import Shape, Transition
-from engine.records.state_path import StatePath, is_active
+from engine.records.shape import StatePath, is_active
 
 Token = tuple[str, ...]
 """Identifies a step by its event and the edges it took, regardless of content."""

@@ -10,7 +10,7 @@ from engine.history.forks.fork_records import CostEstimate, ForkOverrides, find_
 from engine.journal.usage_records import usage_from_dict
 from engine.models.protocol import candidate_models
 from engine.records import ENDINGS, RunInfo, Shape, StatePath, StateShape, Transition, Usage
-from engine.records.state_path import parent_of
+from engine.records.shape import parent_of
 from engine.runtime.activity import Services
 
 

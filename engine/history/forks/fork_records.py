@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from engine.records import Change, RunId, RunInfo, Status, Usage
-from engine.records.state_path import parent_of
+from engine.records.shape import parent_of
 
 StepSource = Literal['recorded', 'live', 'simulated']
 """The source of results: the parent's record, real calls, or a simulated model."""

@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 from engine.errors import InvalidInput
 from engine.history.forks.fork_records import Beyond, ForkOverrides, StepSource
-from engine.models.effort import EFFORT_SYNTAX, is_effort
 from engine.models.protocol import SCRIPTED
 from engine.records import Change, RunInfo
 from engine.records.document import escape_token
+from engine.records.effort import EFFORT_SYNTAX, is_effort
 from engine.records.jsonable import to_jsonable
 from engine.records.message import Message
 from engine.records.shape import Shape

@@ -15,10 +15,9 @@ from engine.errors import InvalidInput
 from engine.history.forks.fork_records import ForkOverrides
 from engine.history.forks.forks import Forks
 from engine.history.run_reader import RunReader
-from engine.records import RunId, RunInfo, Shape, Status, Transition, View
+from engine.records import Launch, RunId, RunInfo, Shape, Status, Transition, View
 from engine.records.jsonable import shorten
 from engine.runtime.live_runs import LiveRuns
-from engine.runtime.run_factory import validate_options
 
 TEST_OPTIONS = ('approvals', 'effort', 'instructions', 'tools')
 """The run options a test may set."""
@@ -219,7 +218,7 @@ class RegressionTests:
         with _prefix_errors('parameters'):
             pattern.parse(test.parameters)
         with _prefix_errors('options'):
-            validate_options(test.options)
+            Launch.parse({**test.options, 'pattern': test.pattern})
         parent = RunInfo(
             id=RunId(uuid.uuid4().hex[:12]),
             pattern=test.pattern,

@@ -11,7 +11,7 @@ from engine.history.audit import group_turns
 from engine.records import ANSWER, CONTROL, Event, StatePath, Transition
 from engine.records.document import split_pointer
 from engine.records.question import OpenBatch, Question
-from engine.records.state_path import parent_of
+from engine.records.shape import parent_of
 
 Called = tuple[tuple[str, str], ...]
 """Tool calls, as pairs of name and arguments."""

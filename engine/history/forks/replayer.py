@@ -12,7 +12,7 @@ from engine.history.forks.replay_log import Called, RecordedEvent, ReplayLog, wa
 from engine.journal.projection import RunProjection
 from engine.models.protocol import SCRIPTED
 from engine.records import ANSWER, Budget, Event, RunId, RunInfo, Shape, StatePath, Transition
-from engine.records.state_path import is_active, is_within, parent_of
+from engine.records.shape import is_active, is_within, parent_of
 from engine.runtime.recording.replay_source import Treatment
 from engine.statechart.run_state import AgentState, RunState
 from engine.workspace.workspaces import Workspaces

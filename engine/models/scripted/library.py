@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from engine.errors import Fault
 from engine.models.scripted.scenario import Scenario
-from engine.records.fault import Fault
 
 FOLDER = Path(__file__).parents[3] / 'assets' / 'scenarios'
 ABOUT = ('project', 'transcript', 'change')

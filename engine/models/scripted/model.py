@@ -15,6 +15,7 @@ from pathlib import Path
 
 import httpx
 
+from engine.errors import Fault
 from engine.models.endpoint import Endpoint
 from engine.models.http import client
 from engine.models.http.fake_server import fake_transport
@@ -35,7 +36,6 @@ from engine.models.scripted.library import Library, bundled_scenarios
 from engine.models.scripted.scenario import Turn
 from engine.models.usage_estimate import estimate_usage
 from engine.records import SOURCES, Usage
-from engine.records.fault import Fault
 from engine.records.message import Text, ToolResult
 
 PACE = 80.0

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Any
 
 from typing_extensions import override
 
 from engine.conductor import Conductor, RunHandle
 from engine.records import RunQuery
-from engine.runtime.run_factory import Options
 
 
 class Agent:
@@ -26,14 +25,14 @@ class Agent:
         self.conductor, self.name, self.description = conductor, pattern.name, pattern.summary
 
     async def execute(
-        self, input: Mapping[str, Any], *, models: Mapping[str, str] | None = None, **options: Unpack[Options]
+        self, input: Mapping[str, Any], *, models: Mapping[str, str] | None = None, **options: Any
     ) -> RunHandle:
         """Start a run. It is journaled when this returns, and continues in the background.
 
         Args:
             input: values for the pattern's parameters.
             models: model name per role; the key '' is the default.
-            options: run options.
+            options: fields of `Launch`.
 
         Raises:
             InvalidInput, JournalError
@@ -54,7 +53,7 @@ class BlogOrchestratorAgent(Agent):
 
     @override
     async def execute(
-        self, input: Mapping[str, Any], *, models: Mapping[str, str] | None = None, **options: Unpack[Options]
+        self, input: Mapping[str, Any], *, models: Mapping[str, str] | None = None, **options: Any
     ) -> RunHandle:
         """Run the blog agent. Deprecated, like the class."""
         warning = "BlogOrchestratorAgent is deprecated: use Agent(conductor, 'blog')"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from engine.records.state_path import parent_of
+from engine.records.shape import parent_of
 from engine.runtime.debugger.condition_values import get_item, is_number
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from engine.journal.pause_state import PendingStep
 from engine.journal.projection import RunProjection
 from engine.records import CONTROL, Event, Transition
 from engine.records.breakpoint import Breakpoint
-from engine.records.shape import Shape
-from engine.records.state_path import RUN, StatePath, is_active, is_within
+from engine.records.shape import RUN, Shape, StatePath, is_active, is_within
 from engine.runtime.debugger.condition import parse_condition
 from engine.runtime.debugger.condition_context import ConditionContext
 from engine.runtime.debugger.condition_values import EvaluationError

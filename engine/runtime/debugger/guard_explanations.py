@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from engine.records import Event, GuardResult, StatePath
 from engine.records.document import escape_token, resolve_pointer, split_pointer
 from engine.records.jsonable import shorten
-from engine.records.state_path import parent_of
+from engine.records.shape import parent_of
 from engine.statechart.decision_cache import needs_context
 from engine.statechart.shape_builder import callback_name, declared_edges, listify, walk
 

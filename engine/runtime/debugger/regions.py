@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from posixpath import commonpath
 
-from engine.records.shape import Shape
-from engine.records.state_path import RUN, StatePath, is_active, is_within, parent_of
+from engine.records.shape import RUN, Shape, StatePath, is_active, is_within, parent_of
 
 
 def region_of(shape: Shape, path: str) -> StatePath:

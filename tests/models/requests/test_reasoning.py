@@ -7,13 +7,13 @@ import pytest
 
 from engine.configuration import load_configuration
 from engine.errors import EngineError, ModelError
-from engine.models.effort import is_effort, role_effort
 from engine.models.http.client import DIALECTS
 from engine.models.http.dialects.anthropic import MAX_TOKENS
 from engine.models.http.dialects.reasoning import ROOM
 from engine.models.http.dialects.structured_output import ANSWER
 from engine.models.http.endpoint_client import EndpointClient
 from engine.models.http.known_providers import KNOWN_PROVIDERS
+from engine.records.effort import is_effort, role_effort
 from tests.models.reading import endpoint, make_request
 
 SCHEMA = {'type': 'object', 'properties': {'x': {'type': 'string'}}}

@@ -13,7 +13,7 @@ from tests.support.harness import until
 from tests.support.pages.clicks import click, press, see
 from ui.pages.launch import page
 from ui.pages.launch.form import LaunchForm
-from ui.pages.shared.launching.options import BudgetLimits, budget_values
+from ui.pages.shared.launching.budget_limits import BudgetLimits, budget_values
 
 
 class Wide(Pattern):
@@ -153,7 +153,7 @@ async def test_a_run_is_restarted_from_its_recording(pages, conductor, launchers
     await pages.should_see('Here is run', retries=50)
     info = await newest(conductor)
     assert (await conductor.result(info.id)).answer == (await conductor.result(first)).answer
-    assert (info.options, info.seed) == ({'approvals': 'marked', 'replay': first}, 7)
+    assert (info.options, info.seed) == ({'replay': first}, 7)
     spending = (await conductor.view(info.id)).spending
     assert {spent.origins for spent in spending.values()} == {('replayed',)}
 

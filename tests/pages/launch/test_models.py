@@ -134,8 +134,8 @@ async def test_a_run_is_started_with_the_models_and_options(pages, conductor, of
     click(pages, 'Run')
     await pages.should_see('Here is run', retries=50)
     (info,) = (await conductor.runs()).runs
-    assert (info.models, info.simulated, info.options.get('approvals'), info.options.get('effort')) == (
-        {'reviewer': 'here/tiny'}, False, 'marked', {'reviewer': 'high'},
+    assert (info.models, info.simulated, info.options.get('effort')) == (
+        {'reviewer': 'here/tiny'}, False, {'reviewer': 'high'},
     )  # fmt: skip
 
 

@@ -17,10 +17,10 @@ PUBLIC = {
     'engine.agents': ('AgentInfo Check Criteria Evidence RoleAssignment ToolPlayground ToolTrial agents_of'),
     'engine.history': (
         'AcceptedEvent COMPOSED_AGENT CleanupResult Comparison CostEstimate DiskUsage Divergence '
-        'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode Mergeable Pick Redaction '
-        'RegressionResult RegressionTest Row RunReader RunStats StepSource align artifacts_of '
-        'folder_bytes json_differences lineage_tree merge_message merge_shapes open_question origin_of '
-        'program_version report_of whole_value'
+        'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode Mergeable Pick Piece '
+        'Redaction RegressionResult RegressionTest Row RunReader RunStats StepSource artifacts_of '
+        'diff_words diff_words_async folder_bytes json_differences lineage_tree merge_message '
+        'merge_shapes open_question origin_of program_version report_of whole_value'
     ),
     'engine.journal': (
         'Entry EntryQuery ExpiredRun Fold Journal MemoryJournal Reservation Retention StepMode WholeRun '
@@ -28,7 +28,8 @@ PUBLIC = {
     ),
     'engine.models': (
         'CHARACTERS_A_TOKEN CallTiming EFFORT_LEVELS EFFORT_SYNTAX Endpoint EndpointHealth EndpointInfo '
-        'LOCAL_ENDPOINTS ModelRegistry PROVIDERS SCRIPTED Waiting candidate_models endpoints_file is_effort'
+        'LOCAL_ENDPOINTS ModelRegistry PROVIDERS SCRIPTED Waiting candidate_models endpoints_file '
+        'is_effort'
     ),
     'engine.patterns': (
         'ACTIONS Agent BlogOrchestratorAgent BurnDown Candidate Choice CollaborationResult '
@@ -40,12 +41,11 @@ PUBLIC = {
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '
         'Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge '
-        'GuardResult Instant JournalOutage MAX_NOTE MAX_NUMBER MAX_TAG MAX_TAGS MAX_TITLE MarkField Message '
-        'Note Origin Outcome PURGING '
-        'PanelField PathStats PlanItem Question RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES '
-        'SUMMED Shape Snapshot Spending StatePath StateShape StateTraffic StatedReport Status Traffic '
-        'Transition Usage View answer_model clip escape_token is_active is_within message_of parent_of '
-        'resolve_pointer split_pointer'
+        'GuardResult Instant JournalOutage Label Launch MAX_NOTE MAX_NUMBER MAX_TAG MAX_TAGS MAX_TITLE '
+        'MarkField Message Note Origin Outcome PURGING PanelField PathStats PlanItem Question RULES RUN '
+        'RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending StatePath '
+        'StateShape StateTraffic StatedReport Status Traffic Transition Usage View answer_model clip '
+        'escape_token is_active is_within message_of parent_of resolve_pointer split_pointer'
     ),
     'engine.runtime': (
         'ACTOR CONDITION_NAMES ConditionResult Feed GuardExplanation GuardExplanations Item LiveRuns Run '
@@ -61,8 +61,8 @@ PUBLIC = {
     'engine.acp': ('AGENT_PREFIX AgentHealth ExternalAgentInfo ExternalAgents'),
     'engine.configuration': ('ConfigFile Configuration RetentionSection load_configuration parse_size'),
     'engine.history.comparison': (
-        'Comparison Divergence GuardDifference JsonDifference Row RunStats align compare count_run '
-        'json_differences'
+        'Comparison Divergence GuardDifference JsonDifference Piece Row RunStats align compare count_run '
+        'diff_words diff_words_async json_differences'
     ),
     'engine.history.traces': ('attributes'),
     'engine.patterns.pipeline': ('AgentOrchestrator AnalyzerAgent Pipeline ResearchAgent ReviewerAgent'),

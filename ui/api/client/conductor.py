@@ -28,7 +28,7 @@ from engine.history import (
 from engine.journal import ExpiredRun, Journal, Retention, StepMode
 from engine.records import (
     Annotation,
-    Approvals,
+    Launch,
     Note,
     Outcome,
     RunId,
@@ -121,50 +121,17 @@ class HttpConductor:
         """Return the summaries of matching runs, newest first."""
         return await self._journal.runs(query or RunQuery())
 
-    async def start(  # noqa: PLR0913  (all but the pattern have defaults)
+    async def start(
         self,
-        pattern: type[Pattern] | str,
+        launch: Launch | type[Pattern] | str,
         parameters: Mapping[str, Any] | None = None,
-        *,
-        title: str = '',
-        tags: Sequence[str] = (),
-        models: Mapping[str, str] | None = None,
-        seed: int = 0,
-        budget: Budget | None = None,
-        approvals: Approvals | None = None,
-        record: bool = False,
-        replay: RunId | None = None,
-        paused: bool = False,
-        private: bool = False,
-        breakpoints: Sequence[Breakpoint | Mapping[str, Any]] = (),
-        instructions: Mapping[str, str] | None = None,
-        tools: Mapping[str, Sequence[str]] | None = None,
-        effort: Mapping[str, str] | None = None,
         **values: Any,
     ) -> RunHandle:
         """Start a run on the server; see `Conductor.start`. Raises `EngineError`."""
-        if isinstance(pattern, type):
-            self.catalog.add(pattern)
-        body = {
-            'pattern': pattern if isinstance(pattern, str) else pattern.name,
-            'parameters': {**(parameters or {}), **values},
-            'title': title,
-            'tags': list(tags),
-            'models': dict(models or {}),
-            'seed': seed,
-            'budget': budget and asdict(budget),
-            'approvals': approvals,
-            'record': record,
-            'replay': replay or '',
-            'paused': paused,
-            'private': private,
-            'breakpoints': [
-                asdict(item) if isinstance(item, Breakpoint) else dict(item) for item in breakpoints
-            ],
-            'instructions': dict(instructions or {}),
-            'tools': {role: list(names) for role, names in (tools or {}).items()},
-            'effort': dict(effort or {}),
-        }
+        if isinstance(launch, type):
+            self.catalog.add(launch)
+            launch = launch.name
+        body = dump(Launch.build(launch, parameters, values))
         return self.handle(decode(RunInfo, await self._ask.create('runs', body)).id)
 
     def handle(self, run: RunId) -> RunHandle:

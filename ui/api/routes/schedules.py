@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from engine.records import RunId
+from engine.records import Launch, RunId
 from ui.api.dependencies import BackendDep, CallerDep, RequestBody, list_of, parse_timestamp
 from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
 from ui.api.wire import encode_text, input_model, to_record, wire
-from ui.services.schedules import Action, Schedule, SchedulePolicy, ScheduleSpec, Tick, Trigger
+from ui.services.schedules import Schedule, SchedulePolicy, ScheduleSpec, Tick, Trigger
 
 router = APIRouter()
 TAGS: list[str | Enum] = ['Schedules']
@@ -34,7 +34,7 @@ class ScheduleInput(RequestBody):
     """A schedule."""
 
     name: str = Field(max_length=200)
-    action: input_model(Action)  # type: ignore[valid-type]
+    action: input_model(Launch)  # type: ignore[valid-type]
     spec: input_model(ScheduleSpec)  # type: ignore[valid-type]
     policy: input_model(SchedulePolicy) | None = None  # type: ignore[valid-type]
     paused: bool = False
@@ -45,7 +45,7 @@ class ScheduleChanges(RequestBody):
     """Changes to a schedule; fields that are left out stay as they are."""
 
     name: str = Field('', max_length=200)
-    action: input_model(Action) | None = None  # type: ignore[valid-type]
+    action: input_model(Launch) | None = None  # type: ignore[valid-type]
     spec: input_model(ScheduleSpec) | None = None  # type: ignore[valid-type]
     policy: input_model(SchedulePolicy) | None = None  # type: ignore[valid-type]
     paused: bool = False
@@ -64,7 +64,7 @@ class TriggerInput(RequestBody):
 
     name: str = Field(max_length=200)
     kind: Literal['webhook', 'file'] = 'webhook'
-    action: input_model(Action)  # type: ignore[valid-type]
+    action: input_model(Launch)  # type: ignore[valid-type]
     mapping: dict[str, str] = Field({}, max_length=100, description=MAPPING)
     files: str = Field(
         '', max_length=1_000, description='For file triggers: a path; its last part may have wildcards.'
@@ -77,7 +77,7 @@ class TriggerChanges(RequestBody):
     """Changes to a trigger; fields that are left out stay as they are."""
 
     name: str = Field('', max_length=200)
-    action: input_model(Action) | None = None  # type: ignore[valid-type]
+    action: input_model(Launch) | None = None  # type: ignore[valid-type]
     mapping: dict[str, str] = Field({}, max_length=100, description=MAPPING)
     files: str = Field('', max_length=1_000)
     secret: str = Field('', max_length=200)
@@ -213,7 +213,7 @@ async def receive_webhook(web: BackendDep, trigger: TriggerId, request: Request)
     return await web.root_services.triggers.receive(trigger, request.headers, await request.body())
 
 
-RECORDS: dict[str, Any] = {'action': Action, 'spec': ScheduleSpec, 'policy': SchedulePolicy}
+RECORDS: dict[str, Any] = {'action': Launch, 'spec': ScheduleSpec, 'policy': SchedulePolicy}
 
 
 def _body_values(body: BaseModel) -> dict[str, Any]:

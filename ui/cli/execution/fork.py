@@ -16,9 +16,9 @@ from engine.records import Change, RunId, RunInfo
 from ui.cli.conductors import find_run, open_conductor
 from ui.cli.execution.follow import follow
 from ui.cli.execution.prompt import prompt_for
-from ui.cli.execution.run import parse_by_role, print_reach, reporter_for
+from ui.cli.execution.run import print_reach, reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
-from ui.cli.inputs import json_or_text, parse_pairs, parse_parameters
+from ui.cli.inputs import json_or_text, parse_by_role, parse_pairs, parse_parameters
 from ui.cli.options import RunName
 from ui.cli.output.errors import CommandError
 from ui.cli.remote import find_pattern, server_at_work

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ui.cli.conductors import open_conductor
-from ui.cli.execution.run import parse_by_role
 from ui.cli.exit_codes import CODES
+from ui.cli.inputs import parse_by_role
 from ui.cli.session import Session, with_session
 
 EPILOG = f"""In the settings of an editor that speaks the Agent Client Protocol, here Zed:

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from engine import InvalidInput
+from ui.cli.execution.launch_options import with_launch
 from ui.cli.inputs import check_choice, given, parse_time
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import console
 from ui.cli.services.opening import find_named, open_services
 from ui.cli.services.started_run import (
+    NOT_LATER,
     NewName,
     Parameters,
     PatternOption,
-    Tags,
-    changed_action,
+    changed_launch,
     format_moment,
     format_tick,
-    new_action,
+    new_launch,
 )
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
@@ -72,13 +73,13 @@ BY_SERVER = (Operation.RUN, Operation.BACKFILL)
 """Operations that start runs, which a server has to continue."""
 
 
+@with_launch(*NOT_LATER)
 @with_session('patterns', 'as_json', 'database', 'server')
 def schedule(  # noqa: PLR0913  (its arguments are the command's)
     operation: Annotated[Operation, typer.Argument(metavar='OPERATION', help='What to do.')] = Operation.LIST,
     name: Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)] = '',
     pattern: PatternOption = None,
     sets: Parameters = None,
-    tags: Tags = None,
     cron: Annotated[
         list[str] | None,
         typer.Option(metavar='EXPRESSION', help='A cron expression. Repeatable.', show_default=False),
@@ -119,6 +120,7 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
     ] = '',
     until: Annotated[str, typer.Option(metavar='MOMENT', help='End of a backfill.', show_default=False)] = '',
     *,
+    launch: dict[str, Any],
     session: Session,
 ) -> None:
     """List, add, show, change, pause, resume, run, backfill or remove schedules; a server runs them.
@@ -132,7 +134,7 @@ def schedule(  # noqa: PLR0913  (its arguments are the command's)
     record = _Given(
         pattern=pattern,
         sets=sets,
-        tags=tags,
+        launch=launch,
         cron=cron,
         every=every,
         zone=zone,
@@ -181,7 +183,7 @@ class _Given:
 
     pattern: str | None
     sets: list[str] | None
-    tags: list[str] | None
+    launch: Mapping[str, Any]
     cron: list[str] | None
     every: list[float] | None
     zone: str | None
@@ -193,7 +195,7 @@ class _Given:
         """Return a new schedule. Raises `InvalidInput`."""
         return Schedule(
             name=name,
-            action=new_action(self.pattern, self.sets, self.tags),
+            action=new_launch(self.pattern, self.sets, self.launch),
             spec=self._spec(ScheduleSpec()),
             policy=SchedulePolicy(**given(self.policy)),
             note=self.own['note'] or '',
@@ -202,8 +204,8 @@ class _Given:
     def changes(self, before: Schedule) -> dict[str, Any]:
         """Return the fields to change. Raises `InvalidInput`."""
         values = given(self.own)
-        if (self.pattern, self.sets, self.tags) != (None, None, None):
-            values['action'] = changed_action(before.action, self.pattern, self.sets, self.tags)
+        if self.pattern is not None or self.sets is not None or self.launch:
+            values['action'] = changed_launch(before.action, self.pattern, self.sets, self.launch)
         if (self.cron, self.every, self.zone) != (None, None, None):
             values['spec'] = self._spec(before.spec)
         if policy := given(self.policy):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
 
+from engine.records import Launch
 from ui.cli.inputs import parse_data
-from ui.services.schedules import Action, Tick
+from ui.services.schedules import Tick
 
 PatternOption = Annotated[
     str | None, typer.Option('--pattern', help='The pattern to run.', show_default=False)
@@ -19,34 +20,33 @@ Parameters = Annotated[
     list[str] | None,
     typer.Option('--set', metavar='NAME=VALUE', help='A parameter; repeatable.', show_default=False),
 ]
-Tags = Annotated[
-    list[str] | None, typer.Option('--tag', help='Tag of the runs. Repeatable.', show_default=False)
-]
+NOT_LATER = 'replay', 'paused', 'breakpoints'
+"""Fields of a launch that a schedule or trigger has no options for."""
 NewName = Annotated[
     str | None, typer.Option('--name', metavar='NAME', help='With `change`: a new name.', show_default=False)
 ]
 
 
-def new_action(pattern: str | None, sets: list[str] | None, tags: list[str] | None) -> Action:
+def new_launch(pattern: str | None, sets: list[str] | None, launch: Mapping[str, Any]) -> Launch:
     """Return the run to start, from the options. Raises `InvalidInput`."""
-    return Action(pattern=pattern or '', parameters=parse_data(sets or ()), tags=tuple(tags or ()))
+    return Launch.parse({**launch, 'pattern': pattern or '', 'parameters': parse_data(sets or ())})
 
 
-def changed_action(
-    before: Action, pattern: str | None, sets: list[str] | None, tags: list[str] | None
-) -> Action:
-    """Return a run to start with changes: parameters are changed one by one, tags as a whole.
+def changed_launch(
+    before: Launch, pattern: str | None, sets: list[str] | None, launch: Mapping[str, Any]
+) -> Launch:
+    """Return a run to start with changes: parameters are changed one by one, all else as a whole.
 
     Another pattern starts without the parameters of the former one. Raises `InvalidInput`.
     """
     values = parse_data(sets or ())
     other = pattern is not None and pattern != before.pattern
-    return replace(
-        before,
-        pattern=before.pattern if pattern is None else pattern,
-        parameters=values if other else {**before.parameters, **values},
-        tags=before.tags if tags is None else tuple(tag for tag in tags if tag),
-    )
+    changes = {
+        **launch,
+        'pattern': before.pattern if pattern is None else pattern,
+        'parameters': values if other else {**before.parameters, **values},
+    }
+    return before.change(changes)
 
 
 def format_tick(tick: Tick) -> str:

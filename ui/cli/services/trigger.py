@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from engine import InvalidInput
+from ui.cli.execution.launch_options import with_launch
 from ui.cli.inputs import given, parse_pairs
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.services.opening import find_named, with_services
 from ui.cli.services.started_run import (
+    NOT_LATER,
     Parameters,
     PatternOption,
-    Tags,
-    changed_action,
+    changed_launch,
     format_tick,
-    new_action,
+    new_launch,
 )
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
@@ -97,17 +98,18 @@ def show(name: Name, *, session: Session) -> None:
 
 
 @trigger.command('add')
+@with_launch(*NOT_LATER)
 @with_session('patterns', 'as_json', 'database', 'server')
 def add(  # noqa: PLR0913  (its arguments are the command's)
     name: Annotated[str, typer.Argument(metavar='NAME', help='What to call it.', show_default=False)],
     pattern: PatternOption = None,
     sets: Parameters = None,
     mapping: Mapping = None,
-    tags: Tags = None,
     files: FilesOption = None,
     secret: SecretOption = None,
     paused: Annotated[bool, typer.Option('--paused', help='Start no runs yet.')] = False,
     *,
+    launch: dict[str, Any],
     session: Session,
 ) -> None:
     """Add a trigger: by signed webhooks, whose secret is printed once, or by files with `--files`.
@@ -120,7 +122,7 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
     draft = Trigger(
         name=name,
         kind=kind,
-        action=new_action(pattern, sets, tags),
+        action=new_launch(pattern, sets, launch),
         mapping=dict(parse_pairs('--map', mapping or ())),
         files=files or '',
         secret=secret or '',
@@ -131,6 +133,7 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
 
 
 @trigger.command('change')
+@with_launch(*NOT_LATER)
 @with_session('patterns', 'as_json', 'database', 'server')
 def change(  # noqa: PLR0913  (its arguments are the command's)
     name: Name,
@@ -140,13 +143,13 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
     pattern: PatternOption = None,
     sets: Parameters = None,
     mapping: Mapping = None,
-    tags: Tags = None,
     files: FilesOption = None,
     secret: SecretOption = None,
     paused: Annotated[
         bool | None, typer.Option('--paused/--no-paused', help='Start no runs for now.', show_default=False)
     ] = None,
     *,
+    launch: dict[str, Any],
     session: Session,
 ) -> None:
     """Change, pause or resume a trigger; what is not given stays as it is.
@@ -161,9 +164,9 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
         'paused': paused,
     }
     values = given(changes)
-    acts = (pattern, sets, tags) != (None, None, None)
+    acts = pattern is not None or sets is not None or bool(launch)
     if not values and not acts:
-        options = '--name, --pattern, --set, --map, --tag, --files, --secret, --paused or --no-paused'
+        options = '--name, --pattern, --set, --map, --files, --paused or --no-paused'
         raise InvalidInput({'change': f'give what to change: {options}'})
 
     async def work(services: AnyServices) -> Trigger:
@@ -171,7 +174,7 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
         if trigger.kind == 'webhook' and files is not None:
             raise InvalidInput({'--files': f'{trigger.name} is set off by webhooks: add another trigger'})
         if acts:
-            values['action'] = changed_action(trigger.action, pattern, sets, tags)
+            values['action'] = changed_launch(trigger.action, pattern, sets, launch)
         return await services.triggers.change(trigger.id, **values)
 
     _print(with_services(session, work), session.as_json)

@@ -8,12 +8,11 @@ from typing import Any
 
 from nicegui import ui
 
-from engine.history import Comparison, json_differences
+from engine.history import Comparison, diff_words_async, json_differences
 from ui.components.elements import DiffText
 from ui.components.widgets import Text, table_head
 from ui.formatting.comparison import difference, measures
 from ui.formatting.steps import path_text
-from ui.formatting.word_diff import diff_words_async
 from ui.pages.compare.data import difference_table
 from ui.pages.compare.step import plain_answer
 

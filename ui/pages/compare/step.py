@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nicegui import ui
 
 from engine import Transition
-from engine.history import Row
+from engine.history import Piece, Row, diff_words_async
 from engine.records import message_of
 from ui.components.elements import DiffText
 from ui.components.theme import empty_state, text_notice
@@ -16,7 +16,6 @@ from ui.formatting.comparison import FACETS, KINDS
 from ui.formatting.plain_text import plain_markdown
 from ui.formatting.steps import edge_outcomes, headline, path_text, short_json
 from ui.formatting.tool_calls import call_line, result_line
-from ui.formatting.word_diff import Piece, diff_words_async
 from ui.pages.compare.side import Side
 from ui.pages.shared.run.transition_reasons import draw_outcome
 from ui.replay.conversation import json_to_markdown

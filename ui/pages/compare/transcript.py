@@ -7,13 +7,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from nicegui import ui
 
 from engine import Transition
-from engine.history import Row
+from engine.history import Piece, Row, diff_words_async
 from engine.records import parent_of
 from ui.components.elements import DiffText
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text
 from ui.formatting.steps import path_text, role_title
-from ui.formatting.word_diff import Piece, diff_words_async
 from ui.pages.compare.side import Side
 from ui.pages.compare.step import agent_text, call_lines, draw_calls
 

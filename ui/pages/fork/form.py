@@ -15,8 +15,8 @@ from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes, set_class, text_input
 from ui.formatting.forks import cost_sentence
 from ui.pages.fork.variant import Origin, Variant
+from ui.pages.shared.launching.budget_limits import BudgetLimits, budget_values
 from ui.pages.shared.launching.models import describe_reach, is_live
-from ui.pages.shared.launching.options import BudgetLimits, budget_values
 from ui.web.backend import Backend
 
 DEBOUNCE_SECONDS = 0.4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import median
 from typing import Any
@@ -13,13 +13,14 @@ from nicegui import app, ui
 
 from engine import Budget, Conductor, EngineError, InvalidInput, Pattern, Status
 from engine.models.scripted import Sample
-from engine.records import RunInfo, RunQuery, Shape, Usage
+from engine.records import Launch, RunInfo, RunQuery, Shape, Usage
 from ui.components.breakpoints.debug_options import DebugOptions
 from ui.components.diagram.fitting import Room, fit
 from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.forms.form import RUN_KEYS, Form
+from ui.components.forms.record_form import form_model
 from ui.components.menus import PickerItem, picker
 from ui.components.theme import button, text_notice
 from ui.components.widgets import Text, set_attributes, set_class
@@ -27,8 +28,8 @@ from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
 from ui.formatting.usage import dollars
 from ui.formatting.values import ago
 from ui.pages.launch.efforts import Efforts
+from ui.pages.shared.launching.budget_limits import BudgetLimits, budget_values
 from ui.pages.shared.launching.models import Models
-from ui.pages.shared.launching.options import BudgetLimits, RunOptions, TeamRunOptions, budget_values
 from ui.pages.shared.launching.recording_picker import RecordingPicker, is_recorded
 from ui.pages.shared.launching.samples import (
     MAX_OFFERED,
@@ -76,8 +77,9 @@ class LaunchForm:
                     self._models = Models(backend().catalog.registry, on_change=self._on_models_edit)
                     self._efforts = Efforts(on_change=self._on_edit)
                 self._limits = Form(BudgetLimits, on_change=self._on_edit)
+                hidden = () if backend.access else ('private',)
                 self._options = Form(
-                    TeamRunOptions if backend.access else RunOptions, on_change=self._on_edit
+                    form_model(Launch, group='Options', without=hidden), on_change=self._on_edit
                 )
                 fields = pattern.Memory.model_fields
                 self._debugging = DebugOptions(lambda: self._shape, fields, on_change=self._on_edit)
@@ -156,7 +158,7 @@ class LaunchForm:
             self._form.fill(draft.get('form', {}))
         self._update_roles()  # the calls below need the roles
         if earlier is not None:
-            self._fill_from_run(earlier, title=earlier.title, tags=earlier.tags)
+            self._fill_from_run(earlier, named=True)
             self._replay.use(earlier if replay else None)
         elif draft:
             self._options.fill(draft.get('options', {}))
@@ -205,15 +207,15 @@ class LaunchForm:
         self._models.check()
         self._on_models_edit()
 
-    def _fill_from_run(self, info: RunInfo, **more: Any) -> None:
-        """Fill in everything an earlier run was started with."""
+    def _fill_from_run(self, info: RunInfo, *, named: bool = False) -> None:
+        """Fill in everything an earlier run was started with; its title and tags only if `named`."""
         self._fill_parameters(info.parameters)
-        options = {name: info.options[name] for name in ('approvals', 'record') if name in info.options}
-        self._options.set_values({'seed': info.seed, **options, **more})
+        launch = Launch.of(info) if named else replace(Launch.of(info), title='', tags=())
+        self._options.set_values({name: getattr(launch, name) for name in self._options.controls})
         self._limits.set_values(budget_values(info.budget))
         self._debugging.fill(info.options)
         self._models.fill_from_run(info.models)
-        self._efforts.fill(info.options.get('effort', {}))
+        self._efforts.fill(launch.effort)
         self._models.check()
         self._on_models_edit()
 

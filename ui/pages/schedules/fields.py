@@ -9,9 +9,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from engine import Catalog, InvalidInput
-from engine.records import MAX_TAGS
+from engine.records import MAX_TAGS, Launch
 from ui.formatting.values import json_problem
-from ui.services.schedules import Action, Interval, Schedule, SchedulePolicy, ScheduleSpec, Trigger
+from ui.services.schedules import Interval, Schedule, SchedulePolicy, ScheduleSpec, Trigger
 
 OVERLAPS: dict[str, Any] = {
     'skip': 'Skip this one',
@@ -167,15 +167,15 @@ def field_at(path: str) -> str:
     return path
 
 
-def _action(values: Mapping[str, Any]) -> Action:
-    return Action(
+def _action(values: Mapping[str, Any]) -> Launch:
+    return Launch(
         pattern=values['pattern'],
         parameters=_json('parameters', values['parameters']),
         tags=tuple(values['tags']),
     )
 
 
-def _fields_of_action(name: str, action: Action) -> dict[str, Any]:
+def _fields_of_action(name: str, action: Launch) -> dict[str, Any]:
     return {
         'name': name,
         'pattern': action.pattern,

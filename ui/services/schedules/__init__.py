@@ -1,7 +1,6 @@
 """Schedules and triggers: runs started by the clock, a webhook or a file."""
 
 from ui.services.schedules.records import (
-    Action,
     Schedule,
     SchedulePolicy,
     Tick,
@@ -14,7 +13,6 @@ from ui.services.schedules.spec import Interval, Overlap, ScheduleSpec
 from ui.services.schedules.triggers import BadSignature, Triggers
 
 __all__ = [
-    'Action',
     'BadSignature',
     'Interval',
     'Overlap',

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from engine import Budget
 from engine.errors import EngineError
-from engine.records import Approvals, Instant, RunId
+from engine.records import Instant, Launch, RunId
 from ui.services.schedules.spec import Overlap, ScheduleSpec
 
 TickState = Literal['claimed', 'started', 'skipped', 'missed', 'buffered', 'failed', 'seen']
@@ -27,20 +26,6 @@ class UnknownTrigger(EngineError):
 
     def __init__(self, trigger: str) -> None:
         super().__init__(f'there is no trigger {trigger!r}')
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
-    """The run to start."""
-
-    pattern: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    title: str = ''
-    tags: tuple[str, ...] = ()
-    models: Mapping[str, str] = field(default_factory=dict)
-    """Models by role; '' is for all others."""
-    budget: Budget | None = None
-    approvals: Approvals | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +47,8 @@ class Schedule:
 
     id: str = ''
     name: str
-    action: Action
+    action: Launch
+    """The run to start."""
     spec: ScheduleSpec
     policy: SchedulePolicy = SchedulePolicy()
     paused: bool = False
@@ -81,7 +67,8 @@ class Trigger:
     id: str = ''
     name: str
     kind: Literal['webhook', 'file']
-    action: Action
+    action: Launch
+    """The run to start."""
     mapping: Mapping[str, str] = field(default_factory=dict)
     """JSON Pointers into the payload by parameter. A file's payload has `path`, `name`, `size` and `text`."""
     files: str = ''

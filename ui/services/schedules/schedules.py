@@ -15,9 +15,9 @@ from pydantic import TypeAdapter
 from engine import Conductor, InvalidInput, Status
 from engine.errors import EngineError, EntryChanged, JournalError, UnknownRun
 from engine.journal import Entry, EntryQuery
-from engine.records import RunInfo
+from engine.records import Launch, RunInfo
 from engine.runtime import acting_as
-from ui.services.schedules.records import Action, Schedule, Tick, UnknownSchedule
+from ui.services.schedules.records import Schedule, Tick, UnknownSchedule
 from ui.services.schedules.ticks import Source, Ticks, new_tick
 
 log = logging.getLogger('hemicycle')
@@ -360,7 +360,7 @@ def _tick_key(schedule: str, moment: float) -> str:
     return f'{schedule}@{moment:.3f}'
 
 
-def check_action(conductor: Conductor, action: Action, *, mapped: tuple[str, ...] = ()) -> dict[str, str]:
+def check_action(conductor: Conductor, action: Launch, *, mapped: tuple[str, ...] = ()) -> dict[str, str]:
     """Return the problems of an action by field; the parameters `mapped` are supplied later."""
     try:
         pattern = conductor.catalog.pattern(action.pattern)

@@ -13,10 +13,11 @@ from pydantic import TypeAdapter
 from engine import Conductor
 from engine.errors import EngineError, EntryChanged, JournalConflict, JournalError
 from engine.journal import Entry, EntryQuery
+from engine.records import Launch
 from engine.runtime import ACTOR, acting_as
 from ui.access.audit_log import AuditLog
 from ui.access.caller import Caller, Role
-from ui.services.schedules.records import Action, Tick, tick_run
+from ui.services.schedules.records import Tick, tick_run
 
 log = logging.getLogger('hemicycle')
 KIND = 'tick'
@@ -60,7 +61,7 @@ class Ticks:
         await self._conductor.journal.write_entries([*map(_to_entry, ticks), *others])
         return [replace(tick, version=tick.version + 1) for tick in ticks]
 
-    async def start(self, tick: Tick, action: Action, source: Source) -> Tick:
+    async def start(self, tick: Tick, action: Launch, source: Source) -> Tick:
         """Start the run of a claimed tick unless already started; the tick records the outcome.
 
         The run's author is the source, unless a person requested it.
@@ -72,16 +73,9 @@ class Ticks:
         try:
             # A conflict: a process was killed right after it had started the run.
             with acting_as(ACTOR.get() or source.actor), suppress(JournalConflict):
-                await self._conductor.start(
-                    action.pattern,
-                    {**action.parameters, **tick.parameters},
-                    title=action.title or source.name,
-                    tags=action.tags,
-                    models=action.models,
-                    budget=action.budget,
-                    approvals=action.approvals,
-                    run=tick.run,
-                )
+                parameters = {**action.parameters, **tick.parameters}
+                launch = replace(action, parameters=parameters, title=action.title or source.name)
+                await self._conductor.start(launch, run=tick.run)
         except JournalError:
             raise
         except EngineError as error:

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from engine.models.effort import thinking_tokens
 from engine.models.endpoint import Endpoint
+from engine.records.effort import thinking_tokens
 
 NO_REASONING = re.compile(r'(^|/)(gpt-[34]|chatgpt-|gpt-5-chat|o1-mini|o1-preview)')
 """OpenAI's models that accept no effort."""

@@ -14,7 +14,7 @@ import pytest
 from engine import Catalog, Conductor, EngineError, SimulatedClock
 from engine.errors import NotAllowed, SignedOut, UnknownRun
 from engine.journal import MemoryJournal
-from engine.records import RunQuery
+from engine.records import Launch, RunQuery
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
 from tests.support.identity import FixedIdentity
 from ui.access.access import Access
@@ -142,6 +142,9 @@ async def test_a_private_run_does_not_exist_for_others(access: Access, conductor
             await getattr(bob, name)(run)
     with pytest.raises(UnknownRun):
         await bob.compare(run, run)
+    for launch in ('lone', Launch(pattern='lone', replay=run)):
+        with pytest.raises(UnknownRun):
+            await bob.start(launch, replay=run)
     with pytest.raises(UnknownRun):
         await bob.workspaces.files(run, '0' * 64)
     with pytest.raises(UnknownRun):

@@ -359,7 +359,7 @@ def test_a_recorded_run_is_replayed(hemicycle: Hemicycle) -> None:
     arguments = ('--task', 'Compare tea and coffee', '--set', 'max_iterations=1')
     first = hemicycle('run', 'pipeline', *arguments, '-q', '--record')
     recorded = hemicycle.newest()
-    assert recorded.options == {'approvals': 'marked', 'record': True}
+    assert recorded.options == {'record': True}
     result = hemicycle('run', 'pipeline', '-q', '--replay', 'last')
     assert (result.exit_code, result.stdout) == (first.exit_code, first.stdout) == (0, first.stdout)
     info = hemicycle.newest()
@@ -375,7 +375,7 @@ def test_a_recorded_run_is_replayed(hemicycle: Hemicycle) -> None:
         (('nope/x',), "models: there is no model 'nope/x'"),
         (('reviewer=nope/x',), "models.reviewer: there is no model 'nope/x'"),
         (('a', 'b'), 'once for each role'),
-        (('reviewer=',), 'must be [ROLE=]NAME'),
+        (('reviewer=',), 'must be [ROLE=]MODEL'),
     ],
 )
 def test_models_are_chosen_by_role(hemicycle: Hemicycle, models: tuple[str, ...], message: str) -> None:

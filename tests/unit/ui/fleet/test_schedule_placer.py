@@ -10,15 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from temporalio.client import ScheduleCalendarSpec, ScheduleRange
 
+from engine.records import Launch
 from ui.fleet.schedules.placer import temporal_schedule
-from ui.services.schedules import Action, Interval, Schedule, ScheduleSpec
+from ui.services.schedules import Interval, Schedule, ScheduleSpec
 
 SUMMER = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
 """The start of four months without clock changes."""
 
 
 def schedule_of(spec: ScheduleSpec, **more: object) -> Schedule:
-    return Schedule(id='one', name='Often', action=Action(pattern='lone'), spec=spec, **more)  # type: ignore[arg-type]
+    return Schedule(id='one', name='Often', action=Launch(pattern='lone'), spec=spec, **more)  # type: ignore[arg-type]
 
 
 def holds(ranges: object, number: int) -> bool:

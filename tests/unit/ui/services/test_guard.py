@@ -6,6 +6,7 @@ import pytest
 
 from engine import Conductor
 from engine.errors import NotAllowed
+from engine.records import Launch
 from tests.support.harness import start_run
 from tests.support.identity import FixedIdentity
 from tests.unit.ui.services.test_inbox import wait_for_questions
@@ -14,7 +15,7 @@ from ui.services.guard import METHOD_ROLES, guard_services
 from ui.services.inbox import Inbox, UnknownQuestion
 from ui.services.notifications import Notifications
 from ui.services.notifications.destinations import Destinations
-from ui.services.schedules import Action, Schedules, Trigger, Triggers, UnknownSchedule
+from ui.services.schedules import Schedules, Trigger, Triggers, UnknownSchedule
 from ui.services.services import Services
 
 FOR_SERVER = {
@@ -94,7 +95,7 @@ async def test_additions_are_logged_without_secrets(conductor: Conductor):
         noted.append((path, details))
 
     services = guard_services(Services(conductor), FixedIdentity(Caller('ada', Role.ADMIN)), note)
-    await services.triggers.add(Trigger(name='deploys', kind='webhook', action=Action(pattern='pair')))
+    await services.triggers.add(Trigger(name='deploys', kind='webhook', action=Launch(pattern='pair')))
     assert noted == [('triggers.add', {'name': 'deploys'})]
 
 

@@ -19,7 +19,7 @@ from standardwebhooks import Webhook
 from engine import Conductor, InvalidInput, SimulatedClock, Status
 from engine.host.clock import settle
 from engine.journal import Journal, MemoryJournal
-from engine.records import RunId, RunQuery
+from engine.records import Launch, RunId, RunQuery
 from engine.runtime import acting_as
 from storage import open_journal
 from tests.support.harness import PIPELINE_TASK, FakeModel, Lone, catalog
@@ -28,7 +28,6 @@ from ui.access.accounts import Accounts
 from ui.access.audit_log import AuditLog, AuditQuery
 from ui.access.caller import Role
 from ui.services.schedules import (
-    Action,
     BadSignature,
     Interval,
     Schedule,
@@ -60,7 +59,7 @@ async def conductor() -> AsyncIterator[Conductor]:
 def every(seconds: float = 60.0, **policy: Any) -> Schedule:
     return Schedule(
         name='Often',
-        action=Action(pattern='lone', tags=('often',)),
+        action=Launch(pattern='lone', tags=('often',)),
         spec=ScheduleSpec(intervals=(Interval(every=seconds),)),
         policy=SchedulePolicy(**policy),
     )
@@ -135,7 +134,7 @@ def test_intervals_are_even_and_start_after_the_given_time(every: int, part: flo
      ({'intervals': (Interval(every=60),), 'end': -1.0}, 'spec.end')],
 )  # fmt: skip
 async def test_an_invalid_spec_is_refused(conductor: Conductor, spec: dict[str, Any], field: str):
-    schedule = Schedule(name='x', action=Action(pattern='lone'), spec=ScheduleSpec(**spec))
+    schedule = Schedule(name='x', action=Launch(pattern='lone'), spec=ScheduleSpec(**spec))
     with pytest.raises(InvalidInput) as refused:
         await Schedules(conductor).add(schedule)
     assert list(refused.value.problems) == [field]
@@ -151,9 +150,9 @@ async def test_a_catchup_window_without_end_is_refused(conductor: Conductor, sec
 async def test_a_schedule_with_invalid_parameters_is_refused(conductor: Conductor):
     spec = ScheduleSpec(cron=('0 * * * *',))
     for action, field in (
-        (Action(pattern='none'), 'action.pattern'),
-        (Action(pattern='pipeline'), 'action.parameters.task'),
-        (Action(pattern='pipeline', parameters={**PIPELINE_TASK, 'x': 1}), 'action.parameters.x'),
+        (Launch(pattern='none'), 'action.pattern'),
+        (Launch(pattern='pipeline'), 'action.parameters.task'),
+        (Launch(pattern='pipeline', parameters={**PIPELINE_TASK, 'x': 1}), 'action.parameters.x'),
     ):
         with pytest.raises(InvalidInput) as refused:
             await Schedules(conductor).add(Schedule(name='x', action=action, spec=spec))
@@ -341,7 +340,7 @@ def hook(**fields: Any) -> Trigger:
     plain: dict[str, Any] = {
         'name': 'Issues',
         'kind': 'webhook',
-        'action': Action(pattern='pipeline'),
+        'action': Launch(pattern='pipeline'),
         'mapping': {'task': '/issue/title'},
     }
     return Trigger(**(plain | fields))

@@ -8,13 +8,13 @@ from itertools import chain, repeat
 from nicegui import ui
 from typing_extensions import override
 
+from engine.history import diff_words_async
 from engine.patterns import Draft, Review
 from engine.records import Shape, View
 from engine.statechart import read_leniently
 from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state
 from ui.components.widgets import CachedElement, Text, disclosure
-from ui.formatting.word_diff import diff_words_async
 from ui.pages.run.panel import LazyPanel, PanelSetup, StripPart
 from ui.replay.history import pad_positions
 

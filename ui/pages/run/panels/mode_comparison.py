@@ -9,13 +9,13 @@ from typing import Any
 from nicegui import ui
 from typing_extensions import override
 
+from engine.history import Piece, diff_words_async
 from engine.records import View
 from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state, text_notice
 from ui.components.widgets import Text, table_head
 from ui.formatting.usage import UNKNOWN, dollars
 from ui.formatting.values import short_duration
-from ui.formatting.word_diff import Piece, diff_words_async
 from ui.pages.run.panel import Panel, PanelSetup
 
 Side = Mapping[str, Any]

@@ -12,7 +12,7 @@ import pytest
 
 from engine import Conductor
 from engine.journal import Entry
-from engine.records import RunId
+from engine.records import Launch, RunId
 from storage import open_journal
 from tests.unit.ui.cli.conftest import Doctor
 from ui.access.audit_log import AuditLog
@@ -20,7 +20,7 @@ from ui.access.caller import Caller, Role
 from ui.services.notifications import Destination
 from ui.services.notifications.destinations import Destinations
 from ui.services.notifications.outbox import Outbox, OutboxMessage
-from ui.services.schedules import Action, Schedule, Schedules, ScheduleSpec, Trigger, Triggers
+from ui.services.schedules import Schedule, Schedules, ScheduleSpec, Trigger, Triggers
 
 
 def prepare(doctor: Doctor, work: Callable[[Conductor], Awaitable[object]]) -> None:
@@ -95,7 +95,7 @@ def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_p
             id='m', destination=hook.id, event='test', run=RunId(''), title='', step=0, text='', created=1.0
         )
         await Outbox(conductor.journal).add([message])
-        action = Action(pattern='pipeline', parameters={'task': 'Compare tea and coffee'})
+        action = Launch(pattern='pipeline', parameters={'task': 'Compare tea and coffee'})
         schedule = await Schedules(conductor).add(
             Schedule(name='Nightly', action=action, spec=ScheduleSpec(cron=('0 2 * * *',)))
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 
-from engine.history import align
+from engine.history.comparison.alignment import align
 
 MAX_WORDS = 6_000
 """Maximum words of a text to compare; longer texts are shown unmarked."""

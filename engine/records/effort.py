@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
 
 EFFORT_LEVELS = ('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')
 """Providers' names for levels; each model accepts some of them."""
@@ -27,3 +31,12 @@ def is_effort(text: str) -> bool:
 def role_effort(efforts: Mapping[str, str], role: str) -> str:
     """Return a role's effort; the key '' is for all other roles, and the result '' leaves it to the model."""
     return efforts.get(role) or efforts.get('', '')
+
+
+def _valid_effort(value: str) -> str:
+    if not is_effort(value):
+        raise PydanticCustomError('effort', EFFORT_SYNTAX)
+    return value
+
+
+Effort = Annotated[str, AfterValidator(_valid_effort)]

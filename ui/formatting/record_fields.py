@@ -1,0 +1,64 @@
+"""The fields of a record as forms, commands and the API show them: type, default, label and help."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from itertools import pairwise
+from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
+
+from engine.records import Label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordField:
+    """A field of a record."""
+
+    name: str
+    kind: Any
+    """Its type, without what is said about it."""
+    annotation: Any
+    """Its type with bounds."""
+    default: Any
+    help: str
+    label: Label | None
+    """How a form shows it; None if no form does."""
+
+
+@functools.cache
+def record_fields(record: Any) -> tuple[RecordField, ...]:
+    """Return the fields of a dataclass, in its order; `...` is the default of a required one."""
+    hints, docs = get_type_hints(record, include_extras=True), _docstrings(record)
+    return tuple(_read(item.name, hints[item.name], _default(item), docs) for item in fields(record))
+
+
+def _docstrings(record: Any) -> Mapping[str, str]:
+    body = cast(ast.ClassDef, ast.parse(textwrap.dedent(inspect.getsource(record))).body[0]).body
+    docs: dict[str, str] = {}
+    for node, following in pairwise(body):
+        match node, following:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                docs[name] = ' '.join(text.split())
+    return docs
+
+
+def _read(name: str, annotation: Any, default: Any, docs: Mapping[str, str]) -> RecordField:
+    kind, *notes = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    return RecordField(
+        name=name,
+        kind=kind,
+        annotation=annotation,
+        default=default,
+        help=docs.get(name, ''),
+        label=next((note for note in notes if isinstance(note, Label)), None),
+    )
+
+
+def _default(item: Any) -> Any:
+    if item.default is not MISSING:
+        return item.default
+    return ... if item.default_factory is MISSING else item.default_factory()

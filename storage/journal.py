@@ -10,7 +10,7 @@ from typing import Unpack
 
 from typing_extensions import override
 
-from engine.journal.protocol import Entry, EntryQuery, Journal, Reservation, WholeRun
+from engine.journal.protocol import Journal, WholeRun
 from engine.records import (
     Annotation,
     Note,
@@ -26,9 +26,10 @@ from engine.records import (
 )
 from engine.records.document import PartialSnapshot, long_lists
 from storage.bulk.run_import import StagedRuns
+from storage.documents import SqlDocuments
 from storage.protocol import Database
 from storage.settings import Settings
-from storage.sql import commands, entries, path_stats, queries
+from storage.sql import commands, path_stats, queries
 
 
 async def open_journal(settings: Settings | str | Path) -> SqlJournal:
@@ -58,6 +59,12 @@ class SqlJournal(Journal):
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._documents = SqlDocuments(database)
+
+    @property
+    @override
+    def documents(self) -> SqlDocuments:
+        return self._documents
 
     @override
     async def create(self, info: RunInfo, shape: Shape) -> None:
@@ -160,34 +167,6 @@ class SqlJournal(Journal):
     @override
     async def traffic(self, query: RunQuery) -> Traffic:
         return await self.database.read(queries.total_traffic, query)
-
-    @override
-    async def reserve(self, reservation: Reservation) -> Reservation:
-        return await self.database.write(commands.reserve(reservation))
-
-    @override
-    async def finish_reservation(self, key: str, reply: str | None) -> None:
-        await self.database.write(commands.finish_reservation(key, reply))
-
-    @override
-    async def entry(self, kind: str, key: str) -> Entry | None:
-        return await self.database.read(entries.entry, kind, key)
-
-    @override
-    async def entries(self, query: EntryQuery) -> list[Entry]:
-        return await self.database.read(entries.entries, query)
-
-    @override
-    async def write_entries(self, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
-        await self.database.write(entries.write_entries(written, deleted))
-
-    @override
-    async def forget_entries(self, query: EntryQuery) -> int:
-        return await self.database.write(entries.forget_entries(query))
-
-    @override
-    async def runs_beyond(self, kind: str, since: float) -> list[RunId]:
-        return await self.database.read(entries.runs_beyond, kind, since)
 
     @override
     async def close(self) -> None:

@@ -1,14 +1,18 @@
 """The journal: stores runs, in memory or elsewhere, and folds their steps back into runs."""
 
+from engine.journal.documents import Documents, Entry, EntryQuery, Reservation
 from engine.journal.memory_journal import MemoryJournal
 from engine.journal.pause_state import StepMode
 from engine.journal.projection import Fold, fold
-from engine.journal.protocol import Entry, EntryQuery, Journal, Reservation, WholeRun
+from engine.journal.protocol import Journal, WholeRun
 from engine.journal.retention_policy import ExpiredRun, Retention
+from engine.journal.store import Columns, Store
 from engine.journal.usage_records import usage_from_dict
 from engine.records.document import complete_snapshot
 
 __all__ = [
+    'Columns',
+    'Documents',
     'Entry',
     'EntryQuery',
     'ExpiredRun',
@@ -18,6 +22,7 @@ __all__ = [
     'Reservation',
     'Retention',
     'StepMode',
+    'Store',
     'WholeRun',
     'complete_snapshot',
     'fold',

@@ -11,9 +11,10 @@ from typing import Any, Unpack
 
 from typing_extensions import override
 
-from engine.errors import EntryChanged, JournalConflict, StaleOwner, UnknownNote, UnknownRun
+from engine.errors import JournalConflict, StaleOwner, UnknownNote, UnknownRun
+from engine.journal.documents import MemoryDocuments
 from engine.journal.memory_queries import aggregate, in_order, matches, matches_path, rank
-from engine.journal.protocol import RESERVATION_SECONDS, Entry, EntryQuery, Journal, Reservation, WholeRun
+from engine.journal.protocol import Journal, WholeRun
 from engine.records import (
     RULES,
     Annotation,
@@ -46,8 +47,12 @@ class MemoryJournal(Journal):
         self._notes: dict[int, Note] = {}
         self._last_note = 0
         self._path_stats: dict[RunId, PathStats] = {}
-        self._reserved: dict[str, Reservation] = {}
-        self._entries: dict[tuple[str, str], Entry] = {}
+        self._documents = MemoryDocuments(self._infos.values)
+
+    @property
+    @override
+    def documents(self) -> MemoryDocuments:
+        return self._documents
 
     @override
     async def create(self, info: RunInfo, shape: Shape) -> None:
@@ -228,69 +233,8 @@ class MemoryJournal(Journal):
         )
 
     @override
-    async def reserve(self, reservation: Reservation) -> Reservation:
-        too_old = reservation.created - RESERVATION_SECONDS
-        self._reserved = {key: stored for key, stored in self._reserved.items() if stored.created >= too_old}
-        return self._reserved.setdefault(reservation.key, reservation)
-
-    @override
-    async def finish_reservation(self, key: str, reply: str | None) -> None:
-        stored = self._reserved.pop(key, None)
-        if stored and reply is not None:
-            self._reserved[key] = replace(stored, reply=reply)
-
-    @override
-    async def entry(self, kind: str, key: str) -> Entry | None:
-        return self._entries.get((kind, key))
-
-    @override
-    async def entries(self, query: EntryQuery) -> list[Entry]:
-        matches = sorted(
-            self._matching(query), key=lambda entry: (entry.rank, entry.key), reverse=query.newest
-        )
-        return matches[: query.limit]
-
-    @override
-    async def write_entries(self, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
-        for entry in (*written, *deleted):
-            stored = self._entries.get((entry.kind, entry.key))
-            if (stored.version if stored else 0) != entry.version:
-                raise EntryChanged(entry.kind, entry.key)
-        for entry in deleted:
-            self._entries.pop((entry.kind, entry.key), None)
-        for entry in written:
-            self._entries[entry.kind, entry.key] = replace(entry, version=entry.version + 1)
-
-    @override
-    async def forget_entries(self, query: EntryQuery) -> int:
-        matches = self._matching(query)
-        for entry in matches:
-            del self._entries[entry.kind, entry.key]
-        return len(matches)
-
-    @override
-    async def runs_beyond(self, kind: str, since: float) -> list[RunId]:
-        infos = [
-            info
-            for info in self._infos.values()
-            if info.updated >= since
-            and info.seq > (entry.rank if (entry := self._entries.get((kind, info.id))) else 0)
-        ]
-        return [info.id for info in sorted(infos, key=lambda info: (info.updated, info.id))]
-
-    @override
     async def close(self) -> None:
         """Nothing to flush."""
-
-    def _matching(self, query: EntryQuery) -> list[Entry]:
-        return [
-            entry
-            for entry in self._entries.values()
-            if entry.kind == query.kind
-            and query.state in ('', entry.state)
-            and query.about in ('', entry.about)
-            and (query.until is None or entry.rank <= query.until)
-        ]
 
     def _matches(self, query: RunQuery) -> list[RunInfo]:
         """Return all matches, in list order."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol, Unpack
+from dataclasses import dataclass
+from typing import Protocol, Unpack
 
+from engine.journal.documents import Documents
 from engine.records import (
     Annotation,
     Note,
@@ -34,62 +35,12 @@ class WholeRun:
     """Notes on its steps; they get new ids."""
 
 
-RESERVATION_SECONDS = 7 * 86_400.0
-"""Seconds after which a reservation is forgotten."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reservation:
-    """The key of a request that creates something and may be retried, stored before anything is created."""
-
-    key: str
-    digest: str
-    """Of the request's contents: the same key with other contents is a mistake."""
-    run: RunId
-    """The id of the run it creates, so that a retry after a crash creates no second one."""
-    created: float
-    reply: str = ''
-    """The reply to the request; '' until there is one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A small document that programs around the engine store with the runs; the engine does not read it.
-
-    The key is unique within its kind. `version` counts the writes, so that if two writers have read the same
-    version, the second write is rejected.
-    """
-
-    kind: str
-    key: str
-    body: Mapping[str, Any] = field(default_factory=dict)
-    """JSON values."""
-    state: str = ''
-    """A value to select by."""
-    rank: float = 0.0
-    """A value to sort by."""
-    about: str = ''
-    """Another value to select by, such as the run it is about, which need not exist."""
-    version: int = 0
-    """0 while it is not stored."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryQuery:
-    """Which entries of a kind to list, by rank, then by key; '' and None select all."""
-
-    kind: str
-    state: str = ''
-    about: str = ''
-    until: float | None = None
-    """Only entries of this rank or a lower one."""
-    newest: bool = False
-    """Whether the highest ranks come first."""
-    limit: int | None = None
-
-
 class Journal(Protocol):
     """Stores runs and their transitions. Every method may raise `JournalError`."""
+
+    @property
+    def documents(self) -> Documents:
+        """What programs around the engine store with the runs."""
 
     async def create(self, info: RunInfo, shape: Shape) -> None:
         """Store a new run. `info.id` must be new."""
@@ -194,35 +145,6 @@ class Journal(Protocol):
 
     async def traffic(self, query: RunQuery) -> Traffic:
         """Return the traffic of all matching runs, from stored path statistics; the page is ignored."""
-
-    async def reserve(self, reservation: Reservation) -> Reservation:
-        """Store a reservation unless its key is in use; return the stored one. Old ones are dropped."""
-
-    async def finish_reservation(self, key: str, reply: str | None) -> None:
-        """Store the reply to a reserved request; None frees the key, since nothing was created."""
-
-    async def entry(self, kind: str, key: str) -> Entry | None:
-        """Return an entry by its key, or None."""
-
-    async def entries(self, query: EntryQuery) -> list[Entry]:
-        """Return the entries that match."""
-
-    async def write_entries(self, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
-        """Write and delete entries, all or none; the version of each one written goes up by 1.
-
-        Raises:
-            EntryChanged: an entry's stored version is not the given one; nothing was written.
-        """
-
-    async def forget_entries(self, query: EntryQuery) -> int:
-        """Delete all entries that match, and return how many; the query's order and limit are ignored."""
-
-    async def runs_beyond(self, kind: str, since: float) -> list[RunId]:
-        """Return runs updated since a time whose last step is beyond the rank of their entry.
-
-        A run's entry is the one of this kind whose key is the run's id; a run without one counts if it has
-        any steps. Deleted runs are included. The least recently updated come first.
-        """
 
     async def close(self) -> None:
         """Flush queued writes, and close."""

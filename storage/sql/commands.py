@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, literal, select, text, update
 
 from engine.errors import JournalConflict, JournalDamaged, UnknownNote, UnknownRun
-from engine.journal.protocol import RESERVATION_SECONDS, Reservation
+from engine.journal.documents import RESERVATION_SECONDS, Reservation
 from engine.records import Annotation, Note, RunId, RunInfo, Shape
 from storage.protocol import Work
 from storage.sql.dialects import forget_words

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, select
 
 from engine.errors import EntryChanged, JournalDamaged
-from engine.journal.protocol import Entry, EntryQuery
+from engine.journal.documents import Entry, EntryQuery
 from engine.records import RunId
 from storage.protocol import Work
 from storage.sql.rows import ENTRY, RUN

@@ -73,7 +73,7 @@ async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 @pytest.fixture
 async def access(conductor: Conductor, backend: Backend) -> Access:
     """Accounts named after their roles."""
-    access = Access(conductor.journal, conductor.clock)
+    access = Access(conductor.journal.documents, conductor.clock)
     for role in Role:
         await access.accounts.add(str(role), role, PASSWORD)
     backend.open(conductor, access)

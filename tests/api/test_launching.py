@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from engine import Conductor
-from engine.journal import Journal
 from engine.records import RunId
 from storage import open_journal
 from tests.api.conftest import BASE
@@ -136,24 +135,17 @@ async def test_a_repeated_launch_starts_one_run(conductor: Conductor, http: http
     assert (await conductor.runs()).total == 2
 
 
-class Dies:
-    """A journal whose process dies right before it stores the reply to a request."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._journal, name)
-
-    async def finish_reservation(self, key: str, reply: str | None) -> None:
-        raise asyncio.CancelledError
+async def die(key: str, reply: str | None) -> None:
+    """The process dies right before it stores the reply to a request."""
+    raise asyncio.CancelledError
 
 
 @pytest.mark.parametrize('action', ['start', 'fork', 'variants'])
 async def test_a_launch_repeated_after_a_crash_starts_no_second_run(tmp_path: Path, action: str):
     at, body = '/runs', LAUNCH
     journal = await open_journal(tmp_path / 'runs.db')
-    async with Conductor(Dies(journal), catalog=catalog(FakeModel(), Lone)) as conductor:  # type: ignore[arg-type]
+    journal.documents.finish_reservation = die  # type: ignore[method-assign]
+    async with Conductor(journal, catalog=catalog(FakeModel(), Lone)) as conductor:
         before = 0
         if action != 'start':
             parent = await complete_run(conductor, 'lone')

@@ -26,7 +26,7 @@ def add_account(server: Server) -> None:
     async def add() -> None:
         journal = await open_journal(server.database)
         try:
-            accounts = Access(journal, RealClock()).accounts
+            accounts = Access(journal.documents, RealClock()).accounts
             await accounts.add(NAME, Role.ADMIN, PASSWORD)
             await accounts.add('grace', Role.VIEWER)
             await accounts.add_token(NAME, 'Nightly reports', Role.OPERATOR, 90)

@@ -47,7 +47,7 @@ def backend(conductor: Conductor, role: Role) -> Iterator[Backend]:
     fixed_identity = FixedIdentity(Caller('ada', role))
     ada = ContextVar('identity', default=fixed_identity)
     backend = Backend()
-    backend.open(conductor, Access(conductor.journal, conductor.clock))
+    backend.open(conductor, Access(conductor.journal.documents, conductor.clock))
     with pytest.MonkeyPatch.context() as patched:
         for place in ASKING:
             patched.setattr(f'{place}.IDENTITY', ada)

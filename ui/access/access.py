@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from engine import Conductor, EngineError
 from engine.errors import SignedOut
 from engine.host.clock import Clock
-from engine.journal import Entry, EntryQuery, Journal
+from engine.journal import Documents, Entry, EntryQuery
 from ui.access.accounts import ACCOUNT, SESSION, TOKENS, Account, Accounts
 from ui.access.audit_log import AuditLog
 from ui.access.caller import ADDRESS, Caller, Identity, Role
@@ -54,13 +54,13 @@ class Access:
     """Identifies callers, and logs them in and out. One per server.
 
     Args:
-        journal: stores accounts, sessions, tokens and the audit log, with the runs.
+        documents: store accounts, sessions, tokens and the audit log, with the runs.
         clock: determines when something expires.
     """
 
-    def __init__(self, journal: Journal, clock: Clock) -> None:
-        self._journal, self._clock = journal, clock
-        self.accounts, self.audit = Accounts(journal, clock), AuditLog(journal, clock)
+    def __init__(self, documents: Documents, clock: Clock) -> None:
+        self._documents, self._clock = documents, clock
+        self.accounts, self.audit = Accounts(documents, clock), AuditLog(documents, clock)
         self._identities: OrderedDict[tuple[str, str], AuthenticatedIdentity] = OrderedDict()
         self._logged_limits: OrderedDict[tuple[str, str], float] = OrderedDict()
         """By account and address: when it was last noted that the limit of attempts was reached."""
@@ -103,7 +103,7 @@ class Access:
         account = await self.accounts.find(name)
         if account is None:
             raise LoginRefused(WRONG_CREDENTIALS)
-        await self._journal.write_entries([], [attempt])
+        await self._documents.write([], [attempt])
         if self.accounts.passwords.is_outdated(stored):
             await self.accounts.rehash(account.name, password)
         return await self.begin(account, 'password', address=address, agent=agent)
@@ -117,7 +117,7 @@ class Access:
         stored = await self.accounts.password_hash(caller.name)
         if not await self.accounts.passwords.verify(stored, password):
             return False
-        await self._journal.write_entries([], [attempt])
+        await self._documents.write([], [attempt])
         return True
 
     async def begin(self, account: Account, via: str, *, address: str, agent: str) -> str:
@@ -138,7 +138,7 @@ class Access:
     async def resolve(self, kind: str, key: str) -> Caller:
         """Return the current caller for a session or token. Raises `SignedOut`."""
         entry = await self.accounts.entry(kind, key)
-        account = entry and await self._journal.entry(ACCOUNT, entry.about)
+        account = entry and await self._documents.get(ACCOUNT, entry.about)
         if entry is None or account is None:
             raise SignedOut('you are logged out: log in again')
         last = entry.body['seen' if kind == SESSION else 'used']
@@ -164,11 +164,11 @@ class Access:
     async def _count_attempt(self, name: str, address: str) -> Entry:
         """Count an attempt before it is made, so concurrent ones count too. Raises `_TooManyAttempts`."""
         now, place = self._clock.now(), network_of(address)
-        await self._journal.forget_entries(EntryQuery(kind=ATTEMPT, until=now - ATTEMPT_WINDOW))
+        await self._documents.forget(EntryQuery(kind=ATTEMPT, until=now - ATTEMPT_WINDOW))
         attempt = Entry(
             kind=ATTEMPT, key=secrets.token_hex(16), about=name.lower()[:100], state=place, rank=now
         )
-        await self._journal.write_entries([attempt])
+        await self._documents.write([attempt])
         limits = {
             'both': EntryQuery(kind=ATTEMPT, about=attempt.about, state=place),
             'address': EntryQuery(kind=ATTEMPT, state=place),
@@ -176,8 +176,8 @@ class Access:
         }
         stored = replace(attempt, version=1)
         for what, query in limits.items():
-            if len(await self._journal.entries(query)) > MAX_ATTEMPTS[what]:
-                await self._journal.write_entries([], [stored])
+            if len(await self._documents.find(query)) > MAX_ATTEMPTS[what]:
+                await self._documents.write([], [stored])
                 raise _TooManyAttempts((query.about, query.state))
         return stored
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from engine import InvalidInput
 from engine.errors import EntryChanged
 from engine.host.clock import Clock
-from engine.journal import Entry, EntryQuery, Journal
+from engine.journal import Documents, Entry, EntryQuery
 from ui.access.caller import Role
 from ui.access.passwords import TOKEN_PREFIX, Passwords, check_password, digest, new_secret
 
@@ -71,28 +71,28 @@ class Accounts:
     """Reads and changes accounts, tokens and sessions.
 
     Args:
-        journal: stores them.
+        documents: store them.
         clock: determines when something expires.
     """
 
-    def __init__(self, journal: Journal, clock: Clock) -> None:
-        self._journal, self._clock = journal, clock
+    def __init__(self, documents: Documents, clock: Clock) -> None:
+        self._documents, self._clock = documents, clock
         self.passwords = Passwords()
         self.changes = 0
         """Incremented whenever a session or token ends here, so that cached callers are checked again."""
 
     async def has_any(self) -> bool:
         """Whether any account exists; without one, no login is needed."""
-        return bool(await self._journal.entries(EntryQuery(kind=ACCOUNT, limit=1)))
+        return bool(await self._documents.find(EntryQuery(kind=ACCOUNT, limit=1)))
 
     async def all(self) -> list[Account]:
         """Return all accounts, sorted by name without regard to case."""
-        entries = await self._journal.entries(EntryQuery(kind=ACCOUNT))
+        entries = await self._documents.find(EntryQuery(kind=ACCOUNT))
         return sorted(map(_account, entries), key=lambda account: account.name.lower())
 
     async def find(self, name: str) -> Account | None:
         """Return an account by its name, ignoring case."""
-        entry = await self._journal.entry(ACCOUNT, name.lower())
+        entry = await self._documents.get(ACCOUNT, name.lower())
         return _account(entry) if entry else None
 
     async def add(self, name: str, role: Role, password: str = '') -> Account:
@@ -113,7 +113,7 @@ class Accounts:
             body['password'] = await self.passwords.hash(password)
         entry = Entry(kind=ACCOUNT, key=name.lower(), state=role, rank=body['created'], body=body)
         try:
-            await self._journal.write_entries([entry])
+            await self._documents.write([entry])
         except EntryChanged:
             raise InvalidInput({'name': f'the account {name!r} exists already'}) from None
         return _account(entry)
@@ -130,7 +130,7 @@ class Accounts:
         entry = await self._account(name)
         if role is not Role.ADMIN:
             await self._check_not_last(entry)
-        await self._journal.write_entries([replace(entry, state=role)])
+        await self._documents.write([replace(entry, state=role)])
         self.changes += 1
 
     async def remove(self, name: str) -> None:
@@ -138,15 +138,15 @@ class Accounts:
         entry = await self._account(name)
         await self._check_not_last(entry)
         # Last of all the account: tokens that outlived it would be those of the next account of its name.
-        await self._journal.forget_entries(EntryQuery(kind=TOKENS, about=entry.key))
+        await self._documents.forget(EntryQuery(kind=TOKENS, about=entry.key))
         await self.end_sessions(name)
-        links = await self._journal.entries(EntryQuery(kind=LINK, about=entry.key))
-        await self._journal.write_entries([], [entry, *links])
+        links = await self._documents.find(EntryQuery(kind=LINK, about=entry.key))
+        await self._documents.write([], [entry, *links])
         self.changes += 1
 
     async def find_by_subject(self, issuer: str, subject: str) -> Account | None:
         """Return the account of an identity provider's user."""
-        link = await self._journal.entry(LINK, f'{issuer} {subject}')
+        link = await self._documents.get(LINK, f'{issuer} {subject}')
         return await self.find(link.about) if link else None
 
     async def add_linked(self, issuer: str, subject: str, name: str, role: Role) -> Account:
@@ -164,7 +164,7 @@ class Accounts:
             entry = Entry(kind=ACCOUNT, key=free.lower(), state=role, rank=now, body=body)
             link = Entry(kind=LINK, key=f'{issuer} {subject}', about=free.lower(), rank=now)
             try:
-                await self._journal.write_entries([entry, link])
+                await self._documents.write([entry, link])
             except EntryChanged:
                 if account := await self.find_by_subject(issuer, subject):
                     return account
@@ -174,19 +174,19 @@ class Accounts:
 
     async def password_hash(self, name: str) -> str:
         """Return the hash of an account's password; '' if there is none, or no such account."""
-        entry = await self._journal.entry(ACCOUNT, name.lower())
+        entry = await self._documents.get(ACCOUNT, name.lower())
         return str(entry.body['password']) if entry else ''
 
     async def rehash(self, name: str, password: str) -> None:
         """Store the hash of a password, with the current parameters."""
         entry = await self._account(name)
         hashed = await self.passwords.hash(password)
-        await self._journal.write_entries([replace(entry, body={**entry.body, 'password': hashed})])
+        await self._documents.write([replace(entry, body={**entry.body, 'password': hashed})])
 
     async def tokens(self, name: str = '') -> list[Token]:
         """Return the tokens of an account, or all, newest first."""
         query = EntryQuery(kind=TOKENS, about=name.lower(), newest=True)
-        return [_token(entry) for entry in await self._journal.entries(query)]
+        return [_token(entry) for entry in await self._documents.find(query)]
 
     async def add_token(self, name: str, label: str, role: Role, days: float | None) -> tuple[Token, str]:
         """Add a token; the secret is returned once, and only its hash is stored. Raises `InvalidInput`.
@@ -214,21 +214,21 @@ class Accounts:
             'used': 0.0,
         }
         entry = Entry(kind=TOKENS, key=digest(secret), about=name.lower(), state=role, rank=now, body=body)
-        await self._journal.write_entries([entry])
+        await self._documents.write([entry])
         return _token(entry), secret
 
     async def revoke_token(self, id: str, name: str = '') -> Token:
         """Revoke a token immediately, of this account or of any. Raises `InvalidInput`."""
-        for entry in await self._journal.entries(EntryQuery(kind=TOKENS, about=name.lower())):
+        for entry in await self._documents.find(EntryQuery(kind=TOKENS, about=name.lower())):
             if entry.body['id'] == id:
-                await self._journal.write_entries([], [entry])
+                await self._documents.write([], [entry])
                 self.changes += 1
                 return _token(entry)
         raise InvalidInput({'token': f'there is no token {id!r}'})
 
     async def sessions(self, name: str) -> list[Session]:
         """Return the sessions of an account, latest first."""
-        entries = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
+        entries = await self._documents.find(EntryQuery(kind=SESSION, about=name.lower()))
         now = self._clock.now()
         open = [_session(entry) for entry in entries if entry.rank > now]
         return sorted(open, key=lambda session: -session.seen)
@@ -240,22 +240,22 @@ class Accounts:
         entry = Entry(
             kind=SESSION, key=digest(secret), about=name.lower(), rank=now + MAX_IDLE_SECONDS, body=body
         )
-        await self._journal.forget_entries(EntryQuery(kind=SESSION, until=now))
-        await self._journal.write_entries([entry])
+        await self._documents.forget(EntryQuery(kind=SESSION, until=now))
+        await self._documents.write([entry])
         return secret
 
     async def end_session(self, key: str) -> None:
         """End one session, by its id or by the hash of its secret."""
-        for entry in await self._journal.entries(EntryQuery(kind=SESSION)):
+        for entry in await self._documents.find(EntryQuery(kind=SESSION)):
             if entry.key == key or entry.key[:16] == key:
-                await self._journal.write_entries([], [entry])
+                await self._documents.write([], [entry])
         self.changes += 1
 
     async def end_sessions(self, name: str, keep: str = '') -> None:
         """End all sessions of an account, except the one with the id `keep`."""
-        entries = await self._journal.entries(EntryQuery(kind=SESSION, about=name.lower()))
+        entries = await self._documents.find(EntryQuery(kind=SESSION, about=name.lower()))
         ending = [entry for entry in entries if not keep or entry.key[:16] != keep]
-        await self._journal.write_entries([], ending)
+        await self._documents.write([], ending)
         self.changes += 1
 
     async def record_use(self, entry: Entry) -> None:
@@ -267,18 +267,18 @@ class Accounts:
         else:
             fresh = replace(entry, body={**entry.body, 'used': now})
         with suppress(EntryChanged):
-            await self._journal.write_entries([fresh])
+            await self._documents.write([fresh])
 
     async def entry(self, kind: str, key: str) -> Entry | None:
         """Return the entry of a session or token by the hash of its secret, unless it has expired."""
-        entry = await self._journal.entry(kind, key)
+        entry = await self._documents.get(kind, key)
         if entry is None:
             return None
         until = entry.rank if kind == SESSION else entry.body['expires']
         return entry if not until or until > self._clock.now() else None
 
     async def _account(self, name: str) -> Entry:
-        entry = await self._journal.entry(ACCOUNT, name.lower())
+        entry = await self._documents.get(ACCOUNT, name.lower())
         if entry is None:
             raise InvalidInput({'name': f'there is no account {name!r}'})
         return entry

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from engine.errors import JournalError
 from engine.host.clock import Clock
-from engine.journal import Entry, EntryQuery, Journal
+from engine.journal import Documents, Entry, EntryQuery
 from engine.records import RunId
 from ui.access.caller import ADDRESS, Caller
 
@@ -65,12 +65,12 @@ class AuditLog:
     """Writes and reads the log. Lines are never changed.
 
     Args:
-        journal: stores the lines, with the runs.
+        documents: store the lines, with the runs.
         clock: supplies the time of each line.
     """
 
-    def __init__(self, journal: Journal, clock: Clock) -> None:
-        self._journal, self._clock = journal, clock
+    def __init__(self, documents: Documents, clock: Clock) -> None:
+        self._documents, self._clock = documents, clock
         self._pending: set[asyncio.Task[None]] = set()
 
     async def write(  # noqa: PLR0913  (the columns)
@@ -102,7 +102,7 @@ class AuditLog:
             body=body,
         )
         try:
-            await self._journal.write_entries([line])
+            await self._documents.write([line])
         except JournalError:
             log.exception('the audit log could not be written: %s %s', caller.name, body)
 
@@ -123,7 +123,7 @@ class AuditLog:
             page_query = EntryQuery(
                 kind=KIND, state=query.who, until=until, newest=True, limit=ENTRIES_PER_READ
             )
-            page = await self._journal.entries(page_query)
+            page = await self._documents.find(page_query)
             fresh = [entry for entry in page if entry.key not in seen]
             for entry in fresh:
                 if query.since is not None and entry.rank < query.since:

@@ -64,7 +64,7 @@ class IdempotentRequest:
         lock = _locks.setdefault(self.key, asyncio.Lock())
         async with lock:
             journal, now = self.conductor.journal, self.conductor.clock.now()
-            reservation = await journal.reserve(
+            reservation = await journal.documents.reserve(
                 Reservation(key=self.key, digest=self.digest, run=new_run_id(), created=now)
             )
             if reservation.digest != self.digest:
@@ -80,9 +80,9 @@ class IdempotentRequest:
             except EngineError as error:
                 # A journal that failed may have stored the run: the next try must use the same id.
                 if not isinstance(error, JournalError):
-                    await journal.finish_reservation(self.key, None)
+                    await journal.documents.finish_reservation(self.key, None)
                 raise
-            await journal.finish_reservation(
+            await journal.documents.finish_reservation(
                 self.key, f'{response.status_code} {bytes(response.body).decode()}'
             )
             return response

@@ -60,7 +60,7 @@ async def _open_here(session: Session, catalog: Catalog) -> AsyncIterator[Conduc
     ) as conductor:
         try:
             if files:
-                await claim_files(conductor.journal, files)
+                await claim_files(conductor.journal.documents, files)
             locks.acquire(owner)
             yield conductor
         finally:

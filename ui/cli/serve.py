@@ -266,8 +266,8 @@ async def _check_storage(storage: Storage, settings: Settings) -> bool:
     journal = await storage.open(settings)
     try:
         if files:
-            await claim_files(journal, files)
-        return await Accounts(journal, RealClock()).has_any()
+            await claim_files(journal.documents, files)
+        return await Accounts(journal.documents, RealClock()).has_any()
     finally:
         await journal.close()
 

@@ -149,7 +149,9 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         tune()
         background_tasks.create(collect_young_objects(), name='collect young objects')
         free_closed_pages()
-        access = await access_if_required(access_settings, Access(conductor.journal, conductor.clock))
+        access = await access_if_required(
+            access_settings, Access(conductor.journal.documents, conductor.clock)
+        )
         close_folders(access is not None, private=places.home if places else None)
         workers = fleet and start_placing_runs(fleet(conductor))
         services = Services(

@@ -20,7 +20,7 @@ from typing import Any, Final
 from engine import Conductor
 from engine.errors import EntryChanged, JournalError
 from engine.host.clock import Clock
-from engine.journal import Entry, Journal
+from engine.journal import Documents, Entry
 from engine.models import Endpoint, Waiting
 
 KIND: Final = 'endpoint calls'
@@ -44,7 +44,7 @@ def share_limits(conductor: Conductor) -> None:
     def share(endpoint: Endpoint) -> EndpointLimiter:
         limiter = limiters.get(endpoint.name)
         if limiter is None:
-            limiter = EndpointLimiter(conductor.journal, conductor.owner, conductor.clock, endpoint)
+            limiter = EndpointLimiter(conductor.journal.documents, conductor.owner, conductor.clock, endpoint)
             limiters[endpoint.name] = limiter
         limiter.endpoint = endpoint  # Its limits may have been changed meanwhile.
         return limiter
@@ -159,9 +159,9 @@ def expiry_of(second: int) -> int:
 class EndpointLimiter:
     """One endpoint's limits. While there are calls, one task reads and writes its entry."""
 
-    def __init__(self, journal: Journal, process: str, clock: Clock, endpoint: Endpoint) -> None:
+    def __init__(self, documents: Documents, process: str, clock: Clock, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        self._journal, self._process, self._clock = journal, process, clock
+        self._documents, self._process, self._clock = documents, process, clock
         self._waiting: deque[EndpointCall] = deque()
         self._running = 0
         self._corrections: list[tuple[int, int]] = []
@@ -225,7 +225,7 @@ class EndpointLimiter:
             JournalError: nothing was written, and no call starts.
         """
         fresh = Entry(kind=KIND, key=self.endpoint.name)
-        entry = await self._journal.entry(KIND, self.endpoint.name) or fresh
+        entry = await self._documents.get(KIND, self.endpoint.name) or fresh
         now = self._clock.now()
         state = SharedState.of(entry.body, now)
         report, paused = state.processes.get(self._process), self._until > state.until
@@ -246,7 +246,7 @@ class EndpointLimiter:
         if not (mine.running or mine.waiting):
             del state.processes[self._process]
         if admitted or corrections or paused or not _is_current(report, mine, now):
-            await self._journal.write_entries([replace(entry, body=state.to_json())])
+            await self._documents.write([replace(entry, body=state.to_json())])
         del self._corrections[:corrections]
         for call in admitted:
             if not call.is_over:  # It may be cancelled during the write: the next exchange reports that.

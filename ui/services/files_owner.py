@@ -6,7 +6,7 @@ import asyncio
 import uuid
 
 from engine.errors import EntryChanged, InvalidInput
-from engine.journal import Entry, Journal
+from engine.journal import Documents, Entry
 from engine.workspace import RemoteFiles
 
 KIND, KEY = 'files', 'owner'
@@ -15,42 +15,42 @@ MARKER = '.owner'
 """The file that says which database's files lie beside it; no run has such an id."""
 
 
-async def claim_files(journal: Journal, files: RemoteFiles) -> None:
+async def claim_files(documents: Documents, files: RemoteFiles) -> None:
     """Mark the place of the files as this database's.
 
     Raises:
         InvalidInput: it is another database's.
         FilesUnavailable, JournalError
     """
-    database = await _identify(journal)
+    database = await _identify(documents)
     if await asyncio.to_thread(_claim, files, database) != database:
         raise InvalidInput({'--files': _describe_foreign(files)})
 
 
-async def describe_conflict(journal: Journal | None, files: RemoteFiles) -> str:
+async def describe_conflict(documents: Documents | None, files: RemoteFiles) -> str:
     """Return what is wrong if the place of the files is another database's, or ''; nothing is changed.
 
     Args:
-        journal: the database; None if it does not exist yet.
+        documents: those of the database; None if it does not exist yet.
         files: the place.
 
     Raises:
         FilesUnavailable, JournalError
     """
     owner = await asyncio.to_thread(_read_owner, files)
-    entry = await journal.entry(KIND, KEY) if journal else None
+    entry = await documents.get(KIND, KEY) if documents else None
     return _describe_foreign(files) if owner and (entry is None or owner != entry.body['id']) else ''
 
 
-async def _identify(journal: Journal) -> str:
+async def _identify(documents: Documents) -> str:
     """Return the database's identity; a copy of it has the same."""
-    entry = await journal.entry(KIND, KEY)
+    entry = await documents.get(KIND, KEY)
     if entry is None:
         entry = Entry(kind=KIND, key=KEY, body={'id': uuid.uuid4().hex})
         try:
-            await journal.write_entries([entry])
+            await documents.write([entry])
         except EntryChanged:  # Another process was faster.
-            return await _identify(journal)
+            return await _identify(documents)
     return str(entry.body['id'])
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from engine.errors import EntryChanged
-from engine.journal.protocol import RESERVATION_SECONDS, Entry, EntryQuery, Journal, Reservation
+from engine.journal.documents import RESERVATION_SECONDS, Entry, EntryQuery, Reservation
+from engine.journal.protocol import Journal
 from engine.records import RunId, RunQuery, Status, Usage
 from tests.contract.journal.test_journal import SHAPE, claim_run, list_runs, run, step
 
@@ -122,17 +123,19 @@ async def test_unfinished_runs_are_listed_oldest_first(journal: Journal) -> None
 
 async def test_a_request_is_reserved_once_and_its_reply_stored(journal: Journal):
     reservation = Reservation(key='k', digest='d', run=RunId('one'), created=100.0)
-    assert await journal.reserve(reservation) == reservation
+    assert await journal.documents.reserve(reservation) == reservation
     other = replace(reservation, digest='e', run=RunId('two'), created=101.0)
-    assert await journal.reserve(other) == reservation
-    await journal.finish_reservation('k', '201 {}')
-    assert await journal.reserve(other) == replace(reservation, reply='201 {}')
-    await journal.finish_reservation('k', None)
-    assert await journal.reserve(other) == other
+    assert await journal.documents.reserve(other) == reservation
+    await journal.documents.finish_reservation('k', '201 {}')
+    assert await journal.documents.reserve(other) == replace(reservation, reply='201 {}')
+    await journal.documents.finish_reservation('k', None)
+    assert await journal.documents.reserve(other) == other
     late = replace(other, key='l', created=101.1 + RESERVATION_SECONDS)
-    await journal.reserve(late)
+    await journal.documents.reserve(late)
     reservation_again = replace(reservation, created=late.created)
-    assert await journal.reserve(reservation_again) == reservation_again  # The earlier one had expired.
+    assert (
+        await journal.documents.reserve(reservation_again) == reservation_again
+    )  # The earlier one had expired.
 
 
 @pytest.mark.parametrize('place', ['list', 'trash'])
@@ -154,37 +157,37 @@ def entry(key: str, **fields: Any) -> Entry:
 
 
 async def test_an_entry_is_written_read_and_deleted(journal: Journal):
-    assert await journal.entry('message', 'a') is None
+    assert await journal.documents.get('message', 'a') is None
     first = entry('a', body={'text': 'é\n', 'n': 1.5}, state='due', rank=2.5, about='one')
-    await journal.write_entries([first])
-    stored = await journal.entry('message', 'a')
+    await journal.documents.write([first])
+    stored = await journal.documents.get('message', 'a')
     assert stored == replace(first, version=1)
-    assert await journal.entry('other', 'a') is None
-    await journal.write_entries([replace(stored, body={}, state='sent')])
-    assert await journal.entry('message', 'a') == replace(first, body={}, state='sent', version=2)
-    await journal.write_entries([], [replace(stored, version=2)])
-    assert await journal.entries(EntryQuery(kind='message')) == []
+    assert await journal.documents.get('other', 'a') is None
+    await journal.documents.write([replace(stored, body={}, state='sent')])
+    assert await journal.documents.get('message', 'a') == replace(first, body={}, state='sent', version=2)
+    await journal.documents.write([], [replace(stored, version=2)])
+    assert await journal.documents.find(EntryQuery(kind='message')) == []
 
 
 async def test_entries_are_written_all_or_none(journal: Journal):
-    await journal.write_entries([entry('a'), entry('b')])
+    await journal.documents.write([entry('a'), entry('b')])
     for stale in (entry('a'), entry('a', version=2), entry('c', version=1)):
         with pytest.raises(EntryChanged):
-            await journal.write_entries([entry('new'), stale])
+            await journal.documents.write([entry('new'), stale])
     with pytest.raises(EntryChanged):
-        await journal.write_entries([entry('new')], [entry('b', version=7)])
-    assert [message.key for message in await journal.entries(EntryQuery(kind='message'))] == ['a', 'b']
+        await journal.documents.write([entry('new')], [entry('b', version=7)])
+    assert [message.key for message in await journal.documents.find(EntryQuery(kind='message'))] == ['a', 'b']
 
 
 async def test_concurrent_writes_of_an_entry_conflict(journal: Journal):
-    await journal.write_entries([entry('a')])
-    both = [journal.write_entries([entry('a', version=1, state=who)]) for who in ('x', 'y')]
+    await journal.documents.write([entry('a')])
+    both = [journal.documents.write([entry('a', version=1, state=who)]) for who in ('x', 'y')]
     ended = await asyncio.gather(*both, return_exceptions=True)
     assert sorted(type(item).__name__ for item in ended) == ['EntryChanged', 'NoneType']
 
 
 async def test_entries_are_selected_and_sorted(journal: Journal):
-    await journal.write_entries(
+    await journal.documents.write(
         [
             entry('c', state='due', rank=3.0, about='one'),
             entry('b', state='due', rank=1.0, about='two'),
@@ -195,7 +198,9 @@ async def test_entries_are_selected_and_sorted(journal: Journal):
     )
 
     async def keys(**fields: Any) -> str:
-        return ''.join(message.key for message in await journal.entries(EntryQuery(kind='message', **fields)))
+        return ''.join(
+            message.key for message in await journal.documents.find(EntryQuery(kind='message', **fields))
+        )
 
     assert await keys() == 'bdac'
     assert await keys(newest=True) == 'cadb'
@@ -203,10 +208,10 @@ async def test_entries_are_selected_and_sorted(journal: Journal):
     assert await keys(about='one') == 'dc'
     assert await keys(until=2.0) == 'bd'
     assert await keys(state='due', about='two', limit=1) == 'b'
-    assert await journal.forget_entries(EntryQuery(kind='message', state='due', until=1.0)) == 1
+    assert await journal.documents.forget(EntryQuery(kind='message', state='due', until=1.0)) == 1
     assert await keys() == 'dac'
-    assert await journal.forget_entries(EntryQuery(kind='message')) == 3
-    assert len(await journal.entries(EntryQuery(kind='other'))) == 1
+    assert await journal.documents.forget(EntryQuery(kind='message')) == 3
+    assert len(await journal.documents.find(EntryQuery(kind='other'))) == 1
 
 
 async def test_runs_newer_than_an_entry_are_found(journal: Journal):
@@ -215,10 +220,10 @@ async def test_runs_newer_than_an_entry_are_found(journal: Journal):
         if name != 'none':
             steps = [step(seq, name) for seq in (1, 2)]
             await journal.append(replace(info, seq=2, updated=200.0 - number), steps)
-    assert await journal.runs_beyond('seen', 0.0) == ['two', 'one']
-    assert await journal.runs_beyond('seen', 199.5) == ['one']
-    await journal.write_entries(
+    assert await journal.documents.runs_beyond('seen', 0.0) == ['two', 'one']
+    assert await journal.documents.runs_beyond('seen', 199.5) == ['one']
+    await journal.documents.write(
         [Entry(kind='seen', key='one', rank=2.0), Entry(kind='seen', key='two', rank=1.0)]
     )
-    assert await journal.runs_beyond('seen', 0.0) == ['two']
-    assert await journal.runs_beyond('other', 0.0) == ['two', 'one']
+    assert await journal.documents.runs_beyond('seen', 0.0) == ['two']
+    assert await journal.documents.runs_beyond('other', 0.0) == ['two', 'one']

@@ -23,8 +23,8 @@ PUBLIC = {
         'merge_shapes open_question origin_of program_version report_of whole_value'
     ),
     'engine.journal': (
-        'Entry EntryQuery ExpiredRun Fold Journal MemoryJournal Reservation Retention StepMode WholeRun '
-        'complete_snapshot fold usage_from_dict'
+        'Columns Documents Entry EntryQuery ExpiredRun Fold Journal MemoryJournal Reservation Retention '
+        'StepMode Store WholeRun complete_snapshot fold usage_from_dict'
     ),
     'engine.models': (
         'CHARACTERS_A_TOKEN CallTiming EFFORT_LEVELS EFFORT_SYNTAX Endpoint EndpointHealth EndpointInfo '

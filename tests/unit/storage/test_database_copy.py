@@ -15,7 +15,7 @@ import pytest
 
 from engine import Conductor
 from engine.errors import JournalDamaged, JournalUnavailable
-from engine.journal.protocol import Entry, EntryQuery, Reservation
+from engine.journal.documents import Entry, EntryQuery, Reservation
 from engine.records import Note, RunQuery
 from storage import Settings, open_journal
 from storage.bulk.database_copy import TABLES, copy_database
@@ -42,8 +42,8 @@ async def fill(database: str | Path) -> None:
         await journal.write_note(Note(run=first.id, id=0, seq=3, text=f'Kept {ODD}', created=1.5))
         await journal.annotate(fork, starred=True, note='A turning point')
         await conductor.traffic(RunQuery())
-        await journal.reserve(Reservation(key='once', digest='d', run=first.id, created=2.5))
-        await journal.write_entries(
+        await journal.documents.reserve(Reservation(key='once', digest='d', run=first.id, created=2.5))
+        await journal.documents.write(
             [
                 Entry(
                     kind='account', key='ada', body={'name': ODD}, state='admin', rank=0.1 + 0.2, about='x'
@@ -113,7 +113,7 @@ async def test_the_copy_is_usable(source: Path, tmp_path: Path, postgres_url: st
     await asyncio.to_thread(copy, source, target)
     journal = await open_journal(target)
     async with Conductor(journal) as conductor:
-        assert await journal.entries(EntryQuery(kind='process')) == []
+        assert await journal.documents.find(EntryQuery(kind='process')) == []
         [info] = (await conductor.runs(RunQuery(text='turning'))).runs
         assert info.starred
         [noted] = (await conductor.runs(RunQuery(text='kept'))).runs

@@ -62,7 +62,7 @@ def _with_access(session: Session, work: Callable[[Access, Caller], Awaitable[T]
         session.settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         journal = await session.storage.open(session.settings)
         try:
-            return await work(Access(journal, RealClock()), me)
+            return await work(Access(journal.documents, RealClock()), me)
         finally:
             await journal.close()
 

@@ -156,12 +156,13 @@ async def _calls(environment: Mapping[str, str]) -> AsyncIterator[Finding]:
 
 async def _files(storage: Storage, settings: Settings, journal: Journal | None) -> AsyncIterator[Finding]:
     with suppress(EngineError):  # Storage that cannot be reached is already reported.
-        if (files := storage.files(settings)) and (problem := await describe_conflict(journal, files)):
+        documents = journal.documents if journal else None
+        if (files := storage.files(settings)) and (problem := await describe_conflict(documents, files)):
             yield Finding('broken', 'Files', problem)
 
 
 async def _accounts(conductor: Conductor) -> AsyncIterator[Finding]:
-    accounts = Accounts(conductor.journal, RealClock())
+    accounts = Accounts(conductor.journal.documents, RealClock())
     all_accounts = await accounts.all()
     await accounts.tokens()
     if not all_accounts:
@@ -221,7 +222,7 @@ async def _schedules(conductor: Conductor) -> AsyncIterator[Finding]:
 
 
 async def _audit(conductor: Conductor) -> AsyncIterator[Finding]:
-    log = AuditLog(conductor.journal, conductor.clock)
+    log = AuditLog(conductor.journal.documents, conductor.clock)
     since = conductor.clock.now() - 86_400.0
     refused = await log.lines(AuditQuery(action='login', refused=True, since=since, limit=1_000))
     if len(refused) >= 20:

@@ -133,8 +133,8 @@ def make_opener(
     async def open_conductor(owner: str, live_runs: Callable[..., LiveRuns]) -> Conductor:
         journal, files = await storage.open(settings), storage.files(settings)
         if files:
-            await claim_files(journal, files)
-        close_folders(await Accounts(journal, RealClock()).has_any(), private=settings.home)
+            await claim_files(journal.documents, files)
+        close_folders(await Accounts(journal.documents, RealClock()).has_any(), private=settings.home)
         catalog.registry.hooks.measure = metrics.measure_call
         return Conductor(
             observe(journal, RunLog(), metrics, *trace_exporters(journal)),

@@ -124,7 +124,9 @@ async def _note(session: Session, name: str, refused: str = '') -> None:
     me = Caller.at_terminal()
     journal = await session.storage.open(session.settings)
     try:
-        await Access(journal, RealClock()).audit.write(me, DRAIN, details={'worker': name}, refused=refused)
+        await Access(journal.documents, RealClock()).audit.write(
+            me, DRAIN, details={'worker': name}, refused=refused
+        )
     finally:
         await journal.close()
 

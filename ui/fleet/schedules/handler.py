@@ -50,7 +50,7 @@ class ScheduleHandler:
         async with self._opening:
             if self._schedules is None:
                 self._conductor = conductor = await self._open()
-                access = Access(conductor.journal, conductor.clock)
+                access = Access(conductor.journal.documents, conductor.clock)
                 self._schedules = Schedules(conductor, time.time)
                 # As on a server: if there are accounts, automatically started runs are audited.
                 self._schedules.ticks.audit = access.audit if await access.accounts.has_any() else None

@@ -73,7 +73,9 @@ class Inbox:
             run: only those of this run.
             snoozed: whether snoozed questions are listed, too.
         """
-        decided = {entry.key: entry for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND))}
+        decided = {
+            entry.key: entry for entry in await self._conductor.journal.documents.find(EntryQuery(kind=KIND))
+        }
         items, asks_by_run = [], {}
         for info in await self._conductor.journal.unfinished():
             if not info.waiting or (run and info.id != run) or not self._can_see(info):
@@ -149,7 +151,7 @@ class Inbox:
     async def clean_up(self) -> None:
         """Remove decisions about old questions."""
         query = EntryQuery(kind=KIND, until=self._conductor.clock.now() - RETENTION)
-        await self._conductor.journal.forget_entries(query)
+        await self._conductor.journal.documents.forget(query)
 
     async def _send(self, ask: Ask, event: str, data: Mapping[str, Any], seen: int) -> None:
         if event == 'extend':
@@ -178,7 +180,7 @@ class Inbox:
             raise UnknownQuestion(ask)
         for candidate in find_asks(self._conductor.catalog, fold.shape, fold.view):
             if candidate.id == ask:
-                entry = await self._conductor.journal.entry(KIND, ask)
+                entry = await self._conductor.journal.documents.get(KIND, ask)
                 return self._item(info, candidate, entry), fold.view.seq
         raise QuestionClosed(run, 'an answer', await self._describe_ending(ask, run, step))
 
@@ -191,7 +193,7 @@ class Inbox:
         match = next((candidate for candidate in asks if candidate.id == ask), None)
         if match is None:
             raise UnknownQuestion(ask)
-        entry = await self._conductor.journal.entry(KIND, ask)
+        entry = await self._conductor.journal.documents.get(KIND, ask)
         who = f' by {entry.body["by"]}' if entry and entry.body.get('by') else ''
         for later in await self._conductor.transitions(run, after=step):
             if match.at in later.left or (later.event.name == 'cancel'):
@@ -213,12 +215,12 @@ class Inbox:
     async def _store_decision(self, ask: str, **decided: Any) -> None:
         """Store a person's decision about a question."""
         while True:
-            entry = await self._conductor.journal.entry(KIND, ask)
+            entry = await self._conductor.journal.documents.get(KIND, ask)
             stored = entry or Entry(kind=KIND, key=ask)
             now = self._conductor.clock.now()
             try:
                 changed = replace(stored, body={**stored.body, **decided}, rank=now)
-                await self._conductor.journal.write_entries([changed])
+                await self._conductor.journal.documents.write([changed])
             except EntryChanged:
                 continue
             return

@@ -7,7 +7,7 @@ import re
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
@@ -17,7 +17,7 @@ from standardwebhooks import Webhook
 from engine import InvalidInput
 from engine.errors import EngineError
 from engine.host.clock import Clock
-from engine.journal import Entry, EntryQuery, Journal
+from engine.journal import Documents, Store
 from engine.records import Instant
 
 KIND = 'destination'
@@ -82,20 +82,18 @@ def new_signing_secret() -> str:
 class Destinations:
     """Stores destinations as entries of a journal."""
 
-    def __init__(self, journal: Journal, clock: Clock) -> None:
-        self._journal, self._clock = journal, clock
+    def __init__(self, documents: Documents, clock: Clock) -> None:
+        self._store, self._clock = Store(documents, KIND, Destination, UnknownDestination), clock
 
     async def list(self) -> list[Destination]:
         """Return all destinations, sorted by name."""
-        entries = await self._journal.entries(EntryQuery(kind=KIND))
         return sorted(
-            (_destination_of(entry) for entry in entries),
-            key=lambda destination: (destination.name.lower(), destination.id),
+            await self._store.list(), key=lambda destination: (destination.name.lower(), destination.id)
         )
 
     async def get(self, destination: str) -> Destination:
         """Return a destination. Raises `UnknownDestination`."""
-        return _destination_of(await self._read_entry(destination))
+        return await self._store.get(destination)
 
     async def add(self, destination: Destination) -> Destination:
         """Store a new destination; secret and time are set here. Raises `InvalidInput`, `EntryChanged`."""
@@ -107,33 +105,24 @@ class Destinations:
             problem='',
         )
         validate(added)
-        await self._journal.write_entries([Entry(kind=KIND, key=added.id, body=asdict(added))])
+        await self._store.write([added])
         return added
 
     async def change(self, destination: str, **values: Any) -> Destination:
         """Change some fields. Raises `UnknownDestination`, `InvalidInput`, `EntryChanged`."""
-        entry = await self._read_entry(destination)
-        stored = _destination_of(entry)
-        changed = replace(stored, **values)
-        if stored.paused and not changed.paused:
-            changed = replace(changed, problem='')
-        validate(changed)
-        await self._journal.write_entries([replace(entry, body=asdict(changed))])
-        return changed
+
+        def edit(stored: Destination) -> Destination:
+            changed = replace(stored, **values)
+            if stored.paused and not changed.paused:
+                changed = replace(changed, problem='')
+            validate(changed)
+            return changed
+
+        return await self._store.change(destination, edit)
 
     async def remove(self, destination: str) -> None:
         """Remove a destination; unsent messages are never sent. Raises `UnknownDestination`."""
-        await self._journal.write_entries([], [await self._read_entry(destination)])
-
-    async def _read_entry(self, destination: str) -> Entry:
-        entry = await self._journal.entry(KIND, destination)
-        if entry is None:
-            raise UnknownDestination(destination)
-        return entry
-
-
-def _destination_of(entry: Entry) -> Destination:
-    return STORED.validate_python(dict(entry.body))
+        await self._store.remove(destination)
 
 
 def validate(destination: Destination) -> None:

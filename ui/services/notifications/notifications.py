@@ -54,7 +54,7 @@ class Notifications:
     ) -> None:
         self._conductor, self.url = conductor, url
         journal, clock = conductor.journal, conductor.clock
-        self.destinations, self._outbox = Destinations(journal, clock), Outbox(journal)
+        self.destinations, self._outbox = Destinations(journal.documents, clock), Outbox(journal.documents)
         self._dispatcher = Dispatcher(self._outbox, self.destinations, channels, clock, delays)
         self._folds: OrderedDict[RunId, Fold] = OrderedDict()
         self._damaged: set[RunId] = set()
@@ -146,7 +146,7 @@ class Notifications:
             return 0
         since = min(destination.created for destination in active)
         stored = 0
-        for run in await self._conductor.journal.runs_beyond(CURSOR, since):
+        for run in await self._conductor.journal.documents.runs_beyond(CURSOR, since):
             if run in self._damaged:
                 continue
             try:

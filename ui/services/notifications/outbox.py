@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from pydantic import TypeAdapter
-
 from engine.errors import EngineError, EntryChanged
-from engine.journal import Entry, EntryQuery, Journal
+from engine.journal import Columns, Documents, Entry, EntryQuery, Store
 from engine.records import Instant, RunId
 
 KIND, CURSOR = 'message', 'notified'
@@ -70,7 +68,7 @@ class OutboxMessage:
         return (self.step, self.number, self.id)
 
 
-MESSAGE = TypeAdapter(OutboxMessage)
+COLUMNS = Columns(state='state', rank='at', about='run', version='version')
 
 
 def message_id(destination: str, run: str, step: int, number: int, salt: str = '') -> str:
@@ -82,30 +80,24 @@ def message_id(destination: str, run: str, step: int, number: int, salt: str = '
 class Outbox:
     """The messages in a journal."""
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, documents: Documents) -> None:
+        self._store = Store(documents, KIND, OutboxMessage, UnknownMessage, COLUMNS)
 
     async def due(self) -> list[OutboxMessage]:
         """Return all unsent messages, including those whose next attempt is later."""
-        return [
-            _message_of(entry) for entry in await self._journal.entries(EntryQuery(kind=KIND, state='due'))
-        ]
+        return await self._store.list(state='due')
 
     async def log(self, *, state: str = '', run: str = '', limit: int = 100) -> list[OutboxMessage]:
         """Return messages, latest first."""
-        query = EntryQuery(kind=KIND, state=state, about=run, newest=True, limit=limit)
-        return [_message_of(entry) for entry in await self._journal.entries(query)]
+        return await self._store.list(state=state, about=run, newest=True, limit=limit)
 
     async def get(self, message: str) -> OutboxMessage:
         """Return a message. Raises `UnknownMessage`."""
-        entry = await self._journal.entry(KIND, message)
-        if entry is None:
-            raise UnknownMessage(message)
-        return _message_of(entry)
+        return await self._store.get(message)
 
     async def cursor(self, run: RunId) -> Entry:
         """Return the entry with the last step read of a run, in its rank."""
-        return await self._journal.entry(CURSOR, run) or Entry(kind=CURSOR, key=run)
+        return await self._store.documents.get(CURSOR, run) or Entry(kind=CURSOR, key=run)
 
     async def add(
         self, messages: Sequence[OutboxMessage], cursor: Entry | None = None
@@ -115,43 +107,21 @@ class Outbox:
         Raises:
             EntryChanged: another process already did; nothing was written.
         """
-        written = [_to_entry(message) for message in messages]
-        await self._journal.write_entries([*written, *([cursor] if cursor else [])])
+        written = map(self._store.entry_of, messages)
+        await self._store.documents.write([*written, *([cursor] if cursor else [])])
         return [replace(message, version=1) for message in messages]
 
     async def change(self, message: OutboxMessage) -> OutboxMessage:
         """Store a message's outcome. Raises `EntryChanged`."""
-        await self._journal.write_entries([_to_entry(message)])
+        await self._store.write([message])
         return replace(message, version=message.version + 1)
 
     async def drop(self, message: OutboxMessage) -> None:
         """Delete a message that is no longer wanted."""
         with suppress(EntryChanged):
-            await self._journal.write_entries([], [_to_entry(message)])
+            await self._store.write([], [message])
 
     async def clean_up(self, before: float) -> None:
         """Delete messages sent or abandoned before a time."""
         for state in ('sent', 'failed'):
-            await self._journal.forget_entries(EntryQuery(kind=KIND, state=state, until=before))
-
-
-def _to_entry(message: OutboxMessage) -> Entry:
-    body = asdict(message)
-    for name in ('state', 'at', 'version'):
-        del body[name]
-    return Entry(
-        kind=KIND,
-        key=message.id,
-        body=body,
-        state=message.state,
-        rank=message.at,
-        about=message.run,
-        version=message.version,
-    )
-
-
-def _message_of(entry: Entry) -> OutboxMessage:
-    message: OutboxMessage = MESSAGE.validate_python(
-        {**entry.body, 'state': entry.state, 'at': entry.rank, 'version': entry.version}
-    )
-    return message
+            await self._store.documents.forget(EntryQuery(kind=KIND, state=state, until=before))

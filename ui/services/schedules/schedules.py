@@ -7,14 +7,12 @@ import logging
 import math
 import uuid
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
-
-from pydantic import TypeAdapter
 
 from engine import Conductor, InvalidInput, Status
 from engine.errors import EngineError, EntryChanged, JournalError, UnknownRun
-from engine.journal import Entry, EntryQuery
+from engine.journal import Columns, Store
 from engine.records import Launch, RunInfo
 from engine.runtime import acting_as
 from ui.services.schedules.records import Schedule, Tick, UnknownSchedule
@@ -22,7 +20,6 @@ from ui.services.schedules.ticks import Source, Ticks, new_tick
 
 log = logging.getLogger('hemicycle')
 KIND = 'schedule'
-SCHEDULE = TypeAdapter(Schedule)
 NEVER = 1e15
 """The rank of a schedule that is never due again."""
 POLL_SECONDS = 5.0
@@ -34,6 +31,40 @@ MAX_DUE = 1_000
 NEXT_TIMES = 5
 MAX_BACKFILL = 500
 TICK_RETENTION = 90 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSchedule:
+    """A schedule as stored, with its position in time; moments are seconds since 1970."""
+
+    id: str
+    schedule: Schedule
+    state: str
+    """`active` or `paused`."""
+    due: float
+    """The next due time, or `NEVER`."""
+    done: float
+    """All due times up to this one are handled."""
+    since: float
+    """When a person last changed it."""
+    version: int
+
+
+COLUMNS = Columns(state='state', rank='due', version='version')
+
+
+def plan(schedule: Schedule, *, done: float, since: float, version: int) -> PlannedSchedule:
+    """Return a schedule as stored, whose due times up to `done` are handled."""
+    due = [] if schedule.paused else schedule.spec.next(done)
+    return PlannedSchedule(
+        id=schedule.id,
+        schedule=replace(schedule, next_times=()),
+        state='paused' if schedule.paused else 'active',
+        due=due[0] if due else NEVER,
+        done=done,
+        since=since,
+        version=version,
+    )
 
 
 class SchedulePlacer(Protocol):
@@ -66,21 +97,21 @@ class Schedules:
         placer: SchedulePlacer | None = None,
     ) -> None:
         self._conductor, self.ticks = conductor, Ticks(conductor)
+        self._store = Store(conductor.journal.documents, KIND, PlannedSchedule, UnknownSchedule, COLUMNS)
         self._placer = placer
         self._now = now or conductor.clock.now
         self._changed = asyncio.Event()
 
     async def list(self) -> list[Schedule]:
         """Return all schedules, sorted by name."""
-        entries = await self._conductor.journal.entries(EntryQuery(kind=KIND))
         return sorted(
-            (self._schedule_of(entry) for entry in entries),
+            [self._with_next_times(planned) for planned in await self._store.list()],
             key=lambda schedule: (schedule.name.lower(), schedule.id),
         )
 
     async def get(self, schedule: str) -> Schedule:
         """Return a schedule. Raises `UnknownSchedule`."""
-        return self._schedule_of(await self._read_entry(schedule))
+        return self._with_next_times(await self._store.get(schedule))
 
     async def add(self, schedule: Schedule) -> Schedule:
         """Store a new schedule; only times from now on are due.
@@ -91,7 +122,7 @@ class Schedules:
         """
         added = replace(schedule, id=schedule.id or uuid.uuid4().hex[:12], created=self._now())
         self.validate(added)
-        await self._store(Entry(kind=KIND, key=added.id), added, self._now())
+        await self._write(added)
         return await self.get(added.id)
 
     async def change(self, schedule: str, **values: Any) -> Schedule:
@@ -101,15 +132,15 @@ class Schedules:
             UnknownSchedule, InvalidInput
             EntryChanged: another change was made meanwhile.
         """
-        entry = await self._read_entry(schedule)
-        changed = replace(self._schedule_of(entry), **values)
+        planned = await self._store.get(schedule)
+        changed = replace(planned.schedule, **values)
         self.validate(changed)
-        await self._store(entry, changed, self._now())
+        await self._write(changed, planned.version)
         return await self.get(schedule)
 
     async def remove(self, schedule: str) -> None:
         """Remove a schedule; its runs stay. Raises `UnknownSchedule`."""
-        await self._conductor.journal.write_entries([], [await self._read_entry(schedule)])
+        await self._store.remove(schedule)
 
     async def run_now(self, schedule: str, *, key: str = '') -> Tick:
         """Start a run now, regardless of overlaps, once per key. Raises `UnknownSchedule`."""
@@ -142,10 +173,10 @@ class Schedules:
         started = []
         for moment in due:
             key = _tick_key(schedule, moment)
-            entry = await self._conductor.journal.entry('tick', key)
-            if entry and entry.state not in ('missed', 'skipped', 'failed'):
+            before = await self.ticks.get(key)
+            if before and before.state not in ('missed', 'skipped', 'failed'):
                 continue
-            tick = new_tick(key, schedule, moment, version=entry.version if entry else 0)
+            tick = new_tick(key, schedule, moment, version=before.version if before else 0)
             try:
                 (claimed,) = await self.ticks.claim([tick])
             except EntryChanged:
@@ -155,7 +186,7 @@ class Schedules:
 
     async def log(self, schedule: str, limit: int = 50) -> Sequence[Tick]:
         """Return the outcomes of its due times, latest first. Raises `UnknownSchedule`."""
-        await self._read_entry(schedule)
+        await self._store.read(schedule)
         return await self.ticks.list(schedule, limit=limit)
 
     def validate(self, schedule: Schedule) -> None:
@@ -197,11 +228,11 @@ class Schedules:
                 schedule = schedules.get(tick.source)
                 if schedule and due_here(schedule.id, tick.due) <= now:
                     await self._resume_tick(schedule, tick)
-        for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND, until=now)):
-            if due_here(entry.key, entry.rank) <= now:
-                await self._handle(entry, now)
-        for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND, until=now + POLL_SECONDS)):
-            wait = min(wait, max(0.0, due_here(entry.key, entry.rank) - self._now()))
+        for planned in await self._store.list(until=now):
+            if due_here(planned.id, planned.due) <= now:
+                await self._handle(planned, now)
+        for planned in await self._store.list(until=now + POLL_SECONDS):
+            wait = min(wait, max(0.0, due_here(planned.id, planned.due) - self._now()))
         return wait
 
     async def handle(
@@ -218,16 +249,15 @@ class Schedules:
         Returns:
             Whether to call this again soon, because a due time waits for the previous run.
         """
-        entry = await self._conductor.journal.entry(KIND, schedule)
-        if entry is None:
+        planned, now = await self._store.find(schedule), max(self._now(), moment)
+        if planned is None:
             return False
-        stored, now = self._schedule_of(entry), max(self._now(), moment)
         before = await self.ticks.list(schedule, state='buffered')
         cut_off = await self.ticks.list(schedule, state='claimed') if interrupted else ()
         for tick in reversed([*before, *cut_off]):
-            await self._resume_tick(stored, tick)
-        if entry.rank <= now:
-            await self._handle(entry, now)
+            await self._resume_tick(planned.schedule, tick)
+        if planned.due <= now:
+            await self._handle(planned, now)
         after = await self.ticks.list(schedule, state='buffered', limit=1)
         return bool(after) and (waiting or not before)
 
@@ -257,23 +287,21 @@ class Schedules:
         if tick.state == 'claimed':
             await self.ticks.start(tick, schedule.action, _source(schedule))
 
-    async def _handle(self, entry: Entry, now: float) -> None:
+    async def _handle(self, planned: PlannedSchedule, now: float) -> None:
         """Handle the due times of one schedule, each in its own transaction."""
-        schedule = self._schedule_of(entry)
-        done = float(entry.body['done'])
-        for moment in schedule.spec.next(done, MAX_DUE):
+        schedule = planned.schedule
+        for moment in schedule.spec.next(planned.done, MAX_DUE):
             if moment > now:
                 break
-            tick = await self._decide(schedule, moment, now, float(entry.body['since']))
-            entry = self._entry_of(entry, schedule, moment)
-            paused = replace(schedule, paused=True, note=tick.reason) if tick.reason == FAILED else None
-            if paused:
-                entry = self._entry_of(entry, paused, moment)
+            tick = await self._decide(schedule, moment, now, planned.since)
+            paused = tick.reason == FAILED
+            after = replace(schedule, paused=True, note=tick.reason) if paused else schedule
+            planned = plan(after, done=moment, since=planned.since, version=planned.version)
             try:
-                (claimed,) = await self.ticks.claim([tick], entry)
+                (claimed,) = await self.ticks.claim([tick], self._store.entry_of(planned))
             except EntryChanged:
                 return  # Another process handles it.
-            entry = replace(entry, version=entry.version + 1)
+            planned = replace(planned, version=planned.version + 1)
             if claimed.state == 'claimed':
                 await self.ticks.start(claimed, schedule.action, _source(schedule))
             if paused:
@@ -320,33 +348,18 @@ class Schedules:
                 return None
         return None
 
-    async def _store(self, entry: Entry, schedule: Schedule, now: float) -> None:
-        """Store a person's change."""
-        changed = replace(entry, body={**entry.body, 'since': now})
-        await self._conductor.journal.write_entries([self._entry_of(changed, schedule, now)])
+    async def _write(self, schedule: Schedule, version: int = 0) -> None:
+        """Store a person's change. Raises `EntryChanged`."""
+        now = self._now()
+        await self._store.write([plan(schedule, done=now, since=now, version=version)])
         self._changed.set()
 
-    def _entry_of(self, entry: Entry, schedule: Schedule, done: float) -> Entry:
-        due = [] if schedule.paused else schedule.spec.next(done)
-        body = asdict(replace(schedule, next_times=()))
-        rank = due[0] if due else NEVER
-        state = 'paused' if schedule.paused else 'active'
-        body |= {'done': done, 'since': entry.body['since']}
-        return replace(entry, body=body, rank=rank, state=state)
-
-    def _schedule_of(self, entry: Entry) -> Schedule:
-        values = {name: value for name, value in entry.body.items() if name not in ('done', 'since')}
-        schedule: Schedule = SCHEDULE.validate_python(values)
+    def _with_next_times(self, planned: PlannedSchedule) -> Schedule:
+        schedule = planned.schedule
         if schedule.paused:
             return schedule
-        times = schedule.spec.next(max(float(entry.body['done']), self._now()), NEXT_TIMES)
+        times = schedule.spec.next(max(planned.done, self._now()), NEXT_TIMES)
         return replace(schedule, next_times=tuple(times))
-
-    async def _read_entry(self, schedule: str) -> Entry:
-        entry = await self._conductor.journal.entry(KIND, schedule)
-        if entry is None:
-            raise UnknownSchedule(schedule)
-        return entry
 
 
 FAILED = 'paused: the previous run failed'

@@ -8,11 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from engine import Conductor
 from engine.errors import EngineError, EntryChanged, JournalConflict, JournalError
-from engine.journal import Entry, EntryQuery
+from engine.journal import Columns, Entry, Store
 from engine.records import Launch
 from engine.runtime import ACTOR, acting_as
 from ui.access.audit_log import AuditLog
@@ -21,7 +19,7 @@ from ui.services.schedules.records import Tick, tick_run
 
 log = logging.getLogger('hemicycle')
 KIND = 'tick'
-TICK = TypeAdapter(Tick)
+COLUMNS = Columns(state='state', rank='due', about='source', version='version')
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +41,21 @@ class Ticks:
 
     def __init__(self, conductor: Conductor) -> None:
         self._conductor = conductor
+        self._store = Store(conductor.journal.documents, KIND, Tick, KeyError, COLUMNS)
         self.audit: AuditLog | None = None
         """The audit log for automatically started runs; None if there is no login."""
 
     async def list(self, source: str = '', *, state: str = '', limit: int | None = None) -> Sequence[Tick]:
         """Return ticks, latest first."""
-        query = EntryQuery(kind=KIND, about=source, state=state, newest=True, limit=limit)
-        return [read_tick(entry) for entry in await self._conductor.journal.entries(query)]
+        return await self._store.list(about=source, state=state, newest=True, limit=limit)
 
     async def get(self, tick: str) -> Tick | None:
         """Return the tick with this id, or None."""
-        entry = await self._conductor.journal.entry(KIND, tick)
-        return read_tick(entry) if entry else None
+        return await self._store.find(tick)
 
     async def claim(self, ticks: Sequence[Tick], *others: Entry) -> Sequence[Tick]:
         """Store new ticks and other entries, all or none. Raises `EntryChanged`."""
-        await self._conductor.journal.write_entries([*map(_to_entry, ticks), *others])
+        await self._store.documents.write([*map(self._store.entry_of, ticks), *others])
         return [replace(tick, version=tick.version + 1) for tick in ticks]
 
     async def start(self, tick: Tick, action: Launch, source: Source) -> Tick:
@@ -90,20 +87,18 @@ class Ticks:
     async def store(self, tick: Tick) -> Tick:
         """Store a tick's outcome; if another process already did, return that one."""
         try:
-            await self._conductor.journal.write_entries([_to_entry(tick)])
+            await self._store.write([tick])
         except EntryChanged:
-            entry = await self._conductor.journal.entry(KIND, tick.id)
-            return read_tick(entry) if entry else tick
+            return await self._store.find(tick.id) or tick
         return replace(tick, version=tick.version + 1)
 
     async def clean_up(self, before: float, is_kept: Callable[[Tick], bool] = lambda tick: False) -> None:
         """Delete ticks settled before a time, except those that must be kept."""
-        journal = self._conductor.journal
         for state in ('started', 'skipped', 'missed', 'failed', 'seen'):
-            for entry in await journal.entries(EntryQuery(kind=KIND, state=state, until=before)):
-                if not is_kept(read_tick(entry)):
+            for tick in await self._store.list(state=state, until=before):
+                if not is_kept(tick):
                     with suppress(EntryChanged):
-                        await journal.write_entries([], [entry])
+                        await self._store.write([], [tick])
 
 
 def new_tick(
@@ -112,31 +107,3 @@ def new_tick(
     """Create a tick, claimed unless `fields` say otherwise."""
     values: dict[str, Any] = {'state': 'claimed', 'run': tick_run(key), **fields}
     return Tick(id=key, source=source, due=due, parameters=parameters or {}, **values)
-
-
-def _to_entry(tick: Tick) -> Entry:
-    body = {'run': tick.run, 'reason': tick.reason, 'parameters': dict(tick.parameters)}
-    return Entry(
-        kind=KIND,
-        key=tick.id,
-        body=body,
-        state=tick.state,
-        rank=tick.due,
-        about=tick.source,
-        version=tick.version,
-    )
-
-
-def read_tick(entry: Entry) -> Tick:
-    """Return the tick that an entry of the journal holds."""
-    tick: Tick = TICK.validate_python(
-        {
-            **entry.body,
-            'id': entry.key,
-            'source': entry.about,
-            'due': entry.rank,
-            'state': entry.state,
-            'version': entry.version,
-        }
-    )
-    return tick

@@ -11,16 +11,15 @@ import os
 import stat
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
 from standardwebhooks import Webhook
 
 from engine import Conductor, InvalidInput
 from engine.errors import EngineError, EntryChanged, JournalError
-from engine.journal import Entry, EntryQuery
+from engine.journal import Store
 from engine.records import resolve_pointer, split_pointer
 from ui.services.notifications.destinations import new_signing_secret, secret_problem
 from ui.services.schedules.records import Tick, Trigger, UnknownTrigger
@@ -29,7 +28,6 @@ from ui.services.schedules.ticks import Source, Ticks, new_tick
 
 log = logging.getLogger('hemicycle')
 KIND = 'trigger'
-TRIGGER = TypeAdapter(Trigger)
 POLL_SECONDS = 2.0
 """Seconds between checks of folders; a file that is unchanged in two checks is complete."""
 MAX_TEXT = 1_000_000
@@ -47,6 +45,7 @@ class Triggers:
 
     def __init__(self, conductor: Conductor) -> None:
         self._conductor, self.ticks = conductor, Ticks(conductor)
+        self._store = Store(conductor.journal.documents, KIND, Trigger, UnknownTrigger)
         self._last_files: dict[str, dict[str, str]] = {}
         """Files found by the last check, with size and time, by trigger."""
         self._known_ticks: dict[str, set[str]] = {}
@@ -54,14 +53,11 @@ class Triggers:
 
     async def list(self) -> list[Trigger]:
         """Return all triggers, sorted by name."""
-        entries = await self._conductor.journal.entries(EntryQuery(kind=KIND))
-        return sorted(
-            (_trigger_of(entry) for entry in entries), key=lambda trigger: (trigger.name.lower(), trigger.id)
-        )
+        return sorted(await self._store.list(), key=lambda trigger: (trigger.name.lower(), trigger.id))
 
     async def get(self, trigger: str) -> Trigger:
         """Return a trigger. Raises `UnknownTrigger`."""
-        return _trigger_of(await self._read_entry(trigger))
+        return await self._store.get(trigger)
 
     async def add(self, trigger: Trigger) -> Trigger:
         """Store a new trigger; existing files do not fire it. Raises `InvalidInput`, `EntryChanged`."""
@@ -74,24 +70,26 @@ class Triggers:
             new_tick(_file_key(added.id, path, mark), added.id, added.created, state='seen')
             for path, mark in present.items()
         ]
-        await self.ticks.claim(seen, Entry(kind=KIND, key=added.id, body=asdict(added)))
+        await self.ticks.claim(seen, self._store.entry_of(added))
         return added
 
     async def change(self, trigger: str, **values: Any) -> Trigger:
         """Change some fields. Raises `UnknownTrigger`, `InvalidInput`, `EntryChanged`."""
-        entry = await self._read_entry(trigger)
-        changed = replace(_trigger_of(entry), **values)
-        self.validate(changed)
-        await self._conductor.journal.write_entries([replace(entry, body=asdict(changed))])
-        return changed
+
+        def edit(stored: Trigger) -> Trigger:
+            changed = replace(stored, **values)
+            self.validate(changed)
+            return changed
+
+        return await self._store.change(trigger, edit)
 
     async def remove(self, trigger: str) -> None:
         """Remove a trigger; its runs stay. Raises `UnknownTrigger`."""
-        await self._conductor.journal.write_entries([], [await self._read_entry(trigger)])
+        await self._store.remove(trigger)
 
     async def log(self, trigger: str, limit: int = 50) -> Sequence[Tick]:
         """Return the ticks that fired it, latest first. Raises `UnknownTrigger`."""
-        await self._read_entry(trigger)
+        await self._store.read(trigger)
         ticks = await self.ticks.list(trigger, limit=limit)
         return [tick for tick in ticks if tick.state != 'seen']
 
@@ -207,16 +205,6 @@ class Triggers:
             # Another process has just done it.
             return await self.ticks.get(key) or tick
         return await self.ticks.start(claimed, trigger.action, Source(KIND, trigger.name))
-
-    async def _read_entry(self, trigger: str) -> Entry:
-        entry = await self._conductor.journal.entry(KIND, trigger)
-        if entry is None:
-            raise UnknownTrigger(trigger)
-        return entry
-
-
-def _trigger_of(entry: Entry) -> Trigger:
-    return TRIGGER.validate_python(dict(entry.body))
 
 
 def _map_parameters(trigger: Trigger, document: Any) -> dict[str, Any]:

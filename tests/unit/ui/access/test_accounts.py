@@ -9,6 +9,7 @@ import pytest
 from engine import InvalidInput, SimulatedClock
 from engine.errors import JournalUnavailable, SignedOut
 from engine.journal import EntryQuery, MemoryJournal
+from engine.journal.documents import MemoryDocuments
 from ui.access.access import ATTEMPT_WINDOW, MAX_ATTEMPTS, Access, LoginRefused, network_of
 from ui.access.accounts import MAX_IDLE_SECONDS, MAX_SESSION_SECONDS
 from ui.access.audit_log import AuditQuery, as_csv
@@ -26,7 +27,7 @@ def clock() -> SimulatedClock:
 
 @pytest.fixture
 def access(clock: SimulatedClock) -> Access:
-    return Access(MemoryJournal(), clock)
+    return Access(MemoryJournal().documents, clock)
 
 
 async def log_in(
@@ -56,9 +57,9 @@ async def test_an_outdated_hash_is_renewed_at_the_next_login(
     clock: SimulatedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = MemoryJournal()
-    await Access(journal, clock).accounts.add('ada', Role.OPERATOR, PASSWORD)
+    await Access(journal.documents, clock).accounts.add('ada', Role.OPERATOR, PASSWORD)
     monkeypatch.setattr('ui.access.passwords.PROFILE', PROFILE)
-    access = Access(journal, clock)
+    access = Access(journal.documents, clock)
     assert not (await access.accounts.password_hash('ada')).startswith(HASH_PREFIX)
     await log_in(access)
     assert (await access.accounts.password_hash('ada')).startswith(HASH_PREFIX)
@@ -125,7 +126,7 @@ async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, cloc
     await access.accounts.add('root', Role.ADMIN)
     await access.accounts.add('ada', Role.OPERATOR)
     token, secret = await access.accounts.add_token('ada', 'ci', Role.VIEWER, 1)
-    (entry,) = await access._journal.entries(EntryQuery(kind='token'))
+    (entry,) = await access._documents.find(EntryQuery(kind='token'))
     assert secret not in str(entry)
     await clock.advance(61)
     identity = await access.identify_token(secret)
@@ -161,7 +162,7 @@ async def test_a_token_never_outlives_its_account(access: Access, monkeypatch: p
         raise JournalUnavailable('the process was killed')
 
     with monkeypatch.context() as patch, pytest.raises(JournalUnavailable):
-        patch.setattr(MemoryJournal, 'forget_entries', die)
+        patch.setattr(MemoryDocuments, 'forget', die)
         await access.accounts.remove('ada')
     assert await access.accounts.find('ada'), 'another account of that name would get the token'
     await access.accounts.remove('ada')

@@ -33,7 +33,7 @@ async def conductor() -> Any:
 
 @pytest.fixture
 def access(conductor: Conductor) -> Access:
-    return Access(conductor.journal, conductor.clock)
+    return Access(conductor.journal.documents, conductor.clock)
 
 
 def names(conductor: Conductor) -> Iterator[str]:
@@ -213,7 +213,7 @@ async def test_an_ended_session_ends_everywhere() -> None:
     clock = SimulatedClock()
     journal = MemoryJournal()
     async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply), Lone), clock=clock) as conductor:
-        access = Access(journal, clock)
+        access = Access(journal.documents, clock)
         await access.accounts.add('ada', Role.OPERATOR)
         identity = await access.identify_session(
             await access.accounts.begin_session('ada', 'password', '', '')

@@ -67,7 +67,7 @@ class Issuer(httpx.AsyncBaseTransport):
 
 @pytest.fixture
 def access() -> Access:
-    return Access(MemoryJournal(), SimulatedClock())
+    return Access(MemoryJournal().documents, SimulatedClock())
 
 
 async def test_returning_from_the_provider_logs_in(access: Access) -> None:

@@ -91,7 +91,7 @@ async def test_without_its_database_a_server_is_not_ready(served: Served) -> Non
     served.journal.is_gone = True
     ready = await served.client.get('/readyz')
     assert (ready.status_code, ready.json()['reason']) == (503, 'the disk is gone')
-    served.backend.open(served.conductor, Access(served.journal, served.conductor.clock))
+    served.backend.open(served.conductor, Access(served.journal.documents, served.conductor.clock))
     assert (await served.client.get('/readyz')).json() == {'status': 'unavailable'}  # anybody may ask
     assert (await served.client.get('/metrics')).status_code == 503
     assert (await served.client.get('/healthz')).status_code == 200

@@ -16,6 +16,7 @@ from engine import Conductor
 from engine.errors import EntryChanged, JournalUnavailable, ModelError
 from engine.host.clock import SimulatedClock, settle
 from engine.journal import Entry, MemoryJournal
+from engine.journal.documents import MemoryDocuments
 from engine.models import Endpoint, ModelRegistry, Waiting
 from engine.models.http.endpoint_settings import EndpointSettings
 from tests.models.reading import endpoint, make_request
@@ -25,20 +26,20 @@ from ui.services.endpoint_limits import KIND, LEASE, RENEWAL, EndpointCall, Endp
 FIRST = 'calls of other processes come first'
 
 
-class SlowJournal(MemoryJournal):
-    """A slow journal that makes processes conflict, and that can be unavailable."""
+class SlowDocuments(MemoryDocuments):
+    """Slow documents that make processes conflict, and that can be unavailable."""
 
     refused = 0
     away = False
 
-    async def entry(self, kind: str, key: str) -> Entry | None:
+    async def get(self, kind: str, key: str) -> Entry | None:
         await self._take_time()
-        return await super().entry(kind, key)
+        return await super().get(kind, key)
 
-    async def write_entries(self, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
+    async def write(self, written: Sequence[Entry], deleted: Sequence[Entry] = ()) -> None:
         await self._take_time()
         try:
-            await super().write_entries(written, deleted)
+            await super().write(written, deleted)
         except EntryChanged:
             self.refused += 1
             raise
@@ -55,11 +56,11 @@ class Fleet:
     """Processes that share a database, and their calls."""
 
     def __init__(self, processes: int = 2, **limits: int) -> None:
-        self.journal, self.clock = SlowJournal(), SimulatedClock()
+        self.documents, self.clock = SlowDocuments(lambda: ()), SimulatedClock()
         self.began = self.clock.now()
         self.endpoint: Endpoint = endpoint(**limits)
         self.limiters = [
-            EndpointLimiter(self.journal, f'process {number}', self.clock, self.endpoint)
+            EndpointLimiter(self.documents, f'process {number}', self.clock, self.endpoint)
             for number in range(processes)
         ]
         self.running: Counter[int] = Counter()
@@ -97,7 +98,7 @@ class Fleet:
             await self.clock.advance(by)
 
     async def body(self) -> Entry | None:
-        return await self.journal.entry(KIND, self.endpoint.name)
+        return await self.documents.get(KIND, self.endpoint.name)
 
 
 async def test_processes_share_the_limit_of_concurrent_calls() -> None:
@@ -110,7 +111,7 @@ async def test_processes_share_the_limit_of_concurrent_calls() -> None:
     await fleet.advance(15)
     await asyncio.gather(*greedy)
     assert fleet.most == 4
-    assert fleet.journal.refused, 'they never conflicted'
+    assert fleet.documents.refused, 'they never conflicted'
     assert set(fleet.waits) == {'4 calls at a time, in all processes', FIRST}
     assert {process for process, at in fleet.started if 3 < at < 6} == {0, 1, 2}
     await fleet.advance(1)
@@ -188,7 +189,7 @@ async def test_calls_from_before_the_clock_was_set_back_do_not_count() -> None:
     await fleet.advance(1)
     fleet.kill(0)
     fleet.clock = SimulatedClock(fleet.clock.now() - 3_600)
-    fleet.limiters[1] = EndpointLimiter(fleet.journal, 'after the start', fleet.clock, fleet.endpoint)
+    fleet.limiters[1] = EndpointLimiter(fleet.documents, 'after the start', fleet.clock, fleet.endpoint)
     await asyncio.gather(fleet.call(1), fleet.advance(2))
     assert [process for process, _ in fleet.started] == [0, 1]
     dying.cancel()
@@ -226,12 +227,12 @@ async def test_a_cancelled_call_frees_its_slot_at_any_moment(turns: int) -> None
 
 async def test_calls_wait_while_the_database_is_unavailable() -> None:
     fleet = Fleet(1, at_once=2)
-    fleet.journal.away = True
+    fleet.documents.away = True
     call = asyncio.create_task(fleet.call(0))
     await fleet.advance(3)
     assert fleet.waits == ['its limits cannot be read while the database is away']
     assert not fleet.started
-    fleet.journal.away = False
+    fleet.documents.away = False
     await fleet.advance(3)
     await call
 
@@ -239,7 +240,7 @@ async def test_calls_wait_while_the_database_is_unavailable() -> None:
 @pytest.mark.parametrize('body', [{}, {'processes': 3}, {'processes': {'a': [1]}, 'started': {}, 'until': 0}])
 async def test_an_unreadable_entry_is_rewritten(body: dict[str, object]) -> None:
     fleet = Fleet(1)
-    await fleet.journal.write_entries([Entry(kind=KIND, key=fleet.endpoint.name, body=body)])
+    await fleet.documents.write([Entry(kind=KIND, key=fleet.endpoint.name, body=body)])
     await asyncio.gather(fleet.call(0), fleet.advance(2))
     entry = await fleet.body()
     assert entry and entry.body['processes'] == {}

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InvalidInput
-from engine.journal import Entry, MemoryJournal
+from engine.journal import Entry
+from engine.journal.documents import MemoryDocuments
 from storage.s3.files import S3Files
 from tests.support.cli import Hemicycle, invoke
 from tests.support.servers.s3 import S3Server
@@ -21,7 +22,7 @@ def files(s3: S3Server) -> S3Files:
 
 
 async def test_a_database_keeps_the_place_that_it_claimed(files: S3Files) -> None:
-    first, second = MemoryJournal(), MemoryJournal()
+    first, second = MemoryDocuments(lambda: ()), MemoryDocuments(lambda: ())
     await claim_files(first, files)
     await claim_files(first, files)
     files.send('a-run/objects/ab/one', b'one')
@@ -34,20 +35,18 @@ async def test_a_database_keeps_the_place_that_it_claimed(files: S3Files) -> Non
         await claim_files(first, files)
 
 
-class RacingJournal(MemoryJournal):
+class RacingDocuments(MemoryDocuments):
     """Another process identifies the database just before this one does."""
 
-    async def write_entries(self, written: list[Entry], deleted: tuple[Entry, ...] = ()) -> None:  # type: ignore[override]
-        if await self.entry(written[0].kind, written[0].key) is None:
-            await super().write_entries(
-                [Entry(kind=written[0].kind, key=written[0].key, body={'id': 'theirs'})]
-            )
-        await super().write_entries(written, deleted)
+    async def write(self, written: list[Entry], deleted: tuple[Entry, ...] = ()) -> None:  # type: ignore[override]
+        if await self.get(written[0].kind, written[0].key) is None:
+            await super().write([Entry(kind=written[0].kind, key=written[0].key, body={'id': 'theirs'})])
+        await super().write(written, deleted)
 
 
 async def test_processes_that_start_at_once_agree(files: S3Files) -> None:
-    journal = RacingJournal()
-    await asyncio.gather(*(claim_files(journal, files) for _ in range(3)))
+    documents = RacingDocuments(lambda: ())
+    await asyncio.gather(*(claim_files(documents, files) for _ in range(3)))
     assert b''.join(files.read(MARKER)) == b'theirs'
 
 

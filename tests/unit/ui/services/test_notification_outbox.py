@@ -14,7 +14,7 @@ import pytest
 from engine import Budget, Conductor, SimulatedClock
 from engine.errors import EntryChanged
 from engine.host.clock import settle
-from engine.journal import Journal
+from engine.journal import Documents, Journal
 from storage import open_journal
 from tests.support.harness import complete_run, turns
 from tests.unit.ui.services.test_notifications import (
@@ -88,20 +88,28 @@ class Cut(Exception):
 
 
 class CutJournal:
-    """A journal whose process dies at the nth write of entries: before it is stored, or right after."""
+    """A journal whose process dies at the nth write of documents: before it is stored, or right after."""
 
     def __init__(self, journal: Journal, at: int, after: bool) -> None:
-        self._journal, self._left, self._after = journal, at, after
+        self._journal, self.documents = journal, CutDocuments(journal.documents, at, after)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
 
-    async def write_entries(self, written: Any, deleted: Any = ()) -> None:
+
+class CutDocuments:
+    def __init__(self, documents: Documents, at: int, after: bool) -> None:
+        self._documents, self._left, self._after = documents, at, after
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._documents, name)
+
+    async def write(self, written: Any, deleted: Any = ()) -> None:
         self._left -= 1
         if self._left == 0 and not self._after:
             raise Cut
         if self._left >= 0:
-            await self._journal.write_entries(written, deleted)
+            await self._documents.write(written, deleted)
         if self._left <= 0:
             raise Cut
 

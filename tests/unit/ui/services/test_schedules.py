@@ -229,7 +229,7 @@ async def test_a_paused_schedule_starts_and_catches_up_nothing(conductor: Conduc
 
 async def test_a_run_names_its_schedule_or_the_person_who_started_it(conductor: Conductor):
     schedules = Schedules(conductor)
-    audit = schedules.ticks.audit = AuditLog(conductor.journal, conductor.clock)
+    audit = schedules.ticks.audit = AuditLog(conductor.journal.documents, conductor.clock)
     schedule = await schedules.add(every())
     await conductor.clock.advance(60.0)
     await schedules.check_due()
@@ -246,7 +246,7 @@ async def test_a_run_names_its_schedule_or_the_person_who_started_it(conductor: 
 
 async def test_no_account_can_be_named_like_a_schedule(conductor: Conductor):
     with pytest.raises(InvalidInput):
-        await Accounts(conductor.journal, conductor.clock).add(
+        await Accounts(conductor.journal.documents, conductor.clock).add(
             'schedule:Often', Role.ADMIN, 'a long pass phrase'
         )
 
@@ -487,10 +487,10 @@ async def test_known_files_are_not_looked_up_again(tmp_path: Path):
         await triggers.check_folders()
         calls = 0
 
-        async def entry(kind: str, key: str) -> None:
+        async def get(kind: str, key: str) -> None:
             nonlocal calls
             calls += 1
 
-        journal.entry = entry  # type: ignore[method-assign]
+        journal.documents.get = get  # type: ignore[method-assign]
         await triggers.check_folders()
         assert calls == 0

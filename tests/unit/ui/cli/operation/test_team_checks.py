@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def test_accounts_are_counted_and_a_damaged_one_is_named(examine: Doctor) -> Non
 
 def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_path: Path) -> None:
     async def work(conductor: Conductor) -> None:
-        destinations = Destinations(conductor.journal, conductor.clock)
+        destinations = Destinations(conductor.journal.documents, conductor.clock)
         hook = await destinations.add(
             Destination(name='Team', channel='webhook', address='https://team.example/hook')
         )
@@ -94,27 +95,30 @@ def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_p
         message = OutboxMessage(
             id='m', destination=hook.id, event='test', run=RunId(''), title='', step=0, text='', created=1.0
         )
-        await Outbox(conductor.journal).add([message])
+        await Outbox(conductor.journal.documents).add([message])
         action = Launch(pattern='pipeline', parameters={'task': 'Compare tea and coffee'})
         schedule = await Schedules(conductor).add(
             Schedule(name='Nightly', action=action, spec=ScheduleSpec(cron=('0 2 * * *',)))
         )
-        entry = await conductor.journal.entry('schedule', schedule.id)
+        entry = await conductor.journal.documents.get('schedule', schedule.id)
         assert entry is not None
+        old = {**asdict(schedule), 'name': 'Old', 'action': {'pattern': 'gone'}}
         deleted = Entry(
             kind='schedule',
             key='gone',
-            body={**entry.body, 'id': 'gone', 'name': 'Old'}
-            | {'action': {**entry.body['action'], 'pattern': 'gone'}},
+            body={
+                **entry.body,
+                'schedule': {**asdict(schedule), 'name': 'Old', 'action': {'pattern': 'gone'}},
+            },
             rank=entry.rank,
             state=entry.state,
         )
-        await conductor.journal.write_entries([deleted])
+        await conductor.journal.documents.write([deleted])
         files = str(tmp_path / 'in' / '*')
         await Triggers(conductor).add(
             Trigger(name='Files', kind='file', files=files, action=action, mapping={'task': '/text'})
         )
-        log = AuditLog(conductor.journal, conductor.clock)
+        log = AuditLog(conductor.journal.documents, conductor.clock)
         for _ in range(25):
             await log.write(Caller('mallory', Role.VIEWER), 'login', refused='wrong name or password')
 

@@ -43,7 +43,7 @@ async def add(web: httpx.AsyncClient, fleet: Fleet, **fields: Any) -> str:
 
 
 async def count_started(reader: Journal) -> int:
-    return len(await reader.entries(EntryQuery(kind='tick', state='started')))
+    return len(await reader.documents.find(EntryQuery(kind='tick', state='started')))
 
 
 async def test_each_second_has_one_run_despite_killed_servers_and_workers(
@@ -69,11 +69,11 @@ async def test_each_second_has_one_run_despite_killed_servers_and_workers(
         assert answer.is_success, answer.text
 
     async def all_started() -> bool:
-        ticks = await reader.entries(EntryQuery(kind='tick'))
+        ticks = await reader.documents.find(EntryQuery(kind='tick'))
         return all(tick.state == 'started' for tick in ticks)
 
     await until(all_started, 'all times have their run')
-    ticks = sorted(await reader.entries(EntryQuery(kind='tick')), key=lambda tick: tick.rank)
+    ticks = sorted(await reader.documents.find(EntryQuery(kind='tick')), key=lambda tick: tick.rank)
     assert {after.rank - before.rank for before, after in pairwise(ticks)} == {1.0}
     runs = (await reader.runs(RunQuery(limit=1_000))).runs
     assert sorted(info.id for info in runs) == sorted(tick.body['run'] for tick in ticks)
@@ -142,5 +142,5 @@ async def test_a_schedule_moves_into_a_fleet_and_out_of_it(
     begun = time.time()
     await until(lambda: has(back + 2), 'a server without a fleet starts runs', after)
     assert time.time() - begun < 15
-    ticks = sorted(await reader.entries(EntryQuery(kind='tick')), key=lambda tick: tick.rank)
+    ticks = sorted(await reader.documents.find(EntryQuery(kind='tick')), key=lambda tick: tick.rank)
     assert {after.rank - before.rank for before, after in pairwise(ticks)} == {1.0}

@@ -30,6 +30,8 @@ class Check:
     missing: str
     """The message to the agent if it is not met."""
     holds: Callable[[Evidence], bool]
+    reason: Callable[[Evidence], str] = lambda evidence: ''
+    """Why it is not met, for the person who reads that the agent failed; '' if nothing more is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from engine.workspace.git.repository import Repository
 from engine.workspace.hunks import apply_hunks, split_hunks
 from engine.workspace.project import SAMPLE, copy_project, find_project
 from engine.workspace.sandbox.sandbox import Sandbox
-from engine.workspace.sandbox.test_run import SuiteResult, run_test_suite
+from engine.workspace.testing.test_run import SuiteResult, run_test_suite
 from engine.workspace.workspace import Workspace
 from engine.workspace.workspaces import Workspaces
 

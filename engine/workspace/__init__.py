@@ -7,9 +7,9 @@ from engine.workspace.project import close_folders, open_folders
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
-from engine.workspace.sandbox.test_run import SuiteResult
 from engine.workspace.shared.remote_files import RemoteFile, RemoteFiles
 from engine.workspace.snapshots import FileVersion
+from engine.workspace.testing.test_run import SuiteResult
 from engine.workspace.workspace import Entry, Workspace
 from engine.workspace.workspaces import Workspaces
 

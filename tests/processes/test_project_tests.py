@@ -18,7 +18,8 @@ from engine.journal import MemoryJournal
 from engine.records import Outcome
 from engine.workspace import Sandbox
 from engine.workspace.project import SAMPLES
-from engine.workspace.test_setup import detect_tests
+from engine.workspace.testing.detection import detect_tests
+from engine.workspace.testing.tools import is_there
 from tests.support.harness import FakeModel, calls, in_turn
 
 
@@ -51,13 +52,15 @@ async def work(
 RUN = calls(('run_tests', {}))
 OVER = 'It is done.\nTASK_COMPLETE'
 
+YARN = 'yarn test' if is_there('yarn') else 'npm test --silent'
+
 
 @pytest.mark.parametrize(
     ('files', 'command'),
     [
         ({'test_dot_sh': 'true'}, 'sh test.sh'),
         ({'package_dot_json': json.dumps({'scripts': {'test': 'node --test'}})}, 'npm test --silent'),
-        ({'package_dot_json': json.dumps({'scripts': {'test': 'x'}}), 'yarn_dot_lock': ''}, 'yarn test'),
+        ({'package_dot_json': json.dumps({'scripts': {'test': 'x'}}), 'yarn_dot_lock': ''}, YARN),
         ({'package_dot_json': '{}', 'Makefile': 'all:\n\ttrue\ntest: all\n\ttrue\n'}, 'make test'),
         ({'Cargo_dot_toml': ''}, 'cargo test --offline'),
         ({'go_dot_mod': ''}, 'go test ./...'),
@@ -86,16 +89,17 @@ async def test_the_projects_own_packages_are_used(sandbox: Sandbox, tmp_path: Pa
     (packages / 'rare.py').write_text('VALUE = 7\n')
     outcome = await work('builder', project, RUN, OVER)
     assert outcome.status is Status.DONE, outcome.error
-    assert 'site-packages' in outcome.memory['given']['test_command']
     own = next(path for path in map(Path, sys.path) if (path / 'pytest').is_dir())
     for name in ('pytest', '_pytest', 'pluggy', 'iniconfig', 'packaging', 'pygments'):
         if (own / name).is_dir():
             shutil.copytree(own / name, packages / name)
     if (own / 'py.py').exists():
         shutil.copy(own / 'py.py', packages)
-    outcome = await work('builder', project, RUN, OVER)
+    seen: list[str] = []
+    probe = calls(('run_command', {'command': 'python -c "import sys; print(sys.prefix)"'}))
+    outcome = await work('builder', project, probe, RUN, OVER, seen=seen)
     assert outcome.status is Status.DONE, outcome.error
-    assert outcome.memory['given']['test_command'].startswith(f'{project}/.venv/bin/python ')
+    assert seen[0].startswith(f'{project}/.venv\n') and outcome.memory['given']['test_command'] == ''
 
 
 @pytest.mark.parametrize(
@@ -172,7 +176,7 @@ async def test_new_tests_are_welcome(sandbox: Sandbox) -> None:
     ('files', 'install'),
     [
         ({'requirements_dot_txt': 'flask', 'test_a_dot_py': ''}, '.venv/bin/pip install -r requirements.txt'),
-        ({'uv_dot_lock': '', 'test_a_dot_py': ''}, 'uv sync'),
+        ({'uv_dot_lock': '', 'test_a_dot_py': ''}, 'uv sync --all-packages'),
         ({'pyproject_dot_toml': '[project]\ndependencies = ["flask"]'}, '.venv/bin/pip install -e .'),
         ({'pyproject_dot_toml': '[project]\nname = "x"'}, ''),
         ({'package_dot_json': '{"devDependencies": {"jest": "*"}}', 'package-lock_dot_json': ''}, 'npm ci'),
@@ -186,7 +190,7 @@ async def test_missing_dependencies_are_named_with_their_install_command(
 ) -> None:
     detected = await detect_tests(str(write(tmp_path, **files)))
     assert detected.install.endswith(install) and bool(detected.install) == bool(install)
-    assert ('Its dependencies are missing' in detected.note) == bool(install)
+    assert ('It is not installed' in detected.note) == bool(install)
 
 
 def wheel(folder: Path, name: str) -> str:

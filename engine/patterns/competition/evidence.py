@@ -14,9 +14,9 @@ from engine.patterns.competition.records import Evidence, FailedTest, FileEntry,
 from engine.runtime.activity import Activity
 from engine.workspace import project
 from engine.workspace.git.worktree import has_worktree, listed_files
-from engine.workspace.sandbox import junit
 from engine.workspace.sandbox.sandbox import Sandbox
-from engine.workspace.sandbox.test_run import PYTEST, SuiteResult, run_test_suite
+from engine.workspace.testing import junit
+from engine.workspace.testing.test_run import PYTEST, SuiteResult, run_test_suite
 from engine.workspace.workspace import Workspace
 
 MAX_FAILURES = 12

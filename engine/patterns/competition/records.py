@@ -9,7 +9,7 @@ from pydantic import Field
 from engine.records.frozen import FrozenModel
 from engine.statechart.deliverables import AgentWork
 from engine.statechart.memory import Memory
-from engine.workspace.sandbox.junit import format_counts
+from engine.workspace.testing.junit import format_counts
 
 
 class FailedTest(FrozenModel):

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field, field_validator
 
-from engine.agents.criteria import Check, Criteria
+from engine.agents.criteria import Check, Criteria, Evidence
 from engine.errors import EngineError, WorkspaceError
 from engine.patterns.dynamic.dynamic_agent import DynamicAgent
 from engine.patterns.form_fields import Form, project_field, task_field
 from engine.records import Event
 from engine.records.frozen import FrozenModel
+from engine.records.jsonable import clip
 from engine.runtime.activity import Activity
 from engine.workspace.installation import install_dependencies
 from engine.workspace.project import check_project, copy_project, find_left_out
-from engine.workspace.test_setup import detect_tests
+from engine.workspace.testing.detection import detect_tests
 from engine.workspace.workspaces import DEPENDENCIES
 
 TOOLS = (
@@ -24,10 +26,29 @@ TOOLS = (
     'run_command',
 )  # fmt: skip
 READ_ONLY_TOOLS = ('list_files', 'read_file', 'search', 'navigate', 'git', 'run_tests', 'run_command')
+CAUSE = re.compile(
+    r"""^(?:E\s+)?(.*(?:No module named|cannot import name|Cannot find (?:module|package)|can't find crate"""
+    r"""|unresolved import|no required module|: not found|command not found|it reported no tests).*)$""",
+    re.MULTILINE,
+)
+"""What in a report says that something is missing, rather than wrong."""
+MAX_CAUSE = 300
+
+
+def why_tests_fail(evidence: Evidence) -> str:
+    """Return the line of the last report of the tests that says why they cannot pass, or its first line."""
+    report = str(evidence.artifacts.get('test_report', '')).strip()
+    if evidence.artifacts.get('test_result') is not False or not report:
+        return ''
+    cause = CAUSE.search(report)
+    return f'the last run: {clip(cause[1].strip() if cause else report.splitlines()[0], MAX_CAUSE)}'
+
+
 TESTS_PASS = Check(
     name='tests_pass',
     missing='a run of all tests after the last change, without failures',
     holds=lambda evidence: evidence.artifacts.get('test_result') is True,
+    reason=why_tests_fail,
 )
 TESTS_WERE_RUN = Check(
     name='tests_were_run',

@@ -10,7 +10,7 @@ from engine.patterns.time_bounded.parameters import parameters_of
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.workspace.project import SKIPPED_DIRS, copy_project
-from engine.workspace.sandbox.test_run import SuiteResult, run_test_suite
+from engine.workspace.testing.test_run import SuiteResult, run_test_suite
 
 MAX_FILES = 200
 

@@ -82,7 +82,7 @@ def test_one_ctrl_c_stops_a_stage_that_blocks(tmp_path: Path, work: str) -> None
 
 SLEEPING = '''
 from engine import Pattern
-from engine.workspace.sandbox.test_run import run_test_suite
+from engine.workspace.testing.test_run import run_test_suite
 
 
 class Sleeps(Pattern):

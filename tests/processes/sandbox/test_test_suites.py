@@ -5,7 +5,7 @@ import pytest
 from engine.records import RunId
 from engine.workspace import Workspaces
 from engine.workspace.project import copy_project
-from engine.workspace.sandbox.test_run import run_test_suite
+from engine.workspace.testing.test_run import run_test_suite
 
 GOOD = 'def test_good():\n    assert 1 + 1 == 2\n'
 BAD = 'def test_bad():\n    assert 1 + 1 == 3\n'

@@ -9,7 +9,7 @@ from pydantic import Field
 from engine.errors import ToolError
 from engine.tools.builtin.candidates.versions import candidate_versions
 from engine.tools.protocol import ToolContext, tool
-from engine.workspace.sandbox.test_run import run_test_suite, select_tests
+from engine.workspace.testing.test_run import run_test_suite, select_tests
 
 MAX_SECONDS = 600
 

@@ -11,7 +11,9 @@ from engine.tools.artifacts import ToolOutput
 from engine.tools.builtin.project.staleness import StalenessCheck
 from engine.tools.protocol import ToolContext, tool
 from engine.workspace.sandbox.limits import Limits
-from engine.workspace.test_setup import dependency_mounts
+from engine.workspace.testing.detection import current_setup
+from engine.workspace.testing.test_setup import TestSetup
+from engine.workspace.testing.tools import command_variables
 
 MAX_SECONDS = 600
 
@@ -26,10 +28,12 @@ async def run_command(
     shell = shutil.which('bash') or 'sh'
     stale = await StalenessCheck.before(context)
     project = (context.facts.get('tests') or {}).get('project', '')
+    setup = await current_setup(project, context.files) if project else TestSetup()
     ran = await context.commands.run(
         [shell, '-c', command],
         context.files,
         limits=Limits(seconds=seconds),
-        mounts=await dependency_mounts(project, context.files) if project else {},
+        variables=await command_variables(setup, context.files, context.commands),
+        mounts=setup.mounts,
     )
     return await stale.output(f'{ran.output.rstrip()}\n{ran.summary}'.lstrip('\n'))

@@ -11,8 +11,9 @@ from pydantic import Field
 from engine.errors import ToolError
 from engine.tools.artifacts import ToolOutput
 from engine.tools.protocol import ToolContext, tool
-from engine.workspace.sandbox.test_run import run_test_suite, select_tests
-from engine.workspace.test_setup import changed_tests, dependency_mounts
+from engine.workspace.testing.detection import current_setup
+from engine.workspace.testing.test_run import run_test_suite, select_tests
+from engine.workspace.testing.weakening import changed_tests
 
 MAX_SECONDS = 600
 
@@ -32,20 +33,20 @@ async def run_tests(
     seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='Time limit in seconds')] = 120,
 ) -> ToolOutput:
     """Run the tests. Reports how many passed, and any failures."""
-    setup: Mapping[str, str] = context.facts.get('tests') or {}
+    given: Mapping[str, str] = context.facts.get('tests') or {}
     options = select_tests(path, keyword)
-    command = setup.get('command', '')
+    command = given.get('command', '')
     if command and options:
         if ' -m pytest ' not in command:
             raise ToolError(f'path, keyword: the tests of this project always run together, with {command!r}')
         command = f'{command} {shlex.join(options)}'
-    mounts = await dependency_mounts(setup['project'], context.files) if setup.get('project') else {}
+    setup = await current_setup(given['project'], context.files) if given.get('project') else None
     tested = await run_test_suite(
-        context.files, context.commands, options=options, command=command, seconds=seconds, mounts=mounts
+        context.files, context.commands, options=options, command=command, seconds=seconds, setup=setup
     )
-    snapshot = setup.get('keep', '')
+    snapshot = given.get('keep', '')
     changed = (
-        await changed_tests(context.files, snapshot, setup.get('command', ''))
+        await changed_tests(context.files, snapshot, given.get('command', ''))
         if snapshot and tested.passed
         else []
     )

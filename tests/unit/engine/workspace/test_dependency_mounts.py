@@ -11,7 +11,7 @@ import pytest
 
 from engine.records import RunId
 from engine.workspace import Workspaces, close_folders
-from engine.workspace.test_setup import dependency_mounts, detect_tests
+from engine.workspace.testing.detection import current_setup, detect_tests
 from engine.workspace.workspaces import DEPENDENCIES
 
 PYTHON = f'lib/python{sys.version_info[0]}.{sys.version_info[1]}'
@@ -52,12 +52,14 @@ async def test_a_link_to_other_folders_is_not_mounted(project: Path, secret: Pat
 
 
 async def test_an_environment_that_is_a_link_is_not_mounted(project: Path, secret: Path) -> None:
+    (project / 'package.json').rename(project / 'pyproject.toml')
     (project / 'test_it.py').write_text('def test_it(): pass')
     (project / '.venv').symlink_to(secret)
     assert (await detect_tests(str(project))).mounts == {}
 
 
 async def test_only_an_installed_interpreter_is_mounted(project: Path, secret: Path) -> None:
+    (project / 'package.json').rename(project / 'pyproject.toml')
     (project / 'test_it.py').write_text('def test_it(): pass')
     venv = project / '.venv'
     (venv / PYTHON / 'site-packages' / 'pytest').mkdir(parents=True)
@@ -75,7 +77,7 @@ async def test_installed_dependencies_are_mounted_even_if_folders_are_closed(
     own = workspace.folder.parent / DEPENDENCIES
     (own / 'node_modules').mkdir(parents=True)
     (own / 'package.json').write_text('{"scripts": {"test": "node test.js"}}')
-    assert list(await dependency_mounts('sample:slugs', workspace)) == [str(own / 'node_modules')]
+    assert list((await current_setup('sample:slugs', workspace)).mounts) == [str(own / 'node_modules')]
     os.rename(own / 'node_modules', own / 'moved')
     (own / 'node_modules').symlink_to(secret)  # as installed code might do
-    assert await dependency_mounts('sample:slugs', workspace) == {}
+    assert (await current_setup('sample:slugs', workspace)).mounts == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.workspace.sandbox import junit
+from engine.workspace.testing import junit
 
 XML = """<?xml version="1.0"?><testsuites><testsuite time="1.5">
 <testcase classname="a" name="one"/><testcase classname="a" name="two"><failure message="m">trace

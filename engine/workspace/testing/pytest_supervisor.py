@@ -9,6 +9,7 @@ succeeds only if every test has.
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import json
 import os
 import re
@@ -41,7 +42,8 @@ class _Plugin:
 
     def pytest_load_initial_conftests(self) -> None:
         # Not earlier, so that no file of the workspace can replace pytest or a plugin.
-        sys.path.insert(0, os.getcwd())
+        sources = os.environ.get('PYTHONPATH', '').split(os.pathsep)
+        sys.path[:0] = [*filter(None, sources), os.getcwd()]
 
     def pytest_collection(self) -> None:
         self._pytest = _code_of_pytest()
@@ -109,9 +111,18 @@ def _end_children() -> None:
             return  # none is left
 
 
-def _run_tests(pipe: int, token: str, arguments: Sequence[str]) -> int:
-    import pytest
+def _import_pytest(spare: str) -> Any:
+    """Import the pytest of this environment, or the one in the folder `spare` and nothing else from there."""
+    if importlib.util.find_spec('pytest') is None:
+        sys.path.append(spare)
+        for name in ('iniconfig', 'packaging', 'pluggy', 'pygments', 'pytest'):
+            importlib.import_module(name)
+        sys.path.remove(spare)
+    return importlib.import_module('pytest')
 
+
+def _run_tests(pipe: int, token: str, spare: str, arguments: Sequence[str]) -> int:
+    pytest = _import_pytest(spare)
     # As `python -m pytest` does, but after the import, so that no file here can replace pytest.
     sys.path.insert(0, os.getcwd())
     return int(pytest.main(list(arguments), plugins=[_Plugin(pipe, token)]))
@@ -154,8 +165,14 @@ def _write(report: str, cases: dict[str, tuple[str, str]], seconds: float) -> No
     ElementTree.ElementTree(suite).write(report, 'utf-8')
 
 
-def main(report: str, *arguments: str) -> int:
-    """Run pytest with these arguments and write the report; returns the exit status."""
+def main(report: str, spare: str, *arguments: str) -> int:
+    """Run pytest with these arguments and write the report; returns the exit status.
+
+    Args:
+        report: the path of the report.
+        spare: a folder with a pytest, for an environment that has none.
+        arguments: pytest's arguments.
+    """
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     token, started = secrets.token_hex(16), time.monotonic()
@@ -163,7 +180,7 @@ def main(report: str, *arguments: str) -> int:
     if (child := os.fork()) == 0:
         os.close(reading)
         _restrict_memory_access()
-        os._exit(_run_tests(writing, token, arguments))
+        os._exit(_run_tests(writing, token, spare, arguments))
     os.close(writing)
     collected: list[str] = []
     cases: dict[str, tuple[str, str]] = {}

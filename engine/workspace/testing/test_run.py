@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib.util
 import secrets
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.workspace.confined_dir import split_path
-from engine.workspace.sandbox import junit
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.testing import junit
+from engine.workspace.testing.python import import_options
+from engine.workspace.testing.test_counts import count_passed
+from engine.workspace.testing.test_setup import TestSetup
+from engine.workspace.testing.tools import command_variables
 from engine.workspace.workspace import Workspace
 
 MAX_OUTPUT = 4_000
 """Maximum characters of output shown when there is no report."""
 REPORT_PLACEHOLDER = '{report}'
 """Placeholder in a command for the path of its JUnit XML report."""
-START = 'import sys; sys.path[:] = list(filter(None, sys.path)); exec(sys.argv.pop(1))'
-"""Runs a program's source text so that no file in the folder can shadow its imports."""
 SUPERVISOR = Path(__file__).with_name('pytest_supervisor.py').read_text('utf-8')
+_pytest = importlib.util.find_spec('pytest')
+PYTEST_FOLDER = str(Path(_pytest.origin).parents[1]) if _pytest and _pytest.origin else ''
 PYTEST = (
-    sys.executable, '-c', START, SUPERVISOR, REPORT_PLACEHOLDER,
+    sys.executable, '-IB', '-c', SUPERVISOR, REPORT_PLACEHOLDER, PYTEST_FOLDER,
     '-q', '-p', 'no:cacheprovider', '--color=no', '--tb=short',
 )  # fmt: skip
+"""Isolated, so that no file in the folder can shadow the imports of the supervisor."""
 SCRIPT = """
 report=$(mktemp) && mark=$1 && command=$2 || exit 99
 export report
@@ -87,7 +94,7 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
     options: Sequence[str] = (),
     command: str = '',
     seconds: float = 120,
-    mounts: Mapping[str, str] | None = None,
+    setup: TestSetup | None = None,
 ) -> SuiteResult:
     """Run tests in a folder.
 
@@ -96,26 +103,36 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
         sandbox: runs them.
         options: options for pytest.
         command: a shell command to use instead of pytest; `{report}` in it is the path for its report.
-            Without a report, it is judged by its exit code alone, as one test.
+            Without a report, it is judged by its exit code, and by the tests that its output counts.
         seconds: the time limit.
-        mounts: folders the tests need, and where each is mounted.
+        setup: the project's own environment, whose command counts only if it is given as `command`.
 
     Raises:
         ToolError: commands cannot be run here.
     """
-    mark = secrets.token_hex(16)
-    test_command = command or shlex.join([*PYTEST, *options])
+    mark, own = secrets.token_hex(16), setup or TestSetup()
+    if not command:
+        python, *arguments = PYTEST
+        layout = await asyncio.to_thread(import_options, workspace.folder)
+        test_command = shlex.join([own.python or python, *arguments, *layout, *options])
+    else:
+        test_command = command
     # The shell expands the report's name, however the command quotes it.
     line = test_command.replace(f"'{REPORT_PLACEHOLDER}'", '"$report"').replace(
         REPORT_PLACEHOLDER, '"$report"'
     )
     ran = await sandbox.run(
-        ['sh', '-c', SCRIPT, 'sh', mark, line], workspace, limits=Limits(seconds=seconds), mounts=mounts
+        ['sh', '-c', SCRIPT, 'sh', mark, line],
+        workspace,
+        limits=Limits(seconds=seconds),
+        variables=await command_variables(own, workspace, sandbox),
+        mounts=own.mounts,
     )
     output, separator, xml = ran.output.rpartition(f'\n{mark}\n')
     report, counted = junit.parse_junit(xml.strip()) if separator else None, True
     if report is None and command and REPORT_PLACEHOLDER not in command and ran.ended == 'exit':
-        report, counted = _report_exit_code(command, ran, output), False
+        tests = count_passed(output) if ran.code == 0 else 0
+        report, counted = _report_exit_code(command, ran, output, tests), tests > 0
     if report is not None and not _is_plausible(report, ran):
         report = None
     return SuiteResult(report=report, output=output if separator else ran.output, ran=ran, counted=counted)
@@ -127,15 +144,15 @@ def _is_plausible(report: junit.Report, ran: CommandResult) -> bool:
     return ran.ended == 'exit' and bool(bad or (report.passed and ran.code == 0))
 
 
-def _report_exit_code(command: str, ran: CommandResult, output: str) -> junit.Report:
-    """Report a command without its own report as one test."""
+def _report_exit_code(command: str, ran: CommandResult, output: str, tests: int) -> junit.Report:
+    """Report a command without its own report, with the tests that its output counts, or as one test."""
     failed = ran.code != 0
     failure = junit.Failure(name=command, detail=output.strip()[-junit.MAX_DETAIL :])
     return junit.Report(
-        passed=int(not failed),
+        passed=tests or int(not failed),
         failed=int(failed),
         errors=0,
         skipped=0,
-        seconds=0.0,
+        seconds=ran.seconds,
         failures=(failure,) if failed else (),
     )

@@ -1,0 +1,33 @@
+"""Counts the tests that passed, from the summaries that test runners print."""
+
+from __future__ import annotations
+
+import re
+
+SUMMARY = re.compile(
+    r"""
+    \b(\d+)\ (?:passed|passing)\b           # pytest, Jest, Vitest, Mocha, cargo, Playwright
+    | ^[\#\u2139]\ pass\ (\d+)$               # Node
+    | ^\s*(\d+)\ pass$                      # Bun
+    | ^Ran\ (\d+)\ tests?\b                 # unittest
+    | ^OK\ \((\d+)\ tests?\b                # PHPUnit
+    | ^(\d+)\ examples?,\ 0\ failures       # RSpec
+    | ^\[\ \ PASSED\ \ \]\ (\d+)\ test      # GoogleTest
+    | \ tests\ failed\ out\ of\ (\d+)$      # CTest
+    | ^ok\ \ \t.*\t(?:\(cached\)|[\d.]+s)(?!.*no\ tests\ to\ run)()   # Go, by package
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+"""Summaries, each with a number; without digits, it stands for one."""
+NO_TESTS = re.compile(r'^\s*(Test Suites|Test Files|Snapshots)\b.*$', re.MULTILINE)
+"""Lines that count something else in the same words."""
+TAP = re.compile(r'^ok \d+\b(?!.*#\s*(skip|todo))', re.MULTILINE | re.IGNORECASE)
+
+
+def count_passed(output: str) -> int:
+    """Return how many tests passed as a command's output says; 0 if it says nothing of tests."""
+    numbers = [
+        next(group for group in match.groups() if group is not None)
+        for match in SUMMARY.finditer(NO_TESTS.sub('', output))
+    ]
+    return sum(int(number or 1) for number in numbers) or len(TAP.findall(output))

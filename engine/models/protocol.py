@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -65,13 +65,17 @@ class Timeouts:
     total: float = 3600.0
 
 
+Send = Callable[['httpx.Request'], Awaitable['httpx.Response']]
+"""Sends a request; returns once the head of the response has arrived."""
+
+
 class Carrier(Protocol):
-    """Carries requests to an endpoint; implemented by recordings."""
+    """Carries requests to an endpoint; implemented by recordings and by the scripted model."""
 
     async def send(
-        self, http: httpx.AsyncClient, request: httpx.Request, endpoint: Endpoint, model: str, name: str
+        self, send: Send, request: httpx.Request, endpoint: Endpoint, model: str, name: str
     ) -> httpx.Response:
-        """Send the request, or answer it without sending."""
+        """Send the request with `send`, or answer it without sending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,12 +17,13 @@ import httpx
 
 from engine.models.endpoint import Endpoint
 from engine.models.http import client
-from engine.models.http.fake_server import fake_transport
+from engine.models.http.fake_server import FakeServer
 from engine.models.protocol import (
     SCRIPTED,
     ArgumentPiece,
     CallStarted,
     Completed,
+    Hints,
     ModelEvent,
     ModelRequest,
     ReasoningPiece,
@@ -68,36 +69,35 @@ class Scripted:
         self._library = Library.load(folder) if folder else bundled_scenarios()
         set_pace, faults = _setting()
         self.pace = set_pace if pace is None else pace
+        self._http = httpx.AsyncClient(transport=httpx.AsyncBaseTransport(), trust_env=False)
+        """Makes the requests, and sends none."""
         self.faults: tuple[Fault, ...] = (*faults, *self._library.faults)
         """Errors in scenario files and settings; everything else works."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Stream the answer. Raises `ModelError` if the scenario says so.
 
-        The answer goes through the same client as a provider's, as bytes over its own transport.
+        The answer goes through the same client as a provider's, as the bytes of a fake server.
         """
-        hints = request.hints
         turn = self._turn(request)
-        chance = random.Random(
-            f'{hints.seed}:{hints.task}:{hints.role}:{hints.state}:{hints.visit}:{hints.turn}'
-        )
         if turn.seconds:
             yield Thinking(seconds=turn.seconds)
-        failure = turn.failure(hints.attempt)
+        failure = turn.failure(request.hints.attempt)
         # A failure is placed by counting tokens. Otherwise, without a pace, nobody watches the text arrive.
-        events = list(_events(turn, partial(_tokens, chance=chance) if self.pace or failure else _slices))
+        events = list(_events(turn, _tokenizer(request.hints) if self.pace or failure else _slices))
         if failure:
             events = events[: failure.after]
         else:
             events.append(Completed(reason='tools' if turn.calls else 'stop', usage=_usage(request, events)))
-        transport = fake_transport(
-            self.name, events, _Pace(self.pace).beat, failure.error() if failure else None
+        server = FakeServer(
+            model=self.name,
+            events=events,
+            beat=_Pace(self.pace).beat,
+            failure=failure.error() if failure else None,
+            carrier=request.carrier,
         )
-        patient = replace(request, timeouts=PATIENT)
-        async with (
-            httpx.AsyncClient(transport=transport, trust_env=False) as http,
-            aclosing(client.call(http, ENDPOINT, self.name, patient)) as answer,
-        ):
+        sent = replace(request, timeouts=PATIENT, carrier=server)
+        async with aclosing(client.call(self._http, ENDPOINT, self.name, sent)) as answer:
             async for event in answer:
                 yield event
 
@@ -136,6 +136,11 @@ def _events(turn: Turn, split: Callable[[str], Iterable[str]]) -> Iterator[Model
         yield CallStarted(index=index, name=call.tool)
         for piece in split(json.dumps(call.arguments, ensure_ascii=False)):
             yield ArgumentPiece(index=index, text=piece)
+
+
+def _tokenizer(hints: Hints) -> Callable[[str], Iterable[str]]:
+    chance = random.Random(f'{hints.seed}:{hints.task}:{hints.role}:{hints.state}:{hints.visit}:{hints.turn}')
+    return partial(_tokens, chance=chance)
 
 
 def _slices(text: str) -> Iterator[str]:

@@ -56,7 +56,7 @@ class SseParser:
                 self._event = name
                 self._data.append(value)
             return None
-        event, data = self._event, b'\n'.join(self._data)
+        event, data = self._event or b'message', b'\n'.join(self._data)
         self._event = b''
         self._data.clear()
         return SentEvent(event.decode(errors='replace'), data.decode(errors='replace')) if data else None

@@ -9,7 +9,6 @@ import random
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -37,6 +36,7 @@ from engine.models.scripted.scenario import Turn
 from engine.models.usage_estimate import estimate_usage
 from engine.records import SOURCES, Usage
 from engine.records.fault import Fault
+from engine.records.frozen import evolve
 from engine.records.message import Text, ToolResult
 
 PACE = 80.0
@@ -96,7 +96,7 @@ class Scripted:
             failure=failure.error() if failure else None,
             carrier=request.carrier,
         )
-        sent = replace(request, timeouts=PATIENT, carrier=server)
+        sent = evolve(request, timeouts=PATIENT, carrier=server)
         async with aclosing(client.call(self._http, ENDPOINT, self.name, sent)) as answer:
             async for event in answer:
                 yield event
@@ -129,8 +129,7 @@ class _Pace:
 def _events(turn: Turn, split: Callable[[str], Iterable[str]]) -> Iterator[ModelEvent]:
     for piece in split(turn.reasoning):
         yield ReasoningPiece(text=piece)
-    text = turn.text if turn.answer is None else json.dumps(turn.answer, ensure_ascii=False, indent=2)
-    for piece in split(text):
+    for piece in split(turn.said):
         yield TextPiece(text=piece)
     for index, call in enumerate(turn.calls):
         yield CallStarted(index=index, name=call.tool)
@@ -172,7 +171,7 @@ def _usage(request: ModelRequest, events: list[ModelEvent]) -> Usage:
     output = sum(
         len(event.text) for event in events if isinstance(event, TextPiece | ReasoningPiece | ArgumentPiece)
     )
-    return replace(estimate_usage(request, output), source=SOURCES[0])  # The provider itself reports it.
+    return evolve(estimate_usage(request, output), source=SOURCES[0])  # The provider itself reports it.
 
 
 def _setting() -> tuple[float, tuple[Fault, ...]]:

@@ -213,7 +213,8 @@ async def _tools(spec: AgentSpec, scope: CallbackContext, activity: Activity) ->
     names = activity.run.options.get('tools', {}).get(name, names)
     registry = ToolRegistry((await activity.services.toolset(names)).values())
     available_tools = await registry.available(activity.services.sandbox)
-    return available_tools.without(getattr(scope.state.memory, 'off', {}))
+    off = getattr(scope.state.memory, 'off', None)
+    return available_tools.without(off) if off else available_tools
 
 
 def _find_calls_to_approve(tools: ToolRegistry, message: Message, run: RunInfo) -> list[str]:

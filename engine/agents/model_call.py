@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
@@ -25,6 +25,7 @@ from engine.models.protocol import (
 from engine.models.recording.recorded_call import ReplayedModel
 from engine.models.usage_estimate import estimate_usage, message_length
 from engine.records import SOURCES, Origin, Usage
+from engine.records.frozen import evolve
 from engine.records.jsonable import describe_error
 from engine.records.message import Message, Reasoning, Text
 from engine.runtime.activity import Activity
@@ -63,7 +64,7 @@ async def call_with_fallback(names: tuple[str, ...], request: ModelRequest, acti
         accumulator = MessageAccumulator('' if model.simulated else name)
         try:
             message = await _stream(
-                model, replace(request, model=name, carrier=recorded), accumulator, activity
+                model, evolve(request, model=name, carrier=recorded), accumulator, activity
             )
         except ModelError as error:
             usage_by_model[name] = usage_by_model.get(name, Usage()) + _usage_of(
@@ -165,16 +166,16 @@ def _usage_of(
         used = estimate_usage(request, written)
     elif written and not reported.output:  # Servers that do not count tokens report 0.
         guess = estimate_usage(request, written)
-        used = replace(reported, calls=1, input=reported.input or guess.input, output=guess.output)
-        used = replace(used, source=guess.source)
+        used = evolve(reported, calls=1, input=reported.input or guess.input, output=guess.output)
+        used = evolve(used, source=guess.source)
     else:
-        used = replace(reported, calls=1)
+        used = evolve(reported, calls=1)
     if _source(model) != 'live':
         return used
     cost = accumulator.completed.cost if accumulator.completed else None
     if cost is None and (price := getattr(model, 'price', None)):
         cost = price(used)
-    return replace(used, unpriced=1) if cost is None else replace(used, dollars=cost)
+    return evolve(used, unpriced=1) if cost is None else evolve(used, dollars=cost)
 
 
 def _source(model: Model) -> Origin:

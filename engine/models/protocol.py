@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel
 
 from engine.records import Usage
+from engine.records.frozen import fast_init
 from engine.records.jsonable import clip
 from engine.records.message import Message
 
@@ -23,7 +25,7 @@ SCRIPTED = 'scripted'
 """The name of the simulated model, which answers where no other is chosen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ToolSpec:
     """A tool as presented to a model. `schema` is the JSON schema of its arguments."""
 
@@ -33,6 +35,11 @@ class ToolSpec:
     nullable: bool = False
     """Whether optional arguments may be null, as strict providers require."""
 
+    @cached_property
+    def length(self) -> int:
+        """Characters of the description and the schema."""
+        return len(self.description) + len(json.dumps(dict(self.schema)))
+
 
 @lru_cache(maxsize=1_000)
 def schema_of(record: type[BaseModel]) -> Mapping[str, Any]:
@@ -40,6 +47,7 @@ def schema_of(record: type[BaseModel]) -> Mapping[str, Any]:
     return record.model_json_schema()
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints:
     """The caller's identity, for scripted models; real providers ignore it."""
@@ -65,15 +73,20 @@ class Timeouts:
     total: float = 3600.0
 
 
+Send = Callable[['httpx.Request'], Awaitable['httpx.Response']]
+"""Sends a request; returns once the head of the response has arrived."""
+
+
 class Carrier(Protocol):
-    """Carries requests to an endpoint; implemented by recordings."""
+    """Carries requests to an endpoint; implemented by recordings and by the scripted model."""
 
     async def send(
-        self, http: httpx.AsyncClient, request: httpx.Request, endpoint: Endpoint, model: str, name: str
+        self, send: Send, request: httpx.Request, endpoint: Endpoint, model: str, name: str
     ) -> httpx.Response:
-        """Send the request, or answer it without sending."""
+        """Send the request with `send`, or answer it without sending."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """What a model is asked in one call."""

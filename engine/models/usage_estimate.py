@@ -24,7 +24,7 @@ def estimate_usage(request: ModelRequest, replied: int) -> Usage:
         replied: characters of output: text, reasoning and call arguments.
     """
     sent = sum(map(message_length, request.messages))
-    sent += sum(len(spec.description) + len(json.dumps(dict(spec.schema))) for spec in request.tools)
+    sent += sum(spec.length for spec in request.tools)
     sent += len(json.dumps(dict(request.schema))) if request.schema else 0
     return Usage(input=_tokens(sent), output=_tokens(replied), calls=1, source='estimated')
 

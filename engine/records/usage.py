@@ -8,6 +8,8 @@ from functools import reduce
 from operator import add
 from typing import Literal
 
+from engine.records.frozen import fast_init
+
 SOURCES = ('provider', 'estimated', 'missing')
 """Where the numbers come from, the most reliable first."""
 SUMMED = ('input', 'output', 'calls', 'cached', 'written', 'reasoning', 'dollars', 'unpriced')
@@ -16,6 +18,7 @@ Origin = Literal['live', 'simulated', 'replayed']
 """Where a reply comes from: a provider, a simulated model, or a recording."""
 
 
+@fast_init
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens and dollars of one call, an agent or a run.
@@ -50,8 +53,10 @@ class Usage:
         return None if self.unpriced else self.dollars
 
     def __add__(self, other: Usage) -> Usage:
-        sums = {name: getattr(self, name) + getattr(other, name) for name in SUMMED}
-        return Usage(**sums, source=max(self.source, other.source, key=SOURCES.index))
+        source = (
+            self.source if self.source == other.source else max(self.source, other.source, key=SOURCES.index)
+        )
+        return Usage(source=source, **{name: getattr(self, name) + getattr(other, name) for name in SUMMED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,10 @@ Capture = Callable[[Any], Callable[[], Any]]
 """Returns a function that copies the value later, as it is now."""
 
 
+PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Types of JSON values that cannot be changed."""
+
+
 class MemoryMisuse(TypeError):
     """Memory was written outside an action, or holds something whose changes cannot be tracked."""
 
@@ -38,7 +42,8 @@ class ChangeLog:
         """Log one change. Raises `MemoryMisuse` outside an action."""
         if not self.open:
             raise MemoryMisuse(f'{path or "/"} was written outside an action: only actions write memory')
-        self.changes.append(Change(op=op, path=path, value=to_jsonable_python(value)))
+        plain = value if type(value) in PLAIN else to_jsonable_python(value)
+        self.changes.append(Change(op=op, path=path, value=plain))
 
     def drain(self) -> tuple[Change, ...]:
         """Return the changes since the last call."""

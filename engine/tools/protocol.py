@@ -7,6 +7,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal, Protocol, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -106,6 +107,12 @@ class ToolContext:
         return self.sandbox
 
 
+@lru_cache(maxsize=1_000)
+def _spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
+    """Return a tool's description, cached because every agent turn sends those of its tools."""
+    return ToolSpec(name=name, description=description, schema=schema_of(arguments), nullable=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A function that a model may call."""
@@ -139,12 +146,7 @@ class Tool:
     @property
     def spec(self) -> ToolSpec:
         """The description given to a model."""
-        return ToolSpec(
-            name=self.name,
-            description=self.description,
-            schema=schema_of(self.arguments),
-            nullable=True,
-        )
+        return _spec(self.name, self.description, self.arguments)
 
     async def run(self, arguments: str, context: ToolContext) -> str:
         """Run the tool; return only the text."""

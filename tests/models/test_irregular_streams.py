@@ -4,9 +4,14 @@ import json
 import time
 from typing import Any
 
+import httpx
 import pytest
+from httpx_sse import EventSource
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.models.http import sse_reader
+from engine.models.http.sse_parser import SseParser
 from engine.models.protocol import ReasoningPiece
 from tests.models.reading import CallResult, replay
 from tests.models.speech import SPEECHES, Speech, anthropic, openai
@@ -423,3 +428,21 @@ async def test_hourly_cache_writes_are_counted_separately() -> None:
 async def test_an_error_that_quotes_a_header_is_short(status: int, headers: dict[str, str]) -> None:
     result = await replay(b'<html>', status=status, headers=headers)
     assert len(str(result.failure)) < 2_100
+
+
+FIELDS = st.sampled_from(
+    [b'data', b'data:', b'data: ', b'event: ', b'id: 1', b'retry: 9', b': ping', b'x', b'']
+)
+LINES = st.tuples(FIELDS, st.sampled_from([b'', b'{}', b' a: b', 'ü—🙂'.encode(), b'\xff', b'\x0b\x85'])).map(
+    b''.join
+)
+STREAMS = st.lists(st.tuples(LINES, st.sampled_from([b'\n', b'\r\n', b'\r'])).map(b''.join)).map(b''.join)
+
+
+@given(STREAMS, st.integers(1, 7))
+def test_events_are_those_of_the_standard_whatever_the_pieces(stream: bytes, size: int) -> None:
+    parser = SseParser()
+    events = [event for at in range(0, len(stream), size) for event in parser.feed(stream[at : at + size])]
+    response = httpx.Response(200, headers={'content-type': 'text/event-stream'}, content=stream)
+    expected = [(sent.event, sent.data) for sent in EventSource(response).iter_sse() if sent.data]
+    assert events == expected

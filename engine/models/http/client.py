@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
@@ -32,7 +32,7 @@ from engine.models.http.dialects.gemini import GEMINI
 from engine.models.http.dialects.openai import OPENAI
 from engine.models.http.dialects.responses import RESPONSE_DELETED, RESPONSES
 from engine.models.http.sse_reader import SseReader, lost_connection
-from engine.models.protocol import ModelEvent, ModelRequest, Timeouts
+from engine.models.protocol import ModelEvent, ModelRequest, Send, Timeouts
 from engine.records.jsonable import clip, unwrap_error
 
 DIALECTS: dict[str, Dialect] = {
@@ -92,6 +92,8 @@ async def _attempt(
             await response.aclose()
     except ModelError as error:
         raise _annotate_error(error, endpoint, decoder) from error.__cause__
+    finally:
+        deadline.close()
 
 
 def _encode(body: dict[str, Any]) -> bytes:
@@ -133,9 +135,8 @@ async def list_models(http: httpx.AsyncClient, endpoint: Endpoint, within: float
         return tuple(sorted(filter(None, models)))
     except ModelError as error:
         raise _annotate_error(error, endpoint, None) from error.__cause__
-
-
-Send = Callable[[httpx.Request], Awaitable[httpx.Response]]
+    finally:
+        deadline.close()
 
 
 def _send_directly(http: httpx.AsyncClient) -> Send:
@@ -144,10 +145,10 @@ def _send_directly(http: httpx.AsyncClient) -> Send:
 
 def _send_through(http: httpx.AsyncClient, endpoint: Endpoint, model: str, request: ModelRequest) -> Send:
     """Return what sends requests to the endpoint: the request's carrier, or else the client itself."""
-    carrier = request.carrier
+    send, carrier = _send_directly(http), request.carrier
     if carrier is None:
-        return _send_directly(http)
-    return lambda sent: carrier.send(http, sent, endpoint, model, request.model)
+        return send
+    return lambda sent: carrier.send(send, sent, endpoint, model, request.model)
 
 
 def _timeouts(endpoint: Endpoint) -> Timeouts:
@@ -171,10 +172,7 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
 ) -> httpx.Response:
     """Send a request and wait for the response head."""
     try:
-        url = httpx.URL(endpoint.url.rstrip('/') + path)
-        if (url.port or 0) > LAST_PORT:  # Some event loops report it only as unreachable.
-            problem = f'its address cannot be used: port must be 0-{LAST_PORT}'
-            raise ModelError(problem, kind='bad request')
+        url = _parse_url(endpoint.url.rstrip('/') + path)
         request = http.build_request(
             method,
             url.copy_merge_params(dict(endpoint.query)) if endpoint.query else url,
@@ -182,7 +180,7 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
             content=content,
             timeout=None,
         )
-        async with deadline.wait():
+        with deadline.wait():
             return await bound_body(await send(request))
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError, httpx.LocalProtocolError) as error:
         problem = f'its address or a header is not valid: {type(error).__name__}'
@@ -198,6 +196,16 @@ async def _exchange(  # noqa: PLR0913  (a request has that many parts)
         raise ModelError(problem, kind='connection', retryable=True) from error
 
 
+@lru_cache(maxsize=1_000)
+def _parse_url(text: str) -> httpx.URL:
+    """Return an address, which is the same for all calls of a model."""
+    url = httpx.URL(text)
+    if (url.port or 0) > LAST_PORT:  # Some event loops report it only as unreachable.
+        problem = f'its address cannot be used: port must be 0-{LAST_PORT}'
+        raise ModelError(problem, kind='bad request')
+    return url
+
+
 def _proxy(url: httpx.URL) -> str:
     """Return the environment's proxy for a URL, without its login; '' if there is none."""
     named = getproxies()
@@ -205,11 +213,17 @@ def _proxy(url: httpx.URL) -> str:
     return '' if not proxy or proxy_bypass(url.host) else re.split('@|://', proxy)[-1]
 
 
-async def _read_body(pieces: AsyncIterator[bytes], deadline: Deadline, *, whole: bool = False) -> bytes:
-    """Read a body, up to a limit. Raises `ModelError` if it must be complete and is not."""
-    body = bytearray()
+async def _read_body(
+    pieces: AsyncIterator[bytes], deadline: Deadline, head: bytes = b'', *, whole: bool = False
+) -> bytes:
+    """Read a body that begins with `head`, up to a limit.
+
+    Raises:
+        ModelError: it must be complete and is not.
+    """
+    body = bytearray(head)
     try:
-        async with deadline.wait():
+        with deadline.wait():
             async for piece in pieces:
                 body += piece
                 if len(body) > MAX_BODY:
@@ -230,13 +244,13 @@ async def _stream_answer(
     pieces = response.aiter_bytes()
     head = await _read_head(pieces, deadline)
     if head[:1] in JSON_STARTS:
-        body = await _read_body(_chain(head, pieces), deadline, whole=True)
+        body = await _read_body(pieces, deadline, head, whole=True)
         for event in _decode_whole(body, kind, decoder):
             yield event
     elif head[:1] == b'<' or (kind and kind not in STREAM_TYPES and not head.startswith(SSE_STARTS)):
-        raise _stream_error(await _read_body(_chain(head, pieces), deadline), kind)
+        raise _stream_error(await _read_body(pieces, deadline, head), kind)
     else:
-        reader = SseReader(_chain(head, pieces), decoder, deadline)
+        reader = SseReader(head, pieces, decoder, deadline)
         try:
             while events := await reader.next():
                 for event in events:
@@ -261,7 +275,7 @@ async def _read_head(pieces: AsyncIterator[bytes], deadline: Deadline) -> bytes:
     """Read the leading bytes that identify the body, without byte order mark and leading whitespace."""
     head = b''
     try:
-        async with deadline.wait():
+        with deadline.wait():
             async for piece in pieces:
                 head = (head + piece).lstrip()
                 if len(head) > len(BOM) or not BOM.startswith(head):
@@ -275,12 +289,6 @@ async def _read_head(pieces: AsyncIterator[bytes], deadline: Deadline) -> bytes:
 
 MIN_HEAD = 6
 """Bytes; enough to distinguish `event:` from a word that starts the same."""
-
-
-async def _chain(head: bytes, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-    yield head
-    async for piece in pieces:
-        yield piece
 
 
 def _decode_whole(body: bytes, kind: str, decoder: Decoder) -> list[ModelEvent]:

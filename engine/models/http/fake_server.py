@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import orjson
 
 from engine.errors import Kind, ModelError
+from engine.models.endpoint import Endpoint
 from engine.models.protocol import (
     ArgumentPiece,
     CallStarted,
+    Carrier,
     Completed,
     ModelEvent,
     ReasoningPiece,
+    Send,
     TextPiece,
 )
 
@@ -36,29 +40,37 @@ FINISH = {'stop': 'stop', 'tools': 'tool_calls', 'length': 'length', 'filter': '
 Beat = Callable[[], Awaitable[None]]
 
 
-def fake_transport(
-    model: str, events: Sequence[ModelEvent], beat: Beat, failure: ModelError | None = None
-) -> httpx.AsyncBaseTransport:
-    """Return a transport that answers each request with these events.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FakeServer:
+    """Carries requests to a fake provider, which answers each with the same events."""
 
-    Args:
-        model: the model's name.
-        events: the answer.
-        beat: awaited before the answer starts and before each event.
-        failure: how the answer fails after the events.
-    """
+    model: str
+    events: Sequence[ModelEvent]
+    beat: Beat
+    """Awaited before the answer starts and before each event."""
+    failure: ModelError | None
+    """How the answer fails after the events."""
+    carrier: Carrier | None
+    """Records the exchange, or answers from a recording."""
 
-    async def answer(request: httpx.Request) -> httpx.Response:
-        await beat()
+    async def send(
+        self, send: Send, request: httpx.Request, endpoint: Endpoint, model: str, name: str
+    ) -> httpx.Response:
+        """Answer the request."""
+        if self.carrier is None:
+            return await self._answer(request)
+        return await self.carrier.send(self._answer, request, endpoint, model, name)
+
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        await self.beat()
+        failure = self.failure
         if failure and failure.kind == 'connection':
             raise httpx.ConnectError(str(failure))
-        if failure and not events and failure.kind in FAILURES:
+        if failure and not self.events and failure.kind in FAILURES:
             status, headers = _refusal(failure)
             return httpx.Response(status, headers=headers, content=orjson.dumps(_error(failure)))
         headers = {'content-type': 'text/event-stream'}
-        return httpx.Response(200, headers=headers, stream=_Body(model, events, beat, failure))
-
-    return httpx.MockTransport(answer)
+        return httpx.Response(200, headers=headers, stream=_Body(self.model, self.events, self.beat, failure))
 
 
 class _Body(httpx.AsyncByteStream):

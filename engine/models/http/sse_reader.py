@@ -1,16 +1,17 @@
-"""Reads a streamed answer: splits bytes into events and decodes them up to a proper end."""
+"""Reads a streamed answer: decodes its events up to a proper end."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
 
 import httpx
-from httpx_sse import EventSource, ServerSentEvent
 
 from engine.errors import ModelError
 from engine.models.http.deadline import Deadline
 from engine.models.http.dialects.dialect import Decoder
+from engine.models.http.sse_parser import SentEvent, SseParser
 from engine.models.protocol import ModelEvent, Started, UsageReport
 
 GRACE_SECONDS = 5.0
@@ -23,65 +24,29 @@ MAX_EVENT, MAX_ANSWER = 16_000_000, 200_000_000
 """Maximum bytes of one event and of all; anything larger is not an answer and would fill memory."""
 
 
-ERROR_LINE, ERROR_EVENT = b'error:', b'event: error\ndata:'
-"""How llama.cpp reports an error in a stream, and how the standard would have it."""
-
-
-class PaddedStream(httpx.AsyncByteStream):
-    """A response's bytes followed by an empty line, which some servers omit after the end marker.
-
-    Lines with errors, which the standard ignores, become events.
-
-    Args:
-        pieces: the bytes.
-    """
-
-    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
-        self._pieces = pieces
-        self.has_ended = False
-        self.pending = 0
-        """Bytes since the last event."""
-        self._all = 0
-        self._held, self._in_line = b'', False
-        """What may be the beginning of a line with an error; whether the last byte is inside a line."""
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._pieces:
-            self.pending += len(piece)
-            self._all += len(piece)
-            if self.pending > MAX_EVENT:
-                raise ModelError(f'it sent an event longer than {MAX_EVENT:,} bytes', kind='bad response')
-            if self._all > MAX_ANSWER:
-                raise ModelError(f'it sent more than {MAX_ANSWER:,} bytes', kind='bad response')
-            yield self._turn_errors(piece)
-        self.has_ended = True
-        yield self._held + b'\n\n'
-
-    def _turn_errors(self, piece: bytes) -> bytes:
-        piece, self._held = self._held + piece, b''
-        if not self._in_line and piece.startswith(ERROR_LINE):
-            piece = ERROR_EVENT + piece.removeprefix(ERROR_LINE)
-        piece = piece.replace(b'\n' + ERROR_LINE, b'\n' + ERROR_EVENT)
-        start = piece.rfind(b'\n') + 1
-        if ERROR_LINE.startswith(piece[start:]) and (start or not self._in_line):
-            piece, self._held = piece[:start], piece[start:]
-        self._in_line = not piece.endswith(b'\n') if piece else self._in_line
-        return piece
-
-
 class SseReader:
     """Reads the decoded events of one response.
 
-    Input is decoded as UTF-8, as the server-sent events standard requires, whatever the headers say.
+    Args:
+        head: its first bytes.
+        pieces: the rest of its bytes.
+        decoder: of its dialect.
+        deadline: of the call.
     """
 
-    def __init__(self, pieces: AsyncIterator[bytes], decoder: Decoder, deadline: Deadline) -> None:
-        self._decoder, self._deadline = decoder, deadline
-        self._bytes = PaddedStream(pieces)
+    def __init__(
+        self, head: bytes, pieces: AsyncIterator[bytes], decoder: Decoder, deadline: Deadline
+    ) -> None:
+        self._pieces, self._decoder, self._deadline = pieces, decoder, deadline
+        self._parser = SseParser()
+        self._sent: deque[SentEvent] = deque()
+        """Events that have arrived and are not decoded yet."""
+        self._has_ended = False
+        self._pending = self._all = 0
+        """Bytes since the last event, and of all."""
         self._complete_since: float | None = None
         self._has_content = False
-        headers = {'content-type': 'text/event-stream; charset=utf-8'}
-        self._events = EventSource(httpx.Response(200, headers=headers, stream=self._bytes)).aiter_sse()
+        self._add(head)
 
     async def next(self) -> list[ModelEvent]:
         """Return the next events; empty at the end.
@@ -90,10 +55,12 @@ class SseReader:
             ModelError: the provider stops early, sends unreadable data, or sends nothing for too long.
         """
         while not self._decoder.ended:
-            sent = await self._next_event()
-            if sent is None:
-                break
-            if events := self._decode(sent):
+            if not self._sent:
+                if self._has_ended:
+                    break
+                await self._read()
+                continue
+            if events := self._decode(self._sent.popleft()):
                 self._has_content |= not all(isinstance(event, Started | UsageReport) for event in events)
                 self._deadline.note_event()
                 if not all(isinstance(event, UsageReport) for event in events):
@@ -108,29 +75,46 @@ class SseReader:
         return []
 
     async def close(self) -> None:
-        """Read the rest if it arrives immediately, then stop."""
+        """Read the rest if it arrives immediately, so that the connection can be reused."""
+        if not self._decoder.ended or self._has_ended:
+            return
         try:
-            async with self._deadline.wait(DRAIN):
-                while self._decoder.ended and await anext(self._events, None) is not None:
+            with self._deadline.wait(DRAIN):
+                async for _ in self._pieces:
                     pass
         except (httpx.HTTPError, ModelError):
             pass
-        await self._events.aclose()
 
-    async def _next_event(self) -> ServerSentEvent | None:
+    async def _read(self) -> None:
+        """Read the next piece, or note the end."""
         try:
-            async with self._deadline.wait(self._grace()):
-                sent = await anext(self._events, None)
-            self._bytes.pending = 0
-            return sent
+            with self._deadline.wait(self._grace()):
+                piece = await anext(self._pieces, None)
+            self._add(piece)
         except httpx.HTTPError as error:
-            if self._decoder.complete:
-                return None
-            raise lost_connection(error) from error
+            self._has_ended = True
+            if not self._decoder.complete:
+                raise lost_connection(error) from error
         except ModelError:
-            if self._decoder.complete:
-                return None
-            raise
+            self._has_ended = True
+            if not self._decoder.complete:
+                raise
+
+    def _add(self, piece: bytes | None) -> None:
+        """Add the events of a piece; at the end, None, the event that no empty line has ended."""
+        if piece is None:
+            self._has_ended = True
+            self._sent += self._parser.feed(b'\n\n')
+            return
+        self._pending += len(piece)
+        self._all += len(piece)
+        if self._pending > MAX_EVENT:
+            raise ModelError(f'it sent an event longer than {MAX_EVENT:,} bytes', kind='bad response')
+        if self._all > MAX_ANSWER:
+            raise ModelError(f'it sent more than {MAX_ANSWER:,} bytes', kind='bad response')
+        if events := self._parser.feed(piece):
+            self._pending = 0
+            self._sent += events
 
     def _grace(self) -> float | None:
         """Return the seconds left for the rest of a complete answer."""
@@ -143,13 +127,13 @@ class SseReader:
             0.0, self._complete_since + (ERROR_GRACE if self._decoder.failure else GRACE_SECONDS) - now
         )
 
-    def _decode(self, sent: ServerSentEvent) -> list[ModelEvent]:
+    def _decode(self, sent: SentEvent) -> list[ModelEvent]:
         try:
-            return self._decoder.feed(sent.event, sent.data) if sent.data else []
+            return self._decoder.feed(sent.event, sent.data)
         except ModelError as error:
             if self._decoder.complete:
                 return []
-            if self._bytes.has_ended and error.kind == 'bad response':  # It ended in the middle of an event.
+            if self._has_ended and error.kind == 'bad response':  # It ended in the middle of an event.
                 return []
             raise
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Lock
@@ -14,6 +14,7 @@ import orjson
 
 from engine.errors import ModelError
 from engine.models.http.content_coding import bound_body
+from engine.models.protocol import Send
 from engine.models.recording.exchange import (
     CallLabel,
     Exchange,
@@ -25,7 +26,6 @@ from engine.models.recording.exchange import (
 )
 
 Mode = Literal['record', 'replay']
-Send = Callable[[httpx.Request], Awaitable[httpx.Response]]
 KEPT_HEADERS = frozenset(
     {
         'content-type',

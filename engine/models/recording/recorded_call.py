@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 
 import httpx
 
 from engine.errors import ModelError
 from engine.models.endpoint import Endpoint
-from engine.models.protocol import ModelEvent, ModelRequest
+from engine.models.protocol import ModelEvent, ModelRequest, Send
 from engine.models.recording.cassette import Cassette, CassetteMiss
 from engine.models.recording.exchange import label_call
 
@@ -25,11 +24,11 @@ class RecordedCall:
     step: int
 
     async def send(
-        self, http: httpx.AsyncClient, request: httpx.Request, endpoint: Endpoint, model: str, name: str
+        self, send: Send, request: httpx.Request, endpoint: Endpoint, model: str, name: str
     ) -> httpx.Response:
         """Send a request and record it, or answer it from the recording."""
         label = label_call(endpoint, model, name, self.state, self.step)
-        return await self.cassette.send(request, partial(http.send, stream=True), endpoint.hide, label)
+        return await self.cassette.send(request, send, endpoint.hide, label)
 
     def model(self, name: str) -> ReplayedModel | None:
         """Return the recorded model of that name; None if nothing is being replayed."""

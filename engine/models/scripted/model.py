@@ -9,7 +9,6 @@ import random
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,12 +17,13 @@ import httpx
 from engine.errors import Fault
 from engine.models.endpoint import Endpoint
 from engine.models.http import client
-from engine.models.http.fake_server import fake_transport
+from engine.models.http.fake_server import FakeServer
 from engine.models.protocol import (
     SCRIPTED,
     ArgumentPiece,
     CallStarted,
     Completed,
+    Hints,
     ModelEvent,
     ModelRequest,
     ReasoningPiece,
@@ -36,6 +36,7 @@ from engine.models.scripted.library import Library, bundled_scenarios
 from engine.models.scripted.scenario import Turn
 from engine.models.usage_estimate import estimate_usage
 from engine.records import SOURCES, Usage
+from engine.records.frozen import evolve
 from engine.records.message import Text, ToolResult
 
 PACE = 80.0
@@ -68,36 +69,35 @@ class Scripted:
         self._library = Library.load(folder) if folder else bundled_scenarios()
         set_pace, faults = _setting()
         self.pace = set_pace if pace is None else pace
+        self._http = httpx.AsyncClient(transport=httpx.AsyncBaseTransport(), trust_env=False)
+        """Makes the requests, and sends none."""
         self.faults: tuple[Fault, ...] = (*faults, *self._library.faults)
         """Errors in scenario files and settings; everything else works."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Stream the answer. Raises `ModelError` if the scenario says so.
 
-        The answer goes through the same client as a provider's, as bytes over its own transport.
+        The answer goes through the same client as a provider's, as the bytes of a fake server.
         """
-        hints = request.hints
         turn = self._turn(request)
-        chance = random.Random(
-            f'{hints.seed}:{hints.task}:{hints.role}:{hints.state}:{hints.visit}:{hints.turn}'
-        )
         if turn.seconds:
             yield Thinking(seconds=turn.seconds)
-        failure = turn.failure(hints.attempt)
+        failure = turn.failure(request.hints.attempt)
         # A failure is placed by counting tokens. Otherwise, without a pace, nobody watches the text arrive.
-        events = list(_events(turn, partial(_tokens, chance=chance) if self.pace or failure else _slices))
+        events = list(_events(turn, _tokenizer(request.hints) if self.pace or failure else _slices))
         if failure:
             events = events[: failure.after]
         else:
             events.append(Completed(reason='tools' if turn.calls else 'stop', usage=_usage(request, events)))
-        transport = fake_transport(
-            self.name, events, _Pace(self.pace).beat, failure.error() if failure else None
+        server = FakeServer(
+            model=self.name,
+            events=events,
+            beat=_Pace(self.pace).beat,
+            failure=failure.error() if failure else None,
+            carrier=request.carrier,
         )
-        patient = replace(request, timeouts=PATIENT)
-        async with (
-            httpx.AsyncClient(transport=transport, trust_env=False) as http,
-            aclosing(client.call(http, ENDPOINT, self.name, patient)) as answer,
-        ):
+        sent = evolve(request, timeouts=PATIENT, carrier=server)
+        async with aclosing(client.call(self._http, ENDPOINT, self.name, sent)) as answer:
             async for event in answer:
                 yield event
 
@@ -129,13 +129,17 @@ class _Pace:
 def _events(turn: Turn, split: Callable[[str], Iterable[str]]) -> Iterator[ModelEvent]:
     for piece in split(turn.reasoning):
         yield ReasoningPiece(text=piece)
-    text = turn.text if turn.answer is None else json.dumps(turn.answer, ensure_ascii=False, indent=2)
-    for piece in split(text):
+    for piece in split(turn.said):
         yield TextPiece(text=piece)
     for index, call in enumerate(turn.calls):
         yield CallStarted(index=index, name=call.tool)
         for piece in split(json.dumps(call.arguments, ensure_ascii=False)):
             yield ArgumentPiece(index=index, text=piece)
+
+
+def _tokenizer(hints: Hints) -> Callable[[str], Iterable[str]]:
+    chance = random.Random(f'{hints.seed}:{hints.task}:{hints.role}:{hints.state}:{hints.visit}:{hints.turn}')
+    return partial(_tokens, chance=chance)
 
 
 def _slices(text: str) -> Iterator[str]:
@@ -167,7 +171,7 @@ def _usage(request: ModelRequest, events: list[ModelEvent]) -> Usage:
     output = sum(
         len(event.text) for event in events if isinstance(event, TextPiece | ReasoningPiece | ArgumentPiece)
     )
-    return replace(estimate_usage(request, output), source=SOURCES[0])  # The provider itself reports it.
+    return evolve(estimate_usage(request, output), source=SOURCES[0])  # The provider itself reports it.
 
 
 def _setting() -> tuple[float, tuple[Fault, ...]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -82,6 +84,11 @@ class Turn(FrozenModel):
             raise ValueError('needs text, calls, an answer, or a fail without attempts')
         return self
 
+    @cached_property
+    def said(self) -> str:
+        """The text, or the answer as JSON text."""
+        return self.text if self.answer is None else json.dumps(self.answer, ensure_ascii=False, indent=2)
+
     def select_case(self, received: str) -> Turn:
         """Return the turn to play for a model that has `received` these messages."""
         for case in self.cases:
@@ -156,8 +163,10 @@ class Scenario(FrozenModel):
 
     def fits(self, pattern: str, task: str) -> bool:
         """Return whether this scenario covers the task."""
+        if pattern != self.pattern:
+            return False
         text = task.casefold()
-        return pattern == self.pattern and all(word.casefold() in text for word in self.match)
+        return all(word.casefold() in text for word in self.match)
 
     def turn(self, state: str, role: str, visit: int, turn: int) -> Turn | None:
         """Return the turn to play; past the end, the last visit and a visit's last turn repeat."""

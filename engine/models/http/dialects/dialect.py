@@ -310,12 +310,15 @@ def amount(value: Any) -> float | None:
 
 def join_surrogates(text: str) -> tuple[str, str]:
     """Join surrogate pairs; returns the text and a trailing lone surrogate that awaits its other half."""
+    if not SURROGATES.search(text):
+        return text, ''
     held = ''
-    if text and '\ud800' <= text[-1] <= '\udbff':
+    if '\ud800' <= text[-1] <= '\udbff':
         text, held = text[:-1], text[-1]
-    if any('\ud800' <= char <= '\udfff' for char in text):
-        text = text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')
-    return text, held
+    return text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace'), held
+
+
+SURROGATES = re.compile('[\ud800-\udfff]')
 
 
 MAX_EXCERPT = 300

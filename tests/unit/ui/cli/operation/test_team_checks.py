@@ -106,10 +106,7 @@ def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_p
         deleted = Entry(
             kind='schedule',
             key='gone',
-            body={
-                **entry.body,
-                'schedule': {**asdict(schedule), 'name': 'Old', 'action': {'pattern': 'gone'}},
-            },
+            body={**entry.body, 'schedule': old},
             rank=entry.rank,
             state=entry.state,
         )

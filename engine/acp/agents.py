@@ -14,6 +14,7 @@ from engine.acp.process import find_program, hidden_values, passed_variables
 from engine.errors import ModelError
 from engine.models.protocol import ModelEvent, ModelRequest
 from engine.models.secret_filter import SecretFilter, secret_filter
+from engine.records.run_info import Approvals
 from engine.workspace.object_store import ObjectStore
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
@@ -41,6 +42,7 @@ class ExternalAgentInfo:
     network: bool = True
     simulated: bool = False
     approvals: str = 'marked'
+    asks_nobody: bool = False
 
     @property
     def model(self) -> str:
@@ -59,7 +61,8 @@ class ExternalAgentInfo:
             if self.sandboxed
             else 'It runs without a sandbox: it can read and change whatever you can.'
         )
-        return f'{files} {sees} {net} It costs what its provider charges.'
+        asks = 'It asks nobody before it acts. ' if self.asks_nobody else ''
+        return f'{files} {asks}{sees} {net} It costs what its provider charges.'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +98,15 @@ class AgentModel:
     def effort_problem(self, effort: str) -> str:
         """Return why an effort cannot be set: an agent chooses its own."""
         return 'an external agent decides how much it thinks: set that in its own settings'
+
+    def approvals_problem(self, approvals: Approvals) -> str:
+        """Return why it cannot ask for a run's approvals, and what to choose instead, or ''."""
+        if not self.agent.asks_nobody or self.agent.approvals_for(approvals) != 'all':
+            return ''
+        return (
+            'in the sandbox it cannot ask before each file and command: choose `marked` or `none`, so that '
+            f'it works there without asking, or `sandboxed = false` in [agents.{self.agent.name}]'
+        )
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         """Refuse: it is used through its own protocol. Raises `ModelError`."""
@@ -192,4 +204,5 @@ def _info(agent: ExternalAgent) -> ExternalAgentInfo:
         network=agent.network,
         simulated=agent.simulated,
         approvals=agent.approvals,
+        asks_nobody=agent.asks_nobody,
     )

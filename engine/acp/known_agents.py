@@ -65,10 +65,21 @@ class ExternalAgent:
     """The agent's mode to work in; overrides `modes`."""
     modes: Mapping[Approvals, str] = field(default_factory=dict)
     """By setting of `approvals`: the mode in which it asks for these, and lets no model answer instead."""
+    confines_itself: bool = False
+    """Whether it asks only to leave a sandbox of its own, which cannot start inside ours."""
     approval_variables: Mapping[Approvals, Mapping[str, str]] = field(default_factory=dict, repr=False)
     """The same for an agent controlled by variables, which must be set before it starts."""
     simulated: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def asks_nobody(self) -> bool:
+        """Whether it works in our sandbox in place of its own, so that it has nothing to ask about."""
+        return self.confines_itself and self.sandboxed and not self.mode
+
+    def approvals_for(self, run: Approvals) -> Approvals:
+        """Return what waits for a person, given the run's setting: unless it says otherwise, the agent's."""
+        return self.approvals if run == 'marked' else run
 
     def mode_for(self, approvals: Approvals) -> str:
         """Return the agent's mode to work in; '' keeps the one it starts in.
@@ -77,7 +88,7 @@ class ExternalAgent:
         """
         if self.mode or (approvals == 'none' and not self.sandboxed):
             return self.mode
-        return self.modes.get(approvals, '')
+        return self.modes.get('none' if self.asks_nobody and approvals == 'marked' else approvals, '')
 
 
 KNOWN_AGENTS: Mapping[str, ExternalAgent] = {agent.name: agent for agent in (
@@ -111,6 +122,7 @@ KNOWN_AGENTS: Mapping[str, ExternalAgent] = {agent.name: agent for agent in (
         login='api-key',
         reports_usage=True,
         modes={'marked': 'workspace-write', 'all': 'read-only', 'none': 'agent-full-access'},
+        confines_itself=True,
     ),
     ExternalAgent(
         name='gemini',

@@ -193,14 +193,13 @@ async def _open_session(
         return live, None
     agent, run = scope.state.agents[scope.path], activity.run
     home = activity.services.workspaces.agent_home(run.id, scope.path)
-    approvals = run.options.get('approvals', 'marked')
     session = AgentSession(
         agent_model.agent,
         _workspace(spec, scope, activity),
         activity.services.sandbox,
         home=home,
         cookie=f'{run.id}/{scope.path}',
-        approvals=agent_model.agent.approvals if approvals == 'marked' else approvals,
+        approvals=agent_model.agent.approvals_for(run.options.get('approvals', 'marked')),
     )
     # Registered first, so that leaving the state meanwhile ends it.
     activity.services.sessions.add(run.id, scope.path, session)

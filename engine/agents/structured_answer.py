@@ -84,11 +84,14 @@ def parse_structured(record: type[BaseModel], text: str) -> dict[str, Any]:
 
 
 def _parse_answer(record: type[BaseModel], text: str, *, was_repaired: bool) -> dict[str, Any]:
-    """Parse an agent's answer; if it was asked again already, a record made `from_prose` accepts any text."""
+    """Parse an agent's answer; if it was asked again already, a record may be made `from_prose`."""
     result = parse_structured(record, text)
     prose = getattr(record, 'from_prose', None)
     if 'unfit' in result and prose and was_repaired and text.strip():
-        return {'output': prose(text.strip()).model_dump(mode='json')}
+        try:
+            return {'output': prose(text.strip()).model_dump(mode='json')}
+        except ValueError:  # The text does not say what the record needs.
+            return result
     return result
 
 

@@ -140,7 +140,7 @@ def new_run_info(
     """Return the summary of a new run, or of one that replays `replayed_run`. Raises `InvalidInput`."""
     options, models, now = launch.options, launch.models, services.clock.now()
     if replayed_run is None:
-        check_effort(services, models, launch.effort)
+        check_options(services, models, options)
     elif 'effort' in replayed_run.options:
         options['effort'] = replayed_run.options['effort']
     return RunInfo(
@@ -281,15 +281,20 @@ def check_agents(services: Services, models: Mapping[str, str]) -> None:
         raise InvalidInput(problems)
 
 
-def check_effort(services: Services, models: Mapping[str, str], effort: Mapping[str, str]) -> None:
-    """Raise `InvalidInput` for a reasoning effort that a chosen model does not support."""
+def check_options(services: Services, models: Mapping[str, str], options: Mapping[str, Any]) -> None:
+    """Raise `InvalidInput` for a reasoning effort or approvals that a chosen model does not support."""
     problems: dict[str, str] = {}
-    for role in {*effort, *(models if '' in effort else ())}:
+    effort, approvals = options.get('effort', {}), options.get('approvals', 'marked')
+    for role in {*effort, *models}:
         level = role_effort(effort, role)
         for name in candidate_models(models, role):
-            problem_of = getattr(services.models.get(name), 'effort_problem', None)
+            model = services.models.get(name)
+            problem_of = getattr(model, 'effort_problem', None)
             if level and problem_of and (problem := problem_of(level)):
                 problems['.'.join(filter(None, ('effort', role)))] = f'{name}: {problem}'
+            problem_of = getattr(model, 'approvals_problem', None)
+            if problem_of and (problem := problem_of(approvals)):
+                problems['approvals'] = f'{name}: {problem}'
     if problems:
         raise InvalidInput(problems)
 

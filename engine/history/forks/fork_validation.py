@@ -16,7 +16,7 @@ from engine.records.jsonable import to_jsonable
 from engine.records.message import Message
 from engine.records.shape import Shape
 from engine.runtime.activity import Services
-from engine.runtime.run_factory import check_effort, check_simulated, join_names, unknown_names
+from engine.runtime.run_factory import check_options, check_simulated, join_names, unknown_names
 from engine.statechart.pattern import Pattern
 from engine.statechart.run_state import AgentState, RunState
 from engine.statechart.shape_builder import walk
@@ -131,7 +131,7 @@ def apply_overrides(
     if plays == {'simulated'}:
         models = dict.fromkeys({'', *models}, SCRIPTED)
     else:
-        check_effort(services, models, effort)
+        check_options(services, models, {**info.options, 'effort': effort})
     overridden: dict[str, Any] = {
         'instructions': workflow.instruction_overrides,
         'tools': {**info.options.get('tools', {}), **variation.tools},

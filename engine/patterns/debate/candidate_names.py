@@ -11,23 +11,31 @@ MAX_NAME = 80
 """Characters that are kept of a name that nobody has."""
 
 
-def resolve_names(position: Position, names: Mapping[str, str]) -> Position:
-    """Return the position with candidates under their own names, without repetitions.
+def resolve_name(text: str, names: Mapping[str, str]) -> str:
+    """Return the own name of the candidate that a text calls.
 
     A name that no candidate in play has stays as it was given: an approval of it is an approval of nobody
     else.
 
     Args:
-        position: as its speaker gave it.
+        text: what a model or a person calls it.
         names: the candidates in play, by everything that they may be called.
     """
     by_key = {_key(called): name for called, name in names.items()}
+    return by_key.get(_key(text), text.strip()[:MAX_NAME])
 
-    def resolve(text: str) -> str:
-        return by_key.get(_key(text), text.strip()[:MAX_NAME])
 
-    ranking = tuple(dict.fromkeys(resolve(name) for name in position.ranking if name.strip()))
-    return position.model_copy(update={'ranking': ranking, 'best': resolve(position.best)})
+def resolve_names(position: Position, names: Mapping[str, str]) -> Position:
+    """Return the position with candidates under their own names, without repetitions; see `resolve_name`."""
+    ranked = [resolve_name(name, names) for name in position.ranking if name.strip()]
+    comments = tuple(
+        comment.model_copy(update={'candidate': resolve_name(comment.candidate, names)})
+        for comment in position.comments
+    )
+    best = resolve_name(position.best, names)
+    return position.model_copy(
+        update={'ranking': tuple(dict.fromkeys(ranked)), 'best': best, 'comments': comments}
+    )
 
 
 def find_name(text: str, names: Collection[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from engine.patterns import seats
-from engine.patterns.debate.candidate_names import resolve_names
+from engine.patterns.debate.candidate_names import resolve_name, resolve_names
 from engine.patterns.debate.position_parser import parse_position
 from engine.patterns.debate.records import Answer, DebateMemory, LineComment, Position, Verdict
 from engine.patterns.form_fields import Form, Input, LongText
@@ -96,8 +96,10 @@ def hand_back(scope: CallbackContext, event: Event) -> None:
 
 def is_word(reviewer: str, scope: CallbackContext, event: Event) -> bool:
     """The turn is for this reviewer, and its best candidate, if named, is in play."""
-    best = event.data.get('best')
-    return event.data.get('reviewer') in ('', reviewer) and (not best or best in debate_memory(scope).names())
+    best, names = str(event.data.get('best') or ''), debate_memory(scope).names()
+    return event.data.get('reviewer') in ('', reviewer) and (
+        not best or resolve_name(best, names) in names.values()
+    )
 
 
 def parse_turn(data: Mapping[str, Any], names: Mapping[str, str]) -> Position:

@@ -22,6 +22,7 @@ from engine.patterns.competition.merging import (
 )
 from engine.patterns.competition.ranking import rank_candidates
 from engine.patterns.competition.records import Candidate, CandidateSummary
+from engine.patterns.debate.candidate_names import resolve_name
 from engine.patterns.debate.chart import debate_state, seat_edges
 from engine.patterns.debate.config import DebateConfig
 from engine.patterns.debate.consensus import are_enough
@@ -46,6 +47,7 @@ PHASES = (
 COLLECTING = 'Collecting and testing the candidates'
 CONCLUSIONS = {'verdict', 'best', 'text', 'changes', 'rests_on'}
 """The fields that a position and a consensus share."""
+REVISIONS = ('REVISE_BEST', 'REVISE_ALL')
 
 
 class ParallelReview(Pattern):
@@ -130,6 +132,7 @@ class ParallelReview(Pattern):
             *([['done', 'merging', 'iterating']] if merges else []),
             edge('always', 'iterating', 'complete', ['wants_approval', 'has_evidence'], before='approve'),
             ['always', 'iterating', 'complete', 'is_spent'],
+            ['always', 'iterating', 'complete', 'asks_nothing'],
             edge('always', 'iterating', 'revising', before='begin_revision'),
             ['done', 'revising', 'gathering', 'is_revised'],
             ['done', 'revising', 'iterating'],
@@ -216,7 +219,7 @@ class ParallelReview(Pattern):
 
     def is_candidate(self, memory: ReviewMemory, event: Event) -> bool:
         """The candidate is still in play."""
-        return event.data.get('candidate') in memory.in_play()
+        return resolve_name(str(event.data.get('candidate')), memory.names()) in memory.in_play()
 
     def wants_approval(self, memory: ReviewMemory, event: Event) -> bool:
         """The reviewers agreed to approve; a synthesis does not count."""
@@ -235,6 +238,18 @@ class ParallelReview(Pattern):
     def is_spent(self, memory: ReviewMemory, event: Event) -> bool:
         """The revision limit is reached."""
         return bool(memory.revision_count >= self.parameters.max_revisions)
+
+    def asks_nothing(self, memory: ReviewMemory, event: Event) -> bool:
+        """Too few reviewers agree, and no reviewer, person or test asks for a change."""
+        consensus = memory.consensus
+        assert consensus is not None
+        positions = {turn.speaker: turn.position for turn in memory.current_utterances()}
+        asked = any(position and position.verdict in REVISIONS for position in positions.values())
+        if asked or not consensus.synthesized or prompts.demands(memory):
+            return False
+        return not any(
+            memory.open_comments(name) or self._test_problem(memory, name) for name in memory.targets
+        )
 
     def is_revised(self, memory: ReviewMemory, event: Event) -> bool:
         """There is something new to review."""
@@ -322,13 +337,15 @@ class ParallelReview(Pattern):
 
     def apply_choice(self, memory: ReviewMemory, event: Event) -> None:
         """Apply a person's choice."""
-        self._choose(memory, event.data['candidate'], 'person', str(event.data.get('why', '')))
+        name = resolve_name(event.data['candidate'], memory.names())
+        self._choose(memory, name, 'person', str(event.data.get('why', '')))
 
     def apply_model_choice(self, memory: ReviewMemory, event: Event) -> None:
         """Apply a model's choice; if it names no candidate in play, pick by rule."""
         choice = Choice.model_validate(event.data['output'])
-        if choice.candidate in memory.in_play():
-            self._choose(memory, choice.candidate, 'model', choice.why)
+        name = resolve_name(choice.candidate, memory.names())
+        if name in memory.in_play():
+            self._choose(memory, name, 'model', choice.why)
         else:
             self.pick_by_rule(memory, event)
 
@@ -433,7 +450,12 @@ class ParallelReview(Pattern):
         if comments := memory.open_comments(memory.best, human=True):
             noun = 'comment' if len(comments) == 1 else 'comments'
             return f'version {version.number} has {len(comments)} open {noun}'
-        if self.parameters.must_pass and not version.evidence.ok:
+        return self._test_problem(memory, memory.best)
+
+    def _test_problem(self, memory: ReviewMemory, name: str) -> str:
+        """Why the tests object to a candidate in play, or ''."""
+        version = memory.candidates[name].latest
+        if self.parameters.must_pass and version and not version.evidence.ok:
             return f'{version.evidence.title}: {version.evidence.required.line}'
         return ''
 

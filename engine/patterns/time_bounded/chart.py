@@ -238,6 +238,14 @@ def _planning_edges() -> list[dict[str, Any]]:
 def _execution_edges() -> list[dict[str, Any]]:
     choosing = f'{EXECUTING}.choosing'
     return [
+        _edge(
+            'always',
+            choosing,
+            SHUTTING_DOWN,
+            endings.expire_before_step,
+            when='no_time_for_a_step_is_left',
+            unless=OVER,
+        ),
         _edge('always', choosing, STEP, when='step_is_open', unless=OVER),
         _edge('always', choosing, PLANNING, when='step_waits_for_plan', unless=OVER),
         _edge(

@@ -8,7 +8,7 @@ from engine.patterns.time_bounded import replanning
 from engine.patterns.time_bounded.gates import GATES
 from engine.patterns.time_bounded.memory.escalation import Level
 from engine.patterns.time_bounded.memory.plan import MAX_DEPTH, StepStatus
-from engine.patterns.time_bounded.memory.schedule import TIME_TOLERANCE
+from engine.patterns.time_bounded.memory.schedule import MIN_STEP_SECONDS, TIME_TOLERANCE
 from engine.patterns.time_bounded.memory.state import OrchestrationState as Memory
 from engine.patterns.time_bounded.memory.state import RunStatus
 from engine.patterns.time_bounded.parameters import TimeBoundedParameters
@@ -99,6 +99,12 @@ class Guards(Pattern, abstract=True):
     def has_next_step(self, memory: Memory, event: Event) -> bool:
         """A step of the plan can start."""
         return not memory.too_many_failures and memory.next_step(self.parameters.max_failed_steps) is not None
+
+    def no_time_for_a_step_is_left(self, memory: Memory, event: Event) -> bool:
+        """The plan is not over, but its next step would have almost no time."""
+        if memory.clock.seconds_left(event.ran) >= MIN_STEP_SECONDS:
+            return False
+        return self.step_is_open(memory, event) or not self.plan_is_over(memory, event)
 
     def plan_is_over(self, memory: Memory, event: Event) -> bool:
         """No step of the plan is left to start."""

@@ -258,8 +258,9 @@ def render_report(report: Report) -> str:
     if report.evidence:
         lines += ['', '## Evidence', '', report.evidence]
     lines += _section('Files changed', [f'`{path}`' for path in report.files])
+    seconds = 'Seconds' if report.rounds == 1 else f'Seconds in all {report.rounds} rounds'
     lines += _table(
-        'Time', 'Phase', 'Seconds', [(phase, f'{seconds:.1f}') for phase, seconds in report.seconds.items()]
+        'Time', 'Phase', seconds, [(phase, f'{seconds:.1f}') for phase, seconds in report.seconds.items()]
     )
     counts = [(name.replace('_', ' '), str(count)) for name, count in report.metrics.items()]
     lines += _table('Counts', 'What', 'Number', counts)

@@ -39,7 +39,7 @@ async def test_a_run_that_reached_its_goal_shows_gates_time_and_report(user: Use
     await user.should_see('Read report')
     await user.should_not_see('Finish now')
     await user.open(f'/runs/{run}/time')
-    await see(user, 'Earlier rounds', '2 of 2 done', retries=30)
+    await see(user, 'Round 1', 'Finished phases', '2 of 2 done', retries=30)
     await user.open(f'/runs/{run}/report')
     await see(user, 'Supervision', '1 Write double', 'Simulated: the scripted model wrote this')
     text = (await user.http_client.get(f'/runs/{run}/report.md')).text

@@ -219,6 +219,9 @@ async def test_a_missing_agent_is_refused_at_the_start() -> None:
             await conductor.start('lone', models=BY_ODD)
         with pytest.raises(InvalidInput, match='effort'):
             await conductor.start('lone', models=BY_ODD, effort={'': 'high'})
+    async with conductor_with(odd('plain', sandboxed=True, confines_itself=True)) as conductor:
+        with pytest.raises(InvalidInput, match='approvals: agent:odd: in the sandbox it cannot ask'):
+            await conductor.start('lone', models=BY_ODD, approvals='all')
     async with conductor_with(odd('plain')) as conductor:
         with pytest.raises(InvalidInput, match='name it alone'):
             await conductor.start('lone', models={'': 'agent:odd, scripted'})

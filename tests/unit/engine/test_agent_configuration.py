@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from engine.acp import ExternalAgents
 from engine.acp.known_agents import KNOWN_AGENTS
 from engine.configuration import load_configuration
 from engine.errors import EngineError
+from engine.records.run_info import Approvals
 
 KEY = 'k-very-secret-1234'
 
@@ -78,6 +81,29 @@ def test_known_agents_need_no_configuration(monkeypatch: pytest.MonkeyPatch, tmp
     assert infos['claude'].problem == "there is no program 'claude-agent-acp' here"
     assert infos['claude'].install == 'npm install -g @agentclientprotocol/claude-agent-acp'
     assert not infos['scripted'].problem and infos['scripted'].simulated
+
+
+@pytest.mark.parametrize(
+    ('settings', 'approvals', 'mode', 'is_refused'),
+    [
+        ({}, 'marked', 'agent-full-access', False),
+        ({}, 'none', 'agent-full-access', False),
+        ({}, 'all', 'read-only', True),
+        ({'approvals': 'all'}, 'marked', 'read-only', True),
+        ({'sandboxed': False}, 'marked', 'workspace-write', False),
+        ({'sandboxed': False}, 'all', 'read-only', False),
+        ({'mode': 'workspace-write'}, 'all', 'workspace-write', False),
+    ],
+)
+def test_codex_asks_nobody_in_the_sandbox_and_says_so(
+    settings: dict[str, Any], approvals: Approvals, mode: str, is_refused: bool
+) -> None:
+    """Its own sandbox does not start in ours: commands fail there, and none is asked about."""
+    codex = replace(KNOWN_AGENTS['codex'], **settings)
+    assert codex.mode_for(codex.approvals_for(approvals)) == mode
+    model = ExternalAgents({'codex': codex})['agent:codex']
+    assert ('choose `marked` or `none`' in model.approvals_problem(approvals)) is is_refused
+    assert ('It asks nobody' in model.reach) is (codex.sandboxed and not codex.mode)
 
 
 def test_a_catalog_resolves_agents_like_models_but_lists_them_separately() -> None:

@@ -86,11 +86,15 @@ def abort(memory: Memory, event: Event) -> None:
 
 def expire(scope: CallbackContext, event: Event) -> None:
     """End because time is up or a person asked to finish."""
-    memory = memory_of(scope)
-    if memory.finishing:
-        finish_early(memory, event)
-    else:
-        _wait_for_time(scope, event, f'The time limit of {memory.clock.limit:.0f} seconds was reached.')
+    limit = memory_of(scope).clock.limit
+    _expire(scope, event, f'The time limit of {limit:.0f} seconds was reached.')
+
+
+def expire_before_step(scope: CallbackContext, event: Event) -> None:
+    """Wait for more time: too little is left for another step."""
+    clock = memory_of(scope).clock
+    left = f'{clock.seconds_left(event.ran):.1f} of {clock.limit:.0f} seconds'
+    _expire(scope, event, f'The remaining {left} are too few for another step.')
 
 
 def expire_between_rounds(scope: CallbackContext, event: Event) -> None:
@@ -99,10 +103,7 @@ def expire_between_rounds(scope: CallbackContext, event: Event) -> None:
     reason, limit = memory.verdict.explanation, memory.clock.limit
     left = memory.clock.seconds_left(event.ran)
     begin_round(memory, event)
-    if memory.finishing:
-        expire(scope, event)
-        return
-    _wait_for_time(
+    _expire(
         scope,
         event,
         f'The goal is not reached: {reason}. '
@@ -110,8 +111,11 @@ def expire_between_rounds(scope: CallbackContext, event: Event) -> None:
     )
 
 
-def _wait_for_time(scope: CallbackContext, event: Event, reason: str) -> None:
+def _expire(scope: CallbackContext, event: Event, reason: str) -> None:
     memory = memory_of(scope)
+    if memory.finishing:
+        finish_early(memory, event)
+        return
     memory.ending, memory.reason = RunStatus.TIME_EXPIRED, reason
     memory.resumable = parameters_of(scope).wait_for_time > 0
     memory.end(event)

@@ -17,7 +17,7 @@ from engine.statechart.decision_cache import CallbackContext
 def begin_planning(memory: Memory, event: Event) -> None:
     """Start a round with its planning."""
     memory.status = RunStatus.PLANNING
-    memory.clock.begin_phase('planning', event.ran, memory.iteration)
+    memory.clock.begin_phase('planning', event.ran)
 
 
 def store_plan(scope: CallbackContext, event: Event) -> None:

@@ -21,8 +21,12 @@ def check_time(scope: CallbackContext, event: Event) -> None:
         seconds = parameters.minutes * 60.0
         memory.time_limit = clock.limit = seconds
         clock.ends, clock.grace = event.ran + seconds, float(parameters.grace)
-        clock.begin_round(event.ran)
-    memory.log('time check', f'{max(0.0, clock.seconds_left(event.ran)):.0f} seconds left.', event)
+        clock.begin_round(event.ran, memory.iteration)
+    memory.log(
+        'time check',
+        f'Round {clock.round}: {max(0.0, clock.seconds_left(event.ran)):.0f} seconds left.',
+        event,
+    )
 
 
 def store_project(memory: Memory, event: Event) -> None:
@@ -35,7 +39,7 @@ def enter_executing(memory: Memory, event: Event) -> None:
     """Start executing the plan; a sub-plan for a blocked step does not restart the phase."""
     memory.status, memory.stage = RunStatus.EXECUTING, 'executing'
     if memory.clock.phase != 'executing':
-        memory.clock.begin_phase('executing', event.ran, memory.iteration)
+        memory.clock.begin_phase('executing', event.ran)
         if memory.current_step and memory.step.status is StepStatus.IN_PROGRESS:
             memory.clock.begin_step(event.ran, step_seconds(memory, event))
 
@@ -43,7 +47,7 @@ def enter_executing(memory: Memory, event: Event) -> None:
 def log_time_left(memory: Memory, event: Event) -> None:
     """Log the time left before each step."""
     left = max(0.0, memory.clock.hard_end - event.ran)
-    memory.log('time check', f'{left:.0f} seconds left for steps.', event)
+    memory.log('time check', f'Round {memory.clock.round}: {left:.0f} seconds left for steps.', event)
 
 
 def close_sub_plan(memory: Memory, event: Event) -> None:
@@ -92,7 +96,7 @@ def escalate_failures(scope: CallbackContext, event: Event) -> None:
 def enter_verifying(memory: Memory, event: Event) -> None:
     """Start verifying the goal."""
     memory.status, memory.stage = RunStatus.VERIFYING, 'verifying'
-    memory.clock.begin_phase('verifying', event.ran, memory.iteration)
+    memory.clock.begin_phase('verifying', event.ran)
 
 
 def store_final_tests(memory: Memory, event: Event) -> None:
@@ -112,8 +116,8 @@ def begin_round(memory: Memory, event: Event) -> None:
     """Start another round, which plans what is missing, with the time left."""
     memory.findings = _missing_work(memory)
     memory.iteration += 1
-    memory.clock.end_phase(event.ran, memory.iteration - 1)
-    memory.clock.begin_round(event.ran)
+    memory.clock.end_phase(event.ran)
+    memory.clock.begin_round(event.ran, memory.iteration)
     memory.stage, memory.plan_stack, memory.current_step = 'planning', (), ''
     memory.too_many_failures = False
     memory.replan, memory.replans = '', 0

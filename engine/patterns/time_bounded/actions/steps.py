@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.patterns.time_bounded import fallback
 from engine.patterns.time_bounded.memory.plan import StepStatus, TestResult
 from engine.patterns.time_bounded.memory.protocol import MessageType, Participant
-from engine.patterns.time_bounded.memory.schedule import seconds_per_step
+from engine.patterns.time_bounded.memory.schedule import MIN_STEP_SECONDS, seconds_per_step
 from engine.patterns.time_bounded.memory.schemas import CodeOutput
 from engine.patterns.time_bounded.memory.schemas import TestReading as Reading
 from engine.patterns.time_bounded.memory.state import OrchestrationState as Memory
@@ -33,7 +33,7 @@ def step_seconds(memory: Memory, event: Event) -> float:
     """Return the seconds for the step that begins: its share of the time left, among the steps left.
 
     For the first step, that is the execution time divided by the number of steps; time a step saves goes
-    to later ones. A sub-plan's step gets its share of the blocked step's share.
+    to later ones. A sub-plan's step gets its share of the blocked step's share. None gets almost nothing.
     """
     clock = memory.clock
     seconds = clock.phase_ends - event.ran
@@ -44,7 +44,7 @@ def step_seconds(memory: Memory, event: Event) -> float:
         states = [memory.steps[step].status for step in memory.plans[name].steps]
         left = sum(state not in (StepStatus.COMPLETED, StepStatus.FAILED) for state in states)
         share = seconds_per_step(share, left)
-    return clock.ends - event.ran if share == seconds else share
+    return clock.ends - event.ran if share == seconds else max(share, MIN_STEP_SECONDS)
 
 
 def store_code(scope: CallbackContext, event: Event) -> None:

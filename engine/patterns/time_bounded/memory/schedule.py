@@ -14,6 +14,8 @@ PLANNING_SHARE, MAX_PLANNING = 0.1, 15 * 60.0
 EXECUTION_SHARE = 0.8
 VERIFICATION_SHARE, MAX_VERIFICATION = 0.1, 10 * 60.0
 FIX_SHARE = 0.3
+MIN_STEP_SECONDS = 1.0
+"""With less time left, no step begins; no step gets less."""
 PHASES: Final = ('planning', 'executing', 'verifying')
 
 
@@ -80,6 +82,8 @@ class PhaseBudget(Memory):
     grace: float = 0.0
     ends: float = 0.0
     """When time is up."""
+    round: int = 0
+    """The round, counted from 1."""
     round_started: float = 0.0
     round_budget: float = 0.0
     """Time left at the start of the round, to be divided among its phases."""
@@ -135,14 +139,15 @@ class PhaseBudget(Memory):
         """Whether nothing new may start: the budget is used up."""
         return ran >= self.ends
 
-    def begin_round(self, ran: float) -> None:
-        """Start a round with the time left."""
+    def begin_round(self, ran: float, round_: int) -> None:
+        """Start a round, or go on with it after a stop, with the time left."""
+        self.round = round_
         self.round_started, self.round_budget = ran, max(0.0, self.seconds_left(ran))
         self.steps = self.done = 0
 
-    def begin_phase(self, phase: str, ran: float, round_: int) -> None:
+    def begin_phase(self, phase: str, ran: float) -> None:
         """Start another phase; its share begins now and ends no later than the whole budget."""
-        self.end_phase(ran, round_)
+        self.end_phase(ran)
         self.phase, self.phase_started = phase, ran
         self.phase_ends = self._phase_end(phase, ran)
 
@@ -159,10 +164,10 @@ class PhaseBudget(Memory):
         """When the phase is cut off; steps that outlast their share may use all the time left."""
         return self.ends if self.phase == 'executing' else min(self.phase_ends, self.ends)
 
-    def end_phase(self, ran: float, round_: int) -> None:
+    def end_phase(self, ran: float) -> None:
         """Record the time the phase took."""
         if self.phase:
-            span = TimeSpan(phase=self.phase, round=round_, started=self.phase_started, ended=ran)
+            span = TimeSpan(phase=self.phase, round=self.round, started=self.phase_started, ended=ran)
             self.spans.append(span)
             self.phase = ''
 
@@ -206,9 +211,9 @@ class PhaseBudget(Memory):
         if cut:
             self.call_ends = min(self.ends, self.call_ends + more)
 
-    def stop(self, ran: float, round_: int) -> None:
+    def stop(self, ran: float) -> None:
         """Stop the clock: no time counts from now on."""
-        self.end_phase(ran, round_)
+        self.end_phase(ran)
         self.stopped = ran
 
     def resume(self, seconds: float, time: float, ran: float) -> None:
@@ -217,7 +222,7 @@ class PhaseBudget(Memory):
         self.idle += ran - self.stopped
         left = max(0.0, self.ends - self.stopped)
         self.limit, self.ends, self.stopped = self.limit + seconds, ran + left + seconds, -1.0
-        self.begin_round(ran)
+        self.begin_round(ran, self.round)
 
 
 TIME_TOLERANCE = 0.001

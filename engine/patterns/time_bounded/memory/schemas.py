@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
+from engine.patterns.time_bounded.memory.verdict_text import parse_verdict
 from engine.records.frozen import FrozenModel
 
 Complexity = Literal['simple', 'medium', 'complex']
@@ -73,6 +74,18 @@ class TestReading(FrozenModel):
 
 class Verdict(FrozenModel):
     """The verdict of the supervisor on any output."""
+
+    @classmethod
+    def from_prose(cls, text: str) -> Self:
+        """Use prose as the verdict if the supervisor, asked again, still gives no record.
+
+        Approval or rejection covers every yes or no that the verdict asks for. Raises `ValueError` if the
+        text does not state score and approval plainly.
+        """
+        score, approved = parse_verdict(text)
+        required = {name: field.annotation for name, field in cls.model_fields.items() if field.is_required()}
+        stated = {name: approved if kind is bool else text for name, kind in required.items()}
+        return cls.model_validate({**stated, 'score': score})
 
     score: int = Field(ge=0, le=100, description='The quality of the work, from 0 to 100')
     approved: bool = Field(description='Whether the work may continue')

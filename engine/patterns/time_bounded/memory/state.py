@@ -422,7 +422,7 @@ class OrchestrationState(Memory):
         if not self.resumable:
             self.close_unfinished(event)
         if self.clock.stopped < 0:  # Waiting for more time uses no time.
-            self.clock.stop(event.ran, self.iteration)
+            self.clock.stop(event.ran)
         self.status, self.end_time = RunStatus(self.ending), event.time
         self.current_agent = ''
         self.log('end', self.reason, event)

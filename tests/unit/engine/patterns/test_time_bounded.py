@@ -49,6 +49,14 @@ def fixed_once(**fix: Any) -> Any:
     return team(coding=bad_at_first, exploring=lambda r: finding if r.hints.visit == 1 else good(r))
 
 
+async def test_a_supervisor_that_answers_in_words_is_understood() -> None:
+    words = dict.fromkeys(SUITED, 'Score: 95/100, approved.')
+    outcome, _ = await play(team(**words))
+    assert (outcome.memory['status'], outcome.memory['verified']) == ('completed', True)
+    assert not any(result['degraded'] for result in outcome.memory['verifications'])
+    assert {result['score'] for result in outcome.memory['verifications']} == {95}
+
+
 async def test_a_good_team_reaches_the_goal_and_every_output_is_verified() -> None:
     outcome, steps = await play(good)
     memory = outcome.memory

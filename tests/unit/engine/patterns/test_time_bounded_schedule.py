@@ -35,23 +35,23 @@ def test_shares_never_exceed_the_whole(budget: float) -> None:
 )
 def test_no_deadline_is_ever_later_than_the_end(events: list[tuple[str, float]]) -> None:
     clock, ran = PhaseBudget(limit=600, ends=600), 0.0
-    clock.begin_round(ran)
+    clock.begin_round(ran, 1)
     for name, seconds in events:
         if name == 'add':
             clock.add_time(seconds + 1, 0, ran)
         elif name == 'round':
-            clock.begin_round(ran)
+            clock.begin_round(ran, clock.round + 1)
         elif name == 'step':
             clock.begin_step(ran, seconds)
             clock.begin_fix(ran)
         elif name == 'call':
             clock.begin_call(ran, seconds)
         else:
-            clock.begin_phase(name, ran, 1)
+            clock.begin_phase(name, ran)
         ran += seconds
         assert max(clock.phase_ends, clock.step_ends, clock.fixes_end) <= clock.ends
         assert clock.seconds_left(ran) == clock.ends - ran
-    clock.stop(ran, 1)
+    clock.stop(ran)
     assert all(span.ended >= span.started for span in clock.spans)
     assert clock.limit == pytest.approx(600 + sum(grant.seconds for grant in clock.grants))
 
@@ -59,8 +59,8 @@ def test_no_deadline_is_ever_later_than_the_end(events: list[tuple[str, float]])
 @given(st.floats(0, 600), st.integers(0, 5), st.integers(1, 5))
 def test_a_forecast_is_never_below_the_used_time(ran: float, done: int, steps: int) -> None:
     clock = PhaseBudget(limit=600, ends=600)
-    clock.begin_round(0)
-    clock.begin_phase('executing', 0, 1)
+    clock.begin_round(0, 1)
+    clock.begin_phase('executing', 0)
     burns = burn_down(clock, ran, done=min(done, steps), steps=steps)
     assert [burn.phase for burn in burns] == list(PHASES)
     assert all(burn.forecast >= burn.used >= 0 for burn in burns)

@@ -21,6 +21,7 @@ from engine.patterns.time_bounded.memory.schemas import (
     PlannedStep,
     PlanVerdict,
     StepVerdict,
+    Verdict,
 )
 
 REQUESTS = {
@@ -215,3 +216,35 @@ def test_test_files_are_recognized_by_name(path: str, is_test: bool) -> None:
 def test_every_condition_has_a_unique_name() -> None:
     names = [name for gate in GATES.values() for name in gate]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ('text', 'score', 'approved'),
+    [
+        ('Score: 95/100, approved.', 95, True),
+        ('**Score:** 40 out of 100\n\n**Verdict:** not approved - the tests are missing.', 40, False),
+        ('I approve the plan. My score is 80%; nothing is missing.', 80, True),
+        ('Rejected (score 20): it lacks tests.', 20, False),
+        ('Approved: no. Score: 55', 55, False),
+    ],
+)
+def test_a_verdict_in_words_with_score_and_approval_is_one(text: str, score: int, approved: bool) -> None:
+    verdict = GoalVerdict.from_prose(text)
+    assert (verdict.score, verdict.approved, verdict.goal_met) == (score, approved, approved)
+    assert verdict.summary == verdict.evidence == text
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'Approved.', 'Score: 95/100.', 'Score: 95 of the tests pass, approved.', 'Score: 950/100, approved.',
+        'Score: 9/10, approved.', 'Score: 95/100. It can be approved once the tests pass.',
+        'Score: 95/100, approved. Score: 20/100, rejected.', 'Score: 95/100, approved? No.',
+        'Score: 95/100, approved. The plan is not approved.', 'Score: -5, approved.',
+        'If the tests pass, approved. Score: 90', 'Score: 90, approved unless a test fails',
+        'Score: 90, approved: not yet', 'Score: 90, approved, but not now',
+    ],
+)  # fmt: skip
+def test_a_verdict_in_words_that_says_less_or_two_things_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match='score and approval'):
+        Verdict.from_prose(text)

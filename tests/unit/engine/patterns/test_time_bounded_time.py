@@ -111,6 +111,25 @@ async def test_a_step_gets_its_share_and_saved_time() -> None:
     assert steps['2']['status'] == 'completed'
 
 
+async def test_no_step_begins_with_almost_no_time() -> None:
+    def blocked_once(request: ModelRequest) -> Any:
+        if leaf(request) == 'coding' and request.hints.visit == 1:
+            return {'summary': '', 'blocked': 'too large', 'asks_for_plan': True}
+        return good(request)
+
+    conductor, _ = slow(
+        lambda request: (
+            {'writing': 54.8, 'reviewing': 0.9}.get(leaf(request), 1) if request.hints.visit == 2 else 1
+        ),
+        blocked_once,
+    )
+    async with conductor:
+        outcome = await conductor.result(await begin(conductor, minutes=1, agent_seconds=3600))
+    begun = [entry['text'] for entry in outcome.memory['event_log'] if entry['kind'] == 'step']
+    assert begun == ['Step 1 begins: Write double', 'Step 1 is blocked after 1 attempt: too large']
+    assert outcome.memory['reason'] == 'The remaining 0.3 of 60 seconds are too few for another step.'
+
+
 @pytest.mark.parametrize('grace', [0, 20])
 async def test_a_run_whose_agents_all_hang_ends_in_time_with_a_report(grace: int) -> None:
     conductor, clock = slow(1e9)

@@ -119,34 +119,43 @@ def test_messages_are_filtered(query, takes):
 
 
 def clock(**facts) -> PhaseBudget:
-    phase_budget = PhaseBudget(limit=100, ends=100, round_budget=100, **facts)
-    phase_budget.begin_phase('planning', 0, 1)
+    phase_budget = PhaseBudget(limit=100, ends=100, round=1, round_budget=100, **facts)
+    phase_budget.begin_phase('planning', 0)
     return phase_budget
 
 
 def test_a_phase_shows_its_used_share_and_forecast():
     timing = clock(steps=4, done=1)
-    timing.begin_phase('executing', 10, 1)
+    timing.begin_phase('executing', 10)
     timing.begin_step(10, 20)
     planning, executing, verifying = phase_burns(timing, 40)
-    assert phase_line(timing, planning) == '10 s of 10 s'
+    assert phase_line(timing, planning) == 'Round 1: 10 s of 10 s'
     assert [phase_status(timing, phase) for phase in (planning, executing, verifying)] == [
         'done', 'in progress', 'upcoming',
     ]  # fmt: skip
-    assert phase_line(timing, executing) == '30 s of 1:20, forecast 2:00 (over budget)'
+    assert phase_line(timing, executing) == 'Round 1: 30 s of 1:20, forecast 2:00 (over budget)'
     assert time_left(timing, 40, Status.RUNNING) == '1:00 of 1:40 left'
     assert dict(step_lines(timing, 22)) == {
         'This step': '8.0 s of 20 s left',
         'Fix cycles': 'up to 6.0 s; none so far',
     }
-    timing.stop(100, 1)
+    timing.stop(100)
     assert time_left(timing, 200, Status.WAITING) == 'used up: 1:40'
     assert phase_status(timing, phase_burns(timing, 200)[2]) == 'not started'
-    timing.stop(96, 1)
+    timing.stop(96)
     assert time_left(timing, 200, Status.WAITING) == 'stopped with 4.0 s left'
     assert time_left(timing, 200, Status.DONE) == 'ended with 4.0 s left'
-    timing.stop(99.97, 1)
+    timing.stop(99.97)
     assert time_left(timing, 200, Status.WAITING) == 'used up: 1:40'  # rather than 0.0 s left
+
+
+def test_times_say_which_round_they_are_of():
+    timing = clock()
+    timing.end_phase(90)
+    timing.begin_round(90, 2)
+    timing.begin_phase('planning', 90)
+    assert phase_line(timing, phase_burns(timing, 91)[0]) == 'Round 2: 1.0 s of 1.0 s'
+    assert [span.round for span in timing.spans] == [1]
 
 
 def test_time_advances_only_while_the_run_does():

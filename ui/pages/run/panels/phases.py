@@ -32,6 +32,7 @@ class Phases(StripPart):
         self._clock: tuple[View, PhaseBudget] | None = None
         with ui.element('div').classes('phases').props('role="group" aria-label="Time"'):
             self._whole = Text('span', '', 'phase-whole num')
+            self._round = Text('span', '', 'phase-round num')
             self._bars = {phase: _Bar(name) for phase, name in NAMES.items()}
 
     @override
@@ -49,6 +50,7 @@ class Phases(StripPart):
         view, clock = self._clock
         ran = running_seconds(view, now)
         self._whole.show(f'Time: {time_left(clock, ran, view.status)}')
+        self._round.show(round_name(clock))
         for burn in phase_burns(clock, ran):
             self._bars[burn.phase].show(clock, burn)
 
@@ -87,7 +89,7 @@ class _Bar:
 
 
 class TimePanel(LazyPanel):
-    """All details: the phases of this round, the current step, earlier rounds, added time."""
+    """All details: the phases of this round, the current step, added time, the phases of all rounds."""
 
     title = 'Time'
     strip = Phases
@@ -130,7 +132,9 @@ class TimePanel(LazyPanel):
             )
             for burn in phase_burns(clock, ran)
         ]
-        tables: list[Table] = [('This round', ('Phase', 'State', 'Used', 'Allotted', 'Forecast'), phases)]
+        tables: list[Table] = [
+            (round_name(clock), ('Phase', 'State', 'Used', 'Allotted', 'Forecast'), phases)
+        ]
         rows = [('Total', time_left(clock, ran, view.status)), *step_lines(clock, ran)]
         if clock.steps:
             rows.append(('Steps of the plan', f'{clock.done} of {clock.steps} done'))
@@ -146,7 +150,7 @@ class TimePanel(LazyPanel):
             for span in clock.spans
         ]
         if spent:
-            tables.append(('Earlier rounds', ('Round', 'Phase', 'Started at', 'Duration'), spent))
+            tables.append(('Finished phases', ('Round', 'Phase', 'Started at', 'Duration'), spent))
         return tables
 
 
@@ -203,9 +207,14 @@ def state_class(state: PhaseState) -> str:
     return state.replace(' ', '-')
 
 
+def round_name(clock: PhaseBudget) -> str:
+    """Return the name of the round whose phases are shown."""
+    return f'Round {clock.round}'
+
+
 def phase_line(clock: PhaseBudget, burn: BurnDown) -> str:
     """Return a phase on one line: used, allotted, forecast."""
-    return phase_used(burn) + phase_outlook(clock, burn)
+    return f'{round_name(clock)}: {phase_used(burn)}{phase_outlook(clock, burn)}'
 
 
 def phase_used(burn: BurnDown) -> str:

@@ -99,7 +99,7 @@ async def test_a_failed_revision_keeps_the_previous_version():
 async def test_a_failed_reviewer_is_dropped_and_one_is_no_consensus():
     script = everybody(position('APPROVE', 'coder1'), position('APPROVE', 'coder1'))
     script['debating.reviewer1.speaking'] = BROKEN
-    script['synthesizer'] = position('REVISE_BEST', 'coder1')
+    script['synthesizer'] = position('REVISE_BEST', 'coder1', changes=['more'])
     outcome, _ = await play_review(script, max_rounds=2)
     memory = outcome.memory
     absent = [entry for entry in memory['transcript'] if entry['problem']]

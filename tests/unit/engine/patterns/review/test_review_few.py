@@ -68,13 +68,14 @@ async def test_the_only_reviewers_seat_can_be_taken():
         await conductor.send(run, 'take_seat', data={'seat': 'reviewer1'})
         await wait_for_state(conductor, run, 'reviewing.reviewer1.person')
         await conductor.send(
-            run, 'say', data={'text': 'Not yet.', 'verdict': 'REVISE_BEST', 'best': 'coder1'}
+            run, 'say', data={'text': 'Not yet.', 'verdict': 'REVISE_BEST', 'best': 'Coder 1@1'}
         )
         await wait_for_state(conductor, run, 'final_review.reviewer1.person')
         await conductor.send(run, 'say', data={'text': 'It is good.', 'verdict': 'APPROVE'})
         outcome = await to_the_end(conductor, run)
         assert await conductor.audit(run)
     assert outcome.memory['approved'] and outcome.memory['transcript'][-1]['human']
+    assert outcome.memory['transcript'][0]['position']['best'] == 'coder1'
 
 
 @pytest.mark.parametrize('fails', ['reviewer1', 'reviewer2'])

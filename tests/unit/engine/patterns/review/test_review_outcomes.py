@@ -6,7 +6,7 @@ import pytest
 
 from engine import InvalidInput, Status
 from engine.errors import ModelError
-from tests.support.teams.parallel_review import BEST, everybody, play_review, position, writing
+from tests.support.teams.parallel_review import BEST, BROKEN, everybody, play_review, position, writing
 
 pytestmark = pytest.mark.slow
 
@@ -139,6 +139,25 @@ async def test_a_reviewer_who_is_away_is_named_in_the_result():
     )
     outcome, _ = await play_review(script, reviewers=3)
     assert outcome.memory['approved'] and outcome.answer.endswith('\nreviewer3 took no part in the end: down')
+
+
+@pytest.mark.parametrize(
+    'synthesis', [position('APPROVE', 'coder1'), position('REVISE_BEST', 'coder1'), 'no record']
+)
+async def test_where_nobody_asks_for_a_change_nothing_is_revised(synthesis):
+    script = everybody(position('APPROVE', 'coder1'), synthesizer=synthesis)
+    script |= dict.fromkeys([state for state in script if 'reviewer2' in state], BROKEN)
+    outcome, states = await play_review(script, coders=2)
+    assert states == [*START, 'picking', 'iterating', 'complete']
+    assert outcome.answer.startswith('Not approved: coder1, version 1, after 0 revisions.')
+    assert outcome.answer.endswith('reviewer2 took no part in the end: no such key')
+
+
+async def test_failing_tests_are_revised_even_if_nobody_asks_for_it():
+    script = everybody(position('APPROVE', 'coder1'), coder1=writing('bad'), synthesizer=BEST)
+    script['debating.reviewer2.speaking'] = BROKEN
+    outcome, _ = await play_review(script, coders=2, max_revisions=1)
+    assert outcome.memory['revision_count'] == 1
 
 
 async def test_the_synthesizer_picks_where_the_reviewers_do_not_agree_and_picks_once():

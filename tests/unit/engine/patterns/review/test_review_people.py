@@ -100,7 +100,7 @@ async def test_a_person_chooses_the_best():
             await conductor.send(run, 'choose', data={'candidate': 'coder9'})
         with pytest.raises(InvalidInput):
             await conductor.send(run, 'choose', data={})
-        await conductor.send(run, 'choose', data={'candidate': 'coder3', 'why': 'it is short'})
+        await conductor.send(run, 'choose', data={'candidate': 'Coder 3', 'why': 'it is short'})
         outcome = await to_the_end(conductor, run)
     assert outcome.memory['choices'][0] == {'candidate': 'coder3', 'why': 'it is short', 'by': 'person'}
     assert outcome.memory['result'] == 'coder3'
@@ -115,7 +115,7 @@ async def test_the_tests_choose_the_best():
 @pytest.mark.parametrize(
     ('choice', 'result', 'by'),
     [
-        ({'candidate': 'coder2', 'why': 'w'}, 'coder2', 'model'),
+        ({'candidate': 'Coder 2', 'why': 'w'}, 'coder2', 'model'),
         ({'candidate': 'the best one'}, 'coder1', 'reviewers'),
         (ModelError('gone', kind='auth'), 'coder1', 'reviewers'),
     ],

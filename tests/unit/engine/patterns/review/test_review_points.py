@@ -113,7 +113,7 @@ async def test_undelivered_comments_are_in_the_outcome():
 
 
 async def test_a_reviewers_comments_go_to_the_coder_once():
-    comment = {'candidate': 'coder1', 'path': 'work.txt', 'line': 1, 'text': 'Shorter.'}
+    comment = {'candidate': 'Coder 1', 'path': 'work.txt', 'line': 1, 'text': 'Shorter.'}
     lost = {'candidate': 'coder1', 'path': 'nowhere.txt', 'line': 1, 'text': 'Gone.'}
     script = everybody(position('REVISE_BEST', 'coder1', comments=[comment, lost]), reviewers=1)
     outcome, _ = await play_review(script, coders=1, reviewers=1, max_revisions=2)

@@ -15,8 +15,9 @@ from typing import Any, cast
 
 from engine.acp.known_agents import ExternalAgent
 from engine.errors import ModelError, ToolError, WorkspaceError
+from engine.workspace.directories import MEBIBYTE
 from engine.workspace.sandbox import bubblewrap
-from engine.workspace.sandbox.limits import MEBIBYTE, TEMP_DIR, Limits, watch_limits
+from engine.workspace.sandbox.limits import TEMP_DIR, Limits, watch_limits
 from engine.workspace.sandbox.process import kill_tree
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
@@ -24,7 +25,7 @@ from engine.workspace.workspace import Workspace
 COOKIE = 'HEMICYCLE_AGENT'
 """The variable that marks an agent's process and its children, so that all of them can be found."""
 LIMITS = Limits(
-    seconds=86_400.0, memory=8192 * MEBIBYTE, processes=1024, disk=4096 * MEBIBYTE, files=200_000,
+    seconds=86_400.0, memory=8192 * MEBIBYTE, processes=1024,
     file_size=1024 * MEBIBYTE, scratch=1024 * MEBIBYTE,
 )  # fmt: skip
 MAX_LINE = 32 * MEBIBYTE

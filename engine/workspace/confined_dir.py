@@ -6,12 +6,14 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO
 
-from engine.errors import ToolError
+from engine.errors import ToolError, WorkspaceError
 from engine.records.jsonable import clip
 
 SANDBOX_PATH = '/workspace'
@@ -128,6 +130,21 @@ class ConfinedDir:
             self.put(names[-1], around, data, executable=executable)
             return before is not None
 
+    def copy_in(self, source: Path, paths: Iterable[str]) -> None:
+        """Copy files of another folder to the same paths in this one; fastest if neighbours are together.
+
+        Raises:
+            ToolError: a folder has that name, or the path contains a link.
+            WorkspaceError: a file cannot be read.
+        """
+        for inner, group in groupby(paths, os.path.dirname):
+            with self.folder(split_path(inner), make=True) as around:
+                for path in group:
+                    with _open_source(source / path) as file, explain_os_errors(path):
+                        executable = bool(os.fstat(file.fileno()).st_mode & stat.S_IXUSR)
+                        with self._replacing(os.path.basename(path), around, executable) as copy:
+                            share(file, copy)
+
     def remove(self, names: tuple[str, ...]) -> None:
         """Remove a file or a link, if it exists.
 
@@ -146,11 +163,16 @@ class ConfinedDir:
 
     def put(self, name: str, around: int, data: bytes, *, executable: bool) -> None:
         """Write a file into an open folder, replacing an existing file or link of that name."""
+        with self._replacing(name, around, executable) as file:
+            file.write(data)
+
+    @contextlib.contextmanager
+    def _replacing(self, name: str, around: int, executable: bool) -> Iterator[BinaryIO]:
         scratch = f'{TEMP_PREFIX}{secrets.token_hex(8)}'
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(scratch, flags, 0o600, dir_fd=around), 'wb') as file:
             try:
-                file.write(data)
+                yield file
                 file.flush()
                 if self.owner is not None:
                     os.fchown(file.fileno(), self.owner, self.owner)
@@ -228,6 +250,21 @@ def explain_os_errors(path: str) -> Iterator[None]:
         else:
             problem = error.strerror or str(error)
         raise ToolError(f'{"the folder" if path == "." else _short(path)}: {problem}') from None
+
+
+def _open_source(path: Path) -> BinaryIO:
+    try:
+        return open(path, 'rb', buffering=0)
+    except OSError as error:
+        raise WorkspaceError(f'{path} cannot be read: {error.strerror}') from None
+
+
+def share(source: BinaryIO, target: BinaryIO) -> None:
+    """Copy the rest of an unbuffered file; its blocks are shared where the file system can (reflinks)."""
+    with contextlib.suppress(OSError):  # Some pairs of file systems cannot.
+        while os.copy_file_range(source.fileno(), target.fileno(), 1 << 30):
+            pass
+    shutil.copyfileobj(source, target)
 
 
 def status_of(name: str, around: int) -> os.stat_result | None:

@@ -1,4 +1,4 @@
-"""Walks, copies and removes folders made by agents, at any nesting depth, following no links."""
+"""Limits, walks, copies and removes folders made by agents, at any depth, following no links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from engine.errors import WorkspaceError
 from engine.workspace.confined_dir import DIR_FLAGS, MAX_DEPTH, open_folder, status_of
+
+MEBIBYTE = 1 << 20
+FILES_VARIABLE, SIZE_VARIABLE = 'HEMICYCLE_PROJECT_FILES', 'HEMICYCLE_PROJECT_MB'
+MAX_PROJECT_FILES, MAX_PROJECT_BYTES = 100_000, 1024 * MEBIBYTE
+"""Limits of a project; the settings replace the first, and the second in MiB."""
+MORE_FILES, MORE_BYTES = 50_000, 1024 * MEBIBYTE
+"""What agents may add to a project."""
 
 
 def walk(folder: Path) -> Iterator[tuple[int, os.DirEntry[str] | None]]:
@@ -129,3 +137,32 @@ def _move_up(name: str, around: int, folder: int) -> str:
     moved = secrets.token_hex(16)
     os.rename(name, moved, src_dir_fd=around, dst_dir_fd=folder)
     return moved
+
+
+def project_limits() -> tuple[int, int]:
+    """Return how many files and bytes a project may have. Raises `WorkspaceError`."""
+    try:
+        files = int(os.environ.get(FILES_VARIABLE) or MAX_PROJECT_FILES)
+        return files, int(os.environ.get(SIZE_VARIABLE) or MAX_PROJECT_BYTES >> 20) << 20
+    except ValueError:
+        raise WorkspaceError(f'{FILES_VARIABLE} and {SIZE_VARIABLE} must be whole numbers') from None
+
+
+def folder_limits() -> tuple[int, int]:
+    """Return how many files and bytes an agent's folder may hold: a project, its git history, and more.
+
+    Raises:
+        WorkspaceError: a setting is not a number.
+    """
+    files, size = project_limits()
+    return files + MORE_FILES, 2 * size + MORE_BYTES
+
+
+def snapshot_limits() -> tuple[int, int]:
+    """Return how many entries and bytes a snapshot may have: more than a command may leave in a folder.
+
+    Raises:
+        WorkspaceError: a setting is not a number.
+    """
+    files, size = folder_limits()
+    return files * 4 // 3, size * 4 // 3

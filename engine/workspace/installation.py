@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from engine.workspace.directories import MEBIBYTE
 from engine.workspace.project import copy_project
-from engine.workspace.sandbox.limits import MEBIBYTE, Limits
+from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 

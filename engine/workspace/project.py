@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Collection, Iterator, Mapping
+import stat
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from engine.errors import WorkspaceError
+from engine.workspace.directories import FILES_VARIABLE, MEBIBYTE, SIZE_VARIABLE, project_limits
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
@@ -21,13 +24,14 @@ SKIPPED_DIRS = frozenset(
     | {'.pytest_cache', '.tox', '.nox'}
 )
 """Folders that are not copied: they can be regenerated, or hold more than the project's files."""
-MAX_PROJECT_FILES, MAX_PROJECT_BYTES = 20_000, 100 << 20
-"""Limits of a project; the settings replace the first, and the second in MiB."""
-FILES_VARIABLE, SIZE_VARIABLE = 'HEMICYCLE_PROJECT_FILES', 'HEMICYCLE_PROJECT_MB'
 GIT_AUTHOR = '-c user.name=Hemicycle -c user.email=hemicycle@localhost'
+GIT_ADD = 'git -c core.bigFileThreshold=1 -c core.compression=1 add -A'
+"""Writes one pack, as for big files: a file per object would double the number of files in a folder."""
 GIT_INIT = (
-    f'git init -q -b main . && git add -A && git {GIT_AUTHOR} commit -q --allow-empty -m "Initial state"'
+    f'git init -q -b main . && {GIT_ADD} && git {GIT_AUTHOR} commit -q --allow-empty -m "Initial state"'
 )
+GIT_LIMITS = Limits(seconds=600, file_size=2048 * MEBIBYTE)
+"""Limits of git while it sets up a folder."""
 VARIABLE: Final = 'HEMICYCLE_PROJECTS'
 """Lists the open folders, separated by colons; everything beneath them is open, too."""
 
@@ -83,13 +87,10 @@ async def copy_project(
         WorkspaceError: the project does not exist or is too big.
     """
     root = find_project(project)
-    for path in await asyncio.to_thread(_files_to_copy, root, listed):
-        data = await asyncio.to_thread(path.read_bytes)
-        executable = os.access(path, os.X_OK)
-        await workspace.write(path.relative_to(root).as_posix(), data, executable=executable)
+    await workspace.copy_in(root, await folder_paths(root, listed))
     await workspace.make()
     if history and sandbox is not None:
-        ran = await sandbox.run(['sh', '-c', GIT_INIT], workspace, limits=Limits(seconds=60))
+        ran = await sandbox.run(['sh', '-c', GIT_INIT], workspace, limits=GIT_LIMITS)
         if ran.code != 0:
             raise WorkspaceError(
                 f'git could not make a history of {project}: {ran.output.strip()[-300:] or ran.summary}'
@@ -100,7 +101,7 @@ async def copy_project(
 async def find_left_out(project: str) -> list[str]:
     """List the links, devices and pipes of a project, which are not copied. Raises `WorkspaceError`."""
     root = find_project(project)
-    return await asyncio.to_thread(lambda: [path.relative_to(root).as_posix() for path in _others(root)])
+    return await asyncio.to_thread(lambda: [path for path, status in _walk(root) if not _is_file(status)])
 
 
 async def project_paths(project: str, listed: Collection[str] | None = None) -> list[str]:
@@ -110,8 +111,7 @@ async def project_paths(project: str, listed: Collection[str] | None = None) -> 
 
 async def folder_paths(root: Path, listed: Collection[str] | None = None) -> list[str]:
     """List the files of a folder that would be copied if it were a project. Raises `WorkspaceError`."""
-    paths = await asyncio.to_thread(_files_to_copy, root, listed)
-    return [path.relative_to(root).as_posix() for path in paths]
+    return await asyncio.to_thread(_files_to_copy, root, listed)
 
 
 def find_project(project: str) -> Path:
@@ -154,15 +154,6 @@ async def oversized_projects(
     return problems
 
 
-def project_limits() -> tuple[int, int]:
-    """Return how many files and bytes a project may have. Raises `WorkspaceError`."""
-    try:
-        files = int(os.environ.get(FILES_VARIABLE) or MAX_PROJECT_FILES)
-        return files, int(os.environ.get(SIZE_VARIABLE) or MAX_PROJECT_BYTES >> 20) << 20
-    except ValueError:
-        raise WorkspaceError(f'{FILES_VARIABLE} and {SIZE_VARIABLE} must be whole numbers') from None
-
-
 def sample_file(name: str) -> Path:
     """Return a file by its path, or a bundled one by `sample:` and its path among the scenarios.
 
@@ -176,30 +167,42 @@ def sample_file(name: str) -> Path:
     return path if path.is_relative_to(SAMPLES.parent.resolve()) else SAMPLES / 'none'
 
 
-def _others(root: Path) -> Iterator[Path]:
-    for path in _walk(root):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            yield path
-
-
-def _files_to_copy(root: Path, listed: Collection[str] | None = None) -> list[Path]:
-    paths = _walk(root) if listed is None else (root / name for name in sorted(listed))
-    files = [path for path in paths if not path.is_symlink() and path.is_file()]
-    size = sum(path.stat().st_size for path in files)
-    max_files, max_bytes = project_limits()
+def _files_to_copy(root: Path, listed: Collection[str] | None = None) -> list[str]:
+    entries = _walk(root) if listed is None else _statuses(root, sorted(listed))
+    files = {path: status.st_size for path, status in entries if _is_file(status)}
+    size, (max_files, max_bytes) = sum(files.values()), project_limits()
     if len(files) > max_files or size > max_bytes:
+        less = (
+            'give a subfolder, or move out of it what is not needed (.gitignore makes no difference here; '
+            f'{", ".join(sorted(SKIPPED_DIRS))} do not count)'
+            if listed is None
+            else 'give a subfolder, or list in .gitignore what is not needed and git does not track'
+        )
         raise WorkspaceError(
             f'{root.name} is too big: it has {len(files):,} files and {size / (1 << 20):,.1f} MiB, '
-            f'and at most {max_files:,} and {max_bytes >> 20:,} MiB are copied; give a subfolder, '
-            f'list what is not needed in .gitignore, or raise {FILES_VARIABLE} or {SIZE_VARIABLE}'
+            f'and at most {max_files:,} and {max_bytes >> 20:,} MiB are copied; {less}, '
+            f'or raise {FILES_VARIABLE} or {SIZE_VARIABLE}'
         )
-    return files
+    return list(files)
 
 
-def _walk(root: Path) -> Iterator[Path]:
+def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield what is in a folder by its path, without folders; the files of each together."""
     for around, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED_DIRS)
-        yield from sorted(Path(around, name) for name in (*folders, *names))
+        inner = os.path.relpath(around, root)
+        folders[:] = sorted(set(folders) - SKIPPED_DIRS)
+        links = [name for name in folders if os.path.islink(os.path.join(around, name))]
+        yield from _statuses(root, (os.path.normpath(f'{inner}/{name}') for name in sorted(names + links)))
+
+
+def _statuses(root: Path, paths: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            yield path, os.lstat(root / path)
+
+
+def _is_file(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode)
 
 
 class _Process:

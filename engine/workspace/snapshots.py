@@ -20,12 +20,9 @@ from engine.workspace.confined_dir import (
     open_folder,
     status_of,
 )
-from engine.workspace.directories import remove
+from engine.workspace.directories import remove, snapshot_limits
 from engine.workspace.object_store import ObjectStore
 
-MAX_SNAPSHOT_FILES = 100_000
-MAX_SNAPSHOT_BYTES = 2 << 30
-"""Limits of a snapshot; those of sandboxed commands are lower."""
 RACY_NS = 2_000_000_000
 """Nanoseconds; a file changed this recently when it is read may change again with the same timestamps."""
 
@@ -53,10 +50,12 @@ class Scanner:
         self._known: dict[Signature, str] = {}
         self._seen: dict[Signature, str] = {}
         self._files = self._bytes = self._started = 0
+        self._limits = (0, 0)
 
     def scan(self, folder: int) -> str:
         """Store everything in an open folder; returns the tree's digest. Raises `WorkspaceError`."""
         self._seen, self._files, self._bytes, self._started = {}, 0, 0, time.time_ns()
+        self._limits = snapshot_limits()
         try:
             digest = self._tree(folder, 0)
         finally:
@@ -106,9 +105,9 @@ class Scanner:
         status = entry.stat(follow_symlinks=False)
         self._files += 1
         self._bytes += status.st_size if stat.S_ISREG(status.st_mode) else 0
-        if self._files > MAX_SNAPSHOT_FILES or self._bytes > MAX_SNAPSHOT_BYTES:
+        if self._files > self._limits[0] or self._bytes > self._limits[1]:
             raise WorkspaceOverLimit(
-                f'it contains more than {MAX_SNAPSHOT_FILES} files or {MAX_SNAPSHOT_BYTES >> 20} MiB'
+                f'it contains more than {self._limits[0]:,} files or {self._limits[1] >> 20:,} MiB'
             )
         if stat.S_ISDIR(status.st_mode):
             inner = open_folder(entry.name, folder)

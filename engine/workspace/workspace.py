@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -28,6 +28,8 @@ T = TypeVar('T')
 MAX_READ = 16 << 20
 """Maximum bytes of a file that is read at once."""
 MAX_ENTRIES = 2_000
+COPIED_AT_ONCE = 1_000
+"""Files copied before a cancellation takes effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,11 @@ class Workspace:
     async def write(self, path: str, data: bytes, *, executable: bool | None = None) -> bool:
         """Write a file, creating its folders; returns whether it existed. Raises `ToolError`."""
         return await self._do(self._confined_dir.write, split_path(path), data, executable=executable)
+
+    async def copy_in(self, source: Path, paths: Sequence[str]) -> None:
+        """Copy files of a folder outside to the same paths here. Raises `ToolError`, `WorkspaceError`."""
+        for start in range(0, len(paths), COPIED_AT_ONCE):
+            await self._do(self._confined_dir.copy_in, source, paths[start : start + COPIED_AT_ONCE])
 
     async def remove(self, path: str) -> None:
         """Remove a file, if it exists. Raises `ToolError`."""

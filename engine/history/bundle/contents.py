@@ -9,8 +9,8 @@ from pathlib import Path
 
 from engine.history.bundle.format import CHUNK_BYTES
 from engine.history.bundle.redaction import HIDDEN, Redaction
+from engine.workspace.directories import snapshot_limits
 from engine.workspace.object_store import ObjectStore
-from engine.workspace.snapshots import MAX_SNAPSHOT_FILES
 
 STREAMED_SIZE = 64 << 20
 """Files larger than this many bytes are scanned in chunks and left out entirely if they hold a secret."""
@@ -47,7 +47,8 @@ class RedactedObjects:
                 self._rewrite(digest, renamed)
             if renamed == before:
                 break
-            digests = [digest for digest in self.digests if self._size(digest) < MAX_SNAPSHOT_FILES * 200]
+            most = snapshot_limits()[0] * 200
+            digests = [digest for digest in self.digests if self._size(digest) < most]
         self._redaction.found += len(renamed.keys() & set(self.digests))
 
     def read_pieces(self, digest: str) -> Iterator[tuple[str, bytes, bool]]:

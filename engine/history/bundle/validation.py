@@ -15,8 +15,9 @@ from engine.records.message import message_of
 from engine.statechart.run_state import AgentState
 from engine.statechart.shape_builder import START
 from engine.workspace.confined_dir import MAX_DEPTH
+from engine.workspace.directories import snapshot_limits
 from engine.workspace.object_store import ObjectStore
-from engine.workspace.snapshots import MAX_SNAPSHOT_BYTES, MAX_SNAPSHOT_FILES, entries_of
+from engine.workspace.snapshots import entries_of
 
 MAX_STATES, MAX_EDGES = 1_000, 5_000
 """Maximum size of a chart: viewing it requires laying it out."""
@@ -105,9 +106,8 @@ def _measure(
         inner = _measure(objects, what[0], sizes, depth + 1) if kind == 'folder' else (0, 0)
         files += 1 + inner[0]
         size += inner[1] + (int(what[1]) if kind == 'file' else 0)
-    if files > MAX_SNAPSHOT_FILES or size > MAX_SNAPSHOT_BYTES:
-        raise WorkspaceError(
-            f'it contains more than {MAX_SNAPSHOT_FILES} files or {MAX_SNAPSHOT_BYTES >> 20} MiB'
-        )
+    most_files, most_bytes = snapshot_limits()
+    if files > most_files or size > most_bytes:
+        raise WorkspaceError(f'it contains more than {most_files:,} files or {most_bytes >> 20:,} MiB')
     sizes[tree] = files, size
     return sizes[tree]

@@ -91,20 +91,20 @@ async def prepare_workspaces(coders: Iterable[str], parameters: Any, activity: A
     able = parameters.worktrees and has_worktree(parameters.project)
     able = able and (sandbox.unsafe or not await sandbox.problem())
     try:
-        trees = await Worktrees.of(parameters.project) if able else None
+        if able:
+            async with Worktrees.of(parameters.project) as trees:
+                for name in coders:
+                    branch = f'hemicycle/{activity.run.id}/{name}'
+                    over = [parameters.tests] if parameters.tests else []
+                    snapshots[name] = await trees.make(activity.workspace(name), sandbox, branch, over=over)
+                return {'snapshots': snapshots, 'base': trees.base}
         for name in coders:
-            folder = activity.workspace(name)
-            if trees is not None:
-                branch = f'hemicycle/{activity.run.id}/{name}'
-                over = [parameters.tests] if parameters.tests else []
-                snapshots[name] = await trees.make(folder, sandbox, branch, over=over)
-                continue
             for parameter in ('project', 'tests'):  # The error names it.
                 if project := getattr(parameters, parameter):
-                    snapshots[name] = await copy_project(project, folder)
+                    snapshots[name] = await copy_project(project, activity.workspace(name))
     except WorkspaceError as error:
         raise WorkspaceError(f'{parameter}: {error}') from error
-    return {'snapshots': snapshots, **({'base': trees.base} if trees else {})}
+    return {'snapshots': snapshots}
 
 
 def coder_region(config: CoderConfig) -> dict[str, Any]:

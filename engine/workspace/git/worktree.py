@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from engine.errors import WorkspaceError
-from engine.workspace.git.repository import GitFailed, Repository, git
+from engine.workspace.git.repository import Repository, git
 from engine.workspace.project import (
+    GIT_ADD,
     GIT_AUTHOR,
-    MAX_PROJECT_BYTES,
+    GIT_LIMITS,
     SAMPLE,
     copy_project,
     find_project,
+    folder_paths,
     project_paths,
 )
-from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
 
 DEPTH = 50
 """Number of commits of the project's history that an agent gets."""
-SETTLE_LIMITS = Limits(seconds=600)
 COMMIT = f'git {GIT_AUTHOR} commit -q --allow-empty -m "Initial state"'
-INIT = f'git init -q && git symbolic-ref HEAD "refs/heads/$1" && git add -A && {COMMIT}'
+INIT = f'git init -q && git symbolic-ref HEAD "refs/heads/$1" && {GIT_ADD} && {COMMIT}'
 LINKS, STAGED = '.git/hemicycle-links', '.git/hemicycle-staged'
 FOLLOW = (
     'set -e; git symbolic-ref HEAD "refs/heads/$1"; git reset -q; '
@@ -56,19 +56,28 @@ class Worktrees:
     Args:
         project: the path of a folder on this machine.
         repository: the project's repository; None if it has none, and worktrees get one with one commit.
-        history: the files of a `.git` with the recent commits, by their path in it.
+        clone: a folder like a `.git` with the recent commits.
+        history: its files that worktrees get; empty if they start a history of their own.
     """
 
-    def __init__(self, project: str, repository: Repository | None, history: Mapping[str, bytes]) -> None:
-        self.project, self.repository, self._history = project, repository, history
+    def __init__(
+        self, project: str, repository: Repository | None, clone: Path, history: Sequence[str]
+    ) -> None:
+        self.project, self.repository, self._clone, self._history = project, repository, clone, history
 
     @classmethod
-    async def of(cls, project: str) -> Worktrees:
-        """Prepare the worktrees of a project. Raises `WorkspaceError` if it does not exist."""
+    @asynccontextmanager
+    async def of(cls, project: str) -> AsyncIterator[Worktrees]:
+        """Yield the worktrees of a project. Raises `WorkspaceError` if it does not exist."""
         folder = find_project(project)
         repository = await Repository.find(folder)
         whole = repository is not None and repository.prefix == ''
-        return cls(project, repository, await _history(repository) if repository and whole else {})
+        place = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix='hemicycle-'))
+        try:
+            history = await _clone(repository, place / 'clone') if repository and whole else []
+            yield cls(project, repository, place / 'clone', history)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
 
     @property
     def base(self) -> dict[str, str]:
@@ -94,9 +103,9 @@ class Worktrees:
             WorkspaceError: it is too big, or git failed.
             ToolError: there is no sandbox.
         """
-        for path, data in self._history.items():
-            await workspace.write(f'.git/{path}', data)
         if self._history and self.repository:
+            await workspace.make()
+            await workspace.subfolder('.git').copy_in(self._clone, self._history)
             await workspace.write(f'.git/refs/heads/{branch}', f'{self.repository.head}\n'.encode())
             await workspace.write('.git/HEAD', f'ref: refs/heads/{branch}\n'.encode())
             root = self.repository.root
@@ -110,7 +119,7 @@ class Worktrees:
         for each in over:
             await copy_project(each, workspace)
         script = FOLLOW if self._history else INIT
-        ran = await sandbox.run(['sh', '-c', script, 'sh', branch], workspace, limits=SETTLE_LIMITS)
+        ran = await sandbox.run(['sh', '-c', script, 'sh', branch], workspace, limits=GIT_LIMITS)
         if ran.code != 0:
             problem = ran.output.strip()[-300:] or ran.summary
             raise WorkspaceError(f'git could not make a worktree of {self.project}: {problem}')
@@ -128,29 +137,16 @@ async def listed_files(project: str) -> list[str] | None:
     return await repository.files() if repository else None
 
 
-async def _history(repository: Repository) -> dict[str, bytes]:
-    """Read the files of a bare clone with the latest commits, without references to the user's repository."""
-    place = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix='hemicycle-'))
-    source = repository.root.absolute().as_uri()
+async def _clone(repository: Repository, clone: Path) -> list[str]:
+    """Clone the latest commits; returns the files that refer to nothing in the user's repository."""
+    if len(repository.head) > 40:  # SHA-256
+        return []
     try:
-        await git(place, 'clone', '-q', '--bare', '--no-tags', '--single-branch', f'--depth={DEPTH}',
-                  source, str(place / 'clone'))  # fmt: skip
-        files = await asyncio.to_thread(_read_clone, place / 'clone')
-        files['config'] = f'{CONFIG}{await repository.conversions()}'.encode()
-    except GitFailed:
-        return {}  # Worktrees get one commit, as for a project without git.
-    finally:
-        await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
-    sha256 = len(repository.head) > 40
-    return {} if sha256 or sum(map(len, files.values())) > MAX_PROJECT_BYTES else files
-
-
-def _read_clone(clone: Path) -> dict[str, bytes]:
-    files = {}
-    if (clone / 'shallow').exists():
-        files['shallow'] = (clone / 'shallow').read_bytes()
-    for around, _, names in os.walk(clone / 'objects'):
-        for name in names:
-            path = Path(around, name)
-            files[path.relative_to(clone).as_posix()] = path.read_bytes()
-    return files
+        await git(repository.root, 'clone', '-q', '--bare', '--no-tags', '--single-branch',
+                  f'--depth={DEPTH}', repository.root.absolute().as_uri(), str(clone))  # fmt: skip
+        config = f'{CONFIG}{await repository.conversions()}'
+        await asyncio.to_thread((clone / 'config').write_text, config)
+        paths = await folder_paths(clone)
+    except WorkspaceError:
+        return []  # Worktrees get one commit, as for a project without git, or one that is too big.
+    return [path for path in paths if path in ('config', 'shallow') or path.startswith('objects/')]

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from engine.workspace.directories import walk
+from engine.workspace.directories import MEBIBYTE, folder_limits, walk
 
-MEBIBYTE = 1 << 20
 TEMP_DIR = str(PurePosixPath('/', 'tmp'))
 SCRATCH_DIRS = ('/dev/shm', TEMP_DIR)
 """A command's in-memory folders for temporary files."""
@@ -37,10 +36,10 @@ class Limits:
     processes: int = 128
     file_size: int = 256 * MEBIBYTE
     """Per file written."""
-    disk: int = 1024 * MEBIBYTE
-    """All files in the workspace together."""
-    files: int = 50_000
-    """Number of files in the workspace."""
+    disk: int | None = None
+    """All files in the workspace together; None means that of `folder_limits`."""
+    files: int | None = None
+    """Number of files in the workspace; None means that of `folder_limits`."""
     scratch: int = 256 * MEBIBYTE
     """Each in-memory folder for temporary files; discarded afterwards."""
     sockets: int = 512 * MEBIBYTE
@@ -166,6 +165,9 @@ def _socket_buffers(network: Path) -> int:
 
 def excess_on_disk(folder: Path, limits: Limits) -> EndReason | None:
     """Return the limit that a folder exceeds, if any. Files that vanish meanwhile are not counted."""
+    most_files, most_bytes = folder_limits()
+    most_files = most_files if limits.files is None else limits.files
+    most_bytes = most_bytes if limits.disk is None else limits.disk
     size = count = 0
     for _, entry in walk(folder):
         if entry is None:
@@ -173,6 +175,6 @@ def excess_on_disk(folder: Path, limits: Limits) -> EndReason | None:
         with contextlib.suppress(OSError):
             size += entry.stat(follow_symlinks=False).st_size
             count += 1
-        if size > limits.disk or count > limits.files:
+        if size > most_bytes or count > most_files:
             return 'disk'
     return None

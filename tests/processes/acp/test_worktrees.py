@@ -54,10 +54,11 @@ async def test_each_worktree_has_the_history_and_its_own_branch(
     sandbox: Sandbox, project: Path, tmp_path: Path
 ) -> None:
     state_before = git(project, 'for-each-ref'), git(project, 'status', '--porcelain', '--ignored')
-    spaces, trees = Workspaces(tmp_path / 'runs'), await Worktrees.of(str(project))
+    spaces = Workspaces(tmp_path / 'runs')
     one, two = (spaces.of(RunId('r'), name) for name in ('one', 'two'))
-    for name, space in (('one', one), ('two', two)):
-        await trees.make(space, sandbox, f'hemicycle/r/{name}')
+    async with Worktrees.of(str(project)) as trees:
+        for name, space in (('one', one), ('two', two)):
+            await trees.make(space, sandbox, f'hemicycle/r/{name}')
     assert await inside(sandbox, one, 'git branch --show-current; git log --format=%s') == (
         'hemicycle/r/one\nInitial state\nfirst'
     )
@@ -82,9 +83,9 @@ async def test_a_project_without_git_is_left_unchanged(sandbox: Sandbox, tmp_pat
     plain = tmp_path / 'plain'
     plain.mkdir()
     (plain / 'a.txt').write_text('a\n')
-    trees = await Worktrees.of(str(plain))
     space = Workspaces(tmp_path / 'runs').of(RunId('r'), 'one')
-    await trees.make(space, sandbox, 'hemicycle/r/one')
+    async with Worktrees.of(str(plain)) as trees:
+        await trees.make(space, sandbox, 'hemicycle/r/one')
     assert trees.base == {}
     assert await inside(sandbox, space, 'git log --format=%s; git branch --show-current') == (
         'Initial state\nhemicycle/r/one'

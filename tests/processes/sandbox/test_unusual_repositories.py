@@ -80,7 +80,8 @@ def odd(tmp_path: Path) -> Path:
 
 async def lay_out(project: Path, tmp_path: Path, sandbox: Sandbox) -> tuple[Workspace, str]:
     space = Workspaces(tmp_path / 'runs').of(RunId('r'), 'one')
-    return space, await (await Worktrees.of(str(project))).make(space, sandbox, 'hemicycle/r/one')
+    async with Worktrees.of(str(project)) as trees:
+        return space, await trees.make(space, sandbox, 'hemicycle/r/one')
 
 
 async def inside(sandbox: Sandbox, space: Workspace, command: str) -> str:

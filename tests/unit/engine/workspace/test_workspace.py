@@ -331,6 +331,6 @@ async def test_a_snapshot_that_is_too_large_is_refused(
 ) -> None:
     for number in range(5):
         await workspace.write(str(number), b'12345')
-    monkeypatch.setattr('engine.workspace.snapshots.MAX_SNAPSHOT_FILES', 4)
+    monkeypatch.setattr('engine.workspace.snapshots.snapshot_limits', lambda: (4, 1 << 20))
     with pytest.raises(WorkspaceError, match='more than 4 files'):
         await workspace.snapshot()

@@ -33,6 +33,10 @@ MAX_DUE = 1_000
 """Maximum due times of a schedule handled per check; the rest follows in the next."""
 NEXT_TIMES = 5
 MAX_BACKFILL = 500
+AHEAD_SECONDS = 60.0
+"""By how much a schedule may be ahead of the clock, before it is taken that the clock was wrong."""
+REDONE = ('missed', 'skipped', 'failed')
+"""States of ticks that started no run, which a backfill and a clock that is set back handle again."""
 TICK_RETENTION = 90 * 86_400.0
 
 
@@ -143,7 +147,7 @@ class Schedules:
         for moment in due:
             key = _tick_key(schedule, moment)
             entry = await self._conductor.journal.entry('tick', key)
-            if entry and entry.state not in ('missed', 'skipped', 'failed'):
+            if entry and entry.state not in REDONE:
                 continue
             tick = new_tick(key, schedule, moment, version=entry.version if entry else 0)
             try:
@@ -185,6 +189,7 @@ class Schedules:
 
         In a fleet, workers handle them; times not handled after `LATE_SECONDS` seconds are handled here.
         """
+        await self._set_back()
         schedules = {schedule.id: schedule for schedule in await self.list()}
         placed = await self._place(list(schedules.values()))
 
@@ -257,14 +262,30 @@ class Schedules:
         if tick.state == 'claimed':
             await self.ticks.start(tick, schedule.action, _source(schedule))
 
+    async def _set_back(self) -> None:
+        """Have schedules continue from now that a clock set too far ahead has handled until long after."""
+        now = self._now()
+        for entry in await self._conductor.journal.entries(EntryQuery(kind=KIND)):
+            if float(entry.body['done']) > now + AHEAD_SECONDS:
+                await self._conductor.journal.write_entries([self._entry_of(entry, _stored(entry), now)])
+
     async def _handle(self, entry: Entry, now: float) -> None:
         """Handle the due times of one schedule, each in its own transaction."""
-        schedule = self._schedule_of(entry)
+        schedule = _stored(entry)
+        if problem := schedule.spec.zone_problem():
+            paused = replace(schedule, paused=True, note=f'paused: the time zone {problem}')
+            await self._conductor.journal.write_entries([self._entry_of(entry, paused, now)])
+            return
         done = float(entry.body['done'])
         for moment in schedule.spec.next(done, MAX_DUE):
             if moment > now:
                 break
-            tick = await self._decide(schedule, moment, now, float(entry.body['since']))
+            before = await self.ticks.get(_tick_key(schedule.id, moment))  # from when the clock was ahead
+            if before and before.state not in REDONE:
+                tick = before
+            else:
+                tick = await self._decide(schedule, moment, now, float(entry.body['since']))
+                tick = replace(tick, version=before.version if before else 0)
             entry = self._entry_of(entry, schedule, moment)
             paused = replace(schedule, paused=True, note=tick.reason) if tick.reason == FAILED else None
             if paused:
@@ -335,10 +356,11 @@ class Schedules:
         return replace(entry, body=body, rank=rank, state=state)
 
     def _schedule_of(self, entry: Entry) -> Schedule:
-        values = {name: value for name, value in entry.body.items() if name not in ('done', 'since')}
-        schedule: Schedule = SCHEDULE.validate_python(values)
+        schedule = _stored(entry)
         if schedule.paused:
             return schedule
+        if problem := schedule.spec.zone_problem():
+            return replace(schedule, note=f'the time zone {problem}')
         times = schedule.spec.next(max(float(entry.body['done']), self._now()), NEXT_TIMES)
         return replace(schedule, next_times=tuple(times))
 
@@ -347,6 +369,13 @@ class Schedules:
         if entry is None:
             raise UnknownSchedule(schedule)
         return entry
+
+
+def _stored(entry: Entry) -> Schedule:
+    """Return the schedule in an entry, without its next times."""
+    values = {name: value for name, value in entry.body.items() if name not in ('done', 'since')}
+    schedule: Schedule = SCHEDULE.validate_python(values)
+    return schedule
 
 
 FAILED = 'paused: the previous run failed'

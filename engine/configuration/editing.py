@@ -128,7 +128,7 @@ def _append(section: Table, key: str, value: Any) -> None:
 
 def _parse(path: Path) -> tomlkit.TOMLDocument:
     try:
-        return tomlkit.parse(path.read_text('utf-8')) if path.exists() else tomlkit.document()
+        return tomlkit.parse(path.read_text('utf-8-sig')) if path.exists() else tomlkit.document()
     except (OSError, ValueError, TOMLKitError) as error:
         raise EngineError(f'{path}: {error}') from None
 

@@ -256,7 +256,7 @@ class Secrets:
 def _source(name: str, section: EndpointSection | None, environment: Mapping[str, str]) -> EndpointSource:
     settings = section or EndpointSection()
     provider = KNOWN_PROVIDERS.get(settings.provider or name)
-    url = environment.get(_url_variable(name)) or settings.url or (provider.endpoint.url if provider else '')
+    url = _url_in(environment, name) or settings.url or (provider.endpoint.url if provider else '')
     return EndpointSource(found='file' if section else 'environment', url=url, key=_key_of(name, settings))
 
 
@@ -266,8 +266,9 @@ def _key_of(name: str, section: EndpointSection) -> str:
     return section.key or (f'env:{provider.key}' if provider and provider.key else '')
 
 
-def _url_variable(name: str) -> str:
-    return f'HEMICYCLE_{name.upper().replace("-", "_")}_URL'
+def _url_in(environment: Mapping[str, str], name: str) -> str:
+    """Return the address that the environment gives an endpoint, or ''."""
+    return environment.get(f'HEMICYCLE_{name.upper().replace("-", "_")}_URL', '').strip()
 
 
 def _endpoint(
@@ -297,8 +298,8 @@ def _endpoint(
         if (password_reference := section.certificate_password)
         else '',
     )
-    variable = _url_variable(name)
-    endpoint = replace(endpoint, url=environment[variable]) if environment.get(variable) else endpoint
+    url = _url_in(environment, name)
+    endpoint = replace(endpoint, url=url) if url else endpoint
     if (
         endpoint.dialect == 'gemini'
         and section.dialect is None
@@ -326,7 +327,7 @@ def _load_file(path: Path | None) -> ConfigFile:
     if path is None or not path.exists():
         return ConfigFile()
     try:
-        return check_configuration(path, path.read_text('utf-8'))
+        return check_configuration(path, path.read_text('utf-8-sig'))
     except (OSError, UnicodeDecodeError) as error:
         raise EngineError(f'{path}: {error}') from None
 

@@ -60,7 +60,7 @@ def parse_parameters(pattern: PatternInfo, task: str | None, sets: Sequence[str]
             raise InvalidInput({'--task': f'this pattern has no text parameter; {format_signature(pattern)}'})
         if name in values:
             raise InvalidInput({name: 'is set twice, by --task and by --set'})
-        values[name] = sys.stdin.read() if task == '-' else task
+        values[name] = sys.stdin.read().removeprefix('\ufeff') if task == '-' else task
     return values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import threading
@@ -52,7 +53,7 @@ def is_trace_file(file: BinaryIO) -> bool:
         return False
     finally:
         file.seek(0)
-    return TRACES.match(head) is not None
+    return TRACES.match(head.removeprefix(codecs.BOM_UTF8)) is not None
 
 
 def _unwrap_value(value: Any, depth: int = 0) -> Any:
@@ -284,6 +285,7 @@ def _printed(raw: bytes) -> Iterator[Any]:
 
 def _requests(raw: bytes) -> Iterator[tuple[int, Any]]:
     """Yield the requests of a file, each with its line number; 0 if the file is a single document."""
+    raw = raw.removeprefix(codecs.BOM_UTF8)
     try:
         whole = orjson.loads(raw)
     except orjson.JSONDecodeError as error:

@@ -141,7 +141,7 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
     chosen = parse_by_role(models or [], '--model', 'NAME')
     thinking = parse_by_role(efforts or [], '--effort', 'LEVEL')
     named = parse_pairs('--prompt', prompts or ())
-    instructions = {role: Path(file).read_text('utf-8') for role, file in named}
+    instructions = {role: Path(file).read_text('utf-8-sig') for role, file in named}
 
     async def begin(conductor: Conductor, run_id: RunId) -> RunId:
         info = await conductor.info(run_id)

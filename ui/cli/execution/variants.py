@@ -107,7 +107,7 @@ def _parse(file: str) -> dict[str, ForkOverrides]:
     """Read the variants. Raises `InvalidInput`, naming the variant and the field."""
     from ui.api.wire import input_model, to_record
 
-    text = sys.stdin.read() if file == '-' else Path(file).read_text('utf-8')
+    text = sys.stdin.read() if file == '-' else Path(file).read_text('utf-8-sig')
     try:
         given: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:

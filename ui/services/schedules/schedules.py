@@ -30,6 +30,10 @@ MAX_DUE = 1_000
 """Maximum due times of a schedule handled per check; the rest follows in the next."""
 NEXT_TIMES = 5
 MAX_BACKFILL = 500
+AHEAD_SECONDS = 60.0
+"""By how much a schedule may be ahead of the clock, before it is taken that the clock was wrong."""
+REDONE = ('missed', 'skipped', 'failed')
+"""States of ticks that started no run, which a backfill and a clock that is set back handle again."""
 TICK_RETENTION = 90 * 86_400.0
 
 
@@ -65,6 +69,11 @@ def plan(schedule: Schedule, *, done: float, since: float, version: int) -> Plan
         since=since,
         version=version,
     )
+
+
+def replan(planned: PlannedSchedule, schedule: Schedule, done: float) -> PlannedSchedule:
+    """Return a stored schedule with changes that no person made, whose due times up to `done` are handled."""
+    return plan(schedule, done=done, since=planned.since, version=planned.version)
 
 
 class SchedulePlacer(Protocol):
@@ -174,7 +183,7 @@ class Schedules:
         for moment in due:
             key = _tick_key(schedule, moment)
             before = await self.ticks.get(key)
-            if before and before.state not in ('missed', 'skipped', 'failed'):
+            if before and before.state not in REDONE:
                 continue
             tick = new_tick(key, schedule, moment, version=before.version if before else 0)
             try:
@@ -216,6 +225,7 @@ class Schedules:
 
         In a fleet, workers handle them; times not handled after `LATE_SECONDS` seconds are handled here.
         """
+        await self._set_back()
         schedules = {schedule.id: schedule for schedule in await self.list()}
         placed = await self._place(list(schedules.values()))
 
@@ -287,16 +297,32 @@ class Schedules:
         if tick.state == 'claimed':
             await self.ticks.start(tick, schedule.action, _source(schedule))
 
+    async def _set_back(self) -> None:
+        """Have schedules continue from now that a clock set too far ahead has handled until long after."""
+        now = self._now()
+        for planned in await self._store.list():
+            if planned.done > now + AHEAD_SECONDS:
+                await self._store.write([replan(planned, planned.schedule, now)])
+
     async def _handle(self, planned: PlannedSchedule, now: float) -> None:
         """Handle the due times of one schedule, each in its own transaction."""
         schedule = planned.schedule
+        if problem := schedule.spec.zone_problem():
+            paused = replace(schedule, paused=True, note=f'paused: the time zone {problem}')
+            await self._store.write([replan(planned, paused, now)])
+            return
         for moment in schedule.spec.next(planned.done, MAX_DUE):
             if moment > now:
                 break
-            tick = await self._decide(schedule, moment, now, planned.since)
-            paused = tick.reason == FAILED
-            after = replace(schedule, paused=True, note=tick.reason) if paused else schedule
-            planned = plan(after, done=moment, since=planned.since, version=planned.version)
+            before = await self.ticks.get(_tick_key(schedule.id, moment))  # from when the clock was ahead
+            if before and before.state not in REDONE:
+                tick = before
+            else:
+                tick = await self._decide(schedule, moment, now, planned.since)
+                tick = replace(tick, version=before.version if before else 0)
+            failed = tick.reason == FAILED
+            after = replace(schedule, paused=True, note=tick.reason) if failed else schedule
+            planned = replan(planned, after, moment)
             try:
                 (claimed,) = await self.ticks.claim([tick], self._store.entry_of(planned))
             except EntryChanged:
@@ -304,7 +330,7 @@ class Schedules:
             planned = replace(planned, version=planned.version + 1)
             if claimed.state == 'claimed':
                 await self.ticks.start(claimed, schedule.action, _source(schedule))
-            if paused:
+            if failed:
                 return
 
     async def _decide(self, schedule: Schedule, moment: float, now: float, since: float) -> Tick:
@@ -358,6 +384,8 @@ class Schedules:
         schedule = planned.schedule
         if schedule.paused:
             return schedule
+        if problem := schedule.spec.zone_problem():
+            return replace(schedule, note=f'the time zone {problem}')
         times = schedule.spec.next(max(planned.done, self._now()), NEXT_TIMES)
         return replace(schedule, next_times=tuple(times))
 

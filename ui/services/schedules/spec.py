@@ -60,10 +60,8 @@ class ScheduleSpec:
             problems['spec'] = 'needs a cron expression or an interval'
         if len(self.cron) + len(self.intervals) > MAX_EXPRESSIONS:
             problems['spec'] = f'must have at most {MAX_EXPRESSIONS} expressions and intervals'
-        try:
-            ZoneInfo(self.time_zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            problems['spec.time_zone'] = f'must be a time zone such as Europe/Berlin, not {self.time_zone!r}'
+        if problem := self.zone_problem():
+            problems['spec.time_zone'] = problem
         for name, moment in (('start', self.start), ('end', self.end)):
             if not 0 <= moment < MAX_TIME:
                 problems[f'spec.{name}'] = 'must be a time from 1970 to 8999'
@@ -74,6 +72,14 @@ class ScheduleSpec:
             for field, problem in interval.problems().items():
                 problems[f'spec.intervals.{number}.{field}'] = problem
         return problems
+
+    def zone_problem(self) -> str:
+        """Return why the time zone cannot be used, or ''; zones differ between machines and over time."""
+        try:
+            ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            return f'must be a time zone such as Europe/Berlin, not {self.time_zone!r}'
+        return ''
 
     def times(self, after: float) -> Iterator[float]:
         """Yield the due times after a moment, in order, possibly without end."""

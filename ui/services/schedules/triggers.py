@@ -247,7 +247,7 @@ def _contents(path: str) -> dict[str, Any]:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), 'rb') as file:
             document['size'] = os.fstat(file.fileno()).st_size
             if document['size'] <= MAX_TEXT:
-                document['text'] = file.read(MAX_TEXT).decode()
+                document['text'] = file.read(MAX_TEXT).decode('utf-8-sig')
     except (OSError, UnicodeDecodeError):
         pass
     return document

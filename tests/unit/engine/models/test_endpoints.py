@@ -17,6 +17,7 @@ import pytest
 from engine import Conductor
 from engine.configuration import Configuration, load_configuration
 from engine.configuration.catalog import Catalog
+from engine.configuration.editing import write_section
 from engine.errors import EngineError
 from engine.models.endpoint import Endpoint
 from engine.models.registry import ModelRegistry
@@ -64,6 +65,21 @@ def read(tmp_path: Path, text: str, environment: dict[str, str] | None = None, *
 def test_without_a_file_or_key_there_is_no_endpoint(tmp_path: Path) -> None:
     assert load_configuration(tmp_path / 'none.toml', {}).endpoints == {}
     assert load_configuration(None, {}).endpoints == {}
+
+
+def test_a_file_saved_by_an_editor_of_windows_is_read_and_changed(tmp_path: Path) -> None:
+    file = tmp_path / 'endpoints.toml'
+    file.write_bytes(b'\xef\xbb\xbf' + FILE.replace('\n', '\r\n').encode())
+    assert 'work' in load_configuration(file, {}).endpoints
+    write_section(file, 'endpoints', 'house', {'url': 'https://house.example/v1'})
+    assert {'work', 'house'} <= load_configuration(file, {}).endpoints.keys()
+
+
+def test_an_address_in_the_environment_may_end_with_a_line(tmp_path: Path) -> None:
+    variables = {'HEMICYCLE_WORK_URL': 'http://other.example/v1\r\n', 'HEMICYCLE_AZURE_URL': ' '}
+    settings = read(tmp_path, FILE, variables | {'WORK_KEY': KEY, 'TEAM': 'blue'})
+    assert settings.endpoints['work'].url == 'http://other.example/v1'
+    assert settings.endpoints['azure'].url == 'https://me.example/openai/v1'
 
 
 def test_a_key_in_the_environment_is_enough() -> None:

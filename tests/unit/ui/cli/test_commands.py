@@ -117,6 +117,9 @@ def test_the_task_may_come_from_standard_input(hemicycle: Hemicycle) -> None:
     assert hemicycle('run', 'pipeline', '--task', '-', '-q', stdin='Compare tea and coffee').exit_code == 0
     info = hemicycle.newest()
     assert info.parameters['task'] == 'Compare tea and coffee'
+    marked = '\ufeffCompare tea and coffee'  # as PowerShell writes to a pipe
+    assert hemicycle('run', 'pipeline', '--task', '-', '-q', stdin=marked).exit_code == 0
+    assert hemicycle.newest().parameters['task'] == 'Compare tea and coffee'
 
 
 def test_options_reach_the_run(hemicycle: Hemicycle) -> None:

@@ -12,7 +12,7 @@ from tests.support.cli import Hemicycle, json_lines
 def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle) -> None:
     hemicycle = Hemicycle(tmp_path, like=done)
     prompt = tmp_path / 'kind.md'
-    prompt.write_text('Be kind.', 'utf-8')
+    prompt.write_text('Be kind.', 'utf-8-sig')
     played = hemicycle('fork', 'last', '--at', '4', '--play', 'recorded', '--quiet', '--title', 'the same')
     assert played.exit_code == 0, played.stderr
     changed = hemicycle(
@@ -70,7 +70,7 @@ one round: {parameters: {max_iterations: 1}, after: simulated}
 def test_several_variants_start_at_once(tmp_path: Path, done: Hemicycle) -> None:
     hemicycle = Hemicycle(tmp_path / 'home', like=done)
     parent = hemicycle.newest().id
-    (tmp_path / 'variants.yaml').write_text(VARIANTS)
+    (tmp_path / 'variants.yaml').write_text(VARIANTS, 'utf-8-sig')
     started = hemicycle('variants', 'last', str(tmp_path / 'variants.yaml'), '--at', '4', '--json')
     assert started.exit_code == 0, started.output
     started_forks = json_lines(started.stdout)

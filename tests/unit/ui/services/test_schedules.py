@@ -416,7 +416,7 @@ async def test_an_arriving_file_starts_one_run(conductor: Conductor, tmp_path: P
     file = tmp_path / 'new.txt'
     file.write_text('half')
     assert await triggers.check_folders() == []
-    file.write_text('Compare tea and coffee')  # the file was still being written
+    file.write_text('Compare tea and coffee', 'utf-8-sig')  # the file was still being written
     assert await triggers.check_folders() == []
     (tick,) = await triggers.check_folders()
     assert (await conductor.info(tick.run)).parameters['task'] == 'Compare tea and coffee'

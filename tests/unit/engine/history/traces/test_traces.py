@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
@@ -367,7 +368,7 @@ async def test_files_written_by_collectors_are_read(memory_conductor: Conductor)
     other = request_of({**chat('x', '', (1, 2)), 'traceId': 'cd' * 16})
     plain = request_of({**span('s', '', (1, 2)), 'traceId': 'ef' * 16})
     written: list[Any] = [{'resourceLogs': []}, first, second, other, plain]
-    lines = b'\n'.join(json.dumps(line).encode() for line in written)
+    lines = codecs.BOM_UTF8 + b'\n'.join(json.dumps(line).encode() for line in written)
     imported_again = await memory_conductor.import_bundle(io.BytesIO(gzip.compress(lines)))
     assert [item.outcome for item in imported_again] == [
         'new',

@@ -18,10 +18,11 @@ async def test_a_schedule_whose_time_zone_is_gone_is_paused_and_stops_no_other()
         await schedules.add(every())
         daily = replace(every(), name='Daily', spec=ScheduleSpec(cron=('* * * * *',), time_zone='Asia/Tokyo'))
         lost = await schedules.add(daily)
-        entry = await conductor.journal.entry('schedule', lost.id)
+        entry = await conductor.journal.documents.get('schedule', lost.id)
         assert entry is not None
-        elsewhere = {**entry.body['spec'], 'time_zone': 'Europe/Elsewhere'}
-        await conductor.journal.write_entries([replace(entry, body={**entry.body, 'spec': elsewhere})])
+        stored = entry.body['schedule']
+        elsewhere = {**stored, 'spec': {**stored['spec'], 'time_zone': 'Europe/Elsewhere'}}
+        await conductor.journal.documents.write([replace(entry, body={**entry.body, 'schedule': elsewhere})])
         assert 'Europe/Elsewhere' in (await schedules.get(lost.id)).note
         await conductor.clock.advance(60.0)
         await schedules.check_due()

@@ -137,7 +137,7 @@ async def test_files_outside_their_folder_are_refused(target: Conductor, good: b
         {'a/b': ['file', empty, 1, False]},
         {'a': ['file', '../x', 1, False]},
         {'a': ['device', empty]},
-        {'a': ['file', empty, 4 << 30, False]},
+        {'a': ['file', empty, 5 << 30, False]},
     ):
         content = json.dumps(tree).encode()
         name = hashlib.sha256(content).hexdigest()

@@ -22,8 +22,9 @@ from engine.records.events import (
     Transition,
     View,
 )
+from engine.records.frozen import COMPUTED, Label
 from engine.records.jsonable import clip
-from engine.records.launch import Label, Launch
+from engine.records.launch import Launch
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
 from engine.records.products import Artifact, Criterion, PlanItem, StatedReport
@@ -62,6 +63,7 @@ from engine.records.usage import SOURCES, SUMMED, Origin, Spending, Usage
 
 __all__ = [
     'ANSWER',
+    'COMPUTED',
     'CONTROL',
     'ENDINGS',
     'ENGINE_EVENTS',

@@ -1,9 +1,10 @@
-"""Immutable records: `FrozenModel`, a base class of models; and `fast_init`, for frozen dataclasses."""
+"""How records are declared: `FrozenModel`, labels of fields, and `fast_init` for frozen dataclasses."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,6 +15,19 @@ class FrozenModel(BaseModel):
     """Immutable; rejects unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra='forbid')
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """How a form shows a field; a field without one has a control of its own."""
+
+    title: str
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """Labels of its values, where the values do not speak for themselves."""
+
+
+COMPUTED: Final = object()
+"""Marks a field that is set where the record is stored: callers do not give it."""
 
 
 def fast_init(cls: type[T]) -> type[T]:

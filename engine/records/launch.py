@@ -12,17 +12,8 @@ from engine.errors import InvalidInput
 from engine.records.breakpoint import MAX_BREAKPOINTS, Breakpoint, load_breakpoints
 from engine.records.budget import Budget
 from engine.records.effort import Effort
+from engine.records.frozen import Label
 from engine.records.run_info import MAX_TAGS, MAX_TITLE, Approvals, RunInfo
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """How a form shows a field; a field without one has a control of its own."""
-
-    title: str
-    choices: Mapping[str, str] = field(default_factory=dict)
-    """Labels of its values, where the values do not speak for themselves."""
-
 
 APPROVALS: Final = Label(
     'Tool approval',

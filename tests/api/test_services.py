@@ -316,7 +316,7 @@ def dies_once(conductor: Conductor, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.undo()
         raise asyncio.CancelledError
 
-    monkeypatch.setattr(conductor.journal, 'finish_reservation', die)
+    monkeypatch.setattr(conductor.journal.documents, 'finish_reservation', die)
 
 
 async def ask_thrice(http: httpx.AsyncClient, path: str, body: Any = None) -> list[httpx.Response]:

@@ -11,7 +11,7 @@ from dataclasses import MISSING, dataclass, fields
 from itertools import pairwise
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
-from engine.records import Label
+from engine.records import COMPUTED, Label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,9 @@ class RecordField:
     default: Any
     help: str
     label: Label | None
-    """How a form shows it; None if no form does."""
+    """How a form shows it; None if it has a control of its own."""
+    computed: bool
+    """Whether it is set where the record is stored."""
 
 
 @functools.cache
@@ -55,6 +57,7 @@ def _read(name: str, annotation: Any, default: Any, docs: Mapping[str, str]) -> 
         default=default,
         help=docs.get(name, ''),
         label=next((note for note in notes if isinstance(note, Label)), None),
+        computed=COMPUTED in notes,
     )
 
 

@@ -39,8 +39,8 @@ PUBLIC = {
         'VerificationResult Version audit_trail burn_down execute_plan open_points'
     ),
     'engine.records': (
-        'ANSWER Annotation Approvals Artifact Breakpoint Budget CONTROL Change Criterion Delta DeltaKind '
-        'Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge '
+        'ANSWER Annotation Approvals Artifact Breakpoint Budget COMPUTED CONTROL Change Criterion Delta '
+        'DeltaKind Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge '
         'GuardResult Instant JournalOutage Label Launch MAX_NOTE MAX_NUMBER MAX_TAG MAX_TAGS MAX_TITLE '
         'MarkField Message Note Origin Outcome PURGING PanelField PathStats PlanItem Question RULES RUN '
         'RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending StatePath '

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from engine import InvalidInput
 from ui.cli.exit_codes import ExitCode
-from ui.cli.inputs import check_choice, given
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
+from ui.cli.record_options import check_changes, record_options, with_options
 from ui.cli.services.message import print_message
 from ui.cli.services.opening import find_named, with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
-from ui.services.notifications import EVENT_TYPES, Channel, Destination, EventType, OutboxMessage
+from ui.services.notifications import EVENT_TYPES, Destination, OutboxMessage
+from ui.services.notifications import parse as parse_destination
 
 if TYPE_CHECKING:
     from ui.cli.services.opening import AnyServices
@@ -36,45 +37,8 @@ hemicycle destination remove team
 Exit code: **0** done · **1** the test message was not accepted · **2** bad input, or refused"""
 POLL_SECONDS, TEST_SECONDS = 0.1, 20.0
 destination = group('Manage the destinations of notifications: webhooks, Slack and e-mail.', EPILOG)
+CHANGES = record_options(Destination, changes=True)
 Name = Annotated[str, typer.Argument(metavar='DESTINATION', help='Its name or id.', show_default=False)]
-ChannelOption = Annotated[
-    str | None,
-    typer.Option(
-        '--channel',
-        metavar='|'.join(get_args(Channel)),
-        help='A signed webhook, a Slack-compatible webhook, or e-mail. By default `webhook`.',
-        show_default=False,
-    ),
-]
-Events = Annotated[
-    list[str] | None,
-    typer.Option(
-        '--event',
-        metavar='EVENT',
-        help=f'Send this event: {", ".join(EVENT_TYPES)}; by default all. Repeatable.',
-        show_default=False,
-    ),
-]
-PatternFilter = Annotated[
-    str | None, typer.Option(metavar='PATTERN', help='Only runs of this pattern.', show_default=False)
-]
-TagFilter = Annotated[
-    str | None, typer.Option(metavar='TAG', help='Only runs with this tag.', show_default=False)
-]
-PersonFilter = Annotated[
-    str | None,
-    typer.Option(
-        metavar='PERSON', help='Only questions that are assigned to this person.', show_default=False
-    ),
-]
-SecretOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar='SECRET',
-        help='Signs webhooks: `whsec_` and base64. By default a new one, which is printed once.',
-        show_default=False,
-    ),
-]
 
 
 @destination.command('list')
@@ -96,80 +60,27 @@ def show(name: Name, *, session: Session) -> None:
 
 
 @destination.command('add')
+@with_options('values', record_options(Destination, arguments=('name', 'address')))
 @with_session('as_json', 'database', 'server')
-def add(  # noqa: PLR0913  (its arguments are the command's)
-    name: Annotated[str, typer.Argument(metavar='NAME', help='What to call it.', show_default=False)],
-    address: Annotated[
-        str,
-        typer.Argument(metavar='ADDRESS', help='A URL, or an e-mail address.', show_default=False),
-    ],
-    channel: ChannelOption = None,
-    events: Events = None,
-    pattern: PatternFilter = None,
-    tag: TagFilter = None,
-    person: PersonFilter = None,
-    secret: SecretOption = None,
-    paused: Annotated[bool, typer.Option('--paused', help='Send nothing yet.')] = False,
-    *,
-    session: Session,
-) -> None:
+def add(*, values: dict[str, Any], session: Session) -> None:
     """Add a destination; it is notified of events from now on. The secret of a webhook is printed once."""
-    draft = Destination(
-        name=name,
-        channel=_channel(channel or 'webhook'),
-        address=address,
-        events=_events(events) if events else EVENT_TYPES,
-        pattern=pattern or '',
-        tag=tag or '',
-        person=person or '',
-        secret=secret or '',
-        paused=paused,
-    )
+    draft = parse_destination(values)
     added = with_services(session, lambda services: services.notifications.destinations.add(draft))
     _print(added, session.as_json, secret=added.secret)
 
 
 @destination.command('change')
+@with_options('values', CHANGES)
 @with_session('as_json', 'database', 'server')
-def change(  # noqa: PLR0913  (its arguments are the command's)
-    name: Name,
-    new_name: Annotated[
-        str | None, typer.Option('--name', metavar='NAME', help='A new name.', show_default=False)
-    ] = None,
-    address: Annotated[
-        str | None,
-        typer.Option(metavar='ADDRESS', help='A URL, or an e-mail address.', show_default=False),
-    ] = None,
-    channel: ChannelOption = None,
-    events: Events = None,
-    pattern: PatternFilter = None,
-    tag: TagFilter = None,
-    person: PersonFilter = None,
-    secret: SecretOption = None,
-    paused: Annotated[
-        bool | None, typer.Option('--paused/--no-paused', help='Send nothing for now.', show_default=False)
-    ] = None,
-    *,
-    session: Session,
-) -> None:
+def change(destination: Name, *, values: dict[str, Any], session: Session) -> None:
     """Change, pause or resume a destination; what is not given stays as it is."""
-    changes = {
-        'name': new_name,
-        'address': address,
-        'channel': None if channel is None else _channel(channel),
-        'events': _events(events) if events else None,
-        'pattern': pattern,
-        'tag': tag,
-        'person': person,
-        'secret': secret,
-        'paused': paused,
-    }
-    values = given(changes)
-    if not values:
-        raise InvalidInput({'change': f'give what to change: {", ".join(f"--{field}" for field in changes)}'})
+    check_changes(values, CHANGES)
 
     async def work(services: AnyServices) -> Destination:
-        return await services.notifications.destinations.change((await _find(services, name)).id, **values)
+        known = await _find(services, destination)
+        changed = parse_destination({**asdict(known), **values})
+        changes = {name: getattr(changed, name) for name in values}
+        return await services.notifications.destinations.change(known.id, **changes)
 
     _print(with_services(session, work), session.as_json)
 
@@ -212,17 +123,6 @@ def test(name: Name, *, session: Session) -> None:
 
 async def _find(services: AnyServices, name: str) -> Destination:
     return find_named(await services.notifications.destinations.list(), name, 'destination')
-
-
-def _channel(channel: str) -> Channel:
-    check_choice('--channel', channel, get_args(Channel))
-    return cast(Channel, channel)
-
-
-def _events(events: list[str]) -> tuple[EventType, ...]:
-    for event in events:
-        check_choice('--event', event, EVENT_TYPES)
-    return tuple(cast(EventType, event) for event in events)
 
 
 def _print(destination: Destination, as_json: bool, *, secret: str = '') -> None:

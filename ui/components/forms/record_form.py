@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ui.formatting.record_fields import record_fields
 
@@ -25,4 +25,4 @@ def form_model(record: Any, *, group: str = '', without: Collection[str] = ()) -
             words = item.help if '. ' in item.help else item.help.removesuffix('.')
             field = Field(item.default, title=item.label.title, description=words, json_schema_extra=extra)
             shown[item.name] = (item.annotation, field)
-    return create_model(record.__name__, **shown)
+    return create_model(record.__name__, __config__=ConfigDict(str_strip_whitespace=True), **shown)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any
 
 from nicegui import ui
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
 from engine import EngineError, InvalidInput
@@ -19,69 +19,33 @@ from ui.components.dialogs import (
     show_secret,
 )
 from ui.components.forms.form import Form
+from ui.components.forms.record_form import form_model
 from ui.components.theme import button, empty_state, section_head
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import as_sentence
-from ui.services.notifications import EVENT_TYPES, Destination, address_problem, parse
+from ui.services.notifications import CHANNELS, EVENT_TYPES, EVENTS, Destination, address_problem, parse
 from ui.web.backend import Backend
 
-EVENT_NAMES = {
-    'run.waiting': 'A run waits for a person',
-    'question.assigned': 'A question is assigned',
-    'run.ended': 'A run is done or cancelled',
-    'run.failed': 'A run fails',
-    'run.budget_warned': 'A budget is nearly or completely used',
-}
-FIELDS: dict[str, str] = {
-    'run.waiting': 'waiting',
-    'question.assigned': 'assigned',
-    'run.ended': 'ended',
-    'run.failed': 'failed',
-    'run.budget_warned': 'near_limit',
-}
+EVENT_NAMES = EVENTS.choices
+FIELDS: dict[str, str] = {event: event.replace('.', '_') for event in EVENT_TYPES}
 """The form field of each event."""
-CHANNELS: dict[str, Any] = {
-    'webhook': 'Signed webhook',
-    'slack': 'Slack-compatible webhook',
-    'email': 'E-mail',
+SWITCHES: dict[str, Any] = {
+    field: (bool, Field(True, title=EVENT_NAMES[event])) for event, field in FIELDS.items()
 }
 
 
-class DestinationFields(BaseModel):
-    """The form of a destination."""
+def _usable(value: str, info: ValidationInfo) -> str:
+    if problem := address_problem(str(info.data.get('channel')), value):
+        raise PydanticCustomError('address', problem[:1].upper() + problem[1:])
+    return value
 
-    model_config = ConfigDict(str_strip_whitespace=True)
 
-    name: str = Field(min_length=1, max_length=200, title='Name')
-    channel: Literal['webhook', 'slack', 'email'] = Field(
-        'webhook', title='Channel', json_schema_extra={'labels': CHANNELS}
-    )
-    address: str = Field(
-        min_length=1,
-        max_length=2_000,
-        title='Address',
-        description='A URL such as https://team.example/hook, or an e-mail address.',
-    )
-    waiting: bool = Field(True, title=EVENT_NAMES['run.waiting'])
-    assigned: bool = Field(True, title=EVENT_NAMES['question.assigned'])
-    ended: bool = Field(True, title=EVENT_NAMES['run.ended'])
-    failed: bool = Field(True, title=EVENT_NAMES['run.failed'])
-    near_limit: bool = Field(True, title=EVENT_NAMES['run.budget_warned'])
-    pattern: str = Field('', max_length=200, title='Only this pattern')
-    tag: str = Field('', max_length=200, title='Only this tag')
-    person: str = Field(
-        '',
-        max_length=200,
-        title='Person',
-        description='Questions are sent when they are assigned to this person.',
-    )
-
-    @field_validator('address')
-    @classmethod
-    def _usable(cls, value: str, info: ValidationInfo) -> str:
-        if problem := address_problem(str(info.data.get('channel')), value):
-            raise PydanticCustomError('address', problem[:1].upper() + problem[1:])
-        return value
+FORM: type[BaseModel] = create_model(
+    'DestinationForm',
+    __base__=form_model(Destination, without=('events',)),
+    __validators__={'usable': field_validator('address')(_usable)},
+    **SWITCHES,
+)
 
 
 class DestinationList:
@@ -110,7 +74,7 @@ class DestinationList:
     def _draw(self, destination: Destination) -> None:
         with ui.element('div').classes('row-summary'):
             Text('b', destination.name)
-            Text('span', f'{CHANNELS[destination.channel]}: {destination.address}', 'muted small')
+            Text('span', f'{CHANNELS.choices[destination.channel]}: {destination.address}', 'muted small')
             with ui.element('span').classes('chips'):
                 if destination.paused:
                     Text('span', 'Paused', 'pill paused')
@@ -150,7 +114,7 @@ class DestinationList:
     async def _edit(self, destination: Destination | None) -> None:
         """Open the dialog to add or edit a destination; a new secret is shown once."""
         with dialog_frame(f'Edit {destination.name}' if destination else 'Add destination') as dialog:
-            form = Form(DestinationFields, on_change=lambda: None)
+            form = Form(FORM, on_change=lambda: None)
             if destination:
                 form.set_values(_form_values(destination))
 
@@ -160,7 +124,7 @@ class DestinationList:
                 try:
                     dialog.submit(await self._store(destination, _parse_values(values.model_dump())))
                 except InvalidInput as error:
-                    named = {'events': 'waiting'}
+                    named = {'events': FIELDS['run.waiting']}
                     form.show_problems({named.get(name, name): text for name, text in error.problems.items()})
                     form.focus_problem()
                 except EngineError as error:

@@ -2,7 +2,9 @@
 
 from ui.services.notifications.channels import Channels, MailServer
 from ui.services.notifications.destinations import (
+    CHANNELS,
     EVENT_TYPES,
+    EVENTS,
     Channel,
     Destination,
     EventType,
@@ -14,6 +16,8 @@ from ui.services.notifications.notifications import Notifications
 from ui.services.notifications.outbox import OutboxMessage, UnknownMessage
 
 __all__ = [
+    'CHANNELS',
+    'EVENTS',
     'EVENT_TYPES',
     'Channel',
     'Channels',

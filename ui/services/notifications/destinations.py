@@ -8,17 +8,17 @@ import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, StrictBool, TypeAdapter, ValidationError
 from standardwebhooks import Webhook
 
 from engine import InvalidInput
 from engine.errors import EngineError
 from engine.host.clock import Clock
 from engine.journal import Documents, Store
-from engine.records import Instant
+from engine.records import COMPUTED, Instant, Label
 
 KIND = 'destination'
 Channel = Literal['webhook', 'slack', 'email']
@@ -27,6 +27,21 @@ EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
 ADDRESS = re.compile(r'[^@\s,;<>"]+@[^@\s,;<>"]+\.[^@\s,;<>"]+')
 MAX_TEXT = 200
 """Maximum characters of a short text."""
+
+
+CHANNELS = Label(
+    'Channel', {'webhook': 'Signed webhook', 'slack': 'Slack-compatible webhook', 'email': 'E-mail'}
+)
+EVENTS = Label(
+    'Events',
+    {
+        'run.waiting': 'A run waits for a person',
+        'question.assigned': 'A question is assigned',
+        'run.ended': 'A run is done or cancelled',
+        'run.failed': 'A run fails',
+        'run.budget_warned': 'A budget is nearly or completely used',
+    },
+)
 
 
 class UnknownDestination(EngineError):
@@ -40,23 +55,28 @@ class UnknownDestination(EngineError):
 class Destination:
     """Where notifications are sent, and about what."""
 
-    id: str = ''
-    name: str
-    channel: Channel
-    address: str
-    """A URL or an e-mail address."""
-    secret: str = ''
-    """The secret for signing webhooks: `whsec_` and base64; generated if none is given."""
-    events: tuple[EventType, ...] = EVENT_TYPES
-    pattern: str = ''
-    """Only runs of this pattern; '' means all. The same goes for `tag`."""
-    tag: str = ''
-    person: str = ''
-    """Only questions assigned to this person; '' means all."""
-    paused: bool = False
-    problem: str = ''
+    id: Annotated[str, COMPUTED] = ''
+    name: Annotated[str, Field(min_length=1, max_length=MAX_TEXT), Label('Name')]
+    """What to call it."""
+    channel: Annotated[Channel, CHANNELS] = 'webhook'
+    """A signed webhook, a Slack-compatible webhook, or e-mail."""
+    address: Annotated[str, Field(min_length=1, max_length=2_000), Label('Address')]
+    """A URL such as https://team.example/hook, or an e-mail address."""
+    events: Annotated[tuple[EventType, ...], EVENTS] = EVENT_TYPES
+    """The events to send; by default all."""
+    pattern: Annotated[str, Field(max_length=MAX_TEXT), Label('Only this pattern')] = ''
+    """Only runs of this pattern."""
+    tag: Annotated[str, Field(max_length=MAX_TEXT), Label('Only this tag')] = ''
+    """Only runs with this tag."""
+    person: Annotated[str, Field(max_length=MAX_TEXT), Label('Person')] = ''
+    """Only questions that are assigned to this person."""
+    secret: Annotated[str, Field(max_length=MAX_TEXT)] = ''
+    """Signs webhooks: `whsec_` and base64. By default a new one, which is shown once."""
+    paused: StrictBool = False
+    """Send nothing for now."""
+    problem: Annotated[str, COMPUTED] = ''
     """Why messages are no longer sent there, or ''."""
-    created: Instant = 0.0
+    created: Annotated[Instant, COMPUTED] = 0.0
     """Only events from this time on are sent."""
 
     def wants(self, event: str, pattern: str, tags: Sequence[str], assignee: str = '') -> bool:

@@ -100,7 +100,7 @@ def test_an_assignee_is_notified(hemicycle: Hemicycle, receiver: Receiver) -> No
         (('destination', 'add', 'a', 'x', '--channel', 'pigeon'), '--channel: must be one of webhook, slack'),
         (('destination', 'add', 'a', 'https://a.example', '--event', 'all'), '--event: must be one of'),
         (('destination', 'add', 'a', 'https://a.example', '--secret', 'whsec_1'), 'secret: must be whsec_'),
-        (('destination', 'change', 'a'), 'change: give what to change: --name, --address'),
+        (('destination', 'change', 'a'), 'change: give what to change: --name, --channel'),
         (
             ('destination', 'change', 'a', '--paused'),
             "DESTINATION: there is no destination 'a'; available: none",

@@ -73,13 +73,23 @@ async def test_the_test_command_is_detected(tmp_path: Path, files: dict[str, str
 
 
 async def test_a_project_in_another_language_ends_well(sandbox: Sandbox, tmp_path: Path) -> None:
-    project = write(tmp_path, test_dot_sh='grep -q two a.txt', a_dot_txt='one')
+    project = write(tmp_path, test_dot_sh='grep two a.txt && echo 1 passed', a_dot_txt='one')
     mend = calls(('write_file', {'path': 'a.txt', 'text': 'two'}))
     outcome = await work('debugger', project, RUN, mend, RUN, OVER)
     assert outcome.status is Status.DONE, outcome.error
     assert outcome.memory['given']['test_command'] == 'sh test.sh'
     failed = await work('debugger', project, RUN, OVER, test_command='grep -q three a.txt')
     assert failed.status is Status.FAILED
+
+
+async def test_a_command_that_reports_no_tests_counts_only_if_a_person_gave_it(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    project = write(tmp_path, test_dot_sh='echo fine')
+    found = await work('builder', project, RUN, OVER, OVER, OVER, OVER)
+    assert found.status is Status.FAILED and 'it reported no tests' in found.error
+    given = await work('builder', project, RUN, OVER, test_command='sh test.sh')
+    assert given.status is Status.DONE, given.error
 
 
 async def test_the_projects_own_packages_are_used(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -148,9 +158,11 @@ async def test_disabled_tests_do_not_count(sandbox: Sandbox, command: str, messa
     'files',
     [
         pytest.param(
-            {'package_dot_json': json.dumps({'scripts': {'test': 'false'}})}, id='npm', marks=pytest.mark.long
+            {'package_dot_json': json.dumps({'scripts': {'test': 'false && echo 1 passed'}})},
+            id='npm',
+            marks=pytest.mark.long,
         ),
-        pytest.param({'Makefile': 'test:\n\tfalse\n'}, id='make'),
+        pytest.param({'Makefile': 'test:\n\tfalse && echo 1 passed\n'}, id='make'),
     ],
 )
 async def test_a_disabled_test_command_does_not_count(
@@ -222,7 +234,9 @@ async def test_dependencies_are_installed_before_the_run_if_allowed(sandbox: San
 
 
 async def test_only_the_installation_has_the_network(sandbox: Sandbox, tmp_path: Path) -> None:
-    project = write(tmp_path, test_dot_sh='test ! -e /etc/resolv.conf && test -e node_modules/x/marker')
+    project = write(
+        tmp_path, test_dot_sh='test ! -e /etc/resolv.conf && test -e node_modules/x/marker && echo 1 passed'
+    )
     install = 'test -e /etc/resolv.conf && mkdir -p node_modules/x && touch node_modules/x/marker'
     outcome = await work('builder', project, RUN, OVER, install=True, install_command=install)
     assert outcome.status is Status.DONE, outcome.error
@@ -241,7 +255,7 @@ async def test_an_installation_that_fails_ends_the_run_with_its_output(
 
 
 async def test_links_that_a_copy_lacks_are_named(sandbox: Sandbox, tmp_path: Path) -> None:
-    project = write(tmp_path, test_dot_sh='true')
+    project = write(tmp_path, test_dot_sh='echo 1 passed')
     (project / 'link').symlink_to('test.sh')
     outcome = await work('builder', project, RUN, OVER)
     assert outcome.status is Status.DONE, outcome.error
@@ -253,7 +267,7 @@ async def test_links_that_a_copy_lacks_are_named(sandbox: Sandbox, tmp_path: Pat
 
 
 async def test_installed_dependencies_survive_a_restart_and_a_fork(sandbox: Sandbox, tmp_path: Path) -> None:
-    project = write(tmp_path / 'project', test_dot_sh='test -e node_modules/marker')
+    project = write(tmp_path / 'project', test_dot_sh='test -e node_modules/marker && echo 1 passed')
     parameters = {'request': 'mend it', 'project': str(project), 'install': True}
     parameters['install_command'] = 'mkdir node_modules && touch node_modules/marker'
     journal, files = MemoryJournal(), tmp_path / 'files'

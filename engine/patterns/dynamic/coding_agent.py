@@ -88,7 +88,8 @@ class CodingForm(Form):
         max_length=2_000,
         title='Test command',
         description='Detected from the project if empty: pytest with its own .venv, npm, make, test.sh, '
-        'cargo or go. {report} stands for the path of a JUnit report',
+        'cargo or go, which have to report tests. Of one given here, exit status 0 means they pass; {report} '
+        'stands for the path of a JUnit report',
     )
 
     install: bool = Field(
@@ -100,7 +101,8 @@ class CodingForm(Form):
         '',
         max_length=2_000,
         title='Install command',
-        description='Detected from the project if empty: uv, pip, npm, yarn or pnpm',
+        description='Detected from the project if empty: uv, Poetry, PDM, Pipenv, pip, npm, pnpm, Yarn, '
+        'cargo or go',
         json_schema_extra={'when': {'install': ['True']}},
     )
 
@@ -153,10 +155,17 @@ class CodingAgent(DynamicAgent, abstract=True):
         return snapshot, values
 
     async def _install_command(self) -> str:
-        """Return the command that installs dependencies; '' if not requested, or if none are missing."""
-        if not self.parameters.install:
-            return ''
-        return self.parameters.install_command or (await detect_tests(self.parameters.project)).install
+        """Return the command that installs dependencies; '' if not requested, or if none are missing.
+
+        Raises:
+            EngineError: they cannot be installed.
+        """
+        if not self.parameters.install or self.parameters.install_command:
+            return self.parameters.install_command if self.parameters.install else ''
+        detected = await detect_tests(self.parameters.project)
+        if detected.obstacle:
+            raise EngineError(f'the dependencies cannot be installed: {detected.obstacle}')
+        return detected.install
 
     def store_prepared(self, memory: DynamicAgent.Memory, event: Event) -> None:
         """Store the prepared values; the project's preparation steps become messages."""
@@ -194,6 +203,7 @@ class CodingAgent(DynamicAgent, abstract=True):
             'command': values.get('test_command', ''),
             'project': values.get('project', ''),
             'keep': snapshot,
+            'exit_counts': bool(self.parameters.test_command),
         }
         return {'tests': tests}
 

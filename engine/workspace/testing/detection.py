@@ -62,7 +62,9 @@ def _detect(root: Path, files: Sequence[str]) -> TestSetup:
         return _python(root, files)
     if rule or 'test.sh' in here:
         return replace(modules, command='make test' if rule else 'sh test.sh')
-    return _inner(root, files) or ('package.json' in here and modules) or _python(root, files)
+    if inner := _inner(root, files):
+        return inner
+    return modules if 'package.json' in here else _python(root, files)
 
 
 def _python(root: Path, files: Sequence[str]) -> TestSetup:

@@ -117,7 +117,7 @@ def install_of(root: Path, files: Sequence[str]) -> tuple[str, str]:
         if lock in files or tool in _table(project, 'tool'):
             chosen = [f'--group {name}' for name in TEST_GROUPS if name in groups] if tool == 'uv' else []
             return ' '.join([f'{_provided(tool, setting)} {arguments}', *chosen]), ''
-    wanted = [('-r', name) for name in files if _is_requirements(name)]
+    wanted: list[tuple[str, ...]] = [('-r', name) for name in files if _is_requirements(name)]
     wanted += [(text,) for name in TEST_GROUPS for text in _group(groups, name)]
     wanted += [*_tox(root), *_nox(root)]
     for folder in packages_of(root):

@@ -24,7 +24,10 @@ LIMITS = Limits(
 MAX_OUTPUT = 20_000
 """Maximum characters of output retained, from its end."""
 PASSED_ON = re.compile(
-    r'(PIP|UV|NPM_CONFIG|YARN)_\w+|(HTTPS?|NO|ALL)_PROXY|SSL_CERT_(FILE|DIR)', re.IGNORECASE
+    r'(PIP|PIPENV|UV|NPM_CONFIG|YARN)_\w+|(PDM_PYPI|POETRY_REPOSITORIES|POETRY_HTTP_BASIC)_\w+|GOPROXY'
+    r'|(HTTPS?|NO|ALL)_PROXY|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|NODE_EXTRA_CA_CERTS'
+    r'|CARGO_(REGISTRIES|HTTP|NET)_\w+',
+    re.IGNORECASE,
 )
 """Environment variables that configure package managers' indexes, proxies and certificates."""
 CREDENTIALS = re.compile(r'(?<=://)[^/\s@]+@')

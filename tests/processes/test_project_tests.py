@@ -19,7 +19,7 @@ from engine.records import Outcome
 from engine.workspace import Sandbox
 from engine.workspace.project import SAMPLES
 from engine.workspace.testing.detection import detect_tests
-from engine.workspace.testing.tools import is_there
+from engine.workspace.testing.test_setup import is_there
 from tests.support.harness import FakeModel, calls, in_turn
 
 
@@ -191,8 +191,14 @@ async def test_new_tests_are_welcome(sandbox: Sandbox) -> None:
         ({'uv_dot_lock': '', 'test_a_dot_py': ''}, 'uv sync --all-packages'),
         ({'pyproject_dot_toml': '[project]\ndependencies = ["flask"]'}, '.venv/bin/pip install -e .'),
         ({'pyproject_dot_toml': '[project]\nname = "x"'}, ''),
+        ({'requirements_dot_txt': '', 'setup_dot_py': ''}, 'install -r requirements.txt -e .'),
+        (
+            {'api__requirements-dev_dot_txt': '', 'docs__requirements_dot_txt': ''},
+            '-r api/requirements-dev.txt',
+        ),
         ({'package_dot_json': '{"devDependencies": {"jest": "*"}}', 'package-lock_dot_json': ''}, 'npm ci'),
         ({'package_dot_json': '{"dependencies": {"x": "*"}, "scripts": {}}'}, 'npm install'),
+        ({'package_dot_json': '{"dependencies": {"x": "*"}}', 'pnpm-lock_dot_yaml': ''}, 'pnpm install'),
         ({'package_dot_json': '{}'}, ''),
         ({'package_dot_json': '{"dependencies": {"x": "*"}}', 'node_modules__x__a_dot_js': ''}, ''),
     ],
@@ -203,6 +209,36 @@ async def test_missing_dependencies_are_named_with_their_install_command(
     detected = await detect_tests(str(write(tmp_path, **files)))
     assert detected.install.endswith(install) and bool(detected.install) == bool(install)
     assert ('It is not installed' in detected.note) == bool(install)
+
+
+GROUPS = '[dependency-groups]\nweb = ["flask>2"]\ntest = [{include-group = "web"}]'
+EXTRAS = '[build-system]\n[project.optional-dependencies]\ntest = ["flask"]'
+POETRY = '[tool.poetry.group.dev.dependencies]\nold = "^8.1"\nrare = {version = "~1.2"}'
+NOX = 'def tests(s):\n    s.install("flask")\n    s.run("pytest")'
+
+
+@pytest.mark.parametrize(
+    ('file', 'text', 'install'),
+    [
+        ('pyproject.toml', GROUPS, "install 'flask>2'"),
+        ('pyproject.toml', EXTRAS, "install -e '.[test]'"),
+        ('pyproject.toml', POETRY, "install 'old>=8.1,<9' 'rare~=1.2.0'"),
+        ('tox.ini', '[testenv]\ndeps =\n  -rmore.txt\n  py38: old\n  flask > 2', "-r more.txt 'flask > 2'"),
+        ('noxfile.py', NOX, 'install flask'),
+    ],
+)
+async def test_what_tests_need_is_read_from_groups_extras_tox_and_nox(
+    tmp_path: Path, file: str, text: str, install: str
+) -> None:
+    (tmp_path / file).write_text(text)
+    assert (await detect_tests(str(tmp_path))).install.endswith(install)
+
+
+async def test_a_project_of_conda_says_that_it_cannot_be_installed(sandbox: Sandbox, tmp_path: Path) -> None:
+    project = write(tmp_path, environment_dot_yml='dependencies: [numpy]', test_a_dot_py='')
+    assert 'environment.yml is for conda' in (await detect_tests(str(project))).note
+    outcome = await work('builder', project, install=True)
+    assert outcome.status is Status.FAILED and 'environment.yml is for conda' in outcome.error
 
 
 def wheel(folder: Path, name: str) -> str:

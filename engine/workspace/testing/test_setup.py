@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from engine.workspace.sandbox.bubblewrap import environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,11 @@ class TestSetup:
     def install_note(self) -> str:
         """The install command found, for a launch form."""
         return self.obstacle or f'Found: {self.install or "nothing to install"}'
+
+
+def is_there(tool: str) -> bool:
+    """Return whether commands in the sandbox find a tool."""
+    return shutil.which(tool, path=environment()['PATH']) is not None
 
 
 def is_own(root: Path, folder: Path) -> bool:

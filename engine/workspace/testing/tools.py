@@ -12,7 +12,7 @@ from engine.workspace.confined_dir import SANDBOX_PATH
 from engine.workspace.sandbox.bubblewrap import environment
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.testing.python import source_roots
-from engine.workspace.testing.test_setup import TestSetup, read_text
+from engine.workspace.testing.test_setup import TestSetup, is_there, read_text
 from engine.workspace.workspace import Workspace
 
 GO = '/usr/local/go/bin'
@@ -27,11 +27,6 @@ async def command_variables(setup: TestSetup, workspace: Workspace, sandbox: San
         'PYTHONPATH': [f'{inside}/{name}' for name in roots],
     }
     return {name: os.pathsep.join(places) for name, places in variables.items() if places}
-
-
-def is_there(tool: str) -> bool:
-    """Return whether commands in the sandbox find a tool."""
-    return shutil.which(tool, path=environment()['PATH']) is not None
 
 
 def toolchain(tool: str) -> TestSetup:

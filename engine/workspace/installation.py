@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from engine.workspace.project import copy_project
 from engine.workspace.sandbox.limits import MEBIBYTE, Limits
 from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.testing.test_setup import TestSetup
 from engine.workspace.workspace import Workspace
 
 LIMITS = Limits(
@@ -45,19 +46,26 @@ class Installation:
 
 
 async def install_dependencies(
-    project: str, command: str, workspace: Workspace, sandbox: Sandbox
+    project: str, command: str, workspace: Workspace, sandbox: Sandbox, setup: TestSetup | None = None
 ) -> Installation:
     """Copy a project into a separate folder, and run the command that installs its dependencies there.
 
-    Agents' own commands can read the result but not change it, and run without this network access.
+    Agents' own commands can read the result but not change it, and run without this network access. The
+    `setup` says where the tools for it are.
 
     Raises:
         WorkspaceError: there is no project, or it is too big.
         ToolError: there is no sandbox.
     """
+    needed = setup or TestSetup()
     await copy_project(project, workspace)
     ran = await sandbox.run(
-        ['sh', '-c', command], workspace, limits=LIMITS, variables=_variables(), network=True
+        ['sh', '-c', command],
+        workspace,
+        limits=LIMITS,
+        variables={**_variables(), 'PATH': needed.search_path},
+        mounts=needed.mounts,
+        network=True,
     )
     output = CREDENTIALS.sub('', ran.output.strip())[-MAX_OUTPUT:]
     text = '\n'.join(filter(None, (f'$ {command}', output, ran.summary)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,11 @@ class TestSetup:
     """The command that installs the project with its dependencies; '' if there is nothing to install."""
     obstacle: str = ''
     """Why its dependencies cannot be installed."""
+
+    @property
+    def search_path(self) -> str:
+        """The value of `PATH` for its commands."""
+        return os.pathsep.join((*self.path, environment()['PATH']))
 
     @property
     def note(self) -> str:

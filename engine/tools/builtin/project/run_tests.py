@@ -40,7 +40,7 @@ async def run_tests(
         if ' -m pytest ' not in command:
             raise ToolError(f'path, keyword: the tests of this project always run together, with {command!r}')
         command = f'{command} {shlex.join(options)}'
-    setup = await current_setup(given['project'], context.files) if given.get('project') else None
+    setup = await current_setup(given.get('project', ''), context.files)
     tested = await run_test_suite(
         context.files,
         context.commands,

@@ -21,6 +21,7 @@ from engine.workspace.git.repository import Repository
 from engine.workspace.hunks import apply_hunks, split_hunks
 from engine.workspace.project import SAMPLE, copy_project, find_project
 from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.testing.detection import current_setup
 from engine.workspace.testing.test_run import SuiteResult, run_test_suite
 from engine.workspace.workspace import Workspace
 from engine.workspace.workspaces import Workspaces
@@ -167,8 +168,14 @@ class RunMerging:
         await copy.restore(snapshot)
         if deliverables.tests:
             await copy_project(deliverables.tests, copy)
+        setup = await current_setup(deliverables.project, copy)
         return await run_test_suite(
-            copy, self._sandbox, command=deliverables.command, seconds=deliverables.seconds
+            copy,
+            self._sandbox,
+            command=deliverables.command or ('' if deliverables.tests else setup.command),
+            seconds=deliverables.seconds,
+            setup=setup,
+            exit_counts=bool(deliverables.command),
         )
 
     async def send_back(self, run: RunId, agent: str, text: str, *, new: RunId | None = None) -> RunId:

@@ -11,6 +11,7 @@ from engine.workspace.directories import MEBIBYTE
 from engine.workspace.project import copy_project
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.sandbox import Sandbox
+from engine.workspace.testing.test_setup import TestSetup
 from engine.workspace.workspace import Workspace
 
 LIMITS = Limits(
@@ -25,7 +26,10 @@ LIMITS = Limits(
 MAX_OUTPUT = 20_000
 """Maximum characters of output retained, from its end."""
 PASSED_ON = re.compile(
-    r'(PIP|UV|NPM_CONFIG|YARN)_\w+|(HTTPS?|NO|ALL)_PROXY|SSL_CERT_(FILE|DIR)', re.IGNORECASE
+    r'(PIP|PIPENV|UV|NPM_CONFIG|YARN)_\w+|(PDM_PYPI|POETRY_REPOSITORIES|POETRY_HTTP_BASIC)_\w+|GOPROXY'
+    r'|(HTTPS?|NO|ALL)_PROXY|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|NODE_EXTRA_CA_CERTS'
+    r'|CARGO_(REGISTRIES|HTTP|NET)_\w+',
+    re.IGNORECASE,
 )
 """Environment variables that configure package managers' indexes, proxies and certificates."""
 CREDENTIALS = re.compile(r'(?<=://)[^/\s@]+@')
@@ -43,19 +47,26 @@ class Installation:
 
 
 async def install_dependencies(
-    project: str, command: str, workspace: Workspace, sandbox: Sandbox
+    project: str, command: str, workspace: Workspace, sandbox: Sandbox, setup: TestSetup | None = None
 ) -> Installation:
     """Copy a project into a separate folder, and run the command that installs its dependencies there.
 
-    Agents' own commands can read the result but not change it, and run without this network access.
+    Agents' own commands can read the result but not change it, and run without this network access. The
+    `setup` says where the tools for it are.
 
     Raises:
         WorkspaceError: there is no project, or it is too big.
         ToolError: there is no sandbox.
     """
+    needed = setup or TestSetup()
     await copy_project(project, workspace)
     ran = await sandbox.run(
-        ['sh', '-c', command], workspace, limits=LIMITS, variables=_variables(), network=True
+        ['sh', '-c', command],
+        workspace,
+        limits=LIMITS,
+        variables={**_variables(), 'PATH': needed.search_path},
+        mounts=needed.mounts,
+        network=True,
     )
     output = CREDENTIALS.sub('', ran.output.strip())[-MAX_OUTPUT:]
     text = '\n'.join(filter(None, (f'$ {command}', output, ran.summary)))

@@ -19,7 +19,7 @@ from engine.records import Outcome
 from engine.workspace import Sandbox
 from engine.workspace.project import SAMPLES
 from engine.workspace.testing.detection import detect_tests
-from engine.workspace.testing.tools import is_there
+from engine.workspace.testing.test_setup import is_there
 from tests.support.harness import FakeModel, calls, in_turn
 
 
@@ -73,13 +73,23 @@ async def test_the_test_command_is_detected(tmp_path: Path, files: dict[str, str
 
 
 async def test_a_project_in_another_language_ends_well(sandbox: Sandbox, tmp_path: Path) -> None:
-    project = write(tmp_path, test_dot_sh='grep -q two a.txt', a_dot_txt='one')
+    project = write(tmp_path, test_dot_sh='grep two a.txt && echo 1 passed', a_dot_txt='one')
     mend = calls(('write_file', {'path': 'a.txt', 'text': 'two'}))
     outcome = await work('debugger', project, RUN, mend, RUN, OVER)
     assert outcome.status is Status.DONE, outcome.error
     assert outcome.memory['given']['test_command'] == 'sh test.sh'
     failed = await work('debugger', project, RUN, OVER, test_command='grep -q three a.txt')
     assert failed.status is Status.FAILED
+
+
+async def test_a_command_that_reports_no_tests_counts_only_if_a_person_gave_it(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    project = write(tmp_path, test_dot_sh='echo fine')
+    found = await work('builder', project, RUN, OVER, OVER, OVER, OVER)
+    assert found.status is Status.FAILED and 'it reported no tests' in found.error
+    given = await work('builder', project, RUN, OVER, test_command='sh test.sh')
+    assert given.status is Status.DONE, given.error
 
 
 async def test_the_projects_own_packages_are_used(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -148,9 +158,11 @@ async def test_disabled_tests_do_not_count(sandbox: Sandbox, command: str, messa
     'files',
     [
         pytest.param(
-            {'package_dot_json': json.dumps({'scripts': {'test': 'false'}})}, id='npm', marks=pytest.mark.long
+            {'package_dot_json': json.dumps({'scripts': {'test': 'false && echo 1 passed'}})},
+            id='npm',
+            marks=pytest.mark.long,
         ),
-        pytest.param({'Makefile': 'test:\n\tfalse\n'}, id='make'),
+        pytest.param({'Makefile': 'test:\n\tfalse && echo 1 passed\n'}, id='make'),
     ],
 )
 async def test_a_disabled_test_command_does_not_count(
@@ -179,8 +191,14 @@ async def test_new_tests_are_welcome(sandbox: Sandbox) -> None:
         ({'uv_dot_lock': '', 'test_a_dot_py': ''}, 'uv sync --all-packages'),
         ({'pyproject_dot_toml': '[project]\ndependencies = ["flask"]'}, '.venv/bin/pip install -e .'),
         ({'pyproject_dot_toml': '[project]\nname = "x"'}, ''),
+        ({'requirements_dot_txt': '', 'setup_dot_py': ''}, 'install -r requirements.txt -e .'),
+        (
+            {'api__requirements-dev_dot_txt': '', 'docs__requirements_dot_txt': ''},
+            '-r api/requirements-dev.txt',
+        ),
         ({'package_dot_json': '{"devDependencies": {"jest": "*"}}', 'package-lock_dot_json': ''}, 'npm ci'),
         ({'package_dot_json': '{"dependencies": {"x": "*"}, "scripts": {}}'}, 'npm install'),
+        ({'package_dot_json': '{"dependencies": {"x": "*"}}', 'pnpm-lock_dot_yaml': ''}, 'pnpm install'),
         ({'package_dot_json': '{}'}, ''),
         ({'package_dot_json': '{"dependencies": {"x": "*"}}', 'node_modules__x__a_dot_js': ''}, ''),
     ],
@@ -191,6 +209,36 @@ async def test_missing_dependencies_are_named_with_their_install_command(
     detected = await detect_tests(str(write(tmp_path, **files)))
     assert detected.install.endswith(install) and bool(detected.install) == bool(install)
     assert ('It is not installed' in detected.note) == bool(install)
+
+
+GROUPS = '[dependency-groups]\nweb = ["flask>2"]\ntest = [{include-group = "web"}]'
+EXTRAS = '[build-system]\n[project.optional-dependencies]\ntest = ["flask"]'
+POETRY = '[tool.poetry.group.dev.dependencies]\nold = "^8.1"\nrare = {version = "~1.2"}'
+NOX = 'def tests(s):\n    s.install("flask")\n    s.run("pytest")'
+
+
+@pytest.mark.parametrize(
+    ('file', 'text', 'install'),
+    [
+        ('pyproject.toml', GROUPS, "install 'flask>2'"),
+        ('pyproject.toml', EXTRAS, "install -e '.[test]'"),
+        ('pyproject.toml', POETRY, "install 'old>=8.1,<9' 'rare~=1.2.0'"),
+        ('tox.ini', '[testenv]\ndeps =\n  -rmore.txt\n  py38: old\n  flask > 2', "-r more.txt 'flask > 2'"),
+        ('noxfile.py', NOX, 'install flask'),
+    ],
+)
+async def test_what_tests_need_is_read_from_groups_extras_tox_and_nox(
+    tmp_path: Path, file: str, text: str, install: str
+) -> None:
+    (tmp_path / file).write_text(text)
+    assert (await detect_tests(str(tmp_path))).install.endswith(install)
+
+
+async def test_a_project_of_conda_says_that_it_cannot_be_installed(sandbox: Sandbox, tmp_path: Path) -> None:
+    project = write(tmp_path, environment_dot_yml='dependencies: [numpy]', test_a_dot_py='')
+    assert 'environment.yml is for conda' in (await detect_tests(str(project))).note
+    outcome = await work('builder', project, install=True)
+    assert outcome.status is Status.FAILED and 'environment.yml is for conda' in outcome.error
 
 
 def wheel(folder: Path, name: str) -> str:
@@ -222,7 +270,9 @@ async def test_dependencies_are_installed_before_the_run_if_allowed(sandbox: San
 
 
 async def test_only_the_installation_has_the_network(sandbox: Sandbox, tmp_path: Path) -> None:
-    project = write(tmp_path, test_dot_sh='test ! -e /etc/resolv.conf && test -e node_modules/x/marker')
+    project = write(
+        tmp_path, test_dot_sh='test ! -e /etc/resolv.conf && test -e node_modules/x/marker && echo 1 passed'
+    )
     install = 'test -e /etc/resolv.conf && mkdir -p node_modules/x && touch node_modules/x/marker'
     outcome = await work('builder', project, RUN, OVER, install=True, install_command=install)
     assert outcome.status is Status.DONE, outcome.error
@@ -241,7 +291,7 @@ async def test_an_installation_that_fails_ends_the_run_with_its_output(
 
 
 async def test_links_that_a_copy_lacks_are_named(sandbox: Sandbox, tmp_path: Path) -> None:
-    project = write(tmp_path, test_dot_sh='true')
+    project = write(tmp_path, test_dot_sh='echo 1 passed')
     (project / 'link').symlink_to('test.sh')
     outcome = await work('builder', project, RUN, OVER)
     assert outcome.status is Status.DONE, outcome.error
@@ -253,7 +303,7 @@ async def test_links_that_a_copy_lacks_are_named(sandbox: Sandbox, tmp_path: Pat
 
 
 async def test_installed_dependencies_survive_a_restart_and_a_fork(sandbox: Sandbox, tmp_path: Path) -> None:
-    project = write(tmp_path / 'project', test_dot_sh='test -e node_modules/marker')
+    project = write(tmp_path / 'project', test_dot_sh='test -e node_modules/marker && echo 1 passed')
     parameters = {'request': 'mend it', 'project': str(project), 'install': True}
     parameters['install_command'] = 'mkdir node_modules && touch node_modules/marker'
     journal, files = MemoryJournal(), tmp_path / 'files'

@@ -42,7 +42,10 @@ class Race(Pattern):
         tests: str = Field('', title='Required tests', description='A folder of tests, or sample:NAME')
         files: FilesRule = files_field()
         command: str = Field(
-            '', max_length=2_000, title='Test command', description='Runs the tests instead of pytest'
+            '',
+            max_length=2_000,
+            title='Test command',
+            description='Runs the tests instead of pytest; exit status 0 means they pass',
         )
         otherwise: Literal['best', 'fail'] = Field(
             'best',

@@ -19,6 +19,7 @@ from engine.runtime.activity import Activity
 from engine.workspace.installation import install_dependencies
 from engine.workspace.project import check_project, copy_project, find_left_out
 from engine.workspace.testing.detection import detect_tests
+from engine.workspace.testing.test_setup import TestSetup
 from engine.workspace.workspaces import DEPENDENCIES
 
 TOOLS = (
@@ -88,7 +89,8 @@ class CodingForm(Form):
         max_length=2_000,
         title='Test command',
         description='Detected from the project if empty: pytest with its own .venv, npm, make, test.sh, '
-        'cargo or go. {report} stands for the path of a JUnit report',
+        'cargo or go, which have to report tests. Of one given here, exit status 0 means they pass; {report} '
+        'stands for the path of a JUnit report',
     )
 
     install: bool = Field(
@@ -100,7 +102,8 @@ class CodingForm(Form):
         '',
         max_length=2_000,
         title='Install command',
-        description='Detected from the project if empty: uv, pip, npm, yarn or pnpm',
+        description='Detected from the project if empty: uv, Poetry, PDM, Pipenv, pip, npm, pnpm, Yarn, '
+        'cargo or go',
         json_schema_extra={'when': {'install': ['True']}},
     )
 
@@ -141,22 +144,30 @@ class CodingAgent(DynamicAgent, abstract=True):
         values = {'snapshot': snapshot}
         if left_out := await find_left_out(project):
             values['left_out'] = f'The copy lacks links, devices and pipes: {", ".join(left_out)}'
-        if command := await self._install_command():
+        setup = await detect_tests(project)
+        if command := self._install_command(setup):
             installed = await install_dependencies(
-                project, command, activity.workspace(DEPENDENCIES), sandbox
+                project, command, activity.workspace(DEPENDENCIES), sandbox, setup
             )
             if not installed.ok:
                 raise EngineError(f'the dependencies were not installed:\n{installed.text}')
             project, values['installed'] = installed.folder, installed.text
+            setup = await detect_tests(project)
         values['project'] = project
-        values['test_command'] = self.parameters.test_command or (await detect_tests(project)).command
+        values['test_command'] = self.parameters.test_command or setup.command
         return snapshot, values
 
-    async def _install_command(self) -> str:
-        """Return the command that installs dependencies; '' if not requested, or if none are missing."""
-        if not self.parameters.install:
-            return ''
-        return self.parameters.install_command or (await detect_tests(self.parameters.project)).install
+    def _install_command(self, setup: TestSetup) -> str:
+        """Return the command that installs dependencies; '' if not requested, or if none are missing.
+
+        Raises:
+            EngineError: they cannot be installed.
+        """
+        if not self.parameters.install or self.parameters.install_command:
+            return self.parameters.install_command if self.parameters.install else ''
+        if setup.obstacle:
+            raise EngineError(f'the dependencies cannot be installed: {setup.obstacle}')
+        return setup.install
 
     def store_prepared(self, memory: DynamicAgent.Memory, event: Event) -> None:
         """Store the prepared values; the project's preparation steps become messages."""
@@ -194,6 +205,7 @@ class CodingAgent(DynamicAgent, abstract=True):
             'command': values.get('test_command', ''),
             'project': values.get('project', ''),
             'keep': snapshot,
+            'exit_counts': bool(self.parameters.test_command),
         }
         return {'tests': tests}
 

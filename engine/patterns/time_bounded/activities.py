@@ -10,6 +10,7 @@ from engine.patterns.time_bounded.parameters import parameters_of
 from engine.runtime.activity import Activity
 from engine.statechart.decision_cache import CallbackContext
 from engine.workspace.project import SKIPPED_DIRS, copy_project
+from engine.workspace.testing.detection import current_setup
 from engine.workspace.testing.test_run import SuiteResult, run_test_suite
 
 MAX_FILES = 200
@@ -44,12 +45,15 @@ async def collect_changes(memory: Memory, activity: Activity) -> dict[str, Any]:
 
 async def run_tests(scope: CallbackContext, activity: Activity) -> dict[str, Any]:
     """Run the project's tests."""
-    parameters = parameters_of(scope)
+    parameters, workspace = parameters_of(scope), activity.workspace(FOLDER)
+    setup = await current_setup(parameters.project, workspace)
     suite = await run_test_suite(
-        activity.workspace(FOLDER),
+        workspace,
         activity.services.sandbox,
-        command=parameters.test_command,
+        command=parameters.test_command or setup.command,
         seconds=parameters.test_seconds,
+        setup=setup,
+        exit_counts=bool(parameters.test_command),
     )
     return {'tests': _count_tests(suite)}
 

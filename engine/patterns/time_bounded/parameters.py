@@ -53,7 +53,8 @@ class TimeBoundedParameters(Form):
         '',
         max_length=2_000,
         title='Test command',
-        description='A shell command instead of pytest; {report} stands for the path of a JUnit report',
+        description='Detected from the project if empty. Exit status 0 means that they pass; {report} is the '
+        'path of a JUnit report',
     )
     test_seconds: Detail = Field(
         120, ge=1, le=3_600, title='Test timeout', description='Seconds for one test run'

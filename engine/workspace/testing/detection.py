@@ -36,11 +36,13 @@ async def detect_tests(project: str) -> TestSetup:
 async def current_setup(project: str, workspace: Workspace) -> TestSetup:
     """Return a project's setup with the dependencies that its run has installed, or with the project's own.
 
-    Empty if neither exists any longer.
+    Empty if neither exists any longer, or there is no project.
     """
     own = workspace.folder.parent / DEPENDENCIES
     try:
-        return await (_detect_in(own) if own.is_dir() else detect_tests(project))
+        if own.is_dir():
+            return await _detect_in(own)
+        return await detect_tests(project) if project else TestSetup()
     except WorkspaceError:
         return TestSetup()
 
@@ -62,7 +64,9 @@ def _detect(root: Path, files: Sequence[str]) -> TestSetup:
         return _python(root, files)
     if rule or 'test.sh' in here:
         return replace(modules, command='make test' if rule else 'sh test.sh')
-    return _inner(root, files) or ('package.json' in here and modules) or _python(root, files)
+    if inner := _inner(root, files):
+        return inner
+    return modules if 'package.json' in here else _python(root, files)
 
 
 def _python(root: Path, files: Sequence[str]) -> TestSetup:

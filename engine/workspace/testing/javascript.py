@@ -13,8 +13,7 @@ from typing import Any
 import yaml
 
 from engine.workspace.confined_dir import SANDBOX_PATH
-from engine.workspace.testing.test_setup import TestSetup, is_own, read_text
-from engine.workspace.testing.tools import is_there
+from engine.workspace.testing.test_setup import TestSetup, is_own, is_there, read_text
 
 LOCKS = {'pnpm-lock.yaml': 'pnpm', 'pnpm-workspace.yaml': 'pnpm', 'yarn.lock': 'yarn'}
 """Files that show which package manager is used instead of npm."""

@@ -43,7 +43,7 @@ class _Plugin:
     def pytest_load_initial_conftests(self) -> None:
         # Not earlier, so that no file of the workspace can replace pytest or a plugin.
         sources = os.environ.get('PYTHONPATH', '').split(os.pathsep)
-        sys.path[:0] = [*filter(None, sources), os.getcwd()]
+        sys.path[:0] = [os.getcwd(), *filter(None, sources)]
 
     def pytest_collection(self) -> None:
         self._pytest = _code_of_pytest()

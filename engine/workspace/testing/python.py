@@ -8,15 +8,13 @@ import os
 import posixpath
 import re
 import shlex
-import shutil
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from engine.workspace.project import SKIPPED_DIRS
-from engine.workspace.sandbox.bubblewrap import environment
-from engine.workspace.testing.test_setup import TestSetup, is_own, read_text
+from engine.workspace.testing.test_setup import TestSetup, is_own, is_there, read_text
 
 TEST_FILE = re.compile(r'(.*/)?(test_[^/]*|[^/]*_test)\.py')
 CONDA = ('environment.yml', 'environment.yaml')
@@ -111,32 +109,67 @@ def import_options(root: Path) -> list[str]:
 
 def install_of(root: Path, files: Sequence[str]) -> tuple[str, str]:
     """Return the command that installs a project in a new environment, or why none can."""
-    project = _toml(root / 'pyproject.toml')
-    groups = _table(project, 'dependency-groups')
+    project, by_pip = _toml(root / 'pyproject.toml'), _pip_install(root, files)
     for tool, (lock, setting, arguments) in MANAGERS.items():
-        if lock in files or tool in _table(project, 'tool'):
-            chosen = [f'--group {name}' for name in TEST_GROUPS if name in groups] if tool == 'uv' else []
-            return ' '.join([f'{_provided(tool, setting)} {arguments}', *chosen]), ''
-    wanted = [('-r', name) for name in files if _is_requirements(name)]
-    wanted += [(text,) for name in TEST_GROUPS for text in _group(groups, name)]
-    wanted += [*_tox(root), *_nox(root)]
+        if lock in files or (tool in _table(project, 'tool') and is_there(tool)):
+            chosen = _uv_options(project) if tool == 'uv' else []
+            by_tool = ' '.join([f'{_provided(tool, setting)} {arguments}', *chosen])
+            return f'{{ {by_tool}; }} || {{ rm -rf .venv && {by_pip}; }}' if by_pip else by_tool, ''
+    conda = next((name for name in CONDA if name in files and not by_pip), '')
+    return (
+        by_pip,
+        f'{conda} is for conda, which cannot install here: give an install command' if conda else '',
+    )
+
+
+def _uv_options(project: Mapping[str, Any]) -> list[str]:
+    extras, groups = _table(project, 'project', 'optional-dependencies'), _table(project, 'dependency-groups')
+    named = (('--extra', extras), ('--group', groups))
+    return [f'{option} {name}' for option, table in named for name in TEST_GROUPS if name in table]
+
+
+def _provided(tool: str, setting: str) -> str:
+    """Return the shell words that start a tool: this machine's, or one installed for the moment."""
+    if is_there(tool):
+        return f'{setting} {tool}'
+    return f't=$(mktemp -d) && python3 -m venv $t && $t/bin/pip install -q {tool} && {setting} $t/bin/{tool}'
+
+
+def _pip_install(root: Path, files: Sequence[str]) -> str:
+    """Return the command that installs with pip what a project's files ask for; '' if nothing."""
+    project = _toml(root / 'pyproject.toml')
+    wanted: list[tuple[str, ...]] = [('-r', name) for name in files if _is_requirements(name)]
+    for groups in (_table(project, 'dependency-groups'), _table(project, 'tool', 'pdm', 'dev-dependencies')):
+        wanted += [(text,) for name in TEST_GROUPS for text in _group(groups, name)]
+    wanted += [*_poetry(_table(project, 'tool', 'poetry')), *_tox(root), *_nox(root)]
     for folder in packages_of(root):
         if _is_installable(root / folder):
             extras = _table(_toml(root / folder / 'pyproject.toml'), 'project', 'optional-dependencies')
             chosen = [name for name in TEST_GROUPS if name in extras]
             place = '.' if folder == '.' else f'./{folder}'
             wanted.append(('-e', f'{place}[{",".join(chosen)}]' if chosen else place))
-    if wanted:
-        return f'{MAKE_VENV} {" ".join(map(shlex.join, dict.fromkeys(wanted)))}', ''
-    conda = next((name for name in CONDA if name in files), '')
-    return '', f'{conda} is for conda, which cannot install here: give an install command' if conda else ''
+    return f'{MAKE_VENV} {" ".join(map(shlex.join, dict.fromkeys(wanted)))}' if wanted else ''
 
 
-def _provided(tool: str, setting: str) -> str:
-    """Return the shell words that start a tool: this machine's, or one installed for the moment."""
-    if shutil.which(tool, path=environment()['PATH']):
-        return f'{setting} {tool}'
-    return f't=$(mktemp -d) && python3 -m venv $t && $t/bin/pip install -q {tool} && {setting} $t/bin/{tool}'
+def _poetry(settings: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield the requirements of Poetry's groups, whose versions pip would not read."""
+    groups = [_table(settings, 'group', name, 'dependencies') for name in TEST_GROUPS]
+    for group in (_table(settings, 'dev-dependencies'), *groups):
+        for name, given in group.items():
+            version = given.get('version') if isinstance(given, dict) else given
+            if isinstance(version, str):
+                yield (name + _pip_version(version.strip()),)
+
+
+def _pip_version(version: str) -> str:
+    """Return a version of Poetry's, such as `^8.1` or `~1.2`, as pip reads it."""
+    parts = re.fullmatch(r'([\^~]?)(\d+)((?:\.\d+)*)', version)
+    if parts is None:
+        return '' if version == '*' else version
+    sign, major, rest = parts.groups()
+    if sign == '~' and rest:
+        return f'~={major}{rest}' if rest.count('.') > 1 else f'~={major}{rest}.0'
+    return f'>={major}{rest},<{int(major) + 1}' if sign else f'=={major}{rest}'
 
 
 def _group(groups: Mapping[str, Any], name: str, seen: tuple[str, ...] = ()) -> Iterator[str]:
@@ -152,9 +185,9 @@ def _group(groups: Mapping[str, Any], name: str, seen: tuple[str, ...] = ()) -> 
 def _tox(root: Path) -> Iterator[tuple[str, ...]]:
     """Yield what tox installs for all its environments, without what depends on one."""
     for line in _ini(root / 'tox.ini').get('testenv', {}).get('deps', '').splitlines():
-        words = line.split('#')[0].split()
-        if words and '{' not in line and not re.match(r'[\w,!-]+:\s', line.strip()):
-            yield (words[0], *words[1:]) if words[0] == '-r' else (''.join(words).removeprefix('-r'),)
+        text = line.partition('#')[0].strip()
+        if text and '{' not in text and not re.match(r'[\w,!-]+:\s', text):
+            yield (text[:2], text[2:].strip()) if text.startswith('-') else (text,)
 
 
 def _nox(root: Path) -> Iterator[tuple[str, ...]]:

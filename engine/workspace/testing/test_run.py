@@ -24,6 +24,10 @@ from engine.workspace.workspace import Workspace
 
 MAX_OUTPUT = 4_000
 """Maximum characters of output shown when there is no report."""
+NO_TESTS = (
+    'The test command succeeded; it reported no tests, which proves nothing. Its exit status counts only if a'
+    ' person gives it as the test command.'
+)
 REPORT_PLACEHOLDER = '{report}'
 """Placeholder in a command for the path of its JUnit XML report."""
 SUPERVISOR = Path(__file__).with_name('pytest_supervisor.py').read_text('utf-8')
@@ -95,6 +99,7 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
     command: str = '',
     seconds: float = 120,
     setup: TestSetup | None = None,
+    exit_counts: bool = True,
 ) -> SuiteResult:
     """Run tests in a folder.
 
@@ -103,9 +108,10 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
         sandbox: runs them.
         options: options for pytest.
         command: a shell command to use instead of pytest; `{report}` in it is the path for its report.
-            Without a report, it is judged by its exit code, and by the tests that its output counts.
+            Without a report, the tests count that its output mentions.
         seconds: the time limit.
-        setup: the project's own environment, whose command counts only if it is given as `command`.
+        setup: the project's own environment; its command counts only if it is given as `command`.
+        exit_counts: whether a command that reports no tests is judged by its exit code, as a person said.
 
     Raises:
         ToolError: commands cannot be run here.
@@ -132,7 +138,10 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
     report, counted = junit.parse_junit(xml.strip()) if separator else None, True
     if report is None and command and REPORT_PLACEHOLDER not in command and ran.ended == 'exit':
         tests = count_passed(output) if ran.code == 0 else 0
-        report, counted = _report_exit_code(command, ran, output, tests), tests > 0
+        if tests or ran.code != 0 or exit_counts:
+            report, counted = _report_exit_code(command, ran, output, tests), tests > 0
+        else:
+            output = f'{output.rstrip()}\n\n{NO_TESTS}'
     if report is not None and not _is_plausible(report, ran):
         report = None
     return SuiteResult(report=report, output=output if separator else ran.output, ran=ran, counted=counted)

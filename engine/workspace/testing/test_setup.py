@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from engine.workspace.sandbox.bubblewrap import environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,11 @@ class TestSetup:
     """Why its dependencies cannot be installed."""
 
     @property
+    def search_path(self) -> str:
+        """The value of `PATH` for its commands."""
+        return os.pathsep.join((*self.path, environment()['PATH']))
+
+    @property
     def note(self) -> str:
         """The test command found, for a launch form."""
         command = self.command or (f'pytest, with {self.python}' if self.python else 'pytest')
@@ -37,6 +46,11 @@ class TestSetup:
     def install_note(self) -> str:
         """The install command found, for a launch form."""
         return self.obstacle or f'Found: {self.install or "nothing to install"}'
+
+
+def is_there(tool: str) -> bool:
+    """Return whether commands in the sandbox find a tool."""
+    return shutil.which(tool, path=environment()['PATH']) is not None
 
 
 def is_own(root: Path, folder: Path) -> bool:

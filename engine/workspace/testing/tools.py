@@ -9,10 +9,9 @@ import tomllib
 from pathlib import Path
 
 from engine.workspace.confined_dir import SANDBOX_PATH
-from engine.workspace.sandbox.bubblewrap import environment
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.testing.python import source_roots
-from engine.workspace.testing.test_setup import TestSetup, read_text
+from engine.workspace.testing.test_setup import TestSetup, is_there, read_text
 from engine.workspace.workspace import Workspace
 
 GO = '/usr/local/go/bin'
@@ -22,16 +21,8 @@ async def command_variables(setup: TestSetup, workspace: Workspace, sandbox: San
     """Return the variables by which commands find a setup's programs, and Python the workspace's packages."""
     inside = str(workspace.folder) if await sandbox.problem() else SANDBOX_PATH
     roots = await asyncio.to_thread(source_roots, workspace.folder)
-    variables = {
-        'PATH': (*setup.path, environment()['PATH']),
-        'PYTHONPATH': [f'{inside}/{name}' for name in roots],
-    }
-    return {name: os.pathsep.join(places) for name, places in variables.items() if places}
-
-
-def is_there(tool: str) -> bool:
-    """Return whether commands in the sandbox find a tool."""
-    return shutil.which(tool, path=environment()['PATH']) is not None
+    sources = os.pathsep.join(f'{inside}/{name}' for name in roots)
+    return {'PATH': setup.search_path, **({'PYTHONPATH': sources} if sources else {})}
 
 
 def toolchain(tool: str) -> TestSetup:

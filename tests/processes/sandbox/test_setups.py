@@ -15,6 +15,7 @@ from engine.workspace.testing.detection import current_setup
 from engine.workspace.testing.test_run import run_test_suite
 from engine.workspace.testing.tools import toolchain
 from tests.processes.test_project_tests import OVER, RUN, work
+from tests.support.harness import calls
 
 TOTAL = 'def total(prices):\n    return sum(prices)\n'
 TEST = 'from shopkit import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n'
@@ -144,6 +145,17 @@ async def test_an_environment_with_editable_packages_leads_to_the_copy(
     write(packages, {'rare.pth': 'inner\n', 'inner/rare.py': '', 'editable.pth': f'{project}/src\n'})
     tested = await run(project, sandbox)
     assert tested.report is not None and tested.report.passed == 2, tested.text
+
+
+async def test_builder_and_its_commands_import_from_a_src_layout(sandbox: Sandbox, tmp_path: Path) -> None:
+    seen: list[str] = []
+    project = write(tmp_path, SETUPS['setuptools'][2])
+    command = calls(
+        ('run_command', {'command': 'cd tests && python -c "import shopkit; print(shopkit.__file__)"'})
+    )
+    outcome = await work('builder', project, command, RUN, OVER, seen=seen)
+    assert outcome.status is Status.DONE, outcome.error
+    assert seen[0].startswith('/workspace/src/shopkit/__init__.py'), seen[0]
 
 
 async def test_what_an_import_lacks_is_in_the_reason_of_a_failed_run(

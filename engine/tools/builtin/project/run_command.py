@@ -12,7 +12,6 @@ from engine.tools.builtin.project.staleness import StalenessCheck
 from engine.tools.protocol import ToolContext, tool
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.testing.detection import current_setup
-from engine.workspace.testing.test_setup import TestSetup
 from engine.workspace.testing.tools import command_variables
 
 MAX_SECONDS = 600
@@ -28,7 +27,7 @@ async def run_command(
     shell = shutil.which('bash') or 'sh'
     stale = await StalenessCheck.before(context)
     project = (context.facts.get('tests') or {}).get('project', '')
-    setup = await current_setup(project, context.files) if project else TestSetup()
+    setup = await current_setup(project, context.files)
     ran = await context.commands.run(
         [shell, '-c', command],
         context.files,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -33,16 +33,22 @@ async def run_tests(
     seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='Time limit in seconds')] = 120,
 ) -> ToolOutput:
     """Run the tests. Reports how many passed, and any failures."""
-    given: Mapping[str, str] = context.facts.get('tests') or {}
+    given: Mapping[str, Any] = context.facts.get('tests') or {}
     options = select_tests(path, keyword)
     command = given.get('command', '')
     if command and options:
         if ' -m pytest ' not in command:
             raise ToolError(f'path, keyword: the tests of this project always run together, with {command!r}')
         command = f'{command} {shlex.join(options)}'
-    setup = await current_setup(given['project'], context.files) if given.get('project') else None
+    setup = await current_setup(given.get('project', ''), context.files)
     tested = await run_test_suite(
-        context.files, context.commands, options=options, command=command, seconds=seconds, setup=setup
+        context.files,
+        context.commands,
+        options=options,
+        command=command,
+        seconds=seconds,
+        setup=setup,
+        exit_counts=given.get('exit_counts', True),
     )
     snapshot = given.get('keep', '')
     changed = (

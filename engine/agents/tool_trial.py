@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import uuid
@@ -22,12 +23,14 @@ from engine.records.message import Message, ToolCall
 from engine.runtime.activity import Services
 from engine.tools.artifacts import ArtifactStore
 from engine.tools.protocol import ToolContext
+from engine.workspace.sandbox.limits import Limits, excess_on_disk
 from engine.workspace.workspace import Entry
 from engine.workspace.workspaces import Workspaces
 
 SCRATCH_RUN = RunId('scratch')
 DATA_BLOCK = re.compile(r'<data>\n(.*?)\n</data>', re.S)
 """The subject of a question, as marked by `as_data`."""
+WAS_FULL = '[The scratch folder was full, and was emptied before this call.]'
 MAX_TASK = 2_000
 """Maximum number of characters of a question that the scripted model gets as its task."""
 
@@ -104,6 +107,11 @@ class ToolPlayground:
         clock, services = self._services.clock, self._services
         call = ToolCall(id=uuid.uuid4().hex[:12], name=tool, arguments=json.dumps(dict(arguments)))
         workspace = self._workspaces.of(SCRATCH_RUN, 'you')
+        # No command may run in a folder that is full, so one call would stop all that follow.
+        was_full = bool(await asyncio.to_thread(excess_on_disk, workspace.folder, Limits()))
+        if was_full:
+            await self._workspaces.close()
+            workspace = self._workspaces.of(SCRATCH_RUN, 'you')
         await workspace.make()
         trial_model = _TrialModel(tool=tool, model=services.model(model), name=model) if model else None
         context = ToolContext(
@@ -120,7 +128,7 @@ class ToolPlayground:
         result, output = await execute_tool_call(services.tools, call, context)
         self._artifact_store.apply(tool, output)
         return ToolTrial(
-            text=result.text,
+            text=f'{WAS_FULL}\n{result.text}' if was_full else result.text,
             ok=result.ok,
             seconds=max(0.0, clock.now() - started),
             usage=trial_model.usage if trial_model else Usage(),

@@ -118,12 +118,28 @@ class Accounts:
             raise InvalidInput({'name': f'the account {name!r} exists already'}) from None
         return _account(entry)
 
-    async def set_password(self, name: str, password: str, *, keep: str = '') -> None:
-        """Give an account a new password; all other sessions end. Raises `InvalidInput`."""
+    async def set_password(
+        self, name: str, password: str, *, keep: str = '', revoke_tokens: bool = False
+    ) -> int:
+        """Give an account a new password; all other sessions end. Raises `InvalidInput`.
+
+        Args:
+            name: the account.
+            password: the new one.
+            keep: the id of the session that goes on.
+            revoke_tokens: whether its tokens end, too.
+
+        Returns:
+            The number of its tokens that still work.
+        """
         entry = await self._account(name)
         check_password(entry.body['name'], password)
         await self.rehash(name, password)
+        if revoke_tokens:
+            await self._journal.forget_entries(EntryQuery(kind=TOKENS, about=entry.key))
         await self.end_sessions(name, keep)
+        now = self._clock.now()
+        return sum(not token.expires or token.expires > now for token in await self.tokens(name))
 
     async def set_role(self, name: str, role: Role) -> None:
         """Change an account's role immediately. Raises `InvalidInput`, also for the last administrator."""

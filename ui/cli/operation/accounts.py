@@ -20,6 +20,7 @@ from ui.cli.output.step_text import console
 from ui.cli.session import Session, with_session
 from ui.exports.text import format_moment
 from ui.formatting.plain_text import strip_control
+from ui.formatting.values import count
 
 T = TypeVar('T')
 EPILOG = """Examples:
@@ -135,15 +136,25 @@ def remove_user(name: Name, *, session: Session) -> None:
 
 @user.command('password')
 @with_session('database')
-def set_password(name: Name, *, session: Session) -> None:
-    """Give an account a new password; it is logged out everywhere."""
+def set_password(
+    name: Name,
+    revoke_tokens: Annotated[
+        bool, typer.Option('--revoke-tokens', help='Also revoke its tokens, which work without a password.')
+    ] = False,
+    *,
+    session: Session,
+) -> None:
+    """Give an account a new password; it is logged out everywhere. Its tokens still work."""
     secret = _password()
 
-    async def work(access: Access, me: Caller) -> None:
-        await access.accounts.set_password(name, secret)
-        await access.audit.write(me, 'account.password', details={'name': name})
+    async def work(access: Access, me: Caller) -> int:
+        working = await access.accounts.set_password(name, secret, revoke_tokens=revoke_tokens)
+        details = {'name': name} | ({'tokens': 'revoked'} if revoke_tokens else {})
+        await access.audit.write(me, 'account.password', details=details)
+        return working
 
-    _with_access(session, work)
+    if working := _with_access(session, work):
+        typer.echo(f'{count(working, "token")} of {name} still work: --revoke-tokens revokes them, too')
 
 
 @user.command('role')

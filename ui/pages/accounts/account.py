@@ -55,6 +55,7 @@ class AccountPage:
                 self._new = field(
                     'New password, at least 12 characters', kind='password', autocomplete='new-password'
                 )
+                self._revoke = ui.checkbox('Revoke my tokens')
         with ui.element('section').classes('section'):
             Text('h2', 'Tokens')
             Text(
@@ -114,13 +115,21 @@ class AccountPage:
             old_hash = await self._accounts.password_hash(caller.name)
             if old_hash and not await self._access.is_password(caller, self._old.value):
                 raise InvalidInput({'current password': 'is wrong'})
-            await self._accounts.set_password(caller.name, self._new.value, keep=self._identity.key[:16])
-            await self._access.audit.write(caller, 'account.password', details={'name': caller.name})
+            working = await self._accounts.set_password(
+                caller.name,
+                self._new.value,
+                keep=self._identity.key[:16],
+                revoke_tokens=self._revoke.value,
+            )
+            details = {'name': caller.name} | ({'tokens': 'revoked'} if self._revoke.value else {})
+            await self._access.audit.write(caller, 'account.password', details=details)
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
             return
         self._old.value = self._new.value = ''
-        ui.notify('Password changed. All other sessions were logged out.', type='positive')
+        self._revoke.value = False
+        tokens = f' Your tokens still work ({working}).' if working else ''
+        ui.notify(f'Password changed. All other sessions were logged out.{tokens}', type='positive')
         await self.refresh()
 
     async def _add_token(self) -> None:

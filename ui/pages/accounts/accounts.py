@@ -130,12 +130,15 @@ class AccountList:
 
     async def _set_password(self, name: str) -> None:
         with dialog_frame(f'New password for {name}') as dialog:
-            Text('p', 'All sessions of this account will end.')
+            Text('p', 'All sessions of this account will end. Its tokens work until they are revoked.')
             new = field('Password, at least 12 characters', kind='password', autocomplete='new-password')
-            draw_dialog_actions(dialog, 'Set password', lambda: dialog.submit(new.value))
-        values = await await_answer(dialog)
-        if values is not None:
-            await self._perform('account.password', self._accounts.set_password(name, str(values)), name=name)
+            revoke = ui.checkbox('Revoke its tokens')
+            draw_dialog_actions(dialog, 'Set password', lambda: dialog.submit((new.value, revoke.value)))
+        if values := await await_answer(dialog):
+            password, revoked = values
+            work = self._accounts.set_password(name, password, revoke_tokens=revoked)
+            details = {'name': name} | ({'tokens': 'revoked'} if revoked else {})
+            await self._perform('account.password', work, **details)
 
     async def _remove(self, name: str) -> None:
         text = 'The account is logged out and its tokens are revoked. Its runs are kept.'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import pytest
 from pydantic import BaseModel
@@ -10,8 +11,10 @@ from pydantic import BaseModel
 from engine import Conductor, Pattern, Role, ToolContext
 from engine.agents import ToolPlayground, agents_of
 from engine.agents.chart import agent
+from engine.agents.tool_trial import SCRATCH_RUN, WAS_FULL
 from engine.tools.builtin.writing.generate_outline import generate_outline
 from engine.tools.protocol import tool
+from engine.workspace.sandbox.limits import Limits
 from tests.support.harness import FakeModel, Lone, catalog, until
 
 
@@ -36,6 +39,16 @@ async def test_calls_share_one_folder_until_it_is_emptied(playground: ToolPlaygr
     await playground.reset()
     assert await playground.files() == []
     assert not (await playground.call('read_file', {'path': 'a/b.txt'})).ok
+
+
+async def test_a_folder_that_a_tool_filled_is_emptied_before_the_next_call(
+    playground: ToolPlayground,
+) -> None:
+    await playground.call('write_file', {'path': 'big', 'text': 'x'})
+    os.truncate(playground._workspaces.of(SCRATCH_RUN, 'you').folder / 'big', 2 * Limits().disk)
+    trial = await playground.call('write_file', {'path': 'small', 'text': 'x'})
+    assert trial.ok and trial.text.startswith(WAS_FULL)
+    assert [entry.path for entry in await playground.files()] == ['small']
 
 
 async def test_notes_persist_between_calls(playground: ToolPlayground) -> None:

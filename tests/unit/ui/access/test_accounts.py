@@ -122,6 +122,17 @@ async def test_a_new_password_ends_other_sessions(access: Access) -> None:
         await second.check()
 
 
+async def test_tokens_outlive_a_new_password_unless_they_are_revoked_with_it(access: Access) -> None:
+    await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
+    _, secret = await access.accounts.add_token('ada', 'ci', Role.VIEWER, 1)
+    identity = await access.identify_token(secret)
+    assert await access.accounts.set_password('ada', 'another fine password') == 1
+    await identity.check()
+    assert await access.accounts.set_password('ada', PASSWORD, revoke_tokens=True) == 0
+    with pytest.raises(SignedOut):
+        await identity.check()
+
+
 async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, clock: SimulatedClock) -> None:
     await access.accounts.add('root', Role.ADMIN)
     await access.accounts.add('ada', Role.OPERATOR)

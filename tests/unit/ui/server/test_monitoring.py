@@ -24,11 +24,15 @@ from engine.journal import MemoryJournal
 from engine.models import ModelRegistry
 from engine.models.http.endpoint_settings import EndpointSettings
 from engine.records import RunPage, RunQuery
+from storage import Settings, open_journal
+from storage.sqlite.database import SqliteDatabase
+from storage.sqlite.file import limit_size
 from tests.models.reading import endpoint, make_request
 from tests.models.speech import OpenAISpeech
 from tests.support.harness import turns, until
+from tests.support.journals.limited_space import limit_file_size
 from ui.access.access import Access
-from ui.server import metrics
+from ui.server import metrics, monitoring
 from ui.server.logs import PrivateFileHandler, RunLog, is_request_id, json_formatter, set_up_logging
 from ui.server.metrics import Metrics
 from ui.server.monitoring import monitoring_routes
@@ -95,6 +99,26 @@ async def test_without_its_database_a_server_is_not_ready(served: Served) -> Non
     assert (await served.client.get('/readyz')).json() == {'status': 'unavailable'}  # anybody may ask
     assert (await served.client.get('/metrics')).status_code == 503
     assert (await served.client.get('/healthz')).status_code == 200
+
+
+async def test_with_a_full_disk_a_server_is_not_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(monitoring, 'PROBE_SECONDS', 0.0)
+    journal, backend = await open_journal(Settings(database=tmp_path / 'runs.db')), Backend()
+    transport = httpx.ASGITransport(app=Starlette(routes=monitoring_routes(backend, Metrics())))
+    client = httpx.AsyncClient(transport=transport, base_url='http://localhost')
+    async with Conductor(journal, workspaces=tmp_path / 'files') as conductor, client:
+        backend.open(conductor)
+        assert isinstance(journal.database, SqliteDatabase)
+        await journal.database._writer.do(lambda connection: limit_size(connection, 1))
+        full = await client.get('/readyz')
+        assert full.status_code == 503 and 'free some space' in full.json()['reason']
+        await journal.database._writer.do(lambda connection: limit_size(connection, None))
+        with limit_file_size(4_096):
+            full = await client.get('/readyz')
+        assert (full.status_code, full.json()['reason']) == (503, 'files cannot be written: File too large')
+        assert (await client.get('/readyz')).status_code == 200
 
 
 async def test_steps_tokens_and_endings_are_counted(served: Served) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import reduce
 from operator import add
 from typing import Any, Self
@@ -41,6 +41,7 @@ from engine.records.document import (
     long_lists,
 )
 from engine.records.events import DIGEST
+from engine.records.frozen import evolve
 from engine.records.shape import parent_of
 from engine.records.usage import SOURCES
 
@@ -141,7 +142,7 @@ class RunProjection:
         self.spending[path] = settle_estimates(spent, used) if settles else spent
         if settles:
             sources = {spent.total.source for spent in self.spending.values()}
-            self.usage = replace(self.usage, source=max(sources, key=SOURCES.index))
+            self.usage = evolve(self.usage, source=max(sources, key=SOURCES.index))
 
     def ran_at(self, time: float) -> float:
         """Return the seconds of running at `time`, if nothing happens until then."""

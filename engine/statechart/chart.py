@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from transitions.extensions.nesting import HierarchicalMachine, NestedState, Nes
 
 from engine.errors import PatternError
 from engine.records import Change, Edge, Event, GuardResult, Shape, StatePath
-from engine.records.frozen import fast_init
+from engine.records.frozen import evolve, fast_init
 from engine.records.shape import is_active, is_within, parent_of
 from engine.statechart.decision_cache import (
     CallbackContext,
@@ -98,7 +98,7 @@ class Chart:
         Raises:
             PatternError: a guard or an action raised, or the edges without an event form an endless loop.
         """
-        first = self._fire(active, state, event, journaled or replace(event, time=0.0, ran=0.0))
+        first = self._fire(active, state, event, journaled or evolve(event, time=0.0, ran=0.0))
         if first is None:
             return []
         microsteps, raised = [first], self._completions(first)
@@ -108,7 +108,7 @@ class Chart:
                 name, path = raised.pop(0)
                 if is_active(path, microsteps[-1].active):
                     error = {'error': _reason(path, state, event)} if name == 'failed' else {}
-                    consequence = replace(event, name=name, at=path, data={**event.data, **error})
+                    consequence = evolve(event, name=name, at=path, data={**event.data, **error})
                     following = self._fire(microsteps[-1].active, state, consequence)
             if following is None:
                 return microsteps
@@ -153,7 +153,7 @@ class Chart:
     ) -> Microstep | None:
         for path in self._always:
             if is_active(path, active):
-                consequence = replace(event, name='always', at=path)
+                consequence = evolve(event, name='always', at=path)
                 microstep = self._fire(active, state, consequence)
                 if microstep is not None:
                     return microstep

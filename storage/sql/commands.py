@@ -8,7 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, literal, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    text,
+    update,
+)
 
 from engine.errors import JournalConflict, JournalDamaged, UnknownNote, UnknownRun
 from engine.journal.documents import RESERVATION_SECONDS, Reservation
@@ -20,6 +32,10 @@ from storage.sql.search import index, index_new
 
 ANNOTATION_COLUMNS = ('title', 'note', 'starred', 'pinned', 'private', 'deleted')
 """The fields of an annotation with a column of the same name."""
+
+# Built once, for those that every start of a run executes: SQLAlchemy keeps what it makes of a statement.
+SELECT_NUMBER = select(RUN.c.number).where(RUN.c.id == bindparam('id'))
+INSERT_RUN, INSERT_LAUNCH = insert(RUN).returning(RUN.c.number), insert(LAUNCH)
 
 
 def create(info: RunInfo, shape: Shape) -> Work[None]:
@@ -192,15 +208,15 @@ def _note(connection: Connection, number: int, run: RunId, note: int) -> tuple[i
 
 def check_new(connection: Connection, run: RunId) -> None:
     """Raise `JournalConflict` if the run exists."""
-    if connection.execute(select(RUN.c.number).where(RUN.c.id == run)).scalar() is not None:
+    if connection.execute(SELECT_NUMBER, {'id': run}).scalar() is not None:
         raise JournalConflict(run, 0)
 
 
 def insert_run(connection: Connection, info: RunInfo, shape: Shape) -> int:
     """Write a new run except its history; return its key."""
-    number = connection.execute(insert(RUN).returning(RUN.c.number), run_row(info)).scalar_one()
+    number = connection.execute(INSERT_RUN, run_row(info)).scalar_one()
     launched = launch_row(number, info, shape)
-    connection.execute(insert(LAUNCH), launched)
+    connection.execute(INSERT_LAUNCH, launched)
     _tag(connection, number, info.tags)
     index_new(connection, number, info, launched['parameters'])
     return int(number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Dialect,
     Integer,
     Text,
+    TextClause,
     TypeDecorator,
     bindparam,
     text,
@@ -121,11 +123,14 @@ def index_words(
             query.bindparams(bindparam('words', type_=ARRAY(Text()))), {'run': number, 'words': words}
         )
     else:
-        columns = ', '.join(texts)
-        values = ', '.join(f':{column}' for column in texts)
-        connection.execute(
-            text(f'INSERT INTO search (rowid, {columns}) VALUES (:run, {values})'), {'run': number, **texts}
-        )
+        connection.execute(_insert_words(tuple(texts)), {'run': number, **texts})
+
+
+@cache
+def _insert_words(columns: tuple[str, ...]) -> TextClause:
+    """Return SQLite's statement, the same each time, so that SQLAlchemy keeps what it makes of it."""
+    values = ', '.join(f':{column}' for column in columns)
+    return text(f'INSERT INTO search (rowid, {", ".join(columns)}) VALUES (:run, {values})')
 
 
 def forget_words(connection: Connection, number: int) -> None:

@@ -61,9 +61,10 @@ class SseReader:
                 await self._read()
                 continue
             if events := self._decode(self._sent.popleft()):
-                self._has_content |= not all(isinstance(event, Started | UsageReport) for event in events)
+                kinds = {type(event) for event in events}
+                self._has_content = self._has_content or not kinds <= {Started, UsageReport}
                 self._deadline.note_event()
-                if not all(isinstance(event, UsageReport) for event in events):
+                if kinds != {UsageReport}:
                     self._complete_since = None  # Some servers send a finish reason with each piece.
                 return events
         if not self._decoder.complete:

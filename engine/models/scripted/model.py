@@ -9,7 +9,8 @@ import random
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import aclosing
-from functools import partial
+from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 
 import httpx
@@ -67,6 +68,7 @@ class Scripted:
 
     def __init__(self, pace: float | None = None, folder: Path | None = None) -> None:
         self._library = Library.load(folder) if folder else bundled_scenarios()
+        self._find = lru_cache(maxsize=100)(self._library.find)
         set_pace, faults = _setting()
         self.pace = set_pace if pace is None else pace
         self._http = httpx.AsyncClient(transport=httpx.AsyncBaseTransport(), trust_env=False)
@@ -84,10 +86,9 @@ class Scripted:
             yield Thinking(seconds=turn.seconds)
         failure = turn.failure(request.hints.attempt)
         # A failure is placed by counting tokens. Otherwise, without a pace, nobody watches the text arrive.
-        events = list(_events(turn, _tokenizer(request.hints) if self.pace or failure else _slices))
-        if failure:
-            events = events[: failure.after]
-        else:
+        pieces = _events(turn, _tokenizer(request.hints) if self.pace or failure else _slices)
+        events = list(islice(pieces, failure.after if failure else None))
+        if not failure:
             events.append(Completed(reason='tools' if turn.calls else 'stop', usage=_usage(request, events)))
         server = FakeServer(
             model=self.name,
@@ -103,7 +104,7 @@ class Scripted:
 
     def _turn(self, request: ModelRequest) -> Turn:
         hints = request.hints
-        scenario = self._library.find(hints.pattern, hints.task)
+        scenario = self._find(hints.pattern, hints.task)
         scripted_turn = scenario.turn(hints.state, hints.role, hints.visit, hints.turn) if scenario else None
         return scripted_turn.select_case(_unseen_messages(request)) if scripted_turn else improvise(request)
 

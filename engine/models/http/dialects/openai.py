@@ -96,7 +96,7 @@ class OpenAIDecoder(Decoder):
             self.fail(error_of_payload(inner))
         elif 'choices' not in chunk and isinstance(chunk.get('detail') or chunk.get('message'), str):
             self.fail(error_of_payload(chunk))  # As web frameworks report errors.
-        return list(self._decode_events(chunk, inner))
+        return self._decode_events(chunk, inner)
 
     def close(self) -> list[ModelEvent]:
         """Return the data to send back with the next request, then the end."""
@@ -111,73 +111,76 @@ class OpenAIDecoder(Decoder):
             data['reasoning_field'] = self._field
         return [*nameless, *([OpaquePiece(provider=self.provider, data=data)] if data else []), end]
 
-    def _decode_events(self, chunk: dict[str, Any], inner: Any) -> Iterator[ModelEvent]:
+    def _decode_events(self, chunk: dict[str, Any], inner: Any) -> list[ModelEvent]:
+        events = list[ModelEvent]()
         if not self.begun and 'choices' in chunk:
             self.begun = True
-            yield Started(model=as_word(chunk.get('model')), id=as_word(chunk.get('id')))
+            events.append(Started(model=as_word(chunk.get('model')), id=as_word(chunk.get('id'))))
         choice = _first_choice(chunk.get('choices'))
         if choice.get('error'):
             self.fail(error_of_payload(choice))
         delta = as_mapping(choice.get('delta')) or as_mapping(choice.get('message'))
         if delta:
-            yield from self._decode_delta(delta)
+            self._decode_delta(delta, events)
         reported = chunk.get('usage') or inner.get('usage') or choice.get('usage')
         if isinstance(reported, dict):
             self.usage = parse_usage(reported)
             self._cost = parse_cost(reported)
-            yield UsageReport(usage=self.usage)
+            events.append(UsageReport(usage=self.usage))
         if finish := as_word(choice.get('finish_reason')):
             native = as_word(choice.get('native_finish_reason'))  # OpenRouter calls some failures `stop`.
             self.finish_with(native if finish == 'stop' and is_failure(native) else finish)
+        return events
 
-    def _decode_delta(self, delta: Any) -> Iterator[ModelEvent]:
+    def _decode_delta(self, delta: Any, events: list[ModelEvent]) -> None:
+        """Add the events of a choice's new content."""
         for name in ('reasoning_content', 'reasoning'):
             if isinstance(thought := delta.get(name), str) and thought:
                 self._field = name
-                yield from self._emit_text('reasoning', thought)
+                self._add_text('reasoning', thought, events)
                 break
         if isinstance(details := delta.get('reasoning_details'), list):
             self._details.add(details)
             if not (delta.get('reasoning_content') or delta.get('reasoning')):
                 for detail in details:
-                    yield from self._emit_text('reasoning', _readable(as_mapping(detail)))
-        yield from self._decode_content(delta.get('content'))
+                    self._add_text('reasoning', _readable(as_mapping(detail)), events)
+        self._decode_content(delta.get('content'), events)
         if isinstance(refusal := delta.get('refusal'), str) and refusal:
             self._refused = True
-            yield from self._emit_text('text', refusal)
+            self._add_text('text', refusal, events)
         calls = delta.get('tool_calls')
         for fragment in [calls] if isinstance(calls, dict) else as_list(calls):
-            yield from self._calls.feed(as_mapping(fragment))
+            events += self._calls.feed(as_mapping(fragment))
         if isinstance(legacy := delta.get('function_call'), dict):
-            yield from self._calls.feed({'index': 0, 'function': legacy})
+            events += self._calls.feed({'index': 0, 'function': legacy})
 
-    def _decode_content(self, content: Any) -> Iterator[ModelEvent]:
+    def _decode_content(self, content: Any, events: list[ModelEvent]) -> None:
         if isinstance(content, list):
             for part in content:
                 if isinstance(part, str):
-                    yield from self._emit_text('text', part)
+                    self._add_text('text', part, events)
                 else:
-                    yield from self._decode_part(as_mapping(part))
+                    self._decode_part(as_mapping(part), events)
         elif isinstance(content, dict) and ('type' in content or not content):
-            yield from self._decode_part(content)
+            self._decode_part(content, events)
         else:
-            yield from self._emit_text('text', as_text(content))
+            self._add_text('text', as_text(content), events)
 
-    def _decode_part(self, part: Any) -> Iterator[ModelEvent]:
+    def _decode_part(self, part: Any, events: list[ModelEvent]) -> None:
         """Content as a list of parts, as Mistral sends it."""
         if part.get('type') == 'thinking':
             inside = part.get('thinking')
             for item in inside if isinstance(inside, list) else [{'text': inside}]:
-                yield from self._emit_text('reasoning', str(as_mapping(item).get('text') or ''))
+                self._add_text('reasoning', str(as_mapping(item).get('text') or ''), events)
         elif part.get('text'):
-            yield from self._emit_text('text', str(part['text']))
+            self._add_text('text', str(part['text']), events)
 
-    def _emit_text(self, kind: Literal['text', 'reasoning'], text: str) -> Iterator[ModelEvent]:
+    def _add_text(self, kind: Literal['text', 'reasoning'], text: str, events: list[ModelEvent]) -> None:
         if not text:
             return
         text, self._held[kind] = join_surrogates(self._held[kind] + text)
         if text:
-            yield TextPiece(text=text) if kind == 'text' else ReasoningPiece(text=text)
+            events.append(TextPiece(text=text) if kind == 'text' else ReasoningPiece(text=text))
 
 
 def _first_choice(choices: Any) -> Mapping[str, Any]:

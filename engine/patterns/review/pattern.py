@@ -244,8 +244,8 @@ class ParallelReview(Pattern):
         consensus = memory.consensus
         assert consensus is not None
         positions = {turn.speaker: turn.position for turn in memory.current_utterances()}
-        asked = any(position and position.verdict in REVISIONS for position in positions.values())
-        if asked or not consensus.synthesized or prompts.demands(memory):
+        wants_revision = any(position and position.verdict in REVISIONS for position in positions.values())
+        if wants_revision or not consensus.synthesized or prompts.demands(memory):
             return False
         return not any(
             memory.open_comments(name) or self._test_problem(memory, name) for name in memory.targets

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import OVERFLOW
 from tests.browser.server import Server
@@ -49,6 +49,16 @@ def check_tabs(open_page, axe, url: str, tabs: dict[str, str], **options) -> Non
     page.close()
 
 
+def approve(board: Locator) -> None:
+    """Approve in the seat of the reviewer whose turn it is."""
+    words = board.get_by_label('Message', exact=True)
+    words.fill('I ran them myself. Approved.')
+    board.get_by_label('Verdict').select_option('APPROVE')
+    board.get_by_label('Best').select_option('coder1')
+    board.get_by_role('checkbox', name='Agree').click()
+    words.press('Control+Enter')
+
+
 def test_a_person_chooses_and_speaks_by_keyboard(page, open_page, server, axe):
     url = server.launch('parallel-review', task='Write a function that adds two', pick='person', coders=2)
     page.goto(url)
@@ -61,6 +71,7 @@ def test_a_person_chooses_and_speaks_by_keyboard(page, open_page, server, axe):
 
     # The choice takes effect only when confirmed.
     page.get_by_role('tab', name='Candidates').click()
+    expect(page.locator('.version-entry').first).to_contain_text('Own tests')
     take = page.get_by_role('button', name='Choose coder1')
     take.focus()
     page.keyboard.press('Enter')
@@ -73,12 +84,7 @@ def test_a_person_chooses_and_speaks_by_keyboard(page, open_page, server, axe):
     expect(page.get_by_role('tab', name='Debate')).to_contain_text('your turn', timeout=30_000)
     page.get_by_role('tab', name='Debate').click()
     check_tabs(open_page, axe, url, {'Debate': '.seat textarea'}, width=390, height=844, scheme='dark')
-    words = board.get_by_label('Message', exact=True)
-    words.fill('I ran them myself. Approved.')
-    board.get_by_label('Verdict').select_option('APPROVE')
-    board.get_by_label('Best').select_option('coder1')
-    board.get_by_role('checkbox', name='Agree').click()
-    words.press('Control+Enter')
+    approve(board)
     expect(board.locator('.turn.human').first).to_contain_text('I ran them myself. Approved.')
 
 
@@ -148,12 +154,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     page.get_by_role('tab', name='Debate').click()
     expect(board.get_by_role('heading', name='Your turn as reviewer 2')).to_be_visible()
     check_tabs(open_page, axe, url, {'Debate': '.seat textarea'}, width=390, height=844, scheme='dark')
-    words = board.get_by_label('Message', exact=True)
-    words.fill('I ran them myself. Approved.')
-    board.get_by_label('Verdict').select_option('APPROVE')
-    board.get_by_label('Best').select_option('coder1')
-    board.get_by_role('checkbox', name='Agree').click()
-    words.press('Control+Enter')
+    approve(board)
     expect(page.locator('.pill.done')).to_be_visible(timeout=PATIENCE)
     page.get_by_role('tab', name='Debate').click()
     final = board.locator('.debate').nth(1)
@@ -170,6 +171,7 @@ def test_a_person_takes_a_seat_chooses_and_finishes_the_review(page, open_page, 
     expect(cards.nth(0)).to_contain_text('Picked: by a person')
     rung = page.locator('.version-entry').nth(1)
     expect(rung).to_contain_text('Version 2')
+    expect(rung).to_contain_text('Required tests')
     expect(rung).to_contain_text('Test each rule on its own, with round trips for both checksums.')
     rung.get_by_role('button', name='Changes').click()
     expect(difference.locator('.files-summary')).to_contain_text('2 files differ')

@@ -19,7 +19,7 @@ from ui.pages.run.review.contest import CHOICE, CONFLICTS, FILES, PICKED, Contes
 from ui.pages.run.review.decision import Decision
 from ui.pages.run.review.difference import VersionDiff
 from ui.pages.run.review.line_comments import LineComments
-from ui.pages.run.review.verdict import draw_test_result, test_line
+from ui.pages.run.review.verdict import draw_deciding_tests, draw_test_result, test_line
 
 STATES = {
     'working': ('pending', 'Working'),
@@ -177,8 +177,9 @@ class Candidates(Panel):
         with ui.element('li').classes('version-entry'):
             with ui.element('div').classes('version-entry-head'):
                 Text('b', f'Version {version.number}')
-                draw_test_result(version.evidence.required)
-                Text('span', f'own: {test_line(version.evidence.own)}', 'muted small num')
+                draw_deciding_tests(version)
+                if not version.evidence.none_required:
+                    Text('span', f'own: {test_line(version.evidence.own)}', 'muted small num')
                 ui.element('span').classes('grow')
                 if before and before.snapshot != version.snapshot:
                     change = button('Changes', icon='difference', kind='quiet small')

@@ -15,7 +15,7 @@ from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button
 from ui.components.widgets import CachedElement, NativeSelect, Text, label, set_attributes, text_area
 from ui.pages.run.review.contest import CHOICE, CONFLICTS, FILES, Contestant
-from ui.pages.run.review.verdict import draw_test_result
+from ui.pages.run.review.verdict import draw_deciding_tests
 from ui.pages.shared.run.context import RunContext
 
 
@@ -54,8 +54,7 @@ class Decision:
         """Confirm the choice, with a reason."""
         with self.root, dialog_frame(f'Choose {contestant.name}?') as dialog:
             if contestant.candidate.latest:
-                evidence = contestant.candidate.latest.evidence
-                draw_test_result(evidence.required, evidence.title.capitalize())
+                draw_deciding_tests(contestant.candidate.latest)
             Text('p', 'The run continues with this implementation.')
             field = _draw_reason_field()
             with ui.element('div').classes('dialog-actions'):

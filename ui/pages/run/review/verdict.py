@@ -69,17 +69,21 @@ def draw_verdict(
                         for name, version in versions:
                             with ui.element('li'):
                                 Text('b', f'{name} v{version.number}')
-                                draw_test_result(version.evidence.required)
+                                draw_deciding_tests(version)
 
 
-def draw_test_result(suite: Suite, what: str = '') -> None:
+def draw_deciding_tests(version: Version) -> None:
+    """Draw the result of the tests that decide, by their name."""
+    draw_test_result(version.evidence.required, version.evidence.title.capitalize())
+
+
+def draw_test_result(suite: Suite, what: str) -> None:
     """Draw a test result: an icon, the counts, and a colour."""
     icon = 'check_circle' if suite.ok else 'cancel' if suite.broken else 'help_outline'
     kind = 'ok' if suite.ok else 'bad' if suite.broken else 'none'
     with ui.element('span').classes(f'suite {kind}'):
         ui.icon(icon).props('size="16px" aria-hidden="true"')
-        if what:
-            Text('span', what, 'muted')
+        Text('span', what, 'muted')
         Text('span', test_line(suite), 'num')
         if suite.problem:
             ui.tooltip(suite.problem)

@@ -33,6 +33,14 @@ def test_a_recorded_contest_has_a_result(name: str, pattern: type[Pattern], best
     assert set(deliverables.works) == set(run['memory']['candidates'])
 
 
+def test_the_recorded_race_is_won_after_another_racer_has_failed() -> None:
+    run = json.loads((FOLDER / 'leap.json').read_text('utf-8'))
+    works = Race.deliverables(run['parameters'], run['memory']).works
+    assert {name: work.tests for name, work in works.items()} == {
+        'racer1': '15 passed, 3 failed', 'racer2': '18 passed', 'racer3': '',
+    }  # fmt: skip
+
+
 def test_memory_of_an_older_version_is_read() -> None:
     memory = {
         'candidates': {

@@ -97,10 +97,10 @@ async def has_written(
         path for source, listing in initial_projects for path in await project.project_paths(source, listing)
     }:
         return bool(content)
-    copy, initial = activity.workspace(f'given to {folder}'), ''
+    given: dict[str, str] = {}
     for source, listing in initial_projects:
-        initial = await project.copy_project(source, copy, listed=listing)
-    return bool(projects) and content != await _digests(initial, activity)
+        given |= await project.project_digests(source, listing)
+    return content != given
 
 
 async def _digests(snapshot: str, activity: Activity) -> dict[str, str]:

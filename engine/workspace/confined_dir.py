@@ -254,16 +254,19 @@ def explain_os_errors(path: str) -> Iterator[None]:
 
 def _open_source(path: Path) -> BinaryIO:
     try:
-        return open(path, 'rb', buffering=0)
+        return path.open('rb')
     except OSError as error:
         raise WorkspaceError(f'{path} cannot be read: {error.strerror}') from None
 
 
 def share(source: BinaryIO, target: BinaryIO) -> None:
-    """Copy the rest of an unbuffered file; its blocks are shared where the file system can (reflinks)."""
+    """Copy a file to an empty one; their blocks are shared where the file system can (reflinks)."""
+    copied = 0
     with contextlib.suppress(OSError):  # Some pairs of file systems cannot.
-        while os.copy_file_range(source.fileno(), target.fileno(), 1 << 30):
-            pass
+        while more := os.copy_file_range(source.fileno(), target.fileno(), 1 << 30, copied, copied):
+            copied += more
+    for file in (source, target):
+        file.seek(copied)
     shutil.copyfileobj(source, target)
 
 

@@ -11,8 +11,10 @@ from typing import BinaryIO
 
 from engine.errors import WorkspaceError
 from engine.records.events import DIGEST
+from engine.workspace.confined_dir import share
 
-CHUNK_BYTES = 1 << 20
+SMALL_BYTES = 1 << 16
+"""Smaller files are written without sharing blocks, which saves less than it takes."""
 
 
 class ObjectStore:
@@ -32,21 +34,23 @@ class ObjectStore:
         return digest
 
     def put_file(self, file: BinaryIO) -> str:
-        """Store the rest of an open file, of any length; returns its digest."""
-        head = file.read(CHUNK_BYTES)
-        if len(head) < CHUNK_BYTES:
+        """Store an open file of any length, which may share its blocks; returns its digest."""
+        head = file.read(SMALL_BYTES)
+        if len(head) < SMALL_BYTES:
             return self.put(head)
-        scratch, hashed, piece = self._scratch(), hashlib.sha256(), head
-        try:
-            with scratch.open('wb') as copy:
-                while piece:
-                    hashed.update(piece)
-                    copy.write(piece)
-                    piece = file.read(CHUNK_BYTES)
-            self._settle(scratch, self._path(hashed.hexdigest()))
-        finally:
-            scratch.unlink(missing_ok=True)
-        return hashed.hexdigest()
+        file.seek(0)
+        digest = hashlib.file_digest(file, 'sha256').hexdigest()
+        if digest not in self:
+            scratch = self._scratch()
+            try:
+                with scratch.open('wb+') as copy:
+                    share(file, copy)
+                    copy.seek(0)
+                    digest = hashlib.file_digest(copy, 'sha256').hexdigest()  # It may have changed meanwhile.
+                self._settle(scratch, self._path(digest))
+            finally:
+                scratch.unlink(missing_ok=True)
+        return digest
 
     def get(self, digest: str) -> bytes:
         """Return the stored bytes.
@@ -108,14 +112,18 @@ class ObjectStore:
 
     def _scratch(self) -> Path:
         folder = self.root / 'new'
-        folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+        if not folder.is_dir():
+            folder.mkdir(parents=True, mode=0o700, exist_ok=True)
         return folder / secrets.token_hex(8)
 
     def _settle(self, scratch: Path, path: Path) -> None:
         # Atomic, so that a partial object is never visible under its digest.
-        path.parent.mkdir(exist_ok=True)
         scratch.chmod(0o400)
-        scratch.replace(path)
+        try:
+            scratch.replace(path)
+        except FileNotFoundError:
+            path.parent.mkdir(exist_ok=True)
+            scratch.replace(path)
 
 
 class ChainedStore(ObjectStore):

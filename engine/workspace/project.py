@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -107,6 +108,17 @@ async def find_left_out(project: str) -> list[str]:
 async def project_paths(project: str, listed: Collection[str] | None = None) -> list[str]:
     """List the files of a project that would be copied. Raises `WorkspaceError`."""
     return await folder_paths(find_project(project), listed)
+
+
+async def project_digests(project: str, listed: Collection[str] | None = None) -> dict[str, str]:
+    """Return the digests of the files of a project that would be copied. Raises `WorkspaceError`."""
+    root, paths = find_project(project), await project_paths(project, listed)
+
+    def digest(path: str) -> str:
+        with (root / path).open('rb') as file:
+            return hashlib.file_digest(file, 'sha256').hexdigest()
+
+    return await asyncio.to_thread(lambda: {path: digest(path) for path in paths})
 
 
 async def folder_paths(root: Path, listed: Collection[str] | None = None) -> list[str]:

@@ -128,9 +128,9 @@ class Workspace:
         async with self._turn:
             return await self._do(self._scan)
 
-    async def snapshot_files(self, snapshot: str) -> list[FileVersion]:
-        """List the files of a snapshot. Raises `WorkspaceError`."""
-        return await self._do(lambda: list(files_of(self.objects, snapshot)))
+    async def snapshot_files(self, snapshot: str, *, other: str = '') -> list[FileVersion]:
+        """List the files of a snapshot, without folders it shares with `other`. Raises `WorkspaceError`."""
+        return await self._do(lambda: list(files_of(self.objects, snapshot, other=other)))
 
     async def restore(self, snapshot: str) -> None:
         """Restore the folder to a snapshot of this or another agent of the run.

@@ -92,6 +92,21 @@ async def test_required_tests_cannot_be_changed_by_the_coder(sandbox: Sandbox, t
     assert not memory['approved'] and memory['refusals']
 
 
+async def test_more_test_files_than_fit_into_a_command_are_run(sandbox: Sandbox, tmp_path: Path) -> None:
+    project = tmp_path / 'project'
+    deep = project.joinpath(*['x' * 240] * 14)
+    deep.mkdir(parents=True)
+    for number in range(40):
+        deep.joinpath(f'test_{number}.py').write_text('')
+    project.joinpath('test_it.py').write_text('def test_it():\n    pass\n')
+    outcome = await play_to_end(
+        everybody(position('APPROVE', 'coder1')), sandbox, tmp_path, project=str(project), files='copy',
+        command='', coders=1,
+    )  # fmt: skip
+    own = outcome.memory['candidates']['coder1']['versions'][0]['evidence']['own']
+    assert (own['passed'], own['problem']) == (1, '')
+
+
 async def test_coders_cannot_reach_each_others_folders(sandbox: Sandbox, tmp_path: Path) -> None:
     """Neither with file tools nor with commands, neither for reading nor writing."""
     secret = 'the work of coder2'

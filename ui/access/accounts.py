@@ -136,7 +136,7 @@ class Accounts:
         check_password(entry.body['name'], password)
         await self.rehash(name, password)
         if revoke_tokens:
-            await self._journal.forget_entries(EntryQuery(kind=TOKENS, about=entry.key))
+            await self._documents.forget(EntryQuery(kind=TOKENS, about=entry.key))
         await self.end_sessions(name, keep)
         now = self._clock.now()
         return sum(not token.expires or token.expires > now for token in await self.tokens(name))

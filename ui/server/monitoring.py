@@ -47,8 +47,8 @@ class _Probe:
                 return
             await asyncio.to_thread(_write_file, conductor.workspaces.root)
             entry = Entry(kind='probe', key=secrets.token_hex(8), body={'padding': '.' * PADDING})
-            await conductor.journal.write_entries([entry])
-            await conductor.journal.forget_entries(EntryQuery(kind='probe'))
+            await conductor.journal.documents.write([entry])
+            await conductor.journal.documents.forget(EntryQuery(kind='probe'))
             self._next = time.monotonic() + PROBE_SECONDS
 
 

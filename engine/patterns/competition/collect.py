@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
+from engine.patterns.competition.evidence import given_files
 from engine.patterns.competition.records import Candidate, CandidateSummary, ContestMemory, Suite, Version
 from engine.patterns.debate.quoting import fence
 from engine.runtime.activity import Activity
@@ -14,13 +15,27 @@ MAX_FILE = 16_000
 MAX_WORK = 40_000
 """Maximum characters of a candidate's files in total."""
 MAX_CHANGED = 12_000
+MAX_LISTED = 200
+"""Maximum number of files not shown that are named."""
 MAX_DETAIL = 300
 SHOWN_FAILURES = 6
 
 
-async def collect_summaries(memory: ContestMemory, activity: Activity) -> dict[str, object]:
-    """Return the newest version of each candidate in play, as `exhibits`."""
+async def collect_summaries(
+    memory: ContestMemory, projects: Sequence[str], activity: Activity, *, worktree: bool
+) -> dict[str, object]:
+    """Return the newest version of each candidate in play, as `exhibits`; of many files, changed ones first.
+
+    Args:
+        memory: the candidates.
+        projects: what their folders started with.
+        activity: the run's activity.
+        worktree: whether the first project was given as a git worktree.
+    """
     exhibits = []
+    latest = [memory.candidates[name].latest for name in memory.in_play()]
+    is_large = any(version and len(version.files) > MAX_LISTED for version in latest)
+    given = await given_files(projects, worktree=worktree) if is_large else {}
     for name in memory.in_play():
         candidate = memory.candidates[name]
         version = candidate.latest
@@ -30,7 +45,7 @@ async def collect_summaries(memory: ContestMemory, activity: Activity) -> dict[s
             CandidateSummary(
                 coder=name,
                 version=version.number,
-                text=await _files(version, activity),
+                text=await _files(version, given, activity),
                 changed=await _diff_text(before, version, activity) if before else '',
             ).model_dump()
         )
@@ -64,19 +79,24 @@ def describe_copies(candidates: Iterable[Candidate]) -> str:
     )
 
 
-async def _files(version: Version, activity: Activity) -> str:
+async def _files(version: Version, given: Mapping[str, str], activity: Activity) -> str:
     sections: list[str] = []
-    chars_left = MAX_WORK
-    for file in version.files:
-        data = await activity.services.workspaces.content(activity.run.id, file.digest)
-        text = decode_text(data)
-        if text is None or chars_left <= 0:
-            sections.append(f'--- {file.path} ({file.size} bytes, not shown)')
+    chars_left, listed = MAX_WORK, 0
+    for file in sorted(version.files, key=lambda file: given.get(file.path) == file.digest):
+        text = None
+        if chars_left > 0:
+            text = decode_text(await activity.services.workspaces.content(activity.run.id, file.digest))
+        if text is None:
+            listed += 1
+            if listed <= MAX_LISTED:
+                sections.append(f'--- {file.path} ({file.size} bytes, not shown)')
             continue
         cut = text[: min(MAX_FILE, chars_left)]
         note = f'\n[{len(text) - len(cut)} more characters]' if len(cut) < len(text) else ''
         sections.append(f'--- {file.path}\n{cut.rstrip()}{note}')
         chars_left -= len(cut)
+    if listed > MAX_LISTED:
+        sections.append(f'[{listed - MAX_LISTED:,} more files, not shown]')
     return '\n\n'.join(sections)
 
 

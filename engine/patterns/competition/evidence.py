@@ -13,6 +13,7 @@ from engine.errors import ToolError
 from engine.patterns.competition.records import Evidence, FailedTest, FileEntry, Suite
 from engine.runtime.activity import Activity
 from engine.workspace import project
+from engine.workspace.confined_dir import TEMP_PREFIX
 from engine.workspace.git.worktree import has_worktree, listed_files
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.testing import junit
@@ -27,6 +28,8 @@ PYTEST_WITHOUT_PLUGINS = (
 """Pytest without other installed plugins, which take longer to load than most tests take to run."""
 PROTECTED = ('--noconftest', '-c', '/dev/null', '--rootdir=.')
 """Ignore anything the author may have put next to the tests: settings, plugins, another pytest."""
+
+TEST_LIST = f'{TEMP_PREFIX}tests'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,19 +91,16 @@ async def has_written(
         worktree: whether the first project was given as a git worktree.
     """
     content = await _digests(snapshot, activity)
-    listings = [
-        await listed_files(source) if worktree and source == projects[0] and has_worktree(source) else None
-        for source in projects
-    ]
-    initial_projects = list(zip(projects, listings, strict=True))
-    if set(content) != {
-        path for source, listing in initial_projects for path in await project.project_paths(source, listing)
-    }:
-        return bool(content)
-    copy, initial = activity.workspace(f'given to {folder}'), ''
-    for source, listing in initial_projects:
-        initial = await project.copy_project(source, copy, listed=listing)
-    return bool(projects) and content != await _digests(initial, activity)
+    return bool(content) and content != await given_files(projects, worktree=worktree)
+
+
+async def given_files(projects: Sequence[str], *, worktree: bool) -> dict[str, str]:
+    """Return the digests of the files that a folder starts with, by path; parameters as for `has_written`."""
+    given: dict[str, str] = {}
+    for source in projects:
+        by_git = worktree and source == projects[0] and has_worktree(source)
+        given |= await project.project_digests(source, await listed_files(source) if by_git else None)
+    return given
 
 
 async def _digests(snapshot: str, activity: Activity) -> dict[str, str]:
@@ -131,7 +131,7 @@ async def _run_tests(
         own_tests = [path for path in written if _is_test(path)]
         if own_tests:
             await copy.restore(snapshot)
-            result = await _run(shlex.join([*PYTEST_WITHOUT_PLUGINS, *own_tests]), checks, copy, sandbox)
+            result = await _run(await _pytest(own_tests, copy), checks, copy, sandbox)
             own_suite, unsafe = _suite(result), result.ran.unsafe
         if not checks.has_required:
             return Evidence(required=own_suite, own=own_suite, none_required=True, unsafe=unsafe)
@@ -150,8 +150,14 @@ async def _run_required(checks: Checks, snapshot: str, copy: Workspace, activity
     if check_files:
         await project.copy_project(checks.tests, copy)
     tests = [path for path in check_files if _is_test(path)]
-    command = checks.command or shlex.join([*PYTEST_WITHOUT_PLUGINS, *PROTECTED, *tests])
+    command = checks.command or await _pytest(tests, copy, *PROTECTED)
     return await _run(command, checks, copy, activity.services.sandbox)
+
+
+async def _pytest(tests: Sequence[str], folder: Workspace, *options: str) -> str:
+    """Return the command that runs these files, named in a file: thousands are too long for a command."""
+    await folder.write(TEST_LIST, '\n'.join(tests).encode('utf-8', 'surrogateescape'))
+    return shlex.join([*PYTEST_WITHOUT_PLUGINS, *options, f'@{TEST_LIST}'])
 
 
 async def _run(command: str, checks: Checks, folder: Workspace, sandbox: Sandbox) -> SuiteResult:

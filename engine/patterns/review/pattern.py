@@ -184,7 +184,13 @@ class ParallelReview(Pattern):
 
     async def collect_submissions(self, memory: ReviewMemory, activity: Activity) -> dict[str, Any]:
         """Collect the coders' work for the reviewers, and copy it into their folders."""
-        summaries = await collect.collect_summaries(memory, activity)
+        given = self.parameters
+        summaries = await collect.collect_summaries(
+            memory,
+            [project for project in (given.project, given.tests) if project],
+            activity,
+            worktree=given.worktrees,
+        )
         if not self._has_tools:
             return summaries
         return {**summaries, 'snapshots': await collect.copy_versions(memory, self.reviewers, activity)}

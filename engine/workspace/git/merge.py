@@ -212,11 +212,14 @@ class GitMerge:
         self, only: Sequence[str]
     ) -> tuple[dict[str, FileVersion], dict[str, FileVersion]]:
         """Return the files the agent has changed, before and after, by their path in the repository."""
-        objects, prefix = self._work.objects, self._repository.prefix
+        work, prefix = self._work, self._repository.prefix
 
         def read() -> tuple[dict[str, FileVersion], dict[str, FileVersion]]:
-            old = {file.path: file for file in files_of(objects, self._work.before) if is_own_work(file)}
-            new = {file.path: file for file in files_of(objects, self._work.after) if is_own_work(file)}
+            pairs = (work.before, work.after), (work.after, work.before)
+            old, new = (
+                {file.path: file for file in files_of(work.objects, tree, other=other) if is_own_work(file)}
+                for tree, other in pairs
+            )
             same = {path for path in old if old[path] == new.get(path)}
             return tuple({path: file for path, file in side.items() if path not in same}
                          for side in (old, new))  # type: ignore[return-value]  # fmt: skip

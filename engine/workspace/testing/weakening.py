@@ -37,8 +37,9 @@ async def changed_tests(workspace: Workspace, snapshot: str, command: str = '') 
         snapshot: the earlier snapshot.
         command: the test command; '' means this installation's pytest.
     """
-    now = {file.path: file for file in await workspace.snapshot_files(await workspace.snapshot())}
-    before = {file.path: file for file in await workspace.snapshot_files(snapshot)}
+    current = await workspace.snapshot()
+    now = {file.path: file for file in await workspace.snapshot_files(current, other=snapshot)}
+    before = {file.path: file for file in await workspace.snapshot_files(snapshot, other=current)}
     changes = []
     for path in sorted(now.keys() | before.keys()):
         old, new = before.get(path), now.get(path)

@@ -21,27 +21,35 @@ class StalenessCheck:
     """An agent's files before a command; read only if an artifact depends on them."""
 
     workspace: Workspace | None
-    files: frozenset[tuple[str, str]] = frozenset()
+    snapshot: str = ''
 
     @classmethod
     async def before(cls, context: ToolContext) -> Self:
         """Record the current state of the files."""
         if OUTDATED not in context.artifacts:
             return cls(None)
-        return cls(context.files, await _file_digests(context.files))
+        return cls(context.files, await _snapshot(context.files))
 
     async def output(self, text: str) -> ToolOutput:
         """Return the command's result, dropping artifacts that depend on files it has changed."""
-        changed = self.workspace is not None and await _file_digests(self.workspace) != self.files
+        changed = self.workspace is not None and await self._is_changed(self.workspace)
         return ToolOutput(text=text, drops=(OUTDATED,) if changed else ())
 
+    async def _is_changed(self, workspace: Workspace) -> bool:
+        now = await _snapshot(workspace)
+        return await _digests(workspace, now, self.snapshot) != await _digests(workspace, self.snapshot, now)
 
-async def _file_digests(workspace: Workspace) -> frozenset[tuple[str, str]]:
+
+async def _snapshot(workspace: Workspace) -> str:
     try:
-        snapshot = await workspace.snapshot()
+        return await workspace.snapshot()
     except WorkspaceOverLimit:
-        return frozenset()  # Not an error: running a command is the way to get below the limit.
-    listed = await workspace.snapshot_files(snapshot)
-    return frozenset(
-        (file.path, file.digest) for file in listed if not any(part in file.path for part in IGNORED_DIRS)
-    )
+        return ''  # Not an error: running a command is the way to get below the limit.
+
+
+async def _digests(workspace: Workspace, snapshot: str, other: str) -> set[tuple[str, str]]:
+    return {
+        (file.path, file.digest)
+        for file in await workspace.snapshot_files(snapshot, other=other)
+        if not any(part in file.path for part in IGNORED_DIRS)
+    }

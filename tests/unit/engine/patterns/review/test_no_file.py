@@ -40,6 +40,22 @@ async def test_given_files_do_not_count_as_written(parts, tmp_path):
     assert statuses == ['failed', 'ready', 'failed']
 
 
+async def test_of_many_files_reviewers_see_the_coders_own_first_and_no_list_of_all(tmp_path):
+    for number in range(300):
+        (tmp_path / f'{number}.txt').write_text('given ' * 100)
+    model = FakeModel(actors(everybody(position('APPROVE', 'coder2'))))
+    await play_review(model, project=str(tmp_path), files='copy')
+    shown = next(
+        message.text
+        for request in model.requests
+        if request.hints.state == 'reviewing.reviewer1.reading'
+        for message in request.messages
+        if 'the files of coder2' in message.text
+    )
+    assert 'good coder2' in shown and 'more files, not shown]' in shown
+    assert shown.count('bytes, not shown)') == 3 * 200
+
+
 async def test_leftovers_of_tools_do_not_count_as_written():
     leaves = FakeModel(actors(everybody(position('APPROVE', 'coder2'), coder1=cache_only)))
     outcome, _ = await play_review(leaves)

@@ -28,7 +28,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     'serve': Command(
-        'Run', 'serve:serve', 'Serve the dashboard, and continue every run whose process has died.'
+        'Run', 'operation.serve:serve', 'Serve the dashboard, and continue every run whose process has died.'
     ),
     'mcp': Command(
         'Run', 'operation.mcp:mcp', 'Serve a chat agent over standard input and output, as an MCP server.'

@@ -134,7 +134,7 @@ class AccountList:
             new = field('Password, at least 12 characters', kind='password', autocomplete='new-password')
             revoke = ui.checkbox('Revoke its tokens')
             draw_dialog_actions(dialog, 'Set password', lambda: dialog.submit((new.value, revoke.value)))
-        if values := await await_answer(dialog):
+        if isinstance(values := await await_answer(dialog), tuple):
             password, revoked = values
             work = self._accounts.set_password(name, password, revoke_tokens=revoked)
             details = {'name': name} | ({'tokens': 'revoked'} if revoked else {})

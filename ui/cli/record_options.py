@@ -30,8 +30,8 @@ class OptionNote:
     """The environment variable that sets it."""
     hint: str = ''
     """Added to the help."""
-    parse: Callable[[str], Any] | None = None
-    """Parses one value of a repeated option."""
+    parse: Callable[[list[str]], Any] | None = None
+    """Parses the values of a repeated option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +129,13 @@ def _option(field: RecordField, note: OptionNote, outer: tuple[str, ...], change
     metavar = note.metavar or (f'[ROLE=]{name.upper()}' if origin is Mapping else '')
     choices = get_args(inside[0]) if repeated and get_origin(inside[0]) is Literal else ()
     parse: Callable[[Any], Any] = _unchanged
-    if origin is Mapping:
+    if note.parse:
+        parse = note.parse
+    elif origin is Mapping:
         in_lists = inside[1] is not str
         parse = functools.partial(_by_role, f'--{name}', metavar.partition(']')[2], in_lists=in_lists)
     elif repeated:
-        chosen = _chooser(name, choices) if choices else None
-        parse = functools.partial(_each, note.parse or chosen or _unchanged)
+        parse = functools.partial(_each, _chooser(name, choices) if choices else _unchanged)
         metavar = metavar or name.upper()
     elif origin is Literal:
         parse, metavar = _chooser(name, inside), '|'.join(inside)

@@ -27,7 +27,7 @@ NOTES: Final[Mapping[str, OptionNote]] = {
         metavar='WHERE',
         hint=': `enter STATE`, `leave STATE`, `edge A>B`, and `when CONDITION`, or both; see'
         ' `hemicycle break --help`.',
-        parse=parse_breakpoint,
+        parse=lambda texts: [parse_breakpoint(text) for text in texts],
     ),
 }
 

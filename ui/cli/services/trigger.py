@@ -10,9 +10,10 @@ import typer
 
 from engine import InvalidInput
 from ui.cli.execution.launch_options import with_launch
-from ui.cli.inputs import given, parse_pairs
+from ui.cli.inputs import parse_pairs
 from ui.cli.options import group
 from ui.cli.output.reporters import print_json
+from ui.cli.record_options import OptionNote, check_changes, record_options, with_options
 from ui.cli.services.opening import find_named, with_services
 from ui.cli.services.started_run import (
     NOT_LATER,
@@ -42,33 +43,15 @@ hemicycle trigger remove issues
 MAX_TICKS = 10
 trigger = group('Manage the triggers, which start runs when a webhook or a file arrives.', EPILOG)
 Name = Annotated[str, typer.Argument(metavar='TRIGGER', help='Its name or id.', show_default=False)]
-FilesOption = Annotated[
-    str | None,
-    typer.Option(
-        '--files',
-        metavar='PATH',
-        help='Start a run for each new file here; the last part may have wildcards: `/srv/in/*.csv`.',
-        show_default=False,
+NOTES = {
+    'mapping': OptionNote(
+        name='map', metavar='NAME=POINTER', parse=lambda texts: dict(parse_pairs('--map', texts))
     ),
-]
-Mapping = Annotated[
-    list[str] | None,
-    typer.Option(
-        '--map',
-        metavar='NAME=POINTER',
-        help='Take a parameter from the payload: a JSON Pointer into the body of the webhook, or `/path`,'
-        ' `/name`, `/size` or `/text` of the file. Repeatable.',
-        show_default=False,
-    ),
-]
-SecretOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar='SECRET',
-        help='Signs webhooks: `whsec_` and base64. By default a new one, which is printed once.',
-        show_default=False,
-    ),
-]
+    'files': OptionNote(metavar='PATH'),
+}
+OWN = 'kind', 'action'
+"""Fields that follow from other options."""
+CHANGES = record_options(Trigger, without=OWN, notes=NOTES, changes=True)
 
 
 @trigger.command('list')
@@ -99,16 +82,13 @@ def show(name: Name, *, session: Session) -> None:
 
 @trigger.command('add')
 @with_launch(*NOT_LATER)
+@with_options('values', record_options(Trigger, without=OWN, notes=NOTES, arguments=('name',)))
 @with_session('patterns', 'as_json', 'database', 'server')
-def add(  # noqa: PLR0913  (its arguments are the command's)
-    name: Annotated[str, typer.Argument(metavar='NAME', help='What to call it.', show_default=False)],
+def add(
     pattern: PatternOption = None,
     sets: Parameters = None,
-    mapping: Mapping = None,
-    files: FilesOption = None,
-    secret: SecretOption = None,
-    paused: Annotated[bool, typer.Option('--paused', help='Start no runs yet.')] = False,
     *,
+    values: dict[str, Any],
     launch: dict[str, Any],
     session: Session,
 ) -> None:
@@ -116,39 +96,24 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
 
     Files that are there already start no run. A server has to be running for runs to start.
     """
-    if files is not None and secret is not None:
+    if 'files' in values and 'secret' in values:
         raise InvalidInput({'--secret': 'signs webhooks; a trigger by files has none'})
-    kind: Literal['webhook', 'file'] = 'webhook' if files is None else 'file'
-    draft = Trigger(
-        name=name,
-        kind=kind,
-        action=new_launch(pattern, sets, launch),
-        mapping=dict(parse_pairs('--map', mapping or ())),
-        files=files or '',
-        secret=secret or '',
-        paused=paused,
-    )
+    kind: Literal['webhook', 'file'] = 'file' if 'files' in values else 'webhook'
+    draft = Trigger(kind=kind, action=new_launch(pattern, sets, launch), **values)
     added = with_services(session, lambda services: services.triggers.add(draft))
     _print(added, session.as_json, secret=added.secret)
 
 
 @trigger.command('change')
 @with_launch(*NOT_LATER)
+@with_options('values', CHANGES)
 @with_session('patterns', 'as_json', 'database', 'server')
 def change(  # noqa: PLR0913  (its arguments are the command's)
-    name: Name,
-    new_name: Annotated[
-        str | None, typer.Option('--name', metavar='NAME', help='A new name.', show_default=False)
-    ] = None,
+    trigger: Name,
     pattern: PatternOption = None,
     sets: Parameters = None,
-    mapping: Mapping = None,
-    files: FilesOption = None,
-    secret: SecretOption = None,
-    paused: Annotated[
-        bool | None, typer.Option('--paused/--no-paused', help='Start no runs for now.', show_default=False)
-    ] = None,
     *,
+    values: dict[str, Any],
     launch: dict[str, Any],
     session: Session,
 ) -> None:
@@ -156,26 +121,17 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
 
     `--map` replaces all parameters that were taken from the payload.
     """
-    changes = {
-        'name': new_name,
-        'mapping': None if mapping is None else dict(parse_pairs('--map', mapping)),
-        'files': files,
-        'secret': secret,
-        'paused': paused,
-    }
-    values = given(changes)
     acts = pattern is not None or sets is not None or bool(launch)
-    if not values and not acts:
-        options = '--name, --pattern, --set, --map, --files, --paused or --no-paused'
-        raise InvalidInput({'change': f'give what to change: {options}'})
+    if not acts:
+        check_changes(values, CHANGES)
 
     async def work(services: AnyServices) -> Trigger:
-        trigger = await _find(services, name)
-        if trigger.kind == 'webhook' and files is not None:
-            raise InvalidInput({'--files': f'{trigger.name} is set off by webhooks: add another trigger'})
+        known = await _find(services, trigger)
+        if known.kind == 'webhook' and 'files' in values:
+            raise InvalidInput({'--files': f'{known.name} is set off by webhooks: add another trigger'})
         if acts:
-            values['action'] = changed_launch(trigger.action, pattern, sets, launch)
-        return await services.triggers.change(trigger.id, **values)
+            values['action'] = changed_launch(known.action, pattern, sets, launch)
+        return await services.triggers.change(known.id, **values)
 
     _print(with_services(session, work), session.as_json)
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from engine import Catalog, InvalidInput
 from engine.records import MAX_TAGS, Launch
 from ui.formatting.values import json_problem
-from ui.services.schedules import Interval, Schedule, SchedulePolicy, ScheduleSpec, Trigger
+from ui.services.schedules import KINDS, Interval, Schedule, SchedulePolicy, ScheduleSpec, Trigger
 
 OVERLAPS: dict[str, Any] = {
     'skip': 'Skip this one',
@@ -19,7 +19,6 @@ OVERLAPS: dict[str, Any] = {
     'allow_all': 'Start anyway',
     'cancel_other': 'Cancel the previous run',
 }
-KINDS: dict[str, Any] = {'webhook': 'A signed webhook', 'file': 'A file'}
 NAMES: Mapping[str, str] = {
     'name': 'name',
     'spec': 'cron',
@@ -76,7 +75,7 @@ class TriggerFields(StarterFields):
     kind: Literal['webhook', 'file'] = Field(
         'webhook',
         title='Triggered by',
-        json_schema_extra={'labels': KINDS},
+        json_schema_extra={'labels': dict(KINDS.choices)},
     )
     files: str = Field(
         '', max_length=1_000, title='Files', description='For a file: a path such as /srv/in/*.csv.'

@@ -1,6 +1,7 @@
 """Schedules and triggers: runs started by the clock, a webhook or a file."""
 
 from ui.services.schedules.records import (
+    KINDS,
     Schedule,
     SchedulePolicy,
     Tick,
@@ -13,6 +14,7 @@ from ui.services.schedules.spec import Interval, Overlap, ScheduleSpec
 from ui.services.schedules.triggers import BadSignature, Triggers
 
 __all__ = [
+    'KINDS',
     'BadSignature',
     'Interval',
     'Overlap',

@@ -5,13 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StrictBool
 
 from engine.errors import EngineError
-from engine.records import Instant, Launch, RunId
+from engine.records import COMPUTED, Instant, Label, Launch, RunId
 from ui.services.schedules.spec import Overlap, ScheduleSpec
 
 TickState = Literal['claimed', 'started', 'skipped', 'missed', 'buffered', 'failed', 'seen']
+
+
+KINDS = Label('Triggered by', {'webhook': 'A signed webhook', 'file': 'A file'})
 
 
 class UnknownSchedule(EngineError):
@@ -64,20 +69,24 @@ class Schedule:
 class Trigger:
     """Starts a run when a signed webhook or a file arrives."""
 
-    id: str = ''
-    name: str
-    kind: Literal['webhook', 'file']
+    id: Annotated[str, COMPUTED] = ''
+    name: Annotated[str, Field(max_length=200), Label('Name')]
+    """What to call it."""
+    kind: Annotated[Literal['webhook', 'file'], KINDS] = 'webhook'
+    """What sets it off."""
     action: Launch
     """The run to start."""
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    """JSON Pointers into the payload by parameter. A file's payload has `path`, `name`, `size` and `text`."""
-    files: str = ''
-    """For files: a path with wildcards in the last part, such as `/srv/in/*.csv`."""
-    secret: str = ''
-    """For webhooks: the signing secret."""
-    paused: bool = False
-    created: Instant = 0.0
-    author: str = ''
+    files: Annotated[str, Field(max_length=1_000), Label('Files')] = ''
+    """Start a run for each new file here; the last part may have wildcards: `/srv/in/*.csv`."""
+    mapping: Annotated[Mapping[str, str], Field(max_length=100)] = field(default_factory=dict)
+    """Take a parameter from the payload: a JSON Pointer into the body of the webhook, or `/path`, `/name`,
+    `/size` or `/text` of the file."""
+    secret: Annotated[str, Field(max_length=200)] = ''
+    """Signs webhooks: `whsec_` and base64. By default a new one, which is shown once."""
+    paused: StrictBool = False
+    """Start no runs for now."""
+    created: Annotated[Instant, COMPUTED] = 0.0
+    author: Annotated[str, COMPUTED] = ''
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,6 @@ from engine.statechart.validation import STATE_KEYS
 from tests.tree import ROOT
 from ui.access.oidc import ProviderSettings
 from ui.cli.commands import COMMANDS, load
-from ui.cli.services.schedule import Operation
 from ui.pages.run.panels.registry import ABOVE_AGENTS, BELOW_DIAGRAM, PANELS
 from ui.settings import Settings
 
@@ -61,9 +60,7 @@ def find_commands() -> Missing:
     text = '\n'.join(TEXTS.values())
     for name in COMMANDS:
         command: Any = load(name)
-        inner = (
-            command.commands if isinstance(command, TyperGroup) else Operation if name == 'schedule' else ['']
-        )
+        inner = command.commands if isinstance(command, TyperGroup) else ['']
         for call in (f'hemicycle {name} {part}'.strip() for part in inner):
             if not re.search(rf'{call}(?![\w-])', text):
                 yield call

@@ -225,7 +225,7 @@ COMMANDS = {
     'schedule': Command(
         'Operate',
         'services.schedule:schedule',
-        'List, add, show, change, pause, resume, run, backfill or remove schedules; a server runs them.',
+        'Manage the schedules, which start runs by the clock; a server has to be running.',
     ),
     'trigger': Command(
         'Operate',

@@ -95,7 +95,7 @@ def record_options(
 
     Args:
         record: the dataclass.
-        without: fields without an option.
+        without: fields without an option, such as `name` or `policy.overlap`.
         arguments: fields that are arguments instead: they are required, and named by their place.
         notes: what options have beside their field's type and help, by field.
         changes: whether the command changes a record: flags can be switched off, and there are no defaults.
@@ -109,7 +109,10 @@ def record_options(
         if field.name in arguments:
             options.append(_argument(field))
         elif nested and get_origin(field.kind) is not tuple:
-            options += [_option(inner, note, (field.name,), changes) for inner in record_fields(nested)]
+            for inner in record_fields(nested):
+                path = f'{field.name}.{inner.name}'
+                if path not in without:
+                    options.append(_option(inner, notes.get(path, note), (field.name,), changes))
         else:
             options.append(_option(field, note, (), changes))
     return options

@@ -64,11 +64,13 @@ async def open_services(session: Session, *, starts_runs: bool = False) -> Async
                 await services.close()
 
 
-def with_services(session: Session, work: Callable[[AnyServices], Awaitable[T]]) -> T:
-    """Return the result of work with the services, which are open meanwhile."""
+def with_services(
+    session: Session, work: Callable[[AnyServices], Awaitable[T]], *, starts_runs: bool = False
+) -> T:
+    """Return the result of work with the services, which are open meanwhile; see `open_services`."""
 
     async def run() -> T:
-        async with open_services(session) as services:
+        async with open_services(session, starts_runs=starts_runs) as services:
             return await work(services)
 
     return asyncio.run(run())

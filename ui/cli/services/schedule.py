@@ -1,24 +1,22 @@
-"""hemicycle schedule: list, add, show, change, pause, resume, run, backfill and remove schedules."""
+"""hemicycle schedule: runs that the clock starts: list, show, add, change, run, backfill and remove."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from engine import InvalidInput
 from ui.cli.execution.launch_options import with_launch
-from ui.cli.inputs import check_choice, given, parse_time
+from ui.cli.inputs import parse_time
+from ui.cli.options import group
 from ui.cli.output.reporters import print_json
-from ui.cli.output.step_text import console
-from ui.cli.services.opening import find_named, open_services
+from ui.cli.record_options import OptionNote, check_changes, record_options, with_options
+from ui.cli.services.opening import find_named, with_services
 from ui.cli.services.started_run import (
     NOT_LATER,
-    NewName,
     Parameters,
     PatternOption,
     changed_launch,
@@ -28,201 +26,201 @@ from ui.cli.services.started_run import (
 )
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
-from ui.services.schedules import (
-    Interval,
-    Overlap,
-    Schedule,
-    SchedulePolicy,
-    Schedules,
-    ScheduleSpec,
-    Tick,
-)
+from ui.services.schedules import Interval, Schedule, SchedulePolicy, ScheduleSpec, Tick
 
 if TYPE_CHECKING:
-    from ui.api.client.schedules import HttpSchedules
+    from ui.cli.services.opening import AnyServices
 
 EPILOG = """Examples:
 
 ```
 hemicycle schedule add nightly --pattern pipeline --set task="News?" --cron "30 2 * * *" --zone Europe/Berlin
 hemicycle schedule add often --pattern lone --every 900 --overlap buffer_one
-hemicycle schedule
+hemicycle schedule list
 hemicycle schedule show nightly
 hemicycle schedule change nightly --cron "0 4 * * *" --set task="What is new?"
 hemicycle schedule pause nightly
 hemicycle schedule run nightly
 hemicycle schedule backfill nightly --since 2026-03-01T00:00+01:00 --until 2026-03-08T00:00+01:00
 ```"""
+MAX_TICKS = 10
+schedule = group('Manage the schedules, which start runs by the clock; a server has to be running.', EPILOG)
+Name = Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)]
+Note = Annotated[str, typer.Option(metavar='NOTE', help='Such as why it is paused.', show_default=False)]
+NOTES = {
+    'spec.cron': OptionNote(name='cron', metavar='EXPRESSION'),
+    'spec.intervals': OptionNote(
+        name='every', metavar='SECONDS', parse=lambda texts: [_interval(text) for text in texts]
+    ),
+    'spec.time_zone': OptionNote(name='zone', metavar='ZONE'),
+    'policy.overlap': OptionNote(name='overlap'),
+    'policy.catchup_window': OptionNote(name='catch-up', metavar='SECONDS'),
+    'policy.pause_on_failure': OptionNote(name='pause-on-failure'),
+}
+OWN = 'action', 'paused', 'spec.start', 'spec.end'
+"""Fields without an option: the action has those of a launch, and `pause` is a command."""
+CHANGES = record_options(Schedule, without=OWN, notes=NOTES, changes=True)
 
 
-class Operation(StrEnum):
-    """What to do."""
-
-    LIST = 'list'
-    ADD = 'add'
-    SHOW = 'show'
-    CHANGE = 'change'
-    PAUSE = 'pause'
-    RESUME = 'resume'
-    RUN = 'run'
-    BACKFILL = 'backfill'
-    REMOVE = 'remove'
-
-
-BY_SERVER = (Operation.RUN, Operation.BACKFILL)
-"""Operations that start runs, which a server has to continue."""
-
-
-@with_launch(*NOT_LATER)
+@schedule.command('list')
 @with_session('patterns', 'as_json', 'database', 'server')
-def schedule(  # noqa: PLR0913  (its arguments are the command's)
-    operation: Annotated[Operation, typer.Argument(metavar='OPERATION', help='What to do.')] = Operation.LIST,
-    name: Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)] = '',
-    pattern: PatternOption = None,
-    sets: Parameters = None,
-    cron: Annotated[
-        list[str] | None,
-        typer.Option(metavar='EXPRESSION', help='A cron expression. Repeatable.', show_default=False),
-    ] = None,
-    every: Annotated[
-        list[float] | None, typer.Option(metavar='SECONDS', help='Interval; repeatable.', show_default=False)
-    ] = None,
-    zone: Annotated[
-        str | None,
-        typer.Option(help='The time zone of the expressions; by default UTC.', show_default=False),
-    ] = None,
-    overlap: Annotated[
-        str | None,
-        typer.Option(
-            metavar='|'.join(get_args(Overlap)),
-            help='What to do if the previous run has not ended; by default `skip`.',
-            show_default=False,
-        ),
-    ] = None,
-    catch_up: Annotated[
-        float | None,
-        typer.Option(
-            metavar='SECONDS',
-            min=0,
-            help='How late a run may start after an outage; by default 3600.',
-            show_default=False,
-        ),
-    ] = None,
-    pause_on_failure: Annotated[
-        bool | None, typer.Option(help='Pause after a failed run.', show_default=False)
-    ] = None,
-    note: Annotated[
-        str | None, typer.Option(help='A note, such as why it is paused.', show_default=False)
-    ] = None,
-    new_name: NewName = None,
-    since: Annotated[
-        str, typer.Option(metavar='MOMENT', help='Start of a backfill.', show_default=False)
-    ] = '',
-    until: Annotated[str, typer.Option(metavar='MOMENT', help='End of a backfill.', show_default=False)] = '',
-    *,
-    launch: dict[str, Any],
-    session: Session,
-) -> None:
-    """List, add, show, change, pause, resume, run, backfill or remove schedules; a server runs them.
+def list_schedules(*, session: Session) -> None:
+    """List the schedules with their next times."""
+    schedules = with_services(session, lambda services: services.schedules.list())
+    for item in schedules:
+        _print(item, session.as_json)
+    if not schedules and not session.as_json:
+        typer.echo('there are no schedules')
 
-    `change` leaves what is not given as it is; new times replace all earlier ones.
-    """
-    if overlap is not None:
-        check_choice('--overlap', overlap, get_args(Overlap))
-    if operation is not Operation.LIST and not name:
-        raise InvalidInput({'SCHEDULE': f'name the schedule to {operation}'})
-    record = _Given(
-        pattern=pattern,
-        sets=sets,
-        launch=launch,
-        cron=cron,
-        every=every,
-        zone=zone,
-        policy={'overlap': overlap, 'catchup_window': catch_up, 'pause_on_failure': pause_on_failure},
-        own={'name': new_name, 'note': note},
-    )
 
-    async def work() -> Sequence[Schedule | Tick]:
-        async with open_services(session, starts_runs=operation in BY_SERVER) as services:
-            schedules = services.schedules
-            if operation is Operation.ADD:
-                return [await schedules.add(record.schedule(name))]
-            if operation is Operation.LIST:
-                return await schedules.list()
-            schedule = find_named(await schedules.list(), name, 'schedule')
-            schedule_id = schedule.id
-            if operation is Operation.CHANGE:
-                return [await schedules.change(schedule_id, **record.changes(schedule))]
-            if operation is Operation.BACKFILL:
-                return await schedules.backfill(
-                    schedule_id, _moment('--since', since), _moment('--until', until)
-                )
-            return await _do(schedules, operation, schedule_id, note or '')
+@schedule.command('show')
+@with_session('patterns', 'as_json', 'database', 'server')
+def show(name: Name, *, session: Session) -> None:
+    """Show a schedule, and the outcome of its last ten due times."""
 
-    for item in asyncio.run(work()):
+    async def work(services: AnyServices) -> Sequence[Schedule | Tick]:
+        known = await _find(services, name)
+        return [known, *await services.schedules.log(known.id, MAX_TICKS)]
+
+    for item in with_services(session, work):
         _print(item, session.as_json)
 
 
-async def _do(
-    schedules: Schedules | HttpSchedules, operation: Operation, schedule_id: str, note: str
-) -> Sequence[Schedule | Tick]:
-    match operation:
-        case Operation.PAUSE | Operation.RESUME:
-            return [await schedules.change(schedule_id, paused=operation is Operation.PAUSE, note=note)]
-        case Operation.RUN:
-            return [await schedules.run_now(schedule_id)]
-        case Operation.REMOVE:
-            await schedules.remove(schedule_id)
-            return []
-    return [await schedules.get(schedule_id), *await schedules.log(schedule_id, 10)]
+@schedule.command('add')
+@with_launch(*NOT_LATER)
+@with_options('values', record_options(Schedule, without=OWN, notes=NOTES, arguments=('name',)))
+@with_session('patterns', 'as_json', 'database', 'server')
+def add(
+    pattern: PatternOption = None,
+    sets: Parameters = None,
+    *,
+    values: dict[str, Any],
+    launch: dict[str, Any],
+    session: Session,
+) -> None:
+    """Add a schedule, starting now."""
+    times, policy = values.pop('spec', {}), values.pop('policy', {})
+    draft = Schedule(
+        action=new_launch(pattern, sets, launch),
+        spec=changed_times(ScheduleSpec(), times),
+        policy=SchedulePolicy(**policy),
+        **values,
+    )
+    _print(with_services(session, lambda services: services.schedules.add(draft)), session.as_json)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Given:
-    """The values of the options for a schedule; None for those that were not given."""
+@schedule.command('change')
+@with_launch(*NOT_LATER)
+@with_options('values', CHANGES)
+@with_session('patterns', 'as_json', 'database', 'server')
+def change(  # noqa: PLR0913  (its arguments are the command's)
+    schedule: Name,
+    pattern: PatternOption = None,
+    sets: Parameters = None,
+    *,
+    values: dict[str, Any],
+    launch: dict[str, Any],
+    session: Session,
+) -> None:
+    """Change a schedule; what is not given stays as it is, and new times replace all earlier ones."""
+    acts = pattern is not None or sets is not None or bool(launch)
+    if not acts:
+        check_changes(values, CHANGES)
 
-    pattern: str | None
-    sets: list[str] | None
-    launch: Mapping[str, Any]
-    cron: list[str] | None
-    every: list[float] | None
-    zone: str | None
-    policy: Mapping[str, Any]
-    own: Mapping[str, Any]
-    """Name and note."""
+    async def work(services: AnyServices) -> Schedule:
+        known = await _find(services, schedule)
+        if acts:
+            values['action'] = changed_launch(known.action, pattern, sets, launch)
+        if 'spec' in values:
+            values['spec'] = changed_times(known.spec, values['spec'])
+        if 'policy' in values:
+            values['policy'] = replace(known.policy, **values['policy'])
+        return await services.schedules.change(known.id, **values)
 
-    def schedule(self, name: str) -> Schedule:
-        """Return a new schedule. Raises `InvalidInput`."""
-        return Schedule(
-            name=name,
-            action=new_launch(self.pattern, self.sets, self.launch),
-            spec=self._spec(ScheduleSpec()),
-            policy=SchedulePolicy(**given(self.policy)),
-            note=self.own['note'] or '',
-        )
+    _print(with_services(session, work), session.as_json)
 
-    def changes(self, before: Schedule) -> dict[str, Any]:
-        """Return the fields to change. Raises `InvalidInput`."""
-        values = given(self.own)
-        if self.pattern is not None or self.sets is not None or self.launch:
-            values['action'] = changed_launch(before.action, self.pattern, self.sets, self.launch)
-        if (self.cron, self.every, self.zone) != (None, None, None):
-            values['spec'] = self._spec(before.spec)
-        if policy := given(self.policy):
-            values['policy'] = replace(before.policy, **policy)
-        if not values:
-            raise InvalidInput({'change': 'give what to change, such as --cron, --set or --name'})
-        return values
 
-    def _spec(self, before: ScheduleSpec) -> ScheduleSpec:
-        new = self.cron is not None or self.every is not None
-        intervals = tuple(Interval(every=seconds) for seconds in self.every or ())
-        return replace(
-            before,
-            cron=tuple(self.cron or ()) if new else before.cron,
-            intervals=intervals if new else before.intervals,
-            time_zone=self.zone or before.time_zone,
-        )
+@schedule.command('pause')
+@with_session('patterns', 'as_json', 'database', 'server')
+def pause(name: Name, note: Note = '', *, session: Session) -> None:
+    """Start no runs of a schedule for now."""
+    _set_paused(session, name, note, paused=True)
+
+
+@schedule.command('resume')
+@with_session('patterns', 'as_json', 'database', 'server')
+def resume(name: Name, note: Note = '', *, session: Session) -> None:
+    """Start the runs of a paused schedule again, from now on."""
+    _set_paused(session, name, note, paused=False)
+
+
+@schedule.command('run')
+@with_session('patterns', 'as_json', 'database', 'server')
+def run(name: Name, *, session: Session) -> None:
+    """Start a run of a schedule now, even if another is running; a server continues it."""
+
+    async def work(services: AnyServices) -> Tick:
+        return await services.schedules.run_now((await _find(services, name)).id)
+
+    _print(with_services(session, work, starts_runs=True), session.as_json)
+
+
+@schedule.command('backfill')
+@with_session('patterns', 'as_json', 'database', 'server')
+def backfill(
+    name: Name,
+    since: Annotated[str, typer.Option(metavar='MOMENT', help='Start of the span.', show_default=False)],
+    until: Annotated[str, typer.Option(metavar='MOMENT', help='End of the span.', show_default=False)],
+    *,
+    session: Session,
+) -> None:
+    """Start a run for each time in a span that has none yet; a server continues them."""
+    span = _moment('--since', since), _moment('--until', until)
+
+    async def work(services: AnyServices) -> Sequence[Tick]:
+        return await services.schedules.backfill((await _find(services, name)).id, *span)
+
+    for tick in with_services(session, work, starts_runs=True):
+        _print(tick, session.as_json)
+
+
+@schedule.command('remove')
+@with_session('patterns', 'database', 'server')
+def remove(name: Name, *, session: Session) -> None:
+    """Remove a schedule; its runs stay."""
+
+    async def work(services: AnyServices) -> None:
+        await services.schedules.remove((await _find(services, name)).id)
+
+    with_services(session, work)
+
+
+def changed_times(before: ScheduleSpec, values: dict[str, Any]) -> ScheduleSpec:
+    """Return due times with changes; new expressions or intervals replace all of both."""
+    if 'cron' in values or 'intervals' in values:
+        before = replace(before, cron=(), intervals=())
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    return replace(before, **given)
+
+
+def _interval(text: str) -> Interval:
+    try:
+        return Interval(every=float(text))
+    except ValueError:
+        raise InvalidInput({'--every': f'must be a number of seconds, not {text!r}'}) from None
+
+
+def _set_paused(session: Session, name: str, note: str, *, paused: bool) -> None:
+    async def work(services: AnyServices) -> Schedule:
+        return await services.schedules.change((await _find(services, name)).id, paused=paused, note=note)
+
+    _print(with_services(session, work), session.as_json)
+
+
+async def _find(services: AnyServices, name: str) -> Schedule:
+    return find_named(await services.schedules.list(), name, 'schedule')
 
 
 def _moment(option: str, text: str) -> float:
@@ -235,14 +233,13 @@ def _print(item: Schedule | Tick, as_json: bool) -> None:
 
         print_json(**encode(item))
         return
-    out = console()
     if isinstance(item, Tick):
-        line = format_tick(item)
-    else:
-        state = 'paused' if item.paused else 'active'
-        line = f'{item.id}  {state}  {item.name}: {item.action.pattern}. {item.spec.explain()}'
-        if item.next_times:
-            line += f'. Next: {format_moment(item.next_times[0], item.spec.time_zone)}'
-        if item.note:
-            line += f' ({item.note})'
-    out.print(strip_control(line), markup=False, highlight=False, soft_wrap=True)
+        typer.echo(strip_control(format_tick(item)))
+        return
+    state = 'paused' if item.paused else 'active'
+    line = f'{item.id}  {state}  {item.name}: {item.action.pattern}. {item.spec.explain()}'
+    if item.next_times:
+        line += f'. Next: {format_moment(item.next_times[0], item.spec.time_zone)}'
+    if item.note:
+        line += f' ({item.note})'
+    typer.echo(strip_control(line))

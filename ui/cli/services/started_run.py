@@ -22,9 +22,6 @@ Parameters = Annotated[
 ]
 NOT_LATER = 'replay', 'paused', 'breakpoints'
 """Fields of a launch that a schedule or trigger has no options for."""
-NewName = Annotated[
-    str | None, typer.Option('--name', metavar='NAME', help='With `change`: a new name.', show_default=False)
-]
 
 
 def new_launch(pattern: str | None, sets: list[str] | None, launch: Mapping[str, Any]) -> Launch:

@@ -41,28 +41,30 @@ class SchedulePolicy:
     """While the previous run is unfinished: `skip` this time, `buffer_one` until it ends, `allow_all`, or
     `cancel_other`, which cancels the previous run."""
     catchup_window: float = 3_600.0
-    """Seconds after which a time that passed while no server was running counts as missed."""
-    pause_on_failure: bool = False
-    """Whether to pause once a run has failed."""
+    """How late a run may start after an outage, in seconds; 3,600 by default."""
+    pause_on_failure: StrictBool = False
+    """Pause after a failed run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
     """Starts a run whenever it is due."""
 
-    id: str = ''
-    name: str
+    id: Annotated[str, COMPUTED] = ''
+    name: Annotated[str, Field(max_length=200), Label('Name')]
+    """What to call it."""
     action: Launch
     """The run to start."""
     spec: ScheduleSpec
     policy: SchedulePolicy = SchedulePolicy()
-    paused: bool = False
-    note: str = ''
-    """Why it is paused, for example."""
-    created: Instant = 0.0
-    author: str = ''
-    next_times: tuple[Instant, ...] = ()
-    """Computed: the next due times; none while it is paused."""
+    paused: StrictBool = False
+    """Start no runs for now."""
+    note: Annotated[str, Field(max_length=2_000)] = ''
+    """A note, such as why it is paused."""
+    created: Annotated[Instant, COMPUTED] = 0.0
+    author: Annotated[str, COMPUTED] = ''
+    next_times: Annotated[tuple[Instant, ...], COMPUTED] = ()
+    """The next due times; none while it is paused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,10 +44,12 @@ class ScheduleSpec:
     """The due times: all times of all expressions and intervals."""
 
     cron: tuple[str, ...] = ()
-    """Five fields (minute, hour, day of month, month, day of week), or six with seconds first."""
+    """Cron expressions of five fields (minute, hour, day of month, month, day of week), or six with seconds
+    first."""
     intervals: tuple[Interval, ...] = ()
+    """Intervals in seconds."""
     time_zone: str = 'UTC'
-    """The IANA time zone of the cron expressions."""
+    """The time zone of the expressions, such as Europe/Berlin; UTC by default."""
     start: Instant = 0.0
     """Not due before this time; 0 means no limit."""
     end: Instant = 0.0

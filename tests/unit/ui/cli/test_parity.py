@@ -7,7 +7,6 @@ import pytest
 from ui.access.caller import Role
 from ui.access.permissions import METHOD_ROLES
 from ui.cli.commands import COMMANDS, load
-from ui.cli.services.schedule import Operation
 from ui.web.permission import ROLES
 
 COMMAND_OF = {
@@ -100,7 +99,5 @@ def test_the_command_exists(text: str) -> None:
             assert word in options
         elif subcommands := getattr(command, 'commands', None):
             assert word in subcommands
-        elif name == 'schedule':
-            assert word in list(Operation)
         else:
             assert name == 'send', 'the events of a run are its own'

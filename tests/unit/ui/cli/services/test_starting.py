@@ -50,7 +50,7 @@ def test_a_schedule_is_added_and_changed_in_part(hemicycle: Hemicycle) -> None:
         (('nightly', '--pattern', 'nothing'), "there is no pattern 'nothing'"),
         (('nightly', '--set', 'colour=red'), 'action.parameters.colour: '),
         (('weekly', '--name', 'x'), "SCHEDULE: there is no schedule 'weekly'; available: nightly"),
-        ((), 'SCHEDULE: name the schedule to change'),
+        ((), "Missing argument 'SCHEDULE'"),
     ],
 )
 def test_a_bad_change_of_a_schedule_is_refused(

@@ -253,6 +253,8 @@ class ParallelReview(Pattern):
         wants_revision = any(position and position.verdict in REVISIONS for position in positions.values())
         if wants_revision or not consensus.synthesized or prompts.demands(memory):
             return False
+        if self.is_revised(memory, event):  # Files were merged, and nobody has reviewed them.
+            return False
         return not any(
             memory.open_comments(name) or self._test_problem(memory, name) for name in memory.targets
         )

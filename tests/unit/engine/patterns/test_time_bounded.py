@@ -261,6 +261,8 @@ async def test_rounds_are_bounded() -> None:
     outcome, _ = await play(team(judging=verdict(50, goal_met=False, evidence='')), max_rounds=2)
     assert outcome.memory['iteration'] == 2 and outcome.memory['status'] == 'failed'
     assert 'not reached' in outcome.memory['reason']
+    assert '| Phase | Seconds in all 2 rounds |' in outcome.memory['report']
+    assert [span['round'] for span in outcome.memory['clock']['spans']] == [1, 1, 1, 2, 2, 2]
 
 
 async def test_too_many_failures_are_escalated_and_the_plan_ends() -> None:

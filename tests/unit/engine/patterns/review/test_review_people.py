@@ -142,6 +142,14 @@ async def test_merged_files_become_a_new_version():
     assert outcome.memory['approved']
 
 
+async def test_merged_files_are_reviewed_even_if_nobody_asks_for_a_change():
+    script = merging(merger=plan(('extra.py', 'coder3')), synthesizer=position('APPROVE', 'coder1'))
+    script['debating.reviewer1.speaking'] = position('APPROVE', 'coder1')
+    script['debating.reviewer2.speaking'] = ModelError('gone', kind='auth')
+    outcome, states = await play_review(script, merge='files', max_revisions=1)
+    assert outcome.memory['taken'] and 'final_review' in states
+
+
 async def test_conflicts_go_to_the_best_ranked():
     script = merging(merger=TWICE)
     script |= {

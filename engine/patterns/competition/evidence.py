@@ -16,6 +16,7 @@ from engine.workspace import project
 from engine.workspace.git.worktree import has_worktree, listed_files
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.testing import junit
+from engine.workspace.testing.detection import current_setup
 from engine.workspace.testing.test_run import PYTEST, SuiteResult, run_test_suite
 from engine.workspace.workspace import Workspace
 
@@ -38,11 +39,18 @@ class Checks:
     command: str = ''
     """The command that runs the tests instead of pytest."""
     seconds: float = 120
+    project: str = ''
+    """The project that the work began from, in whose environment they run; '' for none."""
 
     @classmethod
     def of(cls, parameters: Any) -> Self:
         """Return the tests that a contest's form requires."""
-        return cls(tests=parameters.tests, command=parameters.command, seconds=parameters.test_seconds)
+        return cls(
+            tests=parameters.tests,
+            command=parameters.command,
+            seconds=parameters.test_seconds,
+            project=parameters.project,
+        )
 
     @property
     def has_required(self) -> bool:
@@ -131,7 +139,7 @@ async def _run_tests(
         own_tests = [path for path in written if _is_test(path)]
         if own_tests:
             await copy.restore(snapshot)
-            result = await _run(shlex.join([*PYTEST_WITHOUT_PLUGINS, *own_tests]), checks, copy, sandbox)
+            result = await _run(own_tests, checks, copy, sandbox)
             own_suite, unsafe = _suite(result), result.ran.unsafe
         if not checks.has_required:
             return Evidence(required=own_suite, own=own_suite, none_required=True, unsafe=unsafe)
@@ -150,12 +158,22 @@ async def _run_required(checks: Checks, snapshot: str, copy: Workspace, activity
     if check_files:
         await project.copy_project(checks.tests, copy)
     tests = [path for path in check_files if _is_test(path)]
-    command = checks.command or shlex.join([*PYTEST_WITHOUT_PLUGINS, *PROTECTED, *tests])
-    return await _run(command, checks, copy, activity.services.sandbox)
+    return await _run([*PROTECTED, *tests], checks, copy, activity.services.sandbox, command=checks.command)
 
 
-async def _run(command: str, checks: Checks, folder: Workspace, sandbox: Sandbox) -> SuiteResult:
-    return await run_test_suite(folder, sandbox, command=command, seconds=checks.seconds)
+async def _run(
+    options: Sequence[str], checks: Checks, folder: Workspace, sandbox: Sandbox, *, command: str = ''
+) -> SuiteResult:
+    """Run a command, or pytest with these options, in the environment of the project if it has one."""
+    setup = await current_setup(checks.project, folder)
+    program = (setup.python, *PYTEST[1:]) if setup.python else PYTEST_WITHOUT_PLUGINS
+    return await run_test_suite(
+        folder,
+        sandbox,
+        command=command or shlex.join([*program, *options]),
+        seconds=checks.seconds,
+        setup=setup,
+    )
 
 
 def _is_test(path: str) -> bool:

@@ -38,9 +38,12 @@ class TestSetup:
     @property
     def note(self) -> str:
         """The test command found, for a launch form."""
-        command = self.command or (f'pytest, with {self.python}' if self.python else 'pytest')
-        missing = f'It is not installed: install it below, or run “{self.install}” in the project.'
-        return ' '.join(filter(None, (f'Found: {command}.', missing if self.install else self.obstacle)))
+        command = (
+            self.command or f'pytest, {f"with {self.python}" if self.python else "bundled with Hemicycle"}'
+        )
+        missing = f'It is not installed: install it below, or run “{self.install}” in the project'
+        notes = (f'Found: {command}', self.obstacle or (missing if self.install else ''))
+        return ' '.join(f'{note}.' for note in notes if note)
 
     @property
     def install_note(self) -> str:

@@ -8,7 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.errors import ToolError
+from engine.workspace.confined_dir import ConfinedDir
 from engine.workspace.sandbox.bubblewrap import environment
+
+MAX_READ = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +66,8 @@ def is_own(root: Path, folder: Path) -> bool:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a project's file; '' if there is none, or only a link."""
+    """Return the text of a project's file; '' if there is none, or it is a link, a pipe or too big."""
     try:
-        return '' if path.is_symlink() else path.read_text('utf-8', 'replace')
-    except OSError:
+        return ConfinedDir(path.parent.resolve()).read((path.name,), MAX_READ).decode(errors='replace')
+    except ToolError:
         return ''

@@ -72,8 +72,12 @@ def give_up(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
     stopped = f'it stopped {agent.reminders + 1} times' if agent.reminders else 'it stopped'
     if event.data['message'] and any(part['kind'] == 'call' for part in event.data['message']['parts']):
         stopped = f'it used all its {spec.turns} turns'
-    agent.problem = f'{stopped}; still missing: {"; ".join(list_missing(agent)) or "nothing"}'
-    agent.problem += _reasons(spec, scope, event)
+    evidence = _evidence(spec, scope, event)
+    reasons = {check.missing: check.reason(evidence) for check in spec.until.all} if spec.until else {}
+    missing = [
+        f'{item} ({reason})' if (reason := reasons.get(item)) else item for item in list_missing(agent)
+    ]
+    agent.problem = f'{stopped}; still missing: {"; ".join(missing) or "nothing"}'
     reason = strip_signal(spec.until.signal, str(event.data.get('text', ''))) if spec.until else ''
     if reason:
         agent.problem += f'. It said last: {reason[:MAX_LAST_TEXT]}'
@@ -82,16 +86,6 @@ def give_up(spec: AgentSpec, scope: CallbackContext, event: Event) -> None:
 def list_missing(agent: AgentState) -> list[str]:
     """Return what is missing, one text per criterion."""
     return [item.missing for item in agent.criteria if not item.holds and item.name != 'turns_left']
-
-
-def _reasons(spec: AgentSpec, scope: CallbackContext, event: Event) -> str:
-    """Return why criteria are not met, as far as their evidence says it."""
-    unmet = {item.name for item in scope.state.agents[scope.path].criteria if not item.holds}
-    evidence = _evidence(spec, scope, event)
-    checks = spec.until.all if spec.until else ()
-    return ''.join(
-        f' ({text})' for check in checks if check.name in unmet and (text := check.reason(evidence))
-    )
 
 
 def store_artifacts(agent: AgentState, artifacts: Mapping[str, Artifact]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import venv
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,29 @@ async def test_a_scenario_with_tests_plays_to_its_stated_end(scenario: Scenario,
     assert outcome.status == Status(expect.status), outcome.error
     assert {name: outcome.memory[name] for name in expect.memory} == expect.memory
     assert {name: len(outcome.memory[name]) for name in expect.counts} == expect.counts
+
+
+async def test_the_tests_of_a_contest_run_in_the_environment_of_its_project(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    venv.create(tmp_path / '.venv', symlinks=True)
+    packages = next((tmp_path / '.venv').glob('lib/python*/site-packages'))
+    (packages / 'rare.py').write_text('VALUE = 7\n')
+    (tmp_path / 'old.py').write_text('')
+    file = {'path': 'test_new.py', 'text': 'import rare\n\n\ndef test_it():\n    assert rare.VALUE == 7\n'}
+    catalog = Catalog.load()
+    catalog.models['scripted'] = FakeModel(
+        lambda request: 'Done.' if request.hints.turn else calls(('write_file', file))
+    )
+    async with Conductor(MemoryJournal(), catalog=catalog, sandbox=sandbox) as conductor:
+        parameters = {'task': 'use rare', 'racers': 2, 'project': str(tmp_path)}
+        run = (await conductor.start('race', parameters, approvals='none')).id
+        outcome = await conductor.result(run)
+    assert outcome.status is Status.DONE, outcome.error
+    assert (
+        outcome.memory['candidates'][outcome.memory['winner']]['versions'][0]['evidence']['own']['passed']
+        == 1
+    )
 
 
 @pytest.mark.long

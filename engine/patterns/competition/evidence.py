@@ -17,6 +17,7 @@ from engine.workspace.confined_dir import TEMP_PREFIX
 from engine.workspace.git.worktree import has_worktree, listed_files
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.testing import junit
+from engine.workspace.testing.detection import current_setup
 from engine.workspace.testing.test_run import PYTEST, SuiteResult, run_test_suite
 from engine.workspace.workspace import Workspace
 
@@ -30,6 +31,7 @@ PROTECTED = ('--noconftest', '-c', '/dev/null', '--rootdir=.')
 """Ignore anything the author may have put next to the tests: settings, plugins, another pytest."""
 
 TEST_LIST = f'{TEMP_PREFIX}tests'
+MAX_ARGUMENTS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +43,18 @@ class Checks:
     command: str = ''
     """The command that runs the tests instead of pytest."""
     seconds: float = 120
+    project: str = ''
+    """The project that the work began from, in whose environment they run; '' for none."""
 
     @classmethod
     def of(cls, parameters: Any) -> Self:
         """Return the tests that a contest's form requires."""
-        return cls(tests=parameters.tests, command=parameters.command, seconds=parameters.test_seconds)
+        return cls(
+            tests=parameters.tests,
+            command=parameters.command,
+            seconds=parameters.test_seconds,
+            project=parameters.project,
+        )
 
     @property
     def has_required(self) -> bool:
@@ -131,7 +140,7 @@ async def _run_tests(
         own_tests = [path for path in written if _is_test(path)]
         if own_tests:
             await copy.restore(snapshot)
-            result = await _run(await _pytest(own_tests, copy), checks, copy, sandbox)
+            result = await _run(own_tests, checks, copy, sandbox)
             own_suite, unsafe = _suite(result), result.ran.unsafe
         if not checks.has_required:
             return Evidence(required=own_suite, own=own_suite, none_required=True, unsafe=unsafe)
@@ -150,18 +159,26 @@ async def _run_required(checks: Checks, snapshot: str, copy: Workspace, activity
     if check_files:
         await project.copy_project(checks.tests, copy)
     tests = [path for path in check_files if _is_test(path)]
-    command = checks.command or await _pytest(tests, copy, *PROTECTED)
-    return await _run(command, checks, copy, activity.services.sandbox)
+    return await _run(tests, checks, copy, activity.services.sandbox, *PROTECTED, command=checks.command)
 
 
-async def _pytest(tests: Sequence[str], folder: Workspace, *options: str) -> str:
-    """Return the command that runs these files, named in a file: thousands are too long for a command."""
+async def _run(  # noqa: PLR0913  (the command, or what it is made of)
+    tests: Sequence[str], checks: Checks, folder: Workspace, sandbox: Sandbox, *options: str, command: str = ''
+) -> SuiteResult:
+    """Run a command, or pytest on these files, in the environment of the project if it has one."""
+    setup = await current_setup(checks.project, folder)
+    if not command:
+        program = (setup.python, *PYTEST[1:]) if setup.python else PYTEST_WITHOUT_PLUGINS
+        command = shlex.join([*program, *options, *await _named(tests, folder)])
+    return await run_test_suite(folder, sandbox, command=command, seconds=checks.seconds, setup=setup)
+
+
+async def _named(tests: Sequence[str], folder: Workspace) -> Sequence[str]:
+    """Return the files as arguments; more than fit a command are named in a file, which pytest 8.2 reads."""
+    if len(tests) <= MAX_ARGUMENTS:
+        return tests
     await folder.write(TEST_LIST, '\n'.join(tests).encode('utf-8', 'surrogateescape'))
-    return shlex.join([*PYTEST_WITHOUT_PLUGINS, *options, f'@{TEST_LIST}'])
-
-
-async def _run(command: str, checks: Checks, folder: Workspace, sandbox: Sandbox) -> SuiteResult:
-    return await run_test_suite(folder, sandbox, command=command, seconds=checks.seconds)
+    return [f'@{TEST_LIST}']
 
 
 def _is_test(path: str) -> bool:

@@ -110,6 +110,10 @@ class Race(Pattern):
         memory.candidates = {name: Candidate(coder=name) for name in self.racers}
         return memory
 
+    def facts(self, memory: ContestMemory) -> dict[str, Any]:
+        """Facts for the racers' tools: the project, in whose environment their commands run."""
+        return {'tests': {'project': self.parameters.project}}
+
     @classmethod
     def deliverables(cls, parameters: Mapping[str, Any], memory: Mapping[str, Any]) -> Deliverables:
         """The racers' newest versions; the result is the winner's."""

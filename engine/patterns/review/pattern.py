@@ -153,7 +153,7 @@ class ParallelReview(Pattern):
         return memory
 
     def facts(self, memory: ReviewMemory) -> dict[str, Any]:
-        """Facts for the reviewers' tools: the versions of each candidate, and the test command."""
+        """Facts for the tools: the project, the versions of each candidate, and the test command."""
         versions = {
             name: [version.snapshot for version in candidate.versions]
             for name, candidate in memory.candidates.items()
@@ -161,6 +161,7 @@ class ParallelReview(Pattern):
         return {
             'candidates': {name: snapshots for name, snapshots in versions.items() if snapshots},
             'command': self.parameters.command,
+            'tests': {'project': self.parameters.project},
         }
 
     @classmethod

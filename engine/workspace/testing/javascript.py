@@ -13,7 +13,8 @@ from typing import Any
 import yaml
 
 from engine.workspace.confined_dir import SANDBOX_PATH
-from engine.workspace.testing.test_setup import TestSetup, is_own, is_there, read_text
+from engine.workspace.testing.test_setup import TestSetup, is_own, read_text
+from engine.workspace.testing.tools import toolchain
 
 LOCKS = {'pnpm-lock.yaml': 'pnpm', 'pnpm-workspace.yaml': 'pnpm', 'yarn.lock': 'yarn'}
 """Files that show which package manager is used instead of npm."""
@@ -27,12 +28,17 @@ def javascript_of(root: Path, files: Sequence[str]) -> TestSetup:
     tool = tool or (named if named in LOCKS.values() else 'npm')
     members = _members(root, package, files)
     tested = [name for name in members if _has_tests(_json(root / name / 'package.json'))]
-    command = _command(tool, package, tested)
-    mounts = _mounts(root, members)
+    modules = _mounts(root, members)
+    runner = 'npm' if toolchain(tool).obstacle else tool  # which can run the scripts of the others, too
+    needed, command = toolchain(runner), _command(runner, tool, package, tested)
     packages = [package, *(_json(root / name / 'package.json') for name in members)]
     wanted = any(item.get(part) for item in packages for part in ('dependencies', 'devDependencies'))
     return TestSetup(
-        command=command, mounts=mounts, install=_install(tool, files) if wanted and not mounts else ''
+        command=command,
+        path=needed.path,
+        mounts={**modules, **needed.mounts},
+        install=_install(runner, tool, files) if wanted and not modules else '',
+        obstacle=needed.obstacle if command else '',
     )
 
 
@@ -42,22 +48,21 @@ def _mounts(root: Path, members: Sequence[str]) -> dict[str, str]:
     return {str(root / name): f'{SANDBOX_PATH}/{name}' for name in folders if is_own(root, root / name)}
 
 
-def _command(tool: str, package: Mapping[str, Any], members: Sequence[str]) -> str:
-    """Return the command that runs the test scripts; npm can run those of the others, too."""
-    here = tool if tool == 'npm' or is_there(tool) else 'npm'
+def _command(runner: str, tool: str, package: Mapping[str, Any], members: Sequence[str]) -> str:
+    """Return the command by which `runner` runs the test scripts of a project for `tool`."""
     if _has_tests(package):
-        return 'npm test --silent' if here == 'npm' else f'{here} test'
-    if members and here == tool == 'npm':
+        return 'npm test --silent' if runner == 'npm' else f'{runner} test'
+    if members and runner == tool == 'npm':
         return 'npm test --silent --workspaces --if-present'
-    if members and here == 'pnpm':
+    if members and runner == 'pnpm':
         return 'pnpm -r test'
     return ' && '.join(f'npm test --silent --prefix {shlex.quote(name)}' for name in members)
 
 
-def _install(tool: str, files: Sequence[str]) -> str:
+def _install(runner: str, tool: str, files: Sequence[str]) -> str:
     if tool == 'npm':
         return 'npm ci' if 'package-lock.json' in files else 'npm install'
-    return f'{tool if is_there(tool) else f"npx --yes {tool}"} install'
+    return f'{tool} install' if runner == tool else f'npx --yes {tool} install'
 
 
 def _members(root: Path, package: Mapping[str, Any], files: Sequence[str]) -> list[str]:

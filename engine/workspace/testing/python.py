@@ -33,7 +33,7 @@ NOT_PACKAGES = SKIPPED_DIRS | {
     'vendor',
 }
 """Folders whose projects are no part of this one."""
-MAX_DEPTH = 4
+MAX_DEPTH, MAX_ROOTS = 4, 200
 REQUIREMENTS = re.compile(
     r'([^/]+/)?((dev|tests?)[-_])?requirements([-_](dev|tests?))?\.txt|([^/]+/)?requirements/(base|main|dev|tests?)\.txt'
 )
@@ -72,7 +72,7 @@ def source_roots(root: Path) -> list[str]:
         ]
         inner = [name for name in inner if name != package and _is_source_root(root, name)]
         roots += inner or [package]
-    return [name for name in dict.fromkeys(roots) if name != '.']
+    return [name for name in dict.fromkeys(roots) if name != '.'][:MAX_ROOTS]
 
 
 def packages_of(root: Path) -> list[str]:
@@ -252,13 +252,20 @@ def _declared_roots(root: Path) -> Iterator[str]:
 
 def _is_source_root(root: Path, name: str) -> bool:
     folder = root / name
-    return not name.startswith(('..', '/')) and is_own(root, folder) and not (folder / '__init__.py').exists()
+    try:
+        return (
+            not name.startswith(('..', '/'))
+            and is_own(root, folder)
+            and not (folder / '__init__.py').exists()
+        )
+    except OSError:  # such as a name that is too long
+        return False
 
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_text(path))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -8,7 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine.errors import ToolError
+from engine.workspace.confined_dir import ConfinedDir
 from engine.workspace.sandbox.bubblewrap import environment
+
+MAX_READ = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +42,12 @@ class TestSetup:
     @property
     def note(self) -> str:
         """The test command found, for a launch form."""
-        command = self.command or (f'pytest, with {self.python}' if self.python else 'pytest')
-        missing = f'It is not installed: install it below, or run “{self.install}” in the project.'
-        return ' '.join(filter(None, (f'Found: {command}.', missing if self.install else self.obstacle)))
+        command = (
+            self.command or f'pytest, {f"with {self.python}" if self.python else "bundled with Hemicycle"}'
+        )
+        missing = f'It is not installed: install it below, or run “{self.install}” in the project'
+        notes = (f'Found: {command}', self.obstacle or (missing if self.install else ''))
+        return ' '.join(f'{note}.' for note in notes if note)
 
     @property
     def install_note(self) -> str:
@@ -59,8 +66,8 @@ def is_own(root: Path, folder: Path) -> bool:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a project's file; '' if there is none, or only a link."""
+    """Return the text of a project's file; '' if there is none, or it is a link, a pipe or too big."""
     try:
-        return '' if path.is_symlink() else path.read_text('utf-8', 'replace')
-    except OSError:
+        return ConfinedDir(path.parent.resolve()).read((path.name,), MAX_READ).decode(errors='replace')
+    except ToolError:
         return ''

@@ -32,12 +32,12 @@ def toolchain(tool: str) -> TestSetup:
     program = shutil.which(tool, path=os.pathsep.join([_rust_bin(), os.environ.get('PATH', ''), GO]))
     if program is None:
         return TestSetup(obstacle=f'{tool} is not on this machine')
-    folder = Path(os.path.realpath(program)).parent
-    prefix, home = folder.parent, Path.home().resolve()
-    if folder.name != 'bin' or home.is_relative_to(prefix) or prefix == home / '.local':
+    folder, home = Path(program).parent, Path.home().resolve()
+    prefix = folder.parent.resolve()
+    if folder.name != 'bin' or home.is_relative_to(prefix) or prefix.parent == home:
         return TestSetup(obstacle=f'{tool} is in {folder}, which is not open to commands')
     mounts = {} if prefix.is_relative_to('/usr') else {str(prefix): str(prefix)}
-    return TestSetup(path=(str(folder),), mounts=mounts)
+    return TestSetup(path=(str(prefix / 'bin'),), mounts=mounts)
 
 
 def _rust_bin() -> str:

@@ -263,7 +263,7 @@ async def test_the_field_shows_how_a_projects_tests_will_run(pages, conductor, l
     await pages.should_see('Found: pytest, bundled with Hemicycle.', retries=50)
     with pages:
         controls['project'].set_content(str(tmp_path), by_user=True)
-    await pages.should_see('Found: npm test --silent. Its dependencies are missing', retries=50)
+    await pages.should_see('Found: npm test --silent. It is not installed', retries=50)
     with pages:
         controls['test_command'].set_content('make check', by_user=True)
     await pages.should_not_see('Found: ', retries=50)

@@ -9,6 +9,7 @@ from pydantic import Field
 from engine.errors import ToolError
 from engine.tools.builtin.candidates.versions import candidate_versions
 from engine.tools.protocol import ToolContext, tool
+from engine.workspace.testing.detection import current_setup
 from engine.workspace.testing.test_run import run_test_suite, select_tests
 
 MAX_SECONDS = 600
@@ -37,6 +38,14 @@ async def test_candidate(
     copy = context.files.subfolder(candidate)
     if not await copy.entries(deep=False):
         raise ToolError(f'{candidate}: your folder has no copy of it')
-    tested = await run_test_suite(copy, context.commands, options=options, command=command, seconds=seconds)
+    project = (context.facts.get('tests') or {}).get('project', '')
+    tested = await run_test_suite(
+        copy,
+        context.commands,
+        options=options,
+        command=command,
+        seconds=seconds,
+        setup=await current_setup(project, copy),
+    )
     which = ''.join([f', {path}' if path else '', f', {keyword!r}' if keyword else ''])
     return f'{candidate} version {len(versions)}{which}: {tested.text}'

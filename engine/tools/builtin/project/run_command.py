@@ -24,15 +24,15 @@ async def run_command(
     seconds: Annotated[float, Field(gt=0, le=MAX_SECONDS, description='Time limit in seconds')] = 120,
 ) -> ToolOutput:
     """Run a shell command in your folder. It can change nothing else and has no network access."""
-    shell = shutil.which('bash') or 'sh'
+    shell, sandbox = shutil.which('bash') or 'sh', context.commands
     stale = await StalenessCheck.before(context)
     project = (context.facts.get('tests') or {}).get('project', '')
     setup = await current_setup(project, context.files)
-    ran = await context.commands.run(
+    ran = await sandbox.run(
         [shell, '-c', command],
         context.files,
         limits=Limits(seconds=seconds),
-        variables=await command_variables(setup, context.files, context.commands),
+        variables=await command_variables(setup, context.files, sandbox),
         mounts=setup.mounts,
     )
     return await stale.output(f'{ran.output.rstrip()}\n{ran.summary}'.lstrip('\n'))

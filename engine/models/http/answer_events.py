@@ -42,6 +42,8 @@ class AnswerEvents:
         Raises:
             ModelError: the answer ends to call a tool, but calls none.
         """
+        if isinstance(event, UsageReport | Started):
+            return (event,)
         if isinstance(event, TextPiece) and self._text.is_plain(event.text):
             return (event,)
         return self._turn(event)
@@ -58,7 +60,7 @@ class AnswerEvents:
             case Completed():
                 yield from self._text.close()
                 yield from self._complete(event)
-            case UsageReport() | Started() | ArgumentPiece():
+            case ArgumentPiece():
                 yield event
             case _:
                 if isinstance(event, CallStarted):

@@ -17,7 +17,7 @@ import orjson
 from engine.errors import ModelError
 from engine.models.endpoint import Endpoint
 from engine.models.http.answer_events import AnswerEvents
-from engine.models.http.content_coding import CODING_HEADERS, bound_body
+from engine.models.http.content_coding import CODING_HEADERS, body_pieces, bound_body
 from engine.models.http.deadline import Deadline
 from engine.models.http.dialects.anthropic import ANTHROPIC
 from engine.models.http.dialects.dialect import (
@@ -243,7 +243,7 @@ async def _stream_answer(
     kind = response.headers.get('content-type', '').partition(';')[0].strip().lower()
     if not response.is_success:
         raise await _read_error(response, deadline)
-    pieces = response.aiter_bytes()
+    pieces = body_pieces(response)
     head = await _read_head(pieces, deadline)
     if head[:1] in JSON_STARTS:
         body = await _read_body(pieces, deadline, head, whole=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 
 import httpx
 
@@ -35,6 +35,14 @@ async def bound_body(response: httpx.Response) -> httpx.Response:
         raise ModelError(problem, kind='bad response')
     headers = [(name, value) for name, value in response.headers.multi_items() if name != 'content-encoding']
     return httpx.Response(response.status_code, headers=headers, content=b'')
+
+
+def body_pieces(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Return a body's pieces, decompressed; straight from the connection if they need not be."""
+    coding, stream = response.headers.get('content-encoding', ''), response.stream
+    if coding or not isinstance(stream, httpx.AsyncByteStream):
+        return response.aiter_bytes()
+    return aiter(stream)
 
 
 MAX_CODING = 100

@@ -139,7 +139,7 @@ async def test_a_report_is_not_believed_when_the_command_failed(workspace, sandb
 async def test_a_project_gets_a_history_in_few_files(workspace, sandbox, tmp_path):
     (tmp_path / 'given').mkdir()
     for name in 'abcdef':
-        (tmp_path / 'given' / f'{name}.txt').write_text(name)
+        (tmp_path / 'given' / f'{name}.txt').write_text(f'{name}\n')
     await copy_project(str(tmp_path / 'given'), workspace, sandbox, history=True)
     ran = await sandbox.run(['git', '-c', 'safe.directory=*', 'log', '--oneline'], workspace)
     assert 'Initial state' in ran.output

@@ -366,4 +366,6 @@ async def _start_problems(workflow: Pattern) -> dict[str, str]:
     project = present.get('project', '')
     by_git = getattr(workflow.parameters, 'worktrees', False) and has_worktree(project)
     listings = {'project': await listed_files(project)} if by_git else {}
-    return {**missing, **await oversized_projects(present, listings), **workflow.start_problems()}
+    copies = getattr(workflow.parameters, 'copies', 1)
+    oversized = await oversized_projects(present, listings, copies=copies)
+    return {**missing, **oversized, **workflow.start_problems()}

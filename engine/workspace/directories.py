@@ -17,7 +17,7 @@ MEBIBYTE = 1 << 20
 FILES_VARIABLE, SIZE_VARIABLE = 'HEMICYCLE_PROJECT_FILES', 'HEMICYCLE_PROJECT_MB'
 MAX_PROJECT_FILES, MAX_PROJECT_BYTES = 100_000, 1024 * MEBIBYTE
 """Limits of a project; the settings replace the first, and the second in MiB."""
-MORE_FILES, MORE_BYTES = 50_000, 1024 * MEBIBYTE
+MORE_FILES, MORE_BYTES = 100_000, 1024 * MEBIBYTE
 """What agents may add to a project."""
 
 
@@ -155,7 +155,7 @@ def folder_limits() -> tuple[int, int]:
         WorkspaceError: a setting is not a number.
     """
     files, size = project_limits()
-    return files + MORE_FILES, 2 * size + MORE_BYTES
+    return 2 * files + MORE_FILES, 2 * size + MORE_BYTES
 
 
 def snapshot_limits() -> tuple[int, int]:

@@ -6,8 +6,9 @@ import hashlib
 import os
 import secrets
 import shutil
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from engine.errors import WorkspaceError
 from engine.records.events import DIGEST
@@ -39,7 +40,7 @@ class ObjectStore:
         if len(head) < SMALL_BYTES:
             return self.put(head)
         file.seek(0)
-        digest = hashlib.file_digest(file, 'sha256').hexdigest()
+        digest = hashlib.file_digest(cast(BufferedReader, file), 'sha256').hexdigest()
         if digest not in self:
             scratch = self._scratch()
             try:

@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Final
 
 from engine.errors import WorkspaceError
-from engine.workspace.directories import FILES_VARIABLE, MEBIBYTE, SIZE_VARIABLE, project_limits
+from engine.workspace.directories import (
+    FILES_VARIABLE,
+    MEBIBYTE,
+    SIZE_VARIABLE,
+    folder_limits,
+    project_limits,
+)
 from engine.workspace.sandbox.limits import Limits
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.workspace import Workspace
@@ -25,6 +31,11 @@ SKIPPED_DIRS = frozenset(
     | {'.pytest_cache', '.tox', '.nox'}
 )
 """Folders that are not copied: they can be regenerated, or hold more than the project's files."""
+PLAIN_ADVICE = (
+    'give a subfolder, or move out of it what is not needed (.gitignore makes no difference here; '
+    f'{", ".join(sorted(SKIPPED_DIRS))} do not count)'
+)
+GIT_ADVICE = 'give a subfolder, or list in .gitignore what is not needed and git does not track'
 GIT_AUTHOR = '-c user.name=Hemicycle -c user.email=hemicycle@localhost'
 GIT_ADD = 'git -c core.bigFileThreshold=1 -c core.compression=1 add -A'
 """Writes one pack, as for big files: a file per object would double the number of files in a folder."""
@@ -153,14 +164,21 @@ def missing_projects(projects: Mapping[str, str]) -> dict[str, str]:
 
 
 async def oversized_projects(
-    projects: Mapping[str, str], listings: Mapping[str, Collection[str] | None]
+    projects: Mapping[str, str], listings: Mapping[str, Collection[str] | None], *, copies: int = 1
 ) -> dict[str, str]:
-    """Return why each project that is too big cannot be copied; `listings` name the files to copy."""
+    """Return why each project that is too big cannot be copied.
+
+    Args:
+        projects: the projects, by the name of their parameter.
+        listings: the files to copy, by the same names; by default all.
+        copies: how many copies are in one folder.
+    """
     problems = {}
     for name, project in projects.items():
         try:
             if project:
-                await project_paths(project, listings.get(name))
+                root, listed = find_project(project), listings.get(name)
+                await asyncio.to_thread(_files_to_copy, root, listed, copies=copies)
         except WorkspaceError as error:
             problems[name] = str(error)
     return problems
@@ -179,22 +197,19 @@ def sample_file(name: str) -> Path:
     return path if path.is_relative_to(SAMPLES.parent.resolve()) else SAMPLES / 'none'
 
 
-def _files_to_copy(root: Path, listed: Collection[str] | None = None) -> list[str]:
+def _files_to_copy(root: Path, listed: Collection[str] | None = None, *, copies: int = 1) -> list[str]:
     entries = _walk(root) if listed is None else _statuses(root, sorted(listed))
     files = {path: status.st_size for path, status in entries if _is_file(status)}
-    size, (max_files, max_bytes) = sum(files.values()), project_limits()
-    if len(files) > max_files or size > max_bytes:
-        less = (
-            'give a subfolder, or move out of it what is not needed (.gitignore makes no difference here; '
-            f'{", ".join(sorted(SKIPPED_DIRS))} do not count)'
-            if listed is None
-            else 'give a subfolder, or list in .gitignore what is not needed and git does not track'
-        )
-        raise WorkspaceError(
-            f'{root.name} is too big: it has {len(files):,} files and {size / (1 << 20):,.1f} MiB, '
-            f'and at most {max_files:,} and {max_bytes >> 20:,} MiB are copied; {less}, '
-            f'or raise {FILES_VARIABLE} or {SIZE_VARIABLE}'
-        )
+    count, size = len(files), sum(files.values())
+    for times, (most_files, most_bytes) in ((1, project_limits()), (copies, folder_limits())):
+        if count * times > most_files or size * times > most_bytes:
+            raise WorkspaceError(
+                f'{root.name} is too big: it has {count:,} files and {size / MEBIBYTE:,.1f} MiB, and at most '
+                f'{most_files:,} and {most_bytes // MEBIBYTE:,} MiB are copied'
+                f'{f" into one folder, which gets {times} copies" if times > 1 else ""}; '
+                f'{PLAIN_ADVICE if listed is None else GIT_ADVICE}, '
+                f'or raise {FILES_VARIABLE} or {SIZE_VARIABLE}'
+            )
     return list(files)
 
 

@@ -147,6 +147,11 @@ class ReviewParameters(Form):
         """Whether each agent gets a git worktree of the project."""
         return bool(self.project) and self.files == 'worktree'
 
+    @property
+    def copies(self) -> int:
+        """How many copies of the project one folder holds: that of a reviewer, one of each coder's work."""
+        return self.coders if self.answers == 'record' else 1
+
     @field_validator('survivors')
     @classmethod
     def _there_are_as_many(cls, value: int, info: ValidationInfo) -> int:

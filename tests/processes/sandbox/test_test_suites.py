@@ -136,9 +136,12 @@ async def test_a_report_is_not_believed_when_the_command_failed(workspace, sandb
     assert tested.report is None and tested.text.startswith('covers too little')
 
 
-async def test_a_project_gets_a_history(workspace, sandbox, tmp_path):
+async def test_a_project_gets_a_history_in_few_files(workspace, sandbox, tmp_path):
     (tmp_path / 'given').mkdir()
-    (tmp_path / 'given' / 'a.txt').write_text('a')
+    for name in 'abcdef':
+        (tmp_path / 'given' / f'{name}.txt').write_text(f'{name}\n')
     await copy_project(str(tmp_path / 'given'), workspace, sandbox, history=True)
     ran = await sandbox.run(['git', '-c', 'safe.directory=*', 'log', '--oneline'], workspace)
     assert 'Initial state' in ran.output
+    objects = [path for path in (workspace.folder / '.git' / 'objects').rglob('*') if path.is_file()]
+    assert len(objects) == 4, 'a pack, its index, a tree and a commit'

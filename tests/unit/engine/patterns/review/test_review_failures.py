@@ -167,6 +167,21 @@ async def test_a_project_that_is_too_big_is_refused_with_its_size_before_the_run
         assert not (await conductor.runs()).runs
 
 
+async def test_a_project_that_a_reviewer_cannot_get_from_every_coder_is_refused_before_the_run_starts(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setattr('engine.workspace.directories.MORE_FILES', 3)
+    monkeypatch.setenv('HEMICYCLE_PROJECT_FILES', '4')
+    for number in range(4):
+        (tmp_path / str(number)).touch()
+    async with review_conductor({}) as conductor:
+        with pytest.raises(InvalidInput) as refused:
+            await begin(conductor, project=str(tmp_path), coders=3)
+        assert 'has 4 files' in (problem := refused.value.problems['project'])
+        assert 'at most 11 and' in problem and 'one folder, which gets 3 copies' in problem
+        await conductor.cancel(await begin(conductor, project=str(tmp_path), coders=2))
+
+
 async def test_a_server_without_runs_leaves_the_project_check_to_workers():
     class Elsewhere(LiveRuns):
         works = False

@@ -23,19 +23,10 @@ from ui.web.backend import Backend
 
 EVENT_STREAM: dict[str, Any] = {
     'text/event-stream': {
-        'schema': {
-            'type': 'object',
-            'description': 'One event.',
-            'properties': {
-                'event': {'type': 'string'},
-                'data': {'type': 'string', 'contentMediaType': 'application/json'},
-                'id': {'type': 'string'},
-                'retry': {'type': 'integer', 'description': 'Milliseconds.'},
-            },
-        }
+        'schema': {'type': 'string', 'description': 'Server-Sent Events; the `data` of each is JSON.'}
     }
 }
-"""Response content for an event stream; the schema is that of each event."""
+"""Response content for an event stream."""
 MAX_MATCHES = 20
 """Maximum number of values of a repeatable filter."""
 
@@ -124,6 +115,20 @@ class RequestBody(BaseModel):
         except RecursionError:
             raise PydanticCustomError('nested_too_deep', 'it is nested too deep') from None
         return values
+
+
+def _drop_defaults(schema: dict[str, Any]) -> None:
+    for field in schema['properties'].values():
+        field.pop('default', None)
+
+
+class ChangesBody(RequestBody):
+    """Changes: fields that are left out stay as they are.
+
+    Its schema has no defaults: generated clients would send them, and so undo what was not to change.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_drop_defaults)
 
 
 class SteeringConditions(TypedDict):

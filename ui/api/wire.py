@@ -19,6 +19,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     PlainSerializer,
+    StrictBool,
     TypeAdapter,
     WithJsonSchema,
     create_model,
@@ -31,8 +32,8 @@ from engine.records import Instant
 R = TypeVar('R')
 CONTAINERS: Mapping[Any, Any] = {Mapping: dict, Sequence: list}
 """Concrete types for abstract ones."""
-NEVER = frozenset({'deleted', 'edited'})
-"""Timestamps that are null until the event has happened."""
+NEVER = frozenset({'deleted', 'edited', 'end', 'paused_since', 'snoozed_until', 'start'})
+"""Timestamps that are null if there is no such moment."""
 YEAR_1, YEAR_10000 = -62_135_596_800, 253_402_300_800
 """The moments that text can name, in seconds since 1970."""
 
@@ -136,9 +137,9 @@ def _derive(record: type[Any], name: str, *, is_input: bool) -> type[BaseModel]:
     model_fields: dict[str, Any] = {}
     for field in fields(record):
         kind = _map_type(hints[field.name], is_input=is_input)
-        if hints[field.name] == Instant and field.name in NEVER:
-            kind = OptionalTimestamp
         default = _default(field) if is_input else ...
+        if hints[field.name] == Instant and (field.name in NEVER or default == 0.0):
+            kind, default = OptionalTimestamp, (None if is_input else ...)
         model_fields[field.name] = (kind, ModelField(default, description=docs.get(field.name)))
     config = ConfigDict(from_attributes=True, extra='forbid' if is_input else 'ignore')
     model: type[BaseModel] = create_model(
@@ -159,6 +160,8 @@ def _map_type(kind: Any, *, is_input: bool) -> Any:
         return MOMENT
     if isinstance(kind, type) and is_dataclass(kind):
         return input_model(kind) if is_input else wire(kind)
+    if kind is bool and is_input:
+        return StrictBool
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (None, Literal) or not inner:
         return kind

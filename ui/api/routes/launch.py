@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Response
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StrictBool
 
 from engine import Breakpoint, Budget
 from engine.errors import JournalConflict
@@ -47,12 +47,12 @@ class NewRun(RequestBody):
     seed: int = Field(0, ge=0, le=2**31 - 1, description='Seeds the randomness of simulated models.')
     budget: input_model(Budget) | None = Field(None, description='Limits on what it may use.')  # type: ignore[valid-type]
     approvals: Approvals | None = Field(None, description='Which tools need approval; `marked` by default.')
-    record: bool = Field(False, description='Whether to record model responses for later replay.')
+    record: StrictBool = Field(False, description='Whether to record model responses for later replay.')
     replay: str = Field(
         '', max_length=100, description='The run whose recording answers instead of the models.'
     )
-    paused: bool = Field(False, description='Whether to enter the first state without starting any work.')
-    private: bool = Field(False, description='Whether only its author and administrators can see it.')
+    paused: StrictBool = Field(False, description='Whether to enter the first state without starting work.')
+    private: StrictBool = Field(False, description='Whether only its author and administrators can see it.')
     breakpoints: list[input_model(Breakpoint)] = Field([], max_length=100, description='Where to stop.')  # type: ignore[valid-type]
     instructions: dict[str, str] = Field({}, description="Instructions by role, instead of the pattern's.")
     effort: dict[str, str] = Field(

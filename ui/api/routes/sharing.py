@@ -7,7 +7,7 @@ import tempfile
 from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from engine.history import Imported
 from engine.records import RunId
@@ -36,7 +36,7 @@ class ExportRequest(RequestBody):
     """The runs to export as one bundle."""
 
     runs: list[str] = Field(min_length=1, max_length=1_000)
-    compressed: bool = True
+    compressed: StrictBool = True
 
 
 @router.get('/runs/{run}/export/{form}', response_class=Response, responses=problems(404, 409) | EXPORTED)

@@ -42,7 +42,7 @@ DESCRIPTION = """Runs multi-agent workflows as statecharts: launch, watch, steer
 
 Errors are problem details (RFC 9457). Lists have cursors: pass `next` as `cursor`. Timestamps are in RFC
 3339. Requests that create something or steer are safe to repeat with an `Idempotency-Key`. The `ETag` of a
-run is its last step: with `If-Match`, steering is refused once the run has moved on."""
+run begins with its last step: with `If-Match`, steering is refused once the run has moved on."""
 LOGINS: Mapping[str, Any] = {
     'token': {
         'type': 'http',

@@ -46,7 +46,7 @@ async def test_a_run_is_launched_with_every_option_of_the_form(conductor: Conduc
     assert answer.status_code == 201, answer.text
     info = await conductor.info(RunId(answer.json()['id']))
     assert answer.headers['Location'] == f'/api/v1/runs/{info.id}'
-    assert answer.headers['ETag'].strip('"').isdecimal()
+    assert answer.headers['ETag'].startswith('"')
     assert (info.title, info.tags, info.seed, info.models) == ('Tea', ('x',), 3, {'': 'scripted'})
     assert info.budget is not None
     assert (info.budget.tokens, info.budget.warn) == (9_000, 0.5)

@@ -1,8 +1,14 @@
 """Every method of the facade has a route, so that the API gains what the conductor gains."""
 
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
 import httpx
 import jsonschema
 from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+from pydantic import TypeAdapter
 
 from engine import Conductor
 
@@ -98,7 +104,7 @@ async def test_operations_have_readable_names_and_summaries(app: FastAPI):
             assert operation['operationId'].isidentifier(), where
             assert operation['tags'], where
             assert operation['description'].endswith(('.', '?')), where
-            assert {'403', '422', '503'} <= set(operation['responses']), where
+            assert {'401', '403', '422', '503'} <= set(operation['responses']), where
 
 
 FILES = {'check': 'what `save_test` gives', 'import_bundle': 'what `export_bundle` gives'}
@@ -134,3 +140,80 @@ async def test_annotations_are_checked_before_they_are_kept(conductor: Conductor
         refused = await http.patch(f'/runs/{run}', json={field: value})
         assert [error['field'] for error in refused.json()['errors']] == [field], refused.text
     assert (await http.patch(f'/runs/{run}', json={'title': ' Coffee '})).json()['title'] == 'Coffee'
+
+
+def parts(document: Any) -> Iterator[dict[str, Any]]:
+    """Each object in a document."""
+    if isinstance(document, dict):
+        yield document
+    for part in document.values() if isinstance(document, dict) else document:
+        if isinstance(part, dict | list):
+            yield from parts(part)
+
+
+async def test_the_document_has_a_name_for_each_schema_and_defaults_that_fit(app: FastAPI):
+    document = app.openapi()
+    schemas = document['components']['schemas']
+    titles = Counter(schema.get('title', name) for name, schema in schemas.items())
+    assert [title for title, schemas in titles.items() if schemas > 1] == []
+    assert [name for name in schemas if not name.isidentifier() or '__' in name] == []
+    defaults = [part for part in parts(document) if {'default', 'title'} <= set(part)]
+    assert len(defaults) > 50
+    for part in defaults:
+        checked = {**part, 'components': document['components']}
+        jsonschema.validate(part['default'], checked, format_checker=jsonschema.FormatChecker())
+        assert not ('format' in part and not isinstance(part['default'], str)), part
+
+
+async def test_bodies_of_changes_have_no_defaults_that_clients_would_send(app: FastAPI):
+    document = app.openapi()
+    changes = [
+        operation['requestBody']['content']['application/json']['schema']['$ref'].rpartition('/')[2]
+        for path in document['paths'].values()
+        for method, operation in path.items()
+        if method == 'patch'
+    ]
+    assert len(changes) == 4
+    for name in changes:
+        fields = document['components']['schemas'][name]['properties']
+        assert [field for field, schema in fields.items() if 'default' in schema] == [], name
+
+
+async def test_the_document_says_how_callers_identify_themselves(app: FastAPI):
+    document = app.openapi()
+    assert {item['type'] for item in document['components']['securitySchemes'].values()} == {'http', 'apiKey'}
+    assert document['security'] == [{}, {'token': []}, {'session': []}]
+    signed = document['paths']['/triggers/{trigger}/webhook']['post']
+    assert signed['security'] == [] and '401' in signed['responses']
+    assert '409' in document['paths']['/tools/{name}/try']['post']['responses']
+
+
+async def test_no_body_takes_a_number_or_text_for_a_boolean(app: FastAPI, http: httpx.AsyncClient):
+    bodies = {
+        route.name: list(parts(TypeAdapter(route.body_field.field_info.annotation).core_schema))
+        for route in iter_route_contexts(app.routes)
+        if getattr(route, 'body_field', None) and route.name != 'run_with_agui'  # the protocol's own model
+    }
+    booleans = [(name, part) for name in bodies for part in bodies[name] if part.get('type') == 'bool']
+    assert len(booleans) > 20
+    assert [name for name, part in booleans if not part.get('strict')] == []
+    for wrong in (0, 'false'):
+        refused = await http.post('/runs', json={'pattern': 'lone', 'private': wrong})
+        assert (refused.status_code, refused.json()['errors'][0]['field']) == (422, 'private')
+
+
+async def test_a_path_names_all_its_methods(app: FastAPI, http: httpx.AsyncClient):
+    for path, operations_of in app.openapi()['paths'].items():
+        answer = await http.options(path)
+        named = {method.lower() for method in answer.headers['Allow'].split(', ')}
+        assert (answer.status_code, named) == (204, {*operations_of, 'options'}), path
+    refused = await http.put('/runs')
+    assert (refused.status_code, refused.headers['Allow']) == (405, 'GET, OPTIONS, POST')
+    assert (await http.options('/nothing')).status_code == 404
+
+
+async def test_a_line_break_in_a_path_is_answered_with_a_problem(http: httpx.AsyncClient):
+    for path in ('/runs%0A', '/tools/a%0Ab', '/%0A'):
+        answer = await http.get(path)
+        assert (answer.status_code, answer.headers['content-type']) == (404, 'application/problem+json'), path
+        assert answer.json()['type'] == 'urn:hemicycle:not-found', path

@@ -32,12 +32,23 @@ async def test_a_run_is_read_exactly_as_the_engine_has_it(conductor: Conductor, 
     answer = await http.get(f'/runs/{run}')
     info = await conductor.info(run)
     assert decode(RunInfo, answer.json()) == info
-    assert answer.headers['ETag'] == f'"{info.seq}"'
+    assert answer.headers['ETag'].startswith(f'"{info.seq}.')
     assert decode(View, (await http.get(f'/runs/{run}/view?at=3')).json()) == await conductor.view(run, 3)
     assert decode(Outcome, (await http.get(f'/runs/{run}/result')).json()) == outcome
     assert (await http.get(f'/runs/{run}/memory')).json() == outcome.memory
     spoken = (await http.get(f'/runs/{run}/transcript')).json()
     assert {item['agent'] for item in spoken} == set((await conductor.view(run)).agents)
+
+
+async def test_a_run_is_sent_again_only_if_it_has_changed(conductor: Conductor, http: httpx.AsyncClient):
+    run = await start_run(conductor, 'lone')
+    etag = (await http.get(f'/runs/{run}')).headers['ETag']
+    for known in (etag, f'"1", W/{etag}', '*'):
+        same = await http.get(f'/runs/{run}', headers={'If-None-Match': known})
+        assert (same.status_code, same.content, same.headers['ETag']) == (304, b'', etag), known
+    await conductor.annotate(run, title='Tea')  # takes no step
+    changed = await http.get(f'/runs/{run}', headers={'If-None-Match': etag})
+    assert (changed.status_code, changed.json()['title']) == (200, 'Tea')
 
 
 async def test_steps_come_in_pages_without_gaps(conductor: Conductor, http: httpx.AsyncClient):

@@ -27,7 +27,7 @@ async def test_a_run_is_paused_resumed_and_cancelled(conductor: Conductor, http:
     run = await start_run(conductor, 'lone')
     answer = await http.post(f'/runs/{run}/pause')
     assert answer.status_code == 200, answer.text
-    assert answer.headers['ETag'] == f'"{(await conductor.info(run)).seq}"'
+    assert answer.headers['ETag'].startswith(f'"{(await conductor.info(run)).seq}.')
     assert (await conductor.view(run)).paused
     assert (await http.post(f'/runs/{run}/resume', json={})).status_code == 200
     assert not (await conductor.view(run)).paused
@@ -61,6 +61,10 @@ async def test_an_answer_to_an_older_step_is_refused(conductor: Conductor, http:
     assert (await http.post(f'/runs/{run}/resume', headers={'If-Match': now})).status_code == 200
     assert (await http.post(f'/runs/{run}/pause', headers={'If-Match': '*'})).status_code == 200
     assert (await http.post(f'/runs/{run}/resume', headers={'If-Match': 'W/"3"'})).status_code == 412
+    seq = (await conductor.info(run)).seq
+    for tags, status in ((f'"{seq - 1}", "{seq - 2}"', 412), (f'"{seq - 1}", W/"9", "{seq}"', 200)):
+        late = await http.post(f'/runs/{run}/resume', headers={'If-Match': tags})
+        assert late.status_code == status, tags
 
 
 async def test_of_two_answers_to_one_step_one_counts(conductor: Conductor, http: httpx.AsyncClient):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+import re
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from fastapi import Depends, FastAPI
@@ -11,6 +13,7 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 
 from engine.history import program_version
+from ui.access.http import COOKIE
 from ui.api import agui
 from ui.api.access import SHARED, OwnOrigin, identify
 from ui.api.examples import BODIES, TAGS
@@ -39,7 +42,21 @@ DESCRIPTION = """Runs multi-agent workflows as statecharts: launch, watch, steer
 
 Errors are problem details (RFC 9457). Lists have cursors: pass `next` as `cursor`. Timestamps are in RFC
 3339. Requests that create something or steer are safe to repeat with an `Idempotency-Key`. The `ETag` of a
-run is its last step: with `If-Match`, steering is refused once the run has moved on."""
+run begins with its last step: with `If-Match`, steering is refused once the run has moved on."""
+LOGINS: Mapping[str, Any] = {
+    'token': {
+        'type': 'http',
+        'scheme': 'bearer',
+        'description': 'A token of an account. A server without accounts needs none.',
+    },
+    'session': {
+        'type': 'apiKey',
+        'in': 'cookie',
+        'name': COOKIE,
+        'description': 'The session of a page; over TLS, its name begins with `__Host-`.',
+    },
+}
+"""How callers identify themselves."""
 ROUTES = (
     patterns,
     launch,
@@ -76,7 +93,7 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
         description=DESCRIPTION,
         dependencies=[Depends(identify)],
         generate_unique_id_function=lambda route: route.name,
-        responses=problems(400, 403, 422, 503),
+        responses=problems(400, 401, 403, 422, 503),
         openapi_tags=[{'name': name, 'description': description} for name, description in TAGS],
         strict_content_type=False,  # `OwnOrigin` rejects other types with 415.
     )
@@ -94,9 +111,11 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
 
 
 def _openapi_document(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, with examples, and with errors under their own media type."""
+    """The OpenAPI document, with examples, logins, and errors under their own media type."""
     if app.openapi_schema is None:
-        document = FastAPI.openapi(app)
+        document = _with_plain_names(FastAPI.openapi(app))
+        document['components']['securitySchemes'] = LOGINS
+        document['security'] = [{}, *({name: []} for name in LOGINS)]
         for path in document['paths'].values():
             for operation in path.values():
                 if example := BODIES.get(operation['operationId']):
@@ -108,3 +127,16 @@ def _openapi_document(app: FastAPI) -> dict[str, Any]:
             document['components']['schemas'].pop(unused, None)
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _with_plain_names(document: dict[str, Any]) -> dict[str, Any]:
+    """Name and title a schema `ToolCallInput` where FastAPI has `ToolCall-Input`, titled `ToolCall`.
+
+    Generated clients name a class by its title.
+    """
+    text = re.sub(r'("(?:#/components/schemas/)?\w+)-(?:Output|(Input))"', r'\1\2"', json.dumps(document))
+    plain: dict[str, Any] = json.loads(text)
+    for name, schema in plain['components']['schemas'].items():
+        if name not in document['components']['schemas']:
+            schema['title'] = name
+    return plain

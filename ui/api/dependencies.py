@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -18,26 +19,36 @@ from ui.access.caller import Caller
 from ui.api.access import identify
 from ui.api.cursors import Page
 from ui.api.problems import Refusal
-from ui.api.wire import from_rfc3339, wire
+from ui.api.wire import encode_text, from_rfc3339, wire
 from ui.web.backend import Backend
 
 EVENT_STREAM: dict[str, Any] = {
     'text/event-stream': {
-        'schema': {
-            'type': 'object',
-            'description': 'One event.',
-            'properties': {
-                'event': {'type': 'string'},
-                'data': {'type': 'string', 'contentMediaType': 'application/json'},
-                'id': {'type': 'string'},
-                'retry': {'type': 'integer', 'description': 'Milliseconds.'},
-            },
-        }
+        'schema': {'type': 'string', 'description': 'Server-Sent Events; the `data` of each is JSON.'}
     }
 }
-"""Response content for an event stream; the schema is that of each event."""
+"""Response content for an event stream."""
+BINARY = frozenset({'application/gzip', 'application/octet-stream', 'application/zip'})
 MAX_MATCHES = 20
 """Maximum number of values of a repeatable filter."""
+
+
+def contents(*media: str) -> dict[int | str, dict[str, Any]]:
+    """Return the documentation of a response in one of these media types.
+
+    Bytes come first: some generators take the first for all.
+    """
+    return {
+        200: {
+            'content': {kind: _content(kind) for kind in sorted(media, key=lambda kind: kind not in BINARY)}
+        }
+    }
+
+
+def _content(kind: str) -> dict[str, Any]:
+    if kind in BINARY:
+        return {'schema': {'type': 'string', 'format': 'binary'}}
+    return {'schema': {'type': 'string'}} if kind.startswith('text/') else {}
 
 
 def backend_of(connection: HTTPConnection) -> Backend:
@@ -75,35 +86,46 @@ def page_of(record: type[Any]) -> Any:
 
 
 def etag(info: RunInfo) -> str:
-    """Return the entity tag of a run: its last step."""
-    return f'"{info.seq}"'
+    """Return the entity tag of a run: its last step, and a digest, since its title changes without one."""
+    digest = hashlib.blake2s(encode_text(info).encode(), digest_size=6).hexdigest()
+    return f'"{info.seq}.{digest}"'
 
 
 def tag(response: Response, info: RunInfo) -> RunInfo:
-    """Set the `ETag` header to the run's last step."""
+    """Set the `ETag` header to that of the run."""
     response.headers['ETag'] = etag(info)
     return info
 
 
-def seen_step(
+TAG = re.compile(r'"(\d{1,15})(?:\.[0-9a-f]{12})?"')
+"""The `ETag` of a run, or only its step in quotes."""
+
+
+async def seen_step(
+    connection: HTTPConnection,
+    run: Run,
     if_match: Annotated[
         str | None,
         Header(
             alias='If-Match',
-            description='The `ETag` of the run as the sender saw it: if the run has moved on since, the'
-            ' request is refused with 412 and changes nothing.',
+            description='The `ETag` of the run as the sender saw it, or several: if the run has moved on, the'
+            ' request is refused with 412 and changes nothing. Only the step in it counts.',
             examples=['"17"'],
-            max_length=50,
+            max_length=1_000,
         ),
     ] = None,
 ) -> int | None:
-    """Return the step that `If-Match` names; None if any step will do."""
+    """Return the step that `If-Match` names, of several the present one; None if any will do."""
     if if_match is None or if_match.strip() == '*':
         return None
-    match = re.fullmatch(r'"(\d{1,15})"', if_match.strip())
-    if not match:
+    tags = (TAG.fullmatch(item.strip()) for item in if_match.split(','))
+    steps = [int(match[1]) for match in tags if match]
+    if not steps:
         raise Refusal(412, 'step-passed', f'{if_match} is not the ETag of a run', field='If-Match')
-    return int(match[1])
+    if len(steps) > 1:
+        now = (await conductor_of(connection).info(RunId(run))).seq
+        return now if now in steps else max(steps)
+    return steps[0]
 
 
 class RequestBody(BaseModel):
@@ -124,6 +146,20 @@ class RequestBody(BaseModel):
         except RecursionError:
             raise PydanticCustomError('nested_too_deep', 'it is nested too deep') from None
         return values
+
+
+def _drop_defaults(schema: dict[str, Any]) -> None:
+    for field in schema['properties'].values():
+        field.pop('default', None)
+
+
+class ChangesBody(RequestBody):
+    """Changes: fields that are left out stay as they are.
+
+    Its schema has no defaults: generated clients would send them, and so undo what was not to change.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_drop_defaults)
 
 
 class SteeringConditions(TypedDict):

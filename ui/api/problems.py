@@ -10,8 +10,10 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, Field, JsonValue
 from pydantic_core import to_jsonable_python as to_jsonable
+from starlette._utils import get_route_path
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -153,6 +155,8 @@ def problem_of(error: EngineError) -> JSONResponse:
 class PlainErrors:
     """Middleware: turns plain-text errors from other middleware into problems.
 
+    A path with a line break names nothing: patterns of routes disagree about whether it matches.
+
     Args:
         app: the application.
         below: only for paths with this prefix.
@@ -178,6 +182,9 @@ class PlainErrors:
                     await problem(status, kind, detail)(scope, receive, send)
 
         is_api = scope['type'] == 'http' and scope['path'].startswith(self._below)
+        if is_api and '\n' in scope['path']:
+            await problem(404, 'not-found', 'the path has a line break')(scope, receive, send)
+            return
         await self._app(scope, receive, send_problem if is_api else send)
 
 
@@ -193,6 +200,15 @@ def _is_plain_error(message: Message) -> bool:
 
 def _problem_kind(status: int) -> str:
     return HTTPStatus(status).phrase.lower().replace(' ', '-')
+
+
+def _methods(request: Request) -> str:
+    """Return the methods of all routes at the request's path; the router names those of the first."""
+    path, methods = get_route_path(request.scope), {'OPTIONS'}
+    for route in iter_route_contexts(request.app.routes):
+        if route.methods and route.path_regex.match(path):
+            methods |= route.methods
+    return ', '.join(sorted(methods))
 
 
 def answer_errors(app: FastAPI) -> None:
@@ -213,6 +229,9 @@ def answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def answer_http_error(request: Request, error: HTTPException) -> Response:
+        allow = {'Allow': _methods(request)} if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED else {}
+        if allow and request.method == 'OPTIONS':
+            return Response(status_code=204, headers=allow)
         kind = error.kind if isinstance(error, Refusal) else _problem_kind(error.status_code)
         named = getattr(error, 'field', '')
         response = problem(
@@ -221,7 +240,7 @@ def answer_errors(app: FastAPI) -> None:
             str(error.detail),
             {named: str(error.detail)} if named else {},
         )
-        response.headers.update(error.headers or {})
+        response.headers.update({**(error.headers or {}), **allow})
         return response
 
     @app.exception_handler(Exception)

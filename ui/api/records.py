@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.history import DiskUsage, Kind
+from engine.history import DiskUsage, Kind, RegressionTest
 from engine.journal import Retention
-from engine.records import RunId, RunInfo
+from engine.records import RunId, RunInfo, Transition
+from ui.api.wire import input_model, wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,3 +60,15 @@ class ToolInfo:
     """The JSON Schema of its arguments."""
     missing: str = ''
     """Why it cannot be used here, or ''."""
+
+
+class SavedTest(RegressionTest):
+    """A regression test in responses."""
+
+    recorded: list[wire(Transition)]  # type: ignore[valid-type]
+
+
+class SavedTestInput(RegressionTest):
+    """A regression test in requests."""
+
+    recorded: list[input_model(Transition)]  # type: ignore[valid-type]

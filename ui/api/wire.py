@@ -16,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     PlainSerializer,
+    StrictBool,
     TypeAdapter,
     WithJsonSchema,
     create_model,
@@ -29,8 +30,8 @@ from ui.formatting.record_fields import record_fields
 R = TypeVar('R')
 CONTAINERS: Mapping[Any, Any] = {Mapping: dict, Sequence: list}
 """Concrete types for abstract ones."""
-NEVER = frozenset({'deleted', 'edited'})
-"""Timestamps that are null until the event has happened."""
+NEVER = frozenset({'deleted', 'edited', 'end', 'paused_since', 'snoozed_until', 'start'})
+"""Timestamps that are null if there is no such moment."""
 YEAR_1, YEAR_10000 = -62_135_596_800, 253_402_300_800
 """The moments that text can name, in seconds since 1970."""
 
@@ -133,9 +134,9 @@ def _derive(record: Any, name: str, *, is_input: bool) -> type[BaseModel]:
     model_fields: dict[str, Any] = {}
     for field in record_fields(record):
         kind = _map_type(field.annotation, is_input=is_input)
-        if field.annotation == Instant and field.name in NEVER:
-            kind = OptionalTimestamp
         default = field.default if is_input else ...
+        if _is_instant(field.annotation) and (field.name in NEVER or default == 0.0):
+            kind, default = OptionalTimestamp, (None if is_input else ...)
         model_fields[field.name] = (kind, ModelField(default, description=field.help or None))
     config = ConfigDict(from_attributes=True, extra='forbid' if is_input else 'ignore')
     model: type[BaseModel] = create_model(
@@ -144,12 +145,18 @@ def _derive(record: Any, name: str, *, is_input: bool) -> type[BaseModel]:
     return MODELS.setdefault((record, is_input), model)
 
 
+def _is_instant(kind: Any) -> bool:
+    return get_args(kind)[:2] == get_args(Instant)
+
+
 def _map_type(kind: Any, *, is_input: bool) -> Any:
     """A type with records replaced by their models and moments by RFC 3339."""
-    if kind == Instant:
+    if _is_instant(kind):
         return MOMENT
     if isinstance(kind, type) and is_dataclass(kind):
         return input_model(kind) if is_input else wire(kind)
+    if kind is bool and is_input:
+        return StrictBool
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (None, Literal) or not inner:
         return kind

@@ -162,8 +162,13 @@ async def _run_required(checks: Checks, snapshot: str, copy: Workspace, activity
     return await _run(tests, checks, copy, activity.services.sandbox, *PROTECTED, command=checks.command)
 
 
-async def _run(  # noqa: PLR0913  (the command, or what it is made of)
-    tests: Sequence[str], checks: Checks, folder: Workspace, sandbox: Sandbox, *options: str, command: str = ''
+async def _run(
+    tests: Sequence[str],
+    checks: Checks,
+    folder: Workspace,
+    sandbox: Sandbox,
+    *options: str,
+    command: str = '',
 ) -> SuiteResult:
     """Run a command, or pytest on these files, in the environment of the project if it has one."""
     setup = await current_setup(checks.project, folder)

@@ -45,8 +45,8 @@ from ui.api.client.journal import RemoteJournal, query_of
 from ui.api.client.merging import RemoteMerging
 from ui.api.client.services import HttpServices
 from ui.api.client.watching import watch_run
-from ui.api.records import FamilyMember, ServerInfo, StorageUse
-from ui.api.wire import decode, dump
+from ui.api.records import FamilyMember, SavedTest, ServerInfo, StorageUse
+from ui.api.wire import decode, dump, to_record
 from ui.formatting.parameters import PatternInfo, PatternList
 
 WAIT_SECONDS = 30.0
@@ -318,11 +318,12 @@ class HttpConductor:
 
     async def save_test(self, run: RunId) -> RegressionTest:
         """Return a regression test that expects what this run did."""
-        return RegressionTest.model_validate(await self._ask.get(f'runs/{run}/test'))
+        return to_record(RegressionTest, SavedTest.model_validate(await self._ask.get(f'runs/{run}/test')))
 
     async def check(self, test: RegressionTest) -> RegressionResult:
         """Replay a test through the server's version of its pattern."""
-        answer = await self._ask.ask('POST', 'checks', safe=True, json=test.model_dump(mode='json'))
+        body = SavedTest.model_validate(test, from_attributes=True).model_dump(mode='json')
+        answer = await self._ask.ask('POST', 'checks', safe=True, json=body)
         return decode(RegressionResult, answer.json())
 
     async def patterns(self) -> PatternList:

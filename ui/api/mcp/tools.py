@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mcp_types import Tool, ToolAnnotations, ToolExecution
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, ValidationError
 
 from engine import Catalog, Conductor, InvalidInput, Pattern
 from engine.history import ForkOverrides
@@ -55,7 +55,7 @@ class Approve(_Arguments):
 
     run: str
     at: str = ''
-    always: bool = Field(False, description='Whether to stop asking for these tools.')
+    always: StrictBool = Field(False, description='Whether to stop asking for these tools.')
 
 
 class Deny(_Arguments):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
 from engine.records import RunId
 from engine.workspace import FileChange, FileVersion
-from ui.api.dependencies import At, Engine, Run, list_of
+from ui.api.dependencies import At, Engine, Run, contents, list_of
 from ui.api.problems import problems
 from ui.web.downloads import HARMLESS, zip_download
 
@@ -22,8 +22,7 @@ Before = Annotated[
 After = Annotated[
     str, Query(pattern=f'{DIGEST}|^$', description='The later snapshot; empty for an empty folder.')
 ]
-BYTES: dict[int | str, dict[str, Any]] = {200: {'content': {'application/octet-stream': {}}}}
-ZIP: dict[int | str, dict[str, Any]] = {200: {'content': {'application/zip': {}}}}
+BYTES, ZIP = contents('application/octet-stream'), contents('application/zip')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

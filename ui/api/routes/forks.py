@@ -6,7 +6,7 @@ import hashlib
 import json
 
 from fastapi import APIRouter, Response
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from engine import Budget
 from engine.history import CostEstimate, ForkOverrides
@@ -27,7 +27,7 @@ class StartOptions(RequestBody):
     """How a new run starts."""
 
     title: str = Field('', max_length=MAX_TITLE, description="The new run's title; the parent's by default.")
-    paused: bool = Field(False, description='Whether it starts paused.')
+    paused: StrictBool = Field(False, description='Whether it starts paused.')
     budget: input_model(Budget) | None = Field(None, description='Limits on what it may use.')  # type: ignore[valid-type]
 
     def limits(self) -> Budget | None:
@@ -54,7 +54,7 @@ class NewVariants(RequestBody):
 
     at: int = Field(ge=0, le=MAX_NUMBER, description='The step; 0 to start over.')
     variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS)
-    paused: bool = False
+    paused: StrictBool = False
     budget: input_model(Budget) | None = None  # type: ignore[valid-type]
 
 

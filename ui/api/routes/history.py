@@ -13,7 +13,8 @@ from engine.runtime import GuardExplanation
 from ui.access.permissions import METHOD_ROLES
 from ui.api.dependencies import BackendDep, CallerDep, Engine, Filters, Run, list_of
 from ui.api.problems import problems
-from ui.api.wire import wire
+from ui.api.records import SavedTest, SavedTestInput
+from ui.api.wire import to_record, wire
 
 router = APIRouter(tags=['History'])
 Seq = Annotated[int, Path(ge=1, le=MAX_NUMBER)]
@@ -54,15 +55,15 @@ async def explain_guards(conductor: Engine, run: Run, seq: Seq) -> list[GuardExp
     ]
 
 
-@router.get('/runs/{run}/test', responses=problems(404))
+@router.get('/runs/{run}/test', response_model=SavedTest, responses=problems(404))
 async def save_test(conductor: Engine, run: Run) -> RegressionTest:
     """Make a regression test that expects what the run did."""
     return await conductor.save_test(RunId(run))
 
 
 @router.post('/checks', response_model=wire(RegressionResult), responses=problems(404, 409, 413, 415))
-async def check(web: BackendDep, who: CallerDep, test: RegressionTest) -> RegressionResult:
+async def check(web: BackendDep, who: CallerDep, test: SavedTestInput) -> RegressionResult:
     """Replay a regression test through the current pattern, without calling models or tools."""
     who.require(METHOD_ROLES['check'], 'check')
     async with Conductor(catalog=web.root.catalog) as aside:
-        return await aside.check(test)
+        return await aside.check(to_record(RegressionTest, test))

@@ -7,10 +7,10 @@ from enum import Enum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from engine.records import RunId, RunInfo
-from ui.api.dependencies import BackendDep, CallerDep, RequestBody, list_of, parse_timestamp
+from ui.api.dependencies import BackendDep, CallerDep, ChangesBody, RequestBody, list_of, parse_timestamp
 from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
 from ui.api.wire import wire
@@ -50,7 +50,7 @@ class Snoozed(RequestBody):
     until: str = Field(max_length=50, description='An RFC 3339 timestamp; empty to list it again now.')
 
 
-class DestinationInput(RequestBody):
+class DestinationInput(ChangesBody):
     """A destination; in a change, fields that are left out stay as they are."""
 
     name: str = Field('', max_length=200)
@@ -61,7 +61,7 @@ class DestinationInput(RequestBody):
     pattern: str = Field('', max_length=200, description='Only runs of this pattern.')
     tag: str = Field('', max_length=200, description='Only runs with this tag.')
     person: str = Field('', max_length=200, description='Only questions that are assigned to this person.')
-    paused: bool = False
+    paused: StrictBool = False
 
 
 @router.get('/inbox', tags=INBOX, response_model=wire(InboxPage))

@@ -6,12 +6,12 @@ from enum import Enum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from engine.history import CleanupResult
 from engine.journal import ExpiredRun, Retention
 from engine.records import MAX_NOTE, MAX_NUMBER, MAX_TAGS, MAX_TITLE, Note, RunId, RunInfo
-from ui.api.dependencies import Engine, RequestBody, Run, list_of
+from ui.api.dependencies import ChangesBody, Engine, RequestBody, Run, list_of
 from ui.api.idempotency import IdempotentDep, respond_created
 from ui.api.problems import problems
 from ui.api.records import StorageUse
@@ -23,15 +23,15 @@ RETENTION: list[str | Enum] = ['Retention']
 NoteId = Annotated[int, Path(ge=1, le=MAX_NUMBER)]
 
 
-class Annotations(RequestBody):
+class Annotations(ChangesBody):
     """Annotations of a run; fields that are left out stay as they are."""
 
     title: str = Field('', min_length=1, max_length=MAX_TITLE)
     tags: list[str] = Field([], max_length=MAX_TAGS)
     note: str = Field('', max_length=MAX_NOTE)
-    starred: bool = False
-    pinned: bool = False
-    private: bool = Field(False, description='Whether only its author and administrators can see it.')
+    starred: StrictBool = False
+    pinned: StrictBool = False
+    private: StrictBool = Field(False, description='Whether only its author and administrators can see it.')
 
 
 class NoteText(RequestBody):

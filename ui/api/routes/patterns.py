@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from engine import Conductor, InvalidInput
 from engine.records import Shape
-from ui.api.dependencies import CollapseAgents, Engine
+from ui.api.dependencies import CollapseAgents, Engine, contents
 from ui.api.problems import problems
 from ui.api.wire import wire
 from ui.formatting.diagram.rendering import export_chart
@@ -19,7 +19,7 @@ from ui.formatting.parameters import PatternInfo, PatternList, describe_pattern,
 router = APIRouter(prefix='/patterns', tags=['Patterns'])
 DiagramFormat = Literal['mermaid', 'dot', 'svg']
 MEDIA = {'mermaid': 'text/vnd.mermaid', 'dot': 'text/vnd.graphviz', 'svg': 'image/svg+xml'}
-DRAWN: dict[int | str, dict[str, Any]] = {200: {'content': {media: {} for media in MEDIA.values()}}}
+DRAWN = contents(*MEDIA.values())
 Name = Annotated[str, Path(max_length=200, description='The name of a pattern.', examples=['pipeline'])]
 Given = Annotated[
     str,

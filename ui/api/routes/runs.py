@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Header, Path, Query, Response
 
 from engine import Transition
 from engine.history import report_of
@@ -27,13 +27,21 @@ from engine.records import (
     message_of,
 )
 from ui.api.cursors import Cursor, Limit, Page, Step, read_cursor, write_cursor
-from ui.api.dependencies import At, CollapseAgents, Engine, Filters, Run, list_of, page_of, tag
+from ui.api.dependencies import At, CollapseAgents, Engine, Filters, Run, contents, list_of, page_of, tag
 from ui.api.problems import Refusal, problems
 from ui.api.routes.patterns import DRAWN, DiagramFormat, drawing
 from ui.api.wire import wire
 
 router = APIRouter(prefix='/runs', tags=['Runs'])
 RunOrderKey = tuple[float, float, str]
+Known = Annotated[
+    str,
+    Header(
+        alias='If-None-Match',
+        max_length=1_000,
+        description='The `ETag` of the run as the sender has it, or several: 304 if it is the same.',
+    ),
+]
 MAX_WAIT = 60.0
 """Seconds that a request for a result may wait."""
 
@@ -94,10 +102,18 @@ async def list_runs(
     )
 
 
-@router.get('/{run}', response_model=wire(RunInfo), responses=problems(404))
-async def get_run(conductor: Engine, run: Run, response: Response) -> RunInfo:
-    """Summarize a run. Its `ETag` is its last step: send it as `If-Match` to steer what you saw."""
-    return tag(response, await conductor.info(RunId(run)))
+@router.get(
+    '/{run}',
+    response_model=wire(RunInfo),
+    responses=problems(404) | {304: {'description': 'It is as `If-None-Match` says.'}},
+)
+async def get_run(conductor: Engine, run: Run, response: Response, known: Known = '') -> RunInfo | Response:
+    """Summarize a run. Send its `ETag` as `If-Match` to steer what you saw."""
+    info = tag(response, await conductor.info(RunId(run)))
+    tags = {item.strip().removeprefix('W/') for item in known.split(',')}
+    if tags & {response.headers['ETag'], '*'}:
+        return Response(status_code=304, headers={'ETag': response.headers['ETag']})
+    return info
 
 
 @router.get('/{run}/live', response_model=wire(LiveState), responses=problems(404))
@@ -164,7 +180,7 @@ async def get_transcript(conductor: Engine, run: Run, at: At = None) -> list[Con
 @router.get(
     '/{run}/report',
     response_class=Response,
-    responses=problems(404) | {200: {'content': {'text/markdown': {}}}},
+    responses=problems(404) | contents('text/markdown'),
 )
 async def get_report(conductor: Engine, run: Run) -> Response:
     """Show the report of a run as Markdown, if its pattern writes one."""

@@ -8,10 +8,10 @@ from enum import Enum
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from engine.records import Launch, RunId
-from ui.api.dependencies import BackendDep, CallerDep, RequestBody, list_of, parse_timestamp
+from ui.api.dependencies import BackendDep, CallerDep, ChangesBody, RequestBody, list_of, parse_timestamp
 from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
 from ui.api.wire import encode_text, input_model, to_record, wire
@@ -37,18 +37,18 @@ class ScheduleInput(RequestBody):
     action: input_model(Launch)  # type: ignore[valid-type]
     spec: input_model(ScheduleSpec)  # type: ignore[valid-type]
     policy: input_model(SchedulePolicy) | None = None  # type: ignore[valid-type]
-    paused: bool = False
+    paused: StrictBool = False
     note: str = Field('', max_length=2_000)
 
 
-class ScheduleChanges(RequestBody):
+class ScheduleChanges(ChangesBody):
     """Changes to a schedule; fields that are left out stay as they are."""
 
     name: str = Field('', max_length=200)
     action: input_model(Launch) | None = None  # type: ignore[valid-type]
     spec: input_model(ScheduleSpec) | None = None  # type: ignore[valid-type]
     policy: input_model(SchedulePolicy) | None = None  # type: ignore[valid-type]
-    paused: bool = False
+    paused: StrictBool = False
     note: str = Field('', max_length=2_000)
 
 
@@ -70,10 +70,10 @@ class TriggerInput(RequestBody):
         '', max_length=1_000, description='For file triggers: a path; its last part may have wildcards.'
     )
     secret: str = Field('', max_length=200, description='`whsec_` and base64; generated if empty.')
-    paused: bool = False
+    paused: StrictBool = False
 
 
-class TriggerChanges(RequestBody):
+class TriggerChanges(ChangesBody):
     """Changes to a trigger; fields that are left out stay as they are."""
 
     name: str = Field('', max_length=200)
@@ -81,7 +81,7 @@ class TriggerChanges(RequestBody):
     mapping: dict[str, str] = Field({}, max_length=100, description=MAPPING)
     files: str = Field('', max_length=1_000)
     secret: str = Field('', max_length=200)
-    paused: bool = False
+    paused: StrictBool = False
 
 
 @router.get('/schedules', tags=TAGS, response_model=list_of(Schedule))
@@ -203,7 +203,10 @@ async def list_trigger_ticks(web: BackendDep, trigger: TriggerId, limit: MaxTick
     tags=TAGS,
     response_model=wire(Tick),
     responses=problems(401, 404, 413, 415),
-    openapi_extra={'requestBody': {'content': {'application/json': {'schema': {}}}, 'required': True}},
+    openapi_extra={
+        'requestBody': {'content': {'application/json': {'schema': {}}}, 'required': True},
+        'security': [],
+    },
 )
 async def receive_webhook(web: BackendDep, trigger: TriggerId, request: Request) -> Tick:
     """Start a run for a webhook signed according to Standard Webhooks; a repeated delivery starts none.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, BinaryIO
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from engine.history import Imported
 from engine.records import RunId
-from ui.api.dependencies import Engine, RequestBody, Run, list_of, to_run_ids
+from ui.api.dependencies import Engine, RequestBody, Run, contents, list_of, to_run_ids
 from ui.api.problems import Refusal, problems
 from ui.exports.formats import FORMATS, FormatName, file_name, stream_export
 from ui.web.downloads import complete_download, disk_errors
@@ -21,9 +21,7 @@ MAX_BYTES = 1 << 30
 """Maximum size of an imported file."""
 IMPORTS = asyncio.Semaphore(2)
 """Limits the number of files that are read at the same time."""
-EXPORTED: dict[int | str, dict[str, Any]] = {
-    200: {'content': {form.media.partition(';')[0]: {} for form in FORMATS.values()}}
-}
+EXPORTED = contents(*(form.media.partition(';')[0] for form in FORMATS.values()))
 FILE = {
     'requestBody': {
         'required': True,
@@ -36,7 +34,7 @@ class ExportRequest(RequestBody):
     """The runs to export as one bundle."""
 
     runs: list[str] = Field(min_length=1, max_length=1_000)
-    compressed: bool = True
+    compressed: StrictBool = True
 
 
 @router.get('/runs/{run}/export/{form}', response_class=Response, responses=problems(404, 409) | EXPORTED)
@@ -47,7 +45,11 @@ async def export_run(conductor: Engine, run: Run, form: Annotated[FormatName, Pa
     return await complete_download(content, FORMATS[form].media, file_name(info, form))
 
 
-@router.post('/exports', response_class=Response, responses=problems(404, 409, 413, 415) | EXPORTED)
+@router.post(
+    '/exports',
+    response_class=Response,
+    responses=problems(404, 409, 413, 415) | contents(FORMATS['bundle'].media),
+)
 async def export_bundle(conductor: Engine, body: ExportRequest) -> Response:
     """Export several runs as one bundle."""
     content = conductor.export_bundle(to_run_ids(body.runs), compressed=body.compressed)

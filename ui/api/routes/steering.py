@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StrictBool
 
 from engine import Breakpoint, Conductor
 from engine.history import AcceptedEvent
@@ -70,7 +70,7 @@ class Increase(RequestBody):
 class Approval(Region):
     """Approval of the tool calls that are waiting."""
 
-    always: bool = Field(False, description='Whether to stop asking for these tools.')
+    always: StrictBool = Field(False, description='Whether to stop asking for these tools.')
     arguments: dict[str, str] = Field(
         {}, description='Changed arguments as JSON text, by call id.', max_length=100
     )

@@ -51,9 +51,9 @@ class ScheduleSpec:
     time_zone: str = 'UTC'
     """The time zone of the expressions, such as Europe/Berlin; UTC by default."""
     start: Instant = 0.0
-    """Not due before this time; 0 means no limit."""
+    """Not due before this time, if any."""
     end: Instant = 0.0
-    """Not due after this time; 0 means no limit."""
+    """Not due after this time, if any."""
 
     def problems(self) -> dict[str, str]:
         """Return the problems by field; {} if it is valid."""

@@ -22,7 +22,7 @@ class Label:
     """How a form shows a field; a field without one has a control of its own."""
 
     title: str
-    choices: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Labels of its values, where the values do not speak for themselves."""
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import is_dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -22,6 +24,7 @@ from pydantic import (
     create_model,
 )
 from pydantic import Field as ModelField
+from pydantic.fields import FieldInfo
 
 from engine import InvalidInput
 from engine.records import Instant
@@ -89,8 +92,32 @@ def wire(record: Any) -> type[BaseModel]:
 
 
 def input_model(record: Any) -> type[BaseModel]:
-    """Return the model of a record in requests: fields with defaults are optional, unknown ones refused."""
+    """Return the model of a record in requests: fields with defaults are optional, unknown ones refused.
+
+    Computed fields are left out.
+    """
     return _derive(record, f'{record.__name__}Input', is_input=True)
+
+
+@functools.cache
+def changes_model(record: Any) -> type[BaseModel]:
+    """Return the model of changes to a record: as in requests, but every field is optional."""
+    fields = input_model(record).model_fields
+    optional: dict[str, Any] = {
+        name: (field.annotation, field if not field.is_required() else _optional(field))
+        for name, field in fields.items()
+    }
+    return create_model(f'{record.__name__}Changes', __config__=ConfigDict(extra='forbid'), **optional)
+
+
+def given_fields(record: Any, model: BaseModel) -> dict[str, Any]:
+    """Return the fields of a record that a model of it, or of changes to it, was given."""
+    values = model.model_dump(exclude_unset=True)
+    return {
+        field.name: _adapter(field.annotation).validate_python(values[field.name])
+        for field in record_fields(record)
+        if field.name in values
+    }
 
 
 def to_record(record: type[R], model: BaseModel) -> R:
@@ -117,6 +144,15 @@ def dump(record: Any) -> Any:
     return input_model(type(record)).model_validate(record).model_dump(mode='json')
 
 
+def dump_fields(record: Any, values: Mapping[str, Any]) -> Any:
+    """Return changes to a record as JSON values for a request."""
+    return (
+        changes_model(record)
+        .model_validate(values, from_attributes=True)
+        .model_dump(mode='json', exclude_unset=True)
+    )
+
+
 def decode(record: type[R], values: Any) -> R:
     """Return the record of JSON values that `encode` wrote."""
     return to_record(record, wire(record).model_validate(values))
@@ -133,6 +169,8 @@ def _derive(record: Any, name: str, *, is_input: bool) -> type[BaseModel]:
         return derived
     model_fields: dict[str, Any] = {}
     for field in record_fields(record):
+        if is_input and field.computed:
+            continue
         kind = _map_type(field.annotation, is_input=is_input)
         default = field.default if is_input else ...
         if _is_instant(field.annotation) and (field.name in NEVER or default == 0.0):
@@ -143,6 +181,12 @@ def _derive(record: Any, name: str, *, is_input: bool) -> type[BaseModel]:
         name, __config__=config, __doc__=inspect.getdoc(record), **model_fields
     )
     return MODELS.setdefault((record, is_input), model)
+
+
+def _optional(field: FieldInfo) -> FieldInfo:
+    optional = copy(field)
+    optional.default = None
+    return optional
 
 
 def _is_instant(kind: Any) -> bool:

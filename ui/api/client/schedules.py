@@ -7,10 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from ui.api.client.connection import Connection
-from ui.api.wire import decode, dump, to_rfc3339
+from ui.api.wire import decode, dump, dump_fields, to_rfc3339
 from ui.services.schedules import Schedule, Tick
-
-RECORDS = ('action', 'spec', 'policy')
 
 
 class HttpSchedules:
@@ -33,13 +31,11 @@ class HttpSchedules:
 
     async def add(self, schedule: Schedule) -> Schedule:
         """Add a schedule, starting now."""
-        body = {name: dump(getattr(schedule, name)) for name in RECORDS}
-        body |= {'name': schedule.name, 'paused': schedule.paused, 'note': schedule.note}
-        return decode(Schedule, await self._ask.create('schedules', body))
+        return decode(Schedule, await self._ask.create('schedules', dump(schedule)))
 
     async def change(self, schedule: str, **values: Any) -> Schedule:
         """Change some fields of a schedule."""
-        body = {name: dump(value) if name in RECORDS else value for name, value in values.items()}
+        body = dump_fields(Schedule, values)
         path = f'schedules/{quote(schedule, safe="")}'
         return await self._ask.one_of(Schedule, path, body, method='PATCH')
 

@@ -9,12 +9,11 @@ from urllib.parse import quote
 from engine.records import RunInfo
 from ui.api.client.connection import Connection
 from ui.api.client.schedules import HttpSchedules
-from ui.api.wire import decode, dump, to_rfc3339
+from ui.api.wire import decode, dump, dump_fields, to_rfc3339
 from ui.services.inbox import InboxItem, InboxPage
 from ui.services.notifications import Destination, OutboxMessage, UnknownDestination
 from ui.services.schedules import Tick, Trigger, UnknownTrigger
 
-MADE_BY_SERVER = ('id', 'created', 'problem', 'author')
 """Fields that only the server sets."""
 
 
@@ -112,11 +111,13 @@ class HttpDestinations:
 
     async def add(self, destination: Destination) -> Destination:
         """Store a new destination; return it with what the server sets: id, secret and time."""
-        return decode(Destination, await self._ask.create('destinations', _given(dump(destination))))
+        return decode(Destination, await self._ask.create('destinations', dump(destination)))
 
     async def change(self, destination: str, **values: Any) -> Destination:
         """Change some fields of a destination."""
-        return await self._ask.one_of(Destination, _destination(destination), values, method='PATCH')
+        return await self._ask.one_of(
+            Destination, _destination(destination), dump_fields(Destination, values), method='PATCH'
+        )
 
     async def remove(self, destination: str) -> None:
         """Delete a destination; unsent messages are never sent."""
@@ -146,11 +147,11 @@ class HttpTriggers:
 
     async def add(self, trigger: Trigger) -> Trigger:
         """Store a new trigger; return it with what the server sets: id, secret and time."""
-        return decode(Trigger, await self._ask.create('triggers', _given(dump(trigger))))
+        return decode(Trigger, await self._ask.create('triggers', dump(trigger)))
 
     async def change(self, trigger: str, **values: Any) -> Trigger:
         """Change some fields of a trigger."""
-        body = {name: dump(value) if name == 'action' else value for name, value in values.items()}
+        body = dump_fields(Trigger, values)
         return await self._ask.one_of(Trigger, _trigger(trigger), body, method='PATCH')
 
     async def remove(self, trigger: str) -> None:
@@ -164,10 +165,6 @@ class HttpTriggers:
 
 async def _put(ask: Connection, path: str, body: Mapping[str, Any]) -> Any:
     return (await ask.ask('PUT', path, safe=True, json=body)).json()
-
-
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name not in MADE_BY_SERVER}
 
 
 def _question(ask: str) -> str:

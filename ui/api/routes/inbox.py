@@ -7,16 +7,15 @@ from enum import Enum
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import Field, StrictBool
+from pydantic import Field
 
 from engine.records import RunId, RunInfo
 from ui.api.dependencies import BackendDep, CallerDep, ChangesBody, RequestBody, list_of, parse_timestamp
 from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
-from ui.api.wire import wire
+from ui.api.wire import changes_model, given_fields, input_model, wire
 from ui.services.inbox import InboxItem, InboxPage
-from ui.services.notifications import Channel, Destination, EventType, OutboxMessage
-from ui.services.notifications import parse as parse_destination
+from ui.services.notifications import Destination, OutboxMessage
 
 router = APIRouter()
 INBOX: list[str | Enum] = ['Inbox']
@@ -50,18 +49,16 @@ class Snoozed(RequestBody):
     until: str = Field(max_length=50, description='An RFC 3339 timestamp; empty to list it again now.')
 
 
-class DestinationInput(ChangesBody):
-    """A destination; in a change, fields that are left out stay as they are."""
+DESTINATION_INPUT: Any = input_model(Destination)
+DESTINATION_CHANGES: Any = changes_model(Destination)
 
-    name: str = Field('', max_length=200)
-    channel: Channel = 'webhook'
-    address: str = Field('', max_length=2_000, description='A URL, or an e-mail address.')
-    secret: str = Field('', max_length=200, description=SHOWN_ONCE)
-    events: list[EventType] = Field([], max_length=10, description='The events to send; all if empty.')
-    pattern: str = Field('', max_length=200, description='Only runs of this pattern.')
-    tag: str = Field('', max_length=200, description='Only runs with this tag.')
-    person: str = Field('', max_length=200, description='Only questions that are assigned to this person.')
-    paused: StrictBool = False
+
+class DestinationInput(RequestBody, DESTINATION_INPUT):  # type: ignore[misc]  # It is derived.
+    """A destination."""
+
+
+class DestinationChanges(ChangesBody, DESTINATION_CHANGES):  # type: ignore[misc]  # It is derived.
+    """Changes to a destination; fields that are left out stay as they are."""
 
 
 @router.get('/inbox', tags=INBOX, response_model=wire(InboxPage))
@@ -134,13 +131,9 @@ async def add_destination(web: BackendDep, once: IdempotentDep, body: Destinatio
     """Add a destination; only this response shows its secret."""
     web()
     destinations = web.services.notifications.destinations
-    values = body.model_dump(exclude_unset=True)
-    if not values.get('events'):
-        values.pop('events', None)
-    values = {'name': '', 'channel': body.channel, 'address': '', **values}
 
     async def add(new: RunId) -> Destination:
-        return await destinations.add(parse_destination({**values, 'id': new}))
+        return await destinations.add(Destination(**given_fields(Destination, body), id=new))
 
     return await once.store(add, destinations.get, location=DESTINATION)
 
@@ -152,12 +145,10 @@ async def add_destination(web: BackendDep, once: IdempotentDep, body: Destinatio
     responses=problems(404, 409, 413, 415),
 )
 async def change_destination(
-    web: BackendDep, destination: DestinationId, body: DestinationInput
+    web: BackendDep, destination: DestinationId, body: DestinationChanges
 ) -> Destination:
     """Change a destination; fields that are left out stay as they are."""
-    values = body.model_dump(exclude_unset=True)
-    if 'events' in values:
-        values['events'] = tuple(values['events'])
+    values = given_fields(Destination, body)
     return replace(await web.services.notifications.destinations.change(destination, **values), secret='')
 
 

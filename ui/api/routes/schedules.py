@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, Field, StrictBool
+from pydantic import Field
 
-from engine.records import Launch, RunId
+from engine.records import RunId
 from ui.api.dependencies import BackendDep, CallerDep, ChangesBody, RequestBody, list_of, parse_timestamp
 from ui.api.idempotency import IdempotentDep
 from ui.api.problems import problems
-from ui.api.wire import encode_text, input_model, to_record, wire
-from ui.services.schedules import Schedule, SchedulePolicy, ScheduleSpec, Tick, Trigger
+from ui.api.wire import changes_model, encode_text, given_fields, input_model, wire
+from ui.services.schedules import Schedule, Tick, Trigger
 
 router = APIRouter()
 TAGS: list[str | Enum] = ['Schedules']
@@ -24,32 +24,30 @@ TriggerId = Annotated[str, Path(max_length=100)]
 MaxTicks = Annotated[int, Query(ge=1, le=1_000)]
 SCHEDULE = '/api/v1/schedules/{run}'
 TRIGGER = '/api/v1/triggers/{run}'
-MAPPING = (
-    'By parameter: a JSON Pointer into the body of the webhook, or into `path`, `name`, `size` and `text`'
-    ' of the file.'
-)
 
 
-class ScheduleInput(RequestBody):
+SCHEDULE_INPUT: Any = input_model(Schedule)
+SCHEDULE_CHANGES: Any = changes_model(Schedule)
+
+
+class ScheduleInput(RequestBody, SCHEDULE_INPUT):  # type: ignore[misc]  # It is derived.
     """A schedule."""
 
-    name: str = Field(max_length=200)
-    action: input_model(Launch)  # type: ignore[valid-type]
-    spec: input_model(ScheduleSpec)  # type: ignore[valid-type]
-    policy: input_model(SchedulePolicy) | None = None  # type: ignore[valid-type]
-    paused: StrictBool = False
-    note: str = Field('', max_length=2_000)
 
-
-class ScheduleChanges(ChangesBody):
+class ScheduleChanges(ChangesBody, SCHEDULE_CHANGES):  # type: ignore[misc]  # It is derived.
     """Changes to a schedule; fields that are left out stay as they are."""
 
-    name: str = Field('', max_length=200)
-    action: input_model(Launch) | None = None  # type: ignore[valid-type]
-    spec: input_model(ScheduleSpec) | None = None  # type: ignore[valid-type]
-    policy: input_model(SchedulePolicy) | None = None  # type: ignore[valid-type]
-    paused: StrictBool = False
-    note: str = Field('', max_length=2_000)
+
+TRIGGER_INPUT: Any = input_model(Trigger)
+TRIGGER_CHANGES: Any = changes_model(Trigger)
+
+
+class TriggerInput(RequestBody, TRIGGER_INPUT):  # type: ignore[misc]  # It is derived.
+    """A trigger."""
+
+
+class TriggerChanges(ChangesBody, TRIGGER_CHANGES):  # type: ignore[misc]  # It is derived.
+    """Changes to a trigger; fields that are left out stay as they are."""
 
 
 class Span(RequestBody):
@@ -57,31 +55,6 @@ class Span(RequestBody):
 
     since: str = Field(max_length=50, description='An RFC 3339 timestamp.')
     until: str = Field(max_length=50, description='An RFC 3339 timestamp, not in the future.')
-
-
-class TriggerInput(RequestBody):
-    """A trigger."""
-
-    name: str = Field(max_length=200)
-    kind: Literal['webhook', 'file'] = 'webhook'
-    action: input_model(Launch)  # type: ignore[valid-type]
-    mapping: dict[str, str] = Field({}, max_length=100, description=MAPPING)
-    files: str = Field(
-        '', max_length=1_000, description='For file triggers: a path; its last part may have wildcards.'
-    )
-    secret: str = Field('', max_length=200, description='`whsec_` and base64; generated if empty.')
-    paused: StrictBool = False
-
-
-class TriggerChanges(ChangesBody):
-    """Changes to a trigger; fields that are left out stay as they are."""
-
-    name: str = Field('', max_length=200)
-    action: input_model(Launch) | None = None  # type: ignore[valid-type]
-    mapping: dict[str, str] = Field({}, max_length=100, description=MAPPING)
-    files: str = Field('', max_length=1_000)
-    secret: str = Field('', max_length=200)
-    paused: StrictBool = False
 
 
 @router.get('/schedules', tags=TAGS, response_model=list_of(Schedule))
@@ -100,7 +73,7 @@ async def add_schedule(web: BackendDep, once: IdempotentDep, who: CallerDep, bod
     schedules = web.services.schedules
 
     async def add(new: RunId) -> Schedule:
-        return await schedules.add(Schedule(**_body_values(body), id=new, author=who.name))
+        return await schedules.add(Schedule(**given_fields(Schedule, body), id=new, author=who.name))
 
     return await once.store(add, schedules.get, location=SCHEDULE)
 
@@ -119,7 +92,7 @@ async def get_schedule(web: BackendDep, schedule: ScheduleId) -> Schedule:
 )
 async def change_schedule(web: BackendDep, schedule: ScheduleId, body: ScheduleChanges) -> Schedule:
     """Change, pause or resume a schedule; missed times are skipped."""
-    return await web.services.schedules.change(schedule, **_body_values(body))
+    return await web.services.schedules.change(schedule, **given_fields(Schedule, body))
 
 
 @router.delete('/schedules/{schedule}', tags=TAGS, status_code=204, responses=problems(404, 409))
@@ -170,7 +143,7 @@ async def list_triggers(web: BackendDep) -> list[Trigger]:
 async def add_trigger(web: BackendDep, once: IdempotentDep, who: CallerDep, body: TriggerInput) -> Response:
     """Add a trigger; only this response shows its secret."""
     web()
-    triggers, values = web.services.triggers, {'kind': body.kind, **_body_values(body)}
+    triggers, values = web.services.triggers, given_fields(Trigger, body)
 
     async def add(new: RunId) -> Trigger:
         return await triggers.add(Trigger(**values, id=new, author=who.name))
@@ -183,7 +156,7 @@ async def add_trigger(web: BackendDep, once: IdempotentDep, who: CallerDep, body
 )
 async def change_trigger(web: BackendDep, trigger: TriggerId, body: TriggerChanges) -> Trigger:
     """Change, pause or resume a trigger."""
-    return replace(await web.services.triggers.change(trigger, **_body_values(body)), secret='')
+    return replace(await web.services.triggers.change(trigger, **given_fields(Trigger, body)), secret='')
 
 
 @router.delete('/triggers/{trigger}', tags=TAGS, status_code=204, responses=problems(404, 409))
@@ -214,17 +187,3 @@ async def receive_webhook(web: BackendDep, trigger: TriggerId, request: Request)
     The signature replaces a login.
     """
     return await web.root_services.triggers.receive(trigger, request.headers, await request.body())
-
-
-RECORDS: dict[str, Any] = {'action': Launch, 'spec': ScheduleSpec, 'policy': SchedulePolicy}
-
-
-def _body_values(body: BaseModel) -> dict[str, Any]:
-    """Return the fields that were given, with records in place of models."""
-    values = {name: getattr(body, name) for name in body.model_fields_set}
-    for name, record in RECORDS.items():
-        if isinstance(values.get(name), BaseModel):
-            values[name] = to_record(record, values[name])
-        else:
-            values.pop(name, None)
-    return values

@@ -1,4 +1,4 @@
-"""A launch is declared once: a new field of `Launch` is found at every door."""
+"""Records are declared once: a new field of one is found at every door."""
 
 import inspect
 from dataclasses import dataclass
@@ -8,14 +8,18 @@ import pytest
 from pydantic import StrictBool, TypeAdapter
 
 from engine import Budget, InvalidInput
+from engine.journal import Store
+from engine.journal.documents import MemoryDocuments
 from engine.records import Label, Launch, RunId, RunInfo
 from engine.records.launch import FIELDS, OPTIONS
 from ui.api.routes.launch import NewRun
-from ui.api.wire import dump, input_model
+from ui.api.wire import changes_model, dump, given_fields, input_model
 from ui.cli.execution.launch_options import OWN, launch_options
 from ui.cli.execution.run import run
+from ui.cli.record_options import record_options
 from ui.components.forms.fields import fields
 from ui.components.forms.record_form import form_model
+from ui.services.notifications import Destination, UnknownDestination
 from ui.services.schedules import Schedule, Trigger
 
 OWN_CONTROLS = {
@@ -87,3 +91,25 @@ def test_a_wrong_value_is_refused_by_its_field(values: dict[str, object], field:
     with pytest.raises(InvalidInput) as refused:
         Launch.parse({'pattern': 'lone', **values})
     assert list(refused.value.problems) == [field]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithDigest(Destination):
+    digest: Annotated[StrictBool, Label('Daily digest')] = False
+    """All events of a day in one message."""
+
+
+async def test_a_new_field_of_a_destination_is_found_at_every_door() -> None:
+    field = fields(form_model(WithDigest, without=('events',)))[-1]
+    assert (field.title, field.help) == ('Daily digest', 'All events of a day in one message')
+    options = {option.name for option in record_options(WithDigest, arguments=('name', 'address'))}
+    assert options == {
+        'NAME', 'ADDRESS', 'channel', 'event', 'pattern', 'tag', 'person', 'secret', 'paused', 'digest',
+    }  # fmt: skip
+    new = input_model(WithDigest).model_validate({'name': 'a', 'address': 'b', 'digest': True})
+    assert given_fields(WithDigest, new) == {'name': 'a', 'address': 'b', 'digest': True}
+    assert given_fields(WithDigest, changes_model(WithDigest)(digest=False)) == {'digest': False}
+    assert not {'id', 'problem', 'created'} & set(input_model(WithDigest).model_fields)
+    store = Store(MemoryDocuments(lambda: ()), 'destination', WithDigest, UnknownDestination)
+    await store.write([WithDigest(id='one', name='a', address='b', digest=True)])
+    assert (await store.get('one')).digest

@@ -61,7 +61,7 @@ class NewRun(RequestBody):
     tools: dict[str, list[str]] = Field({}, description="Tools by role, instead of the pattern's.")
 
 
-@router.post('', status_code=201, response_model=wire(RunInfo), responses=problems(404, 409, 413, 415))
+@router.post('', status_code=201, response_model=wire(RunInfo), responses=problems(404, 413, 415))
 async def start(conductor: Engine, once: IdempotentDep, body: NewRun) -> Response:
     """Start a run. It is journaled, and continues even if this connection is lost."""
 

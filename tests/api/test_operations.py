@@ -199,6 +199,9 @@ async def test_no_body_takes_a_number_or_text_for_a_boolean(app: FastAPI, http: 
     for wrong in (0, 'false'):
         refused = await http.post('/runs', json={'pattern': 'lone', 'private': wrong})
         assert (refused.status_code, refused.json()['errors'][0]['field']) == (422, 'private')
+    spec = {'cron': ['0 9 * * *'], 'start': True}
+    refused = await http.post('/schedules', json={'name': 'x', 'action': {'pattern': 'lone'}, 'spec': spec})
+    assert (refused.status_code, refused.json()['errors'][0]['field']) == (422, 'spec.start')
 
 
 async def test_a_path_names_all_its_methods(app: FastAPI, http: httpx.AsyncClient):

@@ -61,7 +61,7 @@ STREAM: Final[dict[int | str, dict[str, Any]]] = {200: {'content': EVENT_STREAM}
 @router.post(
     '/agui/{pattern}',
     response_class=StreamingResponse,
-    responses=problems(404, 409, 412, 413, 415) | STREAM,
+    responses=problems(404, 412, 413, 415) | STREAM,
 )
 async def run_with_agui(
     conductor: Engine, once: IdempotentDep, pattern: Name, run_input: RunAgentInput

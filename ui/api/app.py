@@ -93,7 +93,7 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
         description=DESCRIPTION,
         dependencies=[Depends(identify)],
         generate_unique_id_function=lambda route: route.name,
-        responses=problems(400, 401, 403, 422, 503),
+        responses=problems(400, 401, 403, 409, 422, 500, 503),
         openapi_tags=[{'name': name, 'description': description} for name, description in TAGS],
         strict_content_type=False,  # `OwnOrigin` rejects other types with 415.
     )

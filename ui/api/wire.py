@@ -51,6 +51,8 @@ def from_rfc3339(text: Any) -> Any:
     """Return the moment in seconds since 1970; numbers and null (never) are accepted too."""
     if text is None:
         return 0.0
+    if isinstance(text, bool):
+        raise ValueError('a timestamp is text, as in 2026-01-31T12:00:00Z')
     if not isinstance(text, str):
         return _dated(text) if isinstance(text, (int, float)) else text
     head, dot, rest = text.partition('.')

@@ -19,7 +19,7 @@ from ui.api.routes.launch import start_once
 from ui.api.wire import encode, input_model, to_record, wire
 
 router = APIRouter(prefix='/runs/{run}', tags=['Forks'])
-CREATES = problems(404, 409, 413, 415)
+CREATES = problems(404, 413, 415)
 MAX_VARIANTS = 20
 
 
@@ -134,13 +134,13 @@ async def retry(
     return await start_once(conductor, once, begin)
 
 
-@router.get('/retry', responses=problems(404, 409))
+@router.get('/retry', responses=problems(404))
 async def retry_at(conductor: Engine, run: Run) -> dict[str, int]:
     """Show the step from which a retry would continue."""
     return {'at': await conductor.retry_at(RunId(run))}
 
 
-@router.post('/forecast', response_model=wire(CostEstimate), responses=problems(404, 409, 413, 415))
+@router.post('/forecast', response_model=wire(CostEstimate), responses=problems(404, 413, 415))
 async def forecast(conductor: Engine, run: Run, body: ForecastRequest) -> CostEstimate:
     """Estimate what a fork would use, without starting it."""
     variation = body.overrides and to_record(ForkOverrides, body.overrides)

@@ -33,7 +33,7 @@ async def traffic(conductor: Engine, query: Filters) -> Traffic:
     return await conductor.traffic(query)
 
 
-@router.post('/runs/{run}/audit', responses=problems(404, 409))
+@router.post('/runs/{run}/audit', responses=problems(404))
 async def audit(conductor: Engine, run: Run) -> dict[Literal['steps'], int]:
     """Replay the events of a run through a fresh chart, and check that each step is as recorded."""
     return {'steps': await conductor.audit(RunId(run))}
@@ -61,7 +61,7 @@ async def save_test(conductor: Engine, run: Run) -> RegressionTest:
     return await conductor.save_test(RunId(run))
 
 
-@router.post('/checks', response_model=wire(RegressionResult), responses=problems(404, 409, 413, 415))
+@router.post('/checks', response_model=wire(RegressionResult), responses=problems(404, 413, 415))
 async def check(web: BackendDep, who: CallerDep, test: SavedTestInput) -> RegressionResult:
     """Replay a regression test through the current pattern, without calling models or tools."""
     who.require(METHOD_ROLES['check'], 'check')

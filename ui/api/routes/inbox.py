@@ -73,7 +73,7 @@ async def list_questions(
     return await web.services.inbox.list(assignee=assignee, run=run, snoozed=snoozed)
 
 
-@router.get('/inbox/{ask}', tags=INBOX, response_model=wire(InboxItem), responses=problems(404, 409))
+@router.get('/inbox/{ask}', tags=INBOX, response_model=wire(InboxItem), responses=problems(404))
 async def get_question(web: BackendDep, ask: AskId) -> InboxItem:
     """Get an open question; for a closed one, the error says when and how it was closed."""
     return await web.services.inbox.find(ask)
@@ -83,7 +83,7 @@ async def get_question(web: BackendDep, ask: AskId) -> InboxItem:
     '/inbox/{ask}/answer',
     tags=INBOX,
     response_model=wire(RunInfo),
-    responses=problems(404, 409, 412, 413, 415),
+    responses=problems(404, 412, 413, 415),
 )
 async def answer_question(web: BackendDep, who: CallerDep, ask: AskId, body: AnswerInput) -> RunInfo:
     """Answer a question, if it is still open and has not changed since it was shown."""
@@ -94,7 +94,7 @@ async def answer_question(web: BackendDep, who: CallerDep, ask: AskId, body: Ans
     '/inbox/{ask}/assignee',
     tags=INBOX,
     response_model=wire(InboxItem),
-    responses=problems(404, 409, 413, 415),
+    responses=problems(404, 413, 415),
 )
 async def assign_question(web: BackendDep, who: CallerDep, ask: AskId, body: Assigned) -> InboxItem:
     """Assign a question to a person, and notify them."""
@@ -102,7 +102,7 @@ async def assign_question(web: BackendDep, who: CallerDep, ask: AskId, body: Ass
 
 
 @router.put(
-    '/inbox/{ask}/snooze', tags=INBOX, response_model=wire(InboxItem), responses=problems(404, 409, 413, 415)
+    '/inbox/{ask}/snooze', tags=INBOX, response_model=wire(InboxItem), responses=problems(404, 413, 415)
 )
 async def snooze_question(web: BackendDep, ask: AskId, body: Snoozed) -> InboxItem:
     """Leave a question out of the list until a given time."""
@@ -142,7 +142,7 @@ async def add_destination(web: BackendDep, once: IdempotentDep, body: Destinatio
     '/destinations/{destination}',
     tags=NOTIFICATIONS,
     response_model=wire(Destination),
-    responses=problems(404, 409, 413, 415),
+    responses=problems(404, 413, 415),
 )
 async def change_destination(
     web: BackendDep, destination: DestinationId, body: DestinationChanges
@@ -152,9 +152,7 @@ async def change_destination(
     return replace(await web.services.notifications.destinations.change(destination, **values), secret='')
 
 
-@router.delete(
-    '/destinations/{destination}', tags=NOTIFICATIONS, status_code=204, responses=problems(404, 409)
-)
+@router.delete('/destinations/{destination}', tags=NOTIFICATIONS, status_code=204, responses=problems(404))
 async def remove_destination(web: BackendDep, destination: DestinationId) -> None:
     """Remove a destination; pending notifications are never sent."""
     await web.services.notifications.destinations.remove(destination)

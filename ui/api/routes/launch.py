@@ -40,7 +40,7 @@ class NewRun(RequestBody, LAUNCH):  # type: ignore[misc]  # It is derived.
     model_config = ConfigDict(json_schema_extra={'examples': EXAMPLES})
 
 
-@router.post('', status_code=201, response_model=wire(RunInfo), responses=problems(404, 409, 413, 415))
+@router.post('', status_code=201, response_model=wire(RunInfo), responses=problems(404, 413, 415))
 async def start(conductor: Engine, once: IdempotentDep, body: NewRun) -> Response:
     """Start a run. It is journaled, and continues even if this connection is lost."""
 

@@ -90,7 +90,7 @@ async def delete_note(conductor: Engine, run: Run, note: NoteId) -> None:
     await conductor.delete_note(RunId(run), note)
 
 
-@router.delete('/runs/{run}', tags=RETENTION, status_code=204, responses=problems(404, 409))
+@router.delete('/runs/{run}', tags=RETENTION, status_code=204, responses=problems(404))
 async def delete(
     conductor: Engine,
     run: Run,
@@ -100,15 +100,13 @@ async def delete(
     await conductor.delete(RunId(run), cancel=cancel)
 
 
-@router.post(
-    '/runs/{run}/restore', tags=RETENTION, response_model=wire(RunInfo), responses=problems(404, 409)
-)
+@router.post('/runs/{run}/restore', tags=RETENTION, response_model=wire(RunInfo), responses=problems(404))
 async def restore(conductor: Engine, run: Run) -> RunInfo:
     """Restore a run from the trash."""
     return await conductor.restore(RunId(run))
 
 
-@router.delete('/trash/{run}', tags=RETENTION, status_code=204, responses=problems(404, 409))
+@router.delete('/trash/{run}', tags=RETENTION, status_code=204, responses=problems(404))
 async def purge(conductor: Engine, run: Run) -> None:
     """Permanently delete a run in the trash, with its files."""
     await conductor.purge(RunId(run))

@@ -22,7 +22,7 @@ from ui.api.routes.launch import start_once
 from ui.api.wire import input_model, to_record, wire
 
 router = APIRouter(prefix='/runs/{run}/merging', tags=['Merging'])
-REFUSES = problems(404, 409, 413, 415)
+REFUSES = problems(404, 413, 415)
 MAX_FILES = 10_000
 T = TypeVar('T')
 Path = Annotated[str, StringConstraints(max_length=4_096)]

@@ -45,7 +45,7 @@ async def draw(conductor: Engine, pattern: Name, parameters: Given = '') -> Shap
     return _shape(conductor, pattern, parameters)
 
 
-@router.get('/{pattern}/diagram', response_class=Response, responses=problems(404, 409) | DRAWN)
+@router.get('/{pattern}/diagram', response_class=Response, responses=problems(404) | DRAWN)
 async def draw_pattern(
     conductor: Engine,
     pattern: Name,

@@ -133,7 +133,7 @@ async def get_shape(conductor: Engine, run: Run) -> Shape:
     return await conductor.shape(RunId(run))
 
 
-@router.get('/{run}/diagram', response_class=Response, responses=problems(404, 409) | DRAWN)
+@router.get('/{run}/diagram', response_class=Response, responses=problems(404) | DRAWN)
 async def draw_run(
     conductor: Engine, run: Run, format: DiagramFormat = 'mermaid', folded: CollapseAgents = False
 ) -> Response:
@@ -191,7 +191,7 @@ async def get_report(conductor: Engine, run: Run) -> Response:
     return Response(report.text, media_type='text/markdown; charset=utf-8')
 
 
-@router.get('/{run}/result', response_model=wire(Outcome), responses=problems(404, 409))
+@router.get('/{run}/result', response_model=wire(Outcome), responses=problems(404))
 async def get_result(
     conductor: Engine,
     run: Run,

@@ -88,14 +88,14 @@ async def get_schedule(web: BackendDep, schedule: ScheduleId) -> Schedule:
     '/schedules/{schedule}',
     tags=TAGS,
     response_model=wire(Schedule),
-    responses=problems(404, 409, 413, 415),
+    responses=problems(404, 413, 415),
 )
 async def change_schedule(web: BackendDep, schedule: ScheduleId, body: ScheduleChanges) -> Schedule:
     """Change, pause or resume a schedule; missed times are skipped."""
     return await web.services.schedules.change(schedule, **given_fields(Schedule, body))
 
 
-@router.delete('/schedules/{schedule}', tags=TAGS, status_code=204, responses=problems(404, 409))
+@router.delete('/schedules/{schedule}', tags=TAGS, status_code=204, responses=problems(404))
 async def remove_schedule(web: BackendDep, schedule: ScheduleId) -> None:
     """Remove a schedule; its runs stay."""
     await web.services.schedules.remove(schedule)
@@ -152,14 +152,14 @@ async def add_trigger(web: BackendDep, once: IdempotentDep, who: CallerDep, body
 
 
 @router.patch(
-    '/triggers/{trigger}', tags=TAGS, response_model=wire(Trigger), responses=problems(404, 409, 413, 415)
+    '/triggers/{trigger}', tags=TAGS, response_model=wire(Trigger), responses=problems(404, 413, 415)
 )
 async def change_trigger(web: BackendDep, trigger: TriggerId, body: TriggerChanges) -> Trigger:
     """Change, pause or resume a trigger."""
     return replace(await web.services.triggers.change(trigger, **given_fields(Trigger, body)), secret='')
 
 
-@router.delete('/triggers/{trigger}', tags=TAGS, status_code=204, responses=problems(404, 409))
+@router.delete('/triggers/{trigger}', tags=TAGS, status_code=204, responses=problems(404))
 async def remove_trigger(web: BackendDep, trigger: TriggerId) -> None:
     """Remove a trigger; its runs stay."""
     await web.services.triggers.remove(trigger)
@@ -175,7 +175,7 @@ async def list_trigger_ticks(web: BackendDep, trigger: TriggerId, limit: MaxTick
     '/triggers/{trigger}/webhook',
     tags=TAGS,
     response_model=wire(Tick),
-    responses=problems(401, 404, 413, 415),
+    responses=problems(404, 413, 415),
     openapi_extra={
         'requestBody': {'content': {'application/json': {'schema': {}}}, 'required': True},
         'security': [],

@@ -146,7 +146,7 @@ async def get_tool(conductor: Engine, name: Name) -> ToolInfo:
 
 
 @router.post(
-    '/tools/{name}/try', tags=TOOLS, response_model=wire(ToolTrial), responses=problems(404, 409, 413, 415)
+    '/tools/{name}/try', tags=TOOLS, response_model=wire(ToolTrial), responses=problems(404, 413, 415)
 )
 async def try_tool(
     conductor: Engine, web: BackendDep, who: CallerDep, name: Name, body: Arguments

@@ -37,7 +37,7 @@ class ExportRequest(RequestBody):
     compressed: StrictBool = True
 
 
-@router.get('/runs/{run}/export/{form}', response_class=Response, responses=problems(404, 409) | EXPORTED)
+@router.get('/runs/{run}/export/{form}', response_class=Response, responses=problems(404) | EXPORTED)
 async def export_run(conductor: Engine, run: Run, form: Annotated[FormatName, Path()]) -> Response:
     """Export a run: an offline page, a bundle (with its fork tree), a transcript, or a regression test."""
     info = await conductor.info(RunId(run))
@@ -48,7 +48,7 @@ async def export_run(conductor: Engine, run: Run, form: Annotated[FormatName, Pa
 @router.post(
     '/exports',
     response_class=Response,
-    responses=problems(404, 409, 413, 415) | contents(FORMATS['bundle'].media),
+    responses=problems(404, 413, 415) | contents(FORMATS['bundle'].media),
 )
 async def export_bundle(conductor: Engine, body: ExportRequest) -> Response:
     """Export several runs as one bundle."""
@@ -60,7 +60,7 @@ async def export_bundle(conductor: Engine, body: ExportRequest) -> Response:
 @router.post(
     '/imports',
     response_model=list_of(Imported),
-    responses=problems(409, 413, 429),
+    responses=problems(413, 429),
     openapi_extra=FILE,
     max_body_size=MAX_BYTES,
 )

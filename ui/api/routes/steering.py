@@ -20,7 +20,7 @@ router = APIRouter(prefix='/runs/{run}', tags=['Steering'])
 Seat = Annotated[
     str, Path(max_length=200, description='The name of a seat, such as `reviewer1` or `planner`.')
 ]
-STEERS = problems(404, 409, 412, 413, 415)
+STEERS = problems(404, 412, 413, 415)
 ANSWERS: dict[str, Any] = {'response_model': wire(RunInfo), 'responses': STEERS}
 EXAMPLES: list[Any] = [
     {'name': 'approve', 'at': 'working.approving'},
@@ -221,7 +221,7 @@ async def set_breakpoints(
     return await conductor.set_breakpoints(RunId(run), breakpoints, **conditions)
 
 
-@router.post('/probe', response_model=wire(ConditionResult) | None, responses=problems(404, 409, 413, 415))
+@router.post('/probe', response_model=wire(ConditionResult) | None, responses=problems(404, 413, 415))
 async def probe(conductor: Engine, run: Run, body: Condition) -> ConditionResult | None:
     """Evaluate a breakpoint's condition at the current step; null before the first."""
     return await conductor.probe(RunId(run), body.condition)

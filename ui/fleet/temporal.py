@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Final
 
 from temporalio.api.enums.v1 import PendingActivityState, TaskQueueType
@@ -13,6 +15,13 @@ from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client, WorkflowExecutionDescription
 from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.runtime import (
+    LogForwardingConfig,
+    LoggingConfig,
+    Runtime,
+    TelemetryConfig,
+    TelemetryFilter,
+)
 from temporalio.service import RPCError, RPCStatusCode
 
 from engine import EngineError
@@ -25,6 +34,16 @@ OPEN: Final = f"WorkflowType = '{WORKFLOW}' AND ExecutionStatus = 'Running'"
 
 QUEUED: Final = 'the workers that could take it are busy'
 UNPLACED: Final = 'Temporal does not know it yet'
+
+
+@cache
+def runtime() -> Runtime:
+    """Return the core of Temporal's library, whose log lines go to ours; its own go to standard output."""
+    forwarding = LogForwardingConfig(
+        logging.getLogger('temporal'), append_target_to_name=False, prepend_target_on_message=False
+    )
+    filter = TelemetryFilter(core_level='WARN', other_level='ERROR')
+    return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter, forwarding)))
 
 
 class TemporalUnavailable(EngineError):
@@ -59,7 +78,11 @@ class Temporal:
         """
         with map_errors():
             client = await Client.connect(
-                address, namespace=namespace, identity=identity or None, lazy=not identity
+                address,
+                namespace=namespace,
+                identity=identity or None,
+                lazy=not identity,
+                runtime=runtime(),
             )
         return cls(client)
 

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -30,6 +30,7 @@ from temporalio.worker import (
 )
 
 from engine import Conductor, EngineError, InvalidInput, Pattern
+from engine.errors import JournalUnavailable
 from engine.history import program_version
 from engine.records import RunId, RunInfo
 from engine.runtime import Item, LiveRuns
@@ -52,9 +53,10 @@ from ui.services.endpoint_limits import share_limits
 from ui.web.backend import Backend
 from ui.web.fleet import WorkerInfo
 
+T = TypeVar('T')
 log = logging.getLogger('hemicycle')
 RETRY_SECONDS: Final = 1.0
-"""Seconds between attempts to reach Temporal at startup."""
+"""Seconds between attempts to reach the database and Temporal at startup."""
 OPEN_PATHS: Final = frozenset({'/healthz', '/readyz'})
 """The paths that need no token."""
 OpenConductor = Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]
@@ -116,23 +118,27 @@ class FleetWorker:
             return worker_runs[0]
 
         connections = Connections(self._fleet)
-        conductor = await self._open(self.owner, make)
-        share_limits(conductor)
-        try:
-            self._versions = {
-                pattern.name: version_of(pattern)
-                for pattern in _served_patterns(conductor, self._options.only)
-            }
-            self._driver = Driver(worker_runs[0], max_runs=self._options.at_once, grace=self._options.grace)
-            self._started = conductor.clock.now()
-            with self._signals():
+        with self._signals():
+            conductor = await self._until_available(partial(self._open, self.owner, make))
+            if conductor is None:
+                return
+            share_limits(conductor)
+            try:
+                self._versions = {
+                    pattern.name: version_of(pattern)
+                    for pattern in _served_patterns(conductor, self._options.only)
+                }
+                self._driver = Driver(
+                    worker_runs[0], max_runs=self._options.at_once, grace=self._options.grace
+                )
+                self._started = conductor.clock.now()
                 async with self._serve_api(conductor):
-                    temporal = await self._connect()
+                    temporal = await self._until_available(self._connect)
                     if temporal:
                         await self._work(temporal, connections)
-        finally:
-            await connections.close()
-            await conductor.close()
+            finally:
+                await connections.close()
+                await conductor.close()
 
     def describe(self) -> WorkerInfo:
         """Describe the worker and the runs that it drives."""
@@ -148,21 +154,26 @@ class FleetWorker:
             runs=self._driver.driven,
         )
 
-    async def _connect(self) -> Temporal | None:
-        """Return Temporal once it answers; None if this process has to leave first."""
+    async def _until_available(self, open: Callable[[], Awaitable[T]]) -> T | None:
+        """Return what `open` returns, once what it needs is there; None if this process has to leave first.
+
+        Raises:
+            EngineError: waiting does not help.
+        """
         reported = False
         while not self._draining.is_set():
             try:
-                return await Temporal.at(
-                    self._fleet.temporal, namespace=self._fleet.namespace, identity=self.owner
-                )
-            except TemporalUnavailable as error:
+                return await open()
+            except (JournalUnavailable, TemporalUnavailable) as error:
                 if not reported:
-                    log.warning('%s', error)
+                    log.warning('%s; the worker waits', error)
                 reported = True
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._draining.wait(), RETRY_SECONDS)
         return None
+
+    async def _connect(self) -> Temporal:
+        return await Temporal.at(self._fleet.temporal, namespace=self._fleet.namespace, identity=self.owner)
 
     async def _work(self, temporal: Temporal, connections: Connections) -> None:
         starts_runs = partial(FleetRuns, temporal=temporal, connect=connections)

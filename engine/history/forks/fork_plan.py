@@ -10,8 +10,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from engine.errors import EventRefused, InvalidInput
+from engine.history.changed_patterns import contains_shape, find_change
 from engine.history.forks.fork_records import ForkOverrides
-from engine.history.forks.fork_validation import apply_overrides, contains_shape, edits, validate_overrides
+from engine.history.forks.fork_validation import apply_overrides, edits, validate_overrides
 from engine.history.run_reader import RunReader
 from engine.journal.protocol import Journal
 from engine.records import Event, RunInfo, Transition
@@ -57,9 +58,13 @@ class ForkPlanner:
         if variation.before != 'recorded' or at == 0:  # nothing precedes the first step
             return await self._plan_rerun(parent, variation, workflow, chart)
         fold = await self._reader.fold(parent.id, await self._reader.turn_end(parent, at))
-        if not contains_shape(chart.shape, await self._live.journal.shape(parent.id)):
-            problem = 'they change the chart: fork from the start, where all earlier steps are run again'
-            raise InvalidInput({f'parameters.{name}': problem for name in variation.parameters or ('',)})
+        recorded = await self._live.journal.shape(parent.id)
+        if not contains_shape(chart.shape, recorded):
+            remedy = 'fork from the start, where all earlier steps are run again'
+            if change := find_change(self._live.catalog, parent, recorded):
+                raise EventRefused(parent.id, 'fork', f'{change}; {remedy}')
+            problem = f'they change the chart: {remedy}'
+            raise InvalidInput({f'parameters.{name}': problem for name in variation.parameters})
         limits = fold.projection.meter.budget
         child = fork_run_info(
             parent, fold.view, owner=self._live.owner, now=self._services.clock.now(), budget=limits

@@ -14,7 +14,6 @@ from engine.records.document import escape_token
 from engine.records.effort import EFFORT_SYNTAX, is_effort
 from engine.records.jsonable import to_jsonable
 from engine.records.message import Message
-from engine.records.shape import Shape
 from engine.runtime.activity import Services
 from engine.runtime.run_factory import check_options, check_simulated, join_names, unknown_names
 from engine.statechart.pattern import Pattern
@@ -150,26 +149,3 @@ def apply_overrides(
 
 def _before(variation: ForkOverrides) -> tuple[StepSource, ...]:
     return () if variation.before == 'recorded' else (variation.before,)
-
-
-def contains_shape(today: Shape, recorded: Shape) -> bool:
-    """Return whether a chart still has all states and edges of a recorded one; timeouts may differ.
-
-    It may have additional nested states, and edges to and from them, but no additional top-level states or
-    regions. Any active states of the recorded chart are then valid in this one.
-    """
-    recorded_paths = {state.path for state in recorded.states}
-    regions = {state.path for state in today.states if state.kind == 'parallel'}
-    added = {state.path for state in today.states} - recorded_paths
-    if any(state.path in added and state.parent in {'', *regions} for state in today.states):
-        return False
-
-    def outline(shape: Shape) -> object:
-        states = [
-            (state.path, state.kind, state.initial, state.roles, state.waits)
-            for state in shape.states
-            if state.path not in added
-        ]
-        return states, [edge for edge in shape.edges if not added & {edge.source, edge.dest}], shape.initial
-
-    return outline(today) == outline(recorded)

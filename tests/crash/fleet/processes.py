@@ -99,10 +99,14 @@ class Fleet:
 
     async def worker(self, *options: str, patterns: Path = PATTERNS, **environment: str) -> Process:
         """Start a worker, and wait until it accepts runs."""
-        worker = self._start('worker', *options, '--patterns', str(patterns), **environment)
+        worker = self.start_worker(*options, patterns=patterns, **environment)
         await until(lambda: ' takes runs of ' in worker.log.read_text(), 'a worker takes runs', worker)
         worker.url = re.findall(r'worker at (\S+)', worker.log.read_text())[0]
         return worker
+
+    def start_worker(self, *options: str, patterns: Path = PATTERNS, **environment: str) -> Process:
+        """Start a worker."""
+        return self._start('worker', *options, '--patterns', str(patterns), **environment)
 
     async def web(self, *options: str, **environment: str) -> Process:
         """Start a web server, and wait until it serves."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 
 import httpx
@@ -44,3 +45,21 @@ async def test_runs_wait_while_the_database_is_unavailable(
     await check_calls(fleet, reader, runs, 80)
     assert {(await reader.info(RunId(run))).status for run in runs} == {Status.DONE}
     assert all(worker.ended is None for worker in workers)
+
+
+async def test_a_worker_started_during_an_outage_waits_and_logs_in_one_format(
+    fleet: Fleet, reader: Journal, postgres: PostgresServer
+) -> None:
+    postgres.stop()
+    try:
+        worker = fleet.start_worker()
+        await until(lambda: 'the worker waits' in worker.log.read_text(), 'the worker waits', worker)
+    finally:
+        postgres.start()
+    await until(lambda: ' takes runs of ' in worker.log.read_text(), 'the worker takes runs', worker)
+    fleet.processes[0].kill()  # Temporal
+    await until(lambda: ' temporal: ' in worker.log.read_text(), 'its library complains', worker)
+    lines = worker.log.read_text().splitlines()[1:]
+    assert [
+        line for line in lines if not re.match(r'[\d:]{8} (INFO|WARNING|ERROR) +(hemicycle|temporal): ', line)
+    ] == []

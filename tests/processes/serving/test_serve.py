@@ -52,6 +52,7 @@ def test_other_machines_are_refused(tmp_path: Path, host: str) -> None:
     assert (result.exit_code, result.stdout) == (2, '')
     assert 'hemicycle user add' in result.stderr
     assert result.stderr.count('\n') == 1
+    assert not Hemicycle(tmp_path).database.exists()
 
 
 def test_driving_runs_needs_temporal(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from engine.history import program_version
 from engine.records import clip
 from engine.workspace import Sandbox
 from ui.cli.exit_codes import ExitCode
-from ui.cli.operation.team_checks import Finding, Level, examine_team
+from ui.cli.operation.team_checks import MAX_NAMED, Finding, Level, examine_team
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
@@ -34,8 +34,6 @@ hemicycle doctor --call --json | jq 'select(.level != "ok")'
 
 Exit code: **0** nothing is broken · **1** something is"""
 INCOMPLETE = '`hemicycle audit RUN` names the first: restore a backup, or fork the run from a step before it.'
-MAX_NAMED = 500
-"""Characters of the list of damaged runs."""
 LOW, TIGHT = 2_000_000_000, 200_000_000
 """Free bytes on the disk below which space is low, and below which runs will soon stop."""
 

@@ -146,6 +146,8 @@ def serve(  # noqa: PLR0913  (its arguments are the command's)
     file = storage.file(settings)
     if locks and file and file.exists() and (holders := locks.servers()):
         raise CommandError(_already_served(holders))
+    if file and not file.exists():
+        check_host(host, login=provider is not None)  # No database, no account: refuse before one is made.
     login = asyncio.run(_check_storage(storage, settings)) or provider is not None
     check_host(host, login=login)
     access_settings = AccessSettings(

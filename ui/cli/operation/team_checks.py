@@ -11,8 +11,10 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from engine import Catalog, Conductor, EngineError
+from engine.errors import JournalDamaged
 from engine.host.clock import RealClock
 from engine.journal import Journal
+from engine.records import clip
 from engine.workspace import open_folders
 from ui.access.accounts import Accounts
 from ui.access.audit_log import AuditLog, AuditQuery
@@ -42,6 +44,9 @@ class Finding:
 LATE = 3_600.0
 """Seconds after which an undelivered notification is reported."""
 MAX_ROWS = 100_000
+MAX_NAMED = 500
+"""Characters of a list of runs."""
+CHANGED = 'They can be read and run again. To continue one or fork it midway, put the old pattern back.'
 RESTORE = 'Restore a backup, or remove the row.'
 
 
@@ -82,8 +87,24 @@ async def examine_team(
             yield finding
 
 
+async def _patterns(conductor: Conductor) -> AsyncIterator[Finding]:
+    """Name the runs that today's patterns cannot continue, or fork midway."""
+    changes: dict[str, list[str]] = {}
+    async for info in conductor.iter_runs():
+        try:
+            change = await conductor.pattern_change(info)
+        except JournalDamaged:
+            continue  # Already reported.
+        if change:
+            changes.setdefault(change, []).append(f'{info.id} ({info.status})')
+    for change, runs in changes.items():
+        text = f'{count(len(runs), "run")}: {change}: {clip(", ".join(runs), MAX_NAMED)}'
+        yield Finding('warning', 'Changed pattern', text, CHANGED)
+
+
 async def _entries(conductor: Conductor) -> AsyncIterator[Finding]:
     for about, check in (
+        ('Patterns', _patterns),
         ('Accounts', _accounts),
         ('Notifications', _notifications),
         ('Schedules', _schedules),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from engine import EventRefused, InvalidInput, Status
 from engine.errors import ModelError
 from engine.history import ForkOverrides
+from engine.journal import MemoryJournal
 from engine.records import Change
 from tests.support.forks import make_conductor, run_pipeline
 from tests.support.harness import FakeModel, Lone, calls, pipeline_reply, to_the_end
@@ -127,6 +129,19 @@ async def test_parameters_can_change_midway_if_the_chart_stays() -> None:
         assert (await conductor.info(fork)).parameters['max_iterations'] == 1
         assert (await conductor.info(fork)).seq < (await conductor.info(run)).seq
         assert await conductor.audit(fork) and await conductor.audit(await conductor.fork(fork, at + 1))
+
+
+async def test_a_fork_whose_pattern_has_changed_is_refused_for_that_and_named() -> None:
+    async with make_conductor(FakeModel(pipeline_reply)) as conductor:
+        run, at = await run_pipeline(conductor)
+        info, shape = await conductor.info(run), await conductor.shape(run)
+        assert await conductor.pattern_change(info) == ''
+        journal = conductor.journal
+        assert isinstance(journal, MemoryJournal)
+        journal._shapes[run] = replace(shape, edges=shape.edges[1:])
+        with pytest.raises(EventRefused, match="its pattern 'pipeline' has changed since"):
+            await conductor.fork(run, at)
+        assert 'has changed since' in await conductor.pattern_change(info)
 
 
 async def test_a_rerun_repeats_its_original_and_joins_the_family() -> None:

@@ -84,6 +84,17 @@ def test_accounts_are_counted_and_a_damaged_one_is_named(examine: Doctor) -> Non
     assert listed.exit_code != 0 and 'the entry account ada is damaged' in listed.stderr
 
 
+def test_runs_whose_pattern_is_gone_are_named(examine: Doctor) -> None:
+    assert examine.hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q').exit_code == 0
+    assert 'Changed pattern' not in examine()
+    with closing(sqlite3.connect(examine.hemicycle.database)) as file, file:
+        file.execute("UPDATE run SET pattern = 'former'")
+        (run,) = file.execute('SELECT id FROM run').fetchone()
+    check = examine()['Changed pattern']
+    assert check['level'] == 'warning'
+    assert check['text'] == f"1 run: there is no pattern 'former' any more: {run} (done)"
+
+
 def test_undelivered_messages_and_failed_starts_are_named(examine: Doctor, tmp_path: Path) -> None:
     async def work(conductor: Conductor) -> None:
         destinations = Destinations(conductor.journal.documents, conductor.clock)

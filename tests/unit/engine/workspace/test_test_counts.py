@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.workspace.testing.test_counts import count_passed
+from engine.workspace.testing.test_counts import count_passed, reports_failures
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,20 @@ from engine.workspace.testing.test_counts import count_passed
     ],
 )
 def test_passed_tests_are_counted(output: str, tests: int) -> None:
-    assert count_passed(output) == tests
+    assert count_passed(output) == tests and not reports_failures(output)
+
+
+@pytest.mark.parametrize(
+    'output',
+    [
+        '==== 1 failed, 3 passed in 0.12s ====',
+        'Tests:       1 failed, 4 passed, 5 total',
+        '  7 passing (20ms)\n  1 failing',
+        '# pass 2\n# fail 1',
+        'Ran 2 tests in 0.1s\n\nFAILED (failures=1)',
+        'ok  \tshop/a\t0.002s\nFAIL\tshop/b\t0.002s',
+        'ok 1 - adds\nnot ok 2 - reads',
+    ],
+)
+def test_failures_are_found_though_the_command_succeeds(output: str) -> None:
+    assert reports_failures(output)

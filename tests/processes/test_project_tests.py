@@ -90,6 +90,9 @@ async def test_a_command_that_reports_no_tests_counts_only_if_a_person_gave_it(
     assert found.status is Status.FAILED and 'it reported no tests' in found.error
     given = await work('builder', project, RUN, OVER, test_command='sh test.sh')
     assert given.status is Status.DONE, given.error
+    (project / 'test.sh').write_text('echo "1 failed, 2 passed" | cat')
+    masked = await work('builder', project, RUN, OVER, OVER, OVER, OVER)
+    assert masked.status is Status.FAILED and 'its output reports failures' in masked.error
 
 
 async def test_the_projects_own_packages_are_used(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ TOOLS = (
 READ_ONLY_TOOLS = ('list_files', 'read_file', 'search', 'navigate', 'git', 'run_tests', 'run_command')
 CAUSE = re.compile(
     r"""^(?:E\s+)?(.*(?:No module named|cannot import name|Cannot find (?:module|package)|can't find crate"""
-    r"""|unresolved import|no required module|: not found|command not found|it reported no tests).*)$""",
+    r"""|unresolved import|no required module|: not found|command not found"""
+    r"""|it reported no tests|its output reports failures).*)$""",
     re.MULTILINE,
 )
 """What in a report says that something is missing, rather than wrong."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from engine.patterns.time_bounded.chart import states, transitions
 from engine.patterns.time_bounded.guards import Guards
 from engine.patterns.time_bounded.memory.state import OrchestrationState
@@ -39,6 +41,10 @@ class TimeBounded(Guards):
     inputs = INPUTS
     states = states()
     transitions = transitions()
+
+    def facts(self, memory: Any) -> dict[str, Any]:
+        """Facts for the coder's tools: the project, in whose environment tests run, and their command."""
+        return {'tests': {'project': self.parameters.project, 'command': self.parameters.test_command}}
 
     @classmethod
     def state_report(cls, view: View, written: str) -> StatedReport:

@@ -1,4 +1,4 @@
-"""Counts the tests that passed, from the summaries that test runners print."""
+"""Counts the tests that passed, and finds that some failed, in the summaries that test runners print."""
 
 from __future__ import annotations
 
@@ -22,6 +22,23 @@ SUMMARY = re.compile(
 NO_TESTS = re.compile(r'^\s*(Test Suites|Test Files|Snapshots)\b.*$', re.MULTILINE)
 """Lines that count something else in the same words."""
 TAP = re.compile(r'^ok \d+\b(?!.*#\s*(skip|todo))', re.MULTILINE | re.IGNORECASE)
+
+
+FAILURES = re.compile(
+    r"""
+    \b[1-9]\d*\ (?:failed|failing)\b
+    | ^[\#\u2139]\ fail\ [1-9]
+    | ^FAILED\ \((?:failures|errors)=      # unittest
+    | ^FAIL\b                              # Go, Jest
+    | ^not\ ok\ \d+\b(?!.*\#\s*todo)      # TAP
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+
+
+def reports_failures(output: str) -> bool:
+    """Return whether a command's output says that tests failed, whatever its exit status."""
+    return FAILURES.search(output) is not None
 
 
 def count_passed(output: str) -> int:

@@ -17,17 +17,14 @@ from engine.workspace.sandbox.process import CommandResult
 from engine.workspace.sandbox.sandbox import Sandbox
 from engine.workspace.testing import junit
 from engine.workspace.testing.python import import_options
-from engine.workspace.testing.test_counts import count_passed
+from engine.workspace.testing.test_counts import count_passed, reports_failures
 from engine.workspace.testing.test_setup import TestSetup
 from engine.workspace.testing.tools import command_variables
 from engine.workspace.workspace import Workspace
 
 MAX_OUTPUT = 4_000
 """Maximum characters of output shown when there is no report."""
-NO_TESTS = (
-    'The test command succeeded; it reported no tests, which proves nothing. Its exit status counts only if a'
-    ' person gives it as the test command.'
-)
+EXIT_STATUS = 'Its exit status counts only if a person gives it as the test command.'
 REPORT_PLACEHOLDER = '{report}'
 """Placeholder in a command for the path of its JUnit XML report."""
 SUPERVISOR = Path(__file__).with_name('pytest_supervisor.py').read_text('utf-8')
@@ -138,10 +135,14 @@ async def run_test_suite(  # noqa: PLR0913  (all but two have defaults)
     report, counted = junit.parse_junit(xml.strip()) if separator else None, True
     if report is None and command and REPORT_PLACEHOLDER not in command and ran.ended == 'exit':
         tests = count_passed(output) if ran.code == 0 else 0
-        if tests or ran.code != 0 or exit_counts:
+        failed = reports_failures(output)
+        if ran.code != 0 or exit_counts or (tests and not failed):
             report, counted = _report_exit_code(command, ran, output, tests), tests > 0
         else:
-            output = f'{output.rstrip()}\n\n{NO_TESTS}'
+            problem = (
+                'its output reports failures' if failed else 'it reported no tests, which proves nothing'
+            )
+            output = f'{output.rstrip()}\n\nThe test command succeeded; {problem}. {EXIT_STATUS}'
     if report is not None and not _is_plausible(report, ran):
         report = None
     return SuiteResult(report=report, output=output if separator else ran.output, ran=ran, counted=counted)

@@ -35,12 +35,12 @@ async def run_tests(
     """Run the tests. Reports how many passed, and any failures."""
     given: Mapping[str, Any] = context.facts.get('tests') or {}
     options = select_tests(path, keyword)
-    command = given.get('command', '')
+    setup = await current_setup(given.get('project', ''), context.files)
+    command = given.get('command') or setup.command
     if command and options:
         if ' -m pytest ' not in command:
             raise ToolError(f'path, keyword: the tests of this project always run together, with {command!r}')
         command = f'{command} {shlex.join(options)}'
-    setup = await current_setup(given.get('project', ''), context.files)
     tested = await run_test_suite(
         context.files,
         context.commands,
@@ -48,14 +48,10 @@ async def run_tests(
         command=command,
         seconds=seconds,
         setup=setup,
-        exit_counts=given.get('exit_counts', True),
+        exit_counts=given.get('exit_counts', bool(given.get('command'))),
     )
     snapshot = given.get('keep', '')
-    changed = (
-        await changed_tests(context.files, snapshot, given.get('command', ''))
-        if snapshot and tested.passed
-        else []
-    )
+    changed = await changed_tests(context.files, snapshot, command) if snapshot and tested.passed else []
     text = tested.text
     if changed:
         text += (

@@ -151,6 +151,19 @@ async def test_commands_run_in_the_folder(commands: ToolContext) -> None:
     assert slow.startswith('on\n[stopped at its time limit')
 
 
+async def test_a_projects_own_command_runs_unless_a_person_gave_one(
+    commands: ToolContext, tmp_path: Path
+) -> None:
+    project = tmp_path / 'project'
+    project.mkdir()
+    (project / 'test.sh').write_text('echo fine')
+    await use(write_file, commands, path='test.sh', text='echo fine')
+    commands.facts = {'tests': {'project': str(project), 'command': ''}}
+    assert 'it reported no tests, which proves nothing' in await use(run_tests, commands)
+    commands.facts = {'tests': {'project': str(project), 'command': 'sh ./test.sh'}}
+    assert (await use(run_tests, commands)) == 'the test command succeeded; it reported no tests'
+
+
 async def test_git_keeps_versions(commands: ToolContext) -> None:
     await use(git, commands, arguments=['init', '-q'])
     await use(write_file, commands, path='a', text='one\n')

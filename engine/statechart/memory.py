@@ -115,6 +115,8 @@ class Memory(BaseModel):
 
 def track(value: Any, log: ChangeSink, path: str) -> Any:
     """Make changes to `value` appear in `log` and return it. Raises `MemoryMisuse`."""
+    if type(value) in PLAIN:  # Nearly all are.
+        return value
     if isinstance(value, Memory):
         # A value stored in two places would log the changes of both under one path.
         value = value if value._log is None else value.detached_copy()

@@ -49,3 +49,38 @@ def record_failure(memory: ReviewMemory, problem: str) -> None:
     reasons += [f'{name}: {reason}' for name, reason in memory.debate.absent.items()]
     memory.caveat = reasons[0] if reasons else ''
     memory.outcome = ''.join(['Failed.', *(f'\n- {line}' for line in dict.fromkeys(reasons))])
+
+
+def objection(memory: ReviewMemory, *, must_pass: bool) -> str:
+    """Return why the best candidate cannot be approved, or ''.
+
+    Args:
+        memory: the run's memory.
+        must_pass: whether tests have to pass.
+    """
+    if not memory.best:
+        return 'no candidate was picked'
+    version = memory.candidates[memory.best].latest
+    assert version is not None
+    if memory.other_approval:
+        return memory.other_approval
+    if not is_shown(memory, memory.best):
+        return f'version {version.number} was not reviewed'
+    if comments := memory.open_comments(memory.best, human=True):
+        noun = 'comment' if len(comments) == 1 else 'comments'
+        return f'version {version.number} has {len(comments)} open {noun}'
+    return test_problem(memory, memory.best, must_pass=must_pass)
+
+
+def test_problem(memory: ReviewMemory, name: str, *, must_pass: bool) -> str:
+    """Return why the tests object to a candidate in play, or ''."""
+    version = memory.candidates[name].latest
+    if must_pass and version and not version.evidence.ok:
+        return f'{version.evidence.title}: {version.evidence.required.line}'
+    return ''
+
+
+def is_shown(memory: ReviewMemory, name: str) -> bool:
+    """Return whether the reviewers were shown a candidate's latest version."""
+    latest, exhibit = memory.candidates[name].latest, memory.exhibits.get(name)
+    return latest is not None and exhibit is not None and exhibit.version == latest.number

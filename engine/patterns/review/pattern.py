@@ -240,7 +240,7 @@ class ParallelReview(Pattern):
 
     def has_evidence(self, memory: ReviewMemory, event: Event) -> bool:
         """The reviewers approved this candidate in this version, and its required tests pass."""
-        return not self._objection(memory)
+        return not outcome.objection(memory, must_pass=self.parameters.must_pass)
 
     def is_spent(self, memory: ReviewMemory, event: Event) -> bool:
         """The revision limit is reached."""
@@ -257,12 +257,14 @@ class ParallelReview(Pattern):
         if self.is_revised(memory, event):  # Files were merged, and nobody has reviewed them.
             return False
         return not any(
-            memory.open_comments(name) or self._test_problem(memory, name) for name in memory.targets
+            memory.open_comments(name)
+            or outcome.test_problem(memory, name, must_pass=self.parameters.must_pass)
+            for name in memory.targets
         )
 
     def is_revised(self, memory: ReviewMemory, event: Event) -> bool:
         """There is something new to review."""
-        return any(name in memory.in_play() and not self._is_shown(memory, name) for name in memory.targets)
+        return any(name in memory.in_play() and not outcome.is_shown(memory, name) for name in memory.targets)
 
     def is_plan(self, memory: ReviewMemory, event: Event) -> bool:
         """Each file is in the newest version of a candidate that is in play."""
@@ -395,7 +397,7 @@ class ParallelReview(Pattern):
         """Record why an approval is rejected, if there was one."""
         if not memory.best and memory.standings and memory.strategy == 'APPROVE':
             self._choose(memory, memory.standings[0].coder, 'ranking', '')
-        objection = self._objection(memory)
+        objection = outcome.objection(memory, must_pass=self.parameters.must_pass)
         if self.wants_approval(memory, event) and objection:
             memory.refusals.append(f'{memory.best} cannot be approved: {objection}')
             memory.targets = (memory.best,)
@@ -441,32 +443,6 @@ class ParallelReview(Pattern):
         assert memory.plan is not None
         memory.taken, settled = settle_conflicts(memory.plan, memory.file_conflicts, answers, rule)
         memory.file_conflicts = tuple(settled)
-
-    def _is_shown(self, memory: ReviewMemory, name: str) -> bool:
-        latest, exhibit = memory.candidates[name].latest, memory.exhibits.get(name)
-        return latest is not None and exhibit is not None and exhibit.version == latest.number
-
-    def _objection(self, memory: ReviewMemory) -> str:
-        """Why the best candidate cannot be approved, or ''."""
-        if not memory.best:
-            return 'no candidate was picked'
-        version = memory.candidates[memory.best].latest
-        assert version is not None
-        if memory.other_approval:
-            return memory.other_approval
-        if not self._is_shown(memory, memory.best):
-            return f'version {version.number} was not reviewed'
-        if comments := memory.open_comments(memory.best, human=True):
-            noun = 'comment' if len(comments) == 1 else 'comments'
-            return f'version {version.number} has {len(comments)} open {noun}'
-        return self._test_problem(memory, memory.best)
-
-    def _test_problem(self, memory: ReviewMemory, name: str) -> str:
-        """Why the tests object to a candidate in play, or ''."""
-        version = memory.candidates[name].latest
-        if self.parameters.must_pass and version and not version.evidence.ok:
-            return f'{version.evidence.title}: {version.evidence.required.line}'
-        return ''
 
     # -- parts of the states
 

@@ -11,9 +11,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.errors import ToolError
+from engine.records.frozen import FrozenModel
 from engine.tools.artifacts import ToolOutput
 from engine.tools.builtin.podcast.transcript import format_time, parse_time
-from engine.tools.builtin.podcast.transcript_processor import transcript_of
+from engine.tools.builtin.podcast.transcript_processor import MAX_CHARACTERS, transcript_of, transcript_parts
+from engine.tools.builtin.prompt_templates import as_data
 from engine.tools.protocol import ToolContext, tool
 
 FILE = 'chapters.json'
@@ -24,6 +26,12 @@ MIN_CHAPTER = 60.0
 SENTENCE_END = re.compile(r'[.!?\u2026\u3002\uff01\uff1f]["\u201d\u2019)]*$')
 MAX_SENTENCE = 60
 """Maximum words of a sentence in a long passage; some transcripts have no punctuation."""
+DIVIDE = (
+    'Divide this episode into chapters by topic: one every three to ten minutes, each from the time of the'
+    ' line where its topic begins. The first starts at 00:00'
+)
+LONG = 1_800.0
+"""Seconds from which a show has several chapters."""
 MAX_CHAPTERS = 12
 """Maximum number of chapters to place at pauses."""
 
@@ -37,12 +45,19 @@ class Chapter(BaseModel):
     title: str = Field(min_length=1, max_length=200, description='Its topic')
 
 
+class Chapters(FrozenModel):
+    """The chapters of an episode."""
+
+    chapters: tuple[Chapter, ...] = Field(min_length=1, max_length=100)
+
+
 @tool(
     category='podcast',
     side_effects=True,
-    hint='Pass chapters named after what you have read; without any, they are placed at pauses.',
+    hint='Pass chapters named after what you have read; without any, they are made by topic.',
     consumes=('transcript',),
     produces=('chapters',),
+    seconds=600,
 )
 async def chapter_markers(
     context: ToolContext,
@@ -52,9 +67,10 @@ async def chapter_markers(
 ) -> ToolOutput:
     """Make the chapters of the show and write them to chapters.json, in a format for podcast players."""
     transcript = transcript_of(context)
-    markers, notes = _at_pauses(transcript['cues']), list[str]()
     if chapters:
         markers, notes = _check_chapters(chapters, transcript['duration'])
+    else:
+        markers, notes = await _by_topic(context, transcript)
     if transcript.get('estimated'):
         markers = [{**item, 'estimated': True} if item['startTime'] else item for item in markers]
     document = {'version': FORMAT_VERSION, 'chapters': markers}
@@ -92,11 +108,40 @@ def _check_chapters(chapters: Sequence[Chapter], duration: float) -> tuple[list[
             markers.append({'startTime': start, 'title': chapter.title})
     if not markers:
         raise ToolError('; '.join(wrong))
+    if len(markers) == 1 and duration >= LONG:
+        raise ToolError(f'chapters: one chapter is too few for {format_time(duration)}: divide it by topic')
     notes = [f'Left out: {"; ".join(wrong)}.'] if wrong else []
     if markers[0]['startTime']:
         notes.append(f'The first chapter was moved from {format_time(markers[0]["startTime"])} to 00:00.')
         markers[0]['startTime'] = 0.0
     return markers, notes
+
+
+async def _by_topic(
+    context: ToolContext, transcript: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the chapters that the model finds, each from a cue on, and notes.
+
+    Without a model, or if it finds none, they are of similar length.
+    """
+    cues, paused = transcript['cues'], _at_pauses(transcript['cues'])
+    if context.model is None or len(paused) == 1:
+        return paused, []
+    chosen: list[Chapter] = []
+    parts = transcript_parts(transcript, MAX_CHARACTERS)
+    try:
+        for number, part in enumerate(parts, 1):
+            which = f', of which this is part {number} of {len(parts)}' if len(parts) > 1 else ''
+            found = await context.model(f'{DIVIDE}{which}.\n\n{as_data(part)}', output=Chapters)
+            chosen += found.chapters
+        markers, notes = _check_chapters(chosen, transcript['duration'])
+    except ToolError as error:
+        return paused, [f'The chapters are of similar length: the model named none that fit ({error}).']
+    starts = [float(cue['start']) for cue in cues]
+    for item in markers[1:]:
+        item['startTime'] = round(min(starts, key=lambda start: abs(start - item['startTime'])), 3)
+    first_by_start = {item['startTime']: item for item in reversed(markers)}
+    return list(reversed(first_by_start.values())), notes
 
 
 def _at_pauses(cues: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

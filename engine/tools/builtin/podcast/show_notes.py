@@ -10,12 +10,10 @@ from pydantic import Field
 from engine.records.frozen import FrozenModel
 from engine.tools.artifacts import ToolOutput, bullet
 from engine.tools.builtin.podcast.chapter_markers import chapter_list
-from engine.tools.builtin.podcast.transcript_processor import transcript_of, transcript_parts
+from engine.tools.builtin.podcast.transcript_processor import MAX_CHARACTERS, transcript_of, transcript_parts
 from engine.tools.builtin.prompt_templates import as_data
 from engine.tools.protocol import ToolContext, tool
 
-MAX_CHARACTERS = 200_000
-"""Maximum characters of a transcript in one model call; longer ones are processed in parts."""
 WRITE = 'Write show notes for this episode'
 JOIN = 'Combine the show notes of the parts of an episode'
 

@@ -10,9 +10,8 @@ from pydantic import Field
 
 from engine.records.frozen import FrozenModel
 from engine.tools.artifacts import ToolOutput
-from engine.tools.builtin.podcast.show_notes import MAX_CHARACTERS
 from engine.tools.builtin.podcast.transcript import format_time
-from engine.tools.builtin.podcast.transcript_processor import transcript_of, transcript_parts
+from engine.tools.builtin.podcast.transcript_processor import MAX_CHARACTERS, transcript_of, transcript_parts
 from engine.tools.builtin.prompt_templates import as_data
 from engine.tools.protocol import ToolContext, tool
 

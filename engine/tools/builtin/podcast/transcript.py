@@ -17,10 +17,13 @@ TIMING = re.compile(rf'^\s*({TIME})\s*-->\s*({TIME})', re.M)
 """The timing line of an SRT or WebVTT cue."""
 CLOCK = re.compile(rf'^\s*[\[(]?({TIME})[\])]?(?![\d:])\s*[-\u2013\u2014]?\s*')
 LABEL = re.compile(
-    rf'^\s*(?P<name>[^\W_][\w.\'’-]*(?: [^\W_][\w.\'’-]*){{0,4}}(?: \([^()\d]{{1,20}}\))?)\s*'
-    rf'(?:[\[(](?P<time>{TIME})[\])]\s*(?:[:\uff1a]|$)|[:\uff1a](?=\s|$))'
+    rf'^\s*(?P<name>[^\W_][\w.\'’-]*(?: [^\W_][\w.\'’-]*){{0,4}}(?: \([^()\d]{{1,20}}\))?)'
+    rf'(?:\s*[\[(](?P<time>{TIME})[\])]\s*(?:[:\uff1a]|$)|\s*[:\uff1a](?=\s|$)|\s{{2,}}(?P<clock>{TIME})\s*$)'
 )
-"""A speaker label before speech, with an optional time: `Anna:`, `Speaker 1:`, `von der Leyen (00:10):`."""
+"""A speaker label before speech, with an optional time: `Anna:`, `Speaker 1:`, `von der Leyen (00:10):`, or
+`Anna Smith  00:10` on a line of its own, as Otter writes it."""
+LABEL_LINE = re.compile(rf'^\S.*\s{{2,}}{TIME}[ \t]*$', re.M)
+OTTER = re.compile(r'\s*Transcribed by https://otter\.ai\s*$')
 DASH = re.compile(r'^\s*(?:[-\u2010\u2013\u2014]|>>)\s*(?=[^\s>-])')
 """Marks of a change of speaker in subtitles."""
 PARTICLES = frozenset({
@@ -87,7 +90,7 @@ def parse(text: str) -> tuple[str, list[Cue]]:
     elif TIMING.search(text):
         kind, cues = 'srt', _subtitles(text, 'srt')
     else:
-        kind, cues = 'text', _parse_plain_text(text)
+        kind, cues = 'text', _parse_plain_text(_without_notes(text))
     if not cues:
         raise ValueError('it contains nothing that is said')
     return kind, cues
@@ -191,13 +194,21 @@ def _parse_plain_text(text: str) -> list[Cue]:
     return cues
 
 
+def _without_notes(text: str) -> str:
+    """Return the text without what Otter writes around it: title, date and keywords, and its own name."""
+    spoken = OTTER.sub('', text)
+    first = next((match for match in LABEL_LINE.finditer(spoken)), None) if spoken != text else None
+    return spoken[first.start() :] if first else spoken
+
+
 def _group_by_time(lines: list[str]) -> Iterator[tuple[float | None, list[str]]]:
     """Group a paragraph's lines by the time at the start of each group. Anything but a time is text."""
     time: float | None = None
     group: list[str] = []
     for line in lines:
         clock, label = CLOCK.match(line), LABEL.match(line)
-        written = clock[1] if clock else label['time'] if label and _is_name(label['name']) else None
+        named = label['time'] or label['clock'] if label and _is_name(label['name']) else None
+        written = clock[1] if clock else named
         try:
             begins = parse_time(written) if written else None
         except ValueError:

@@ -16,6 +16,8 @@ from engine.tools.protocol import ToolContext, tool
 
 FILE = 'transcript.txt'
 """A file in the agent's folder, in any supported format."""
+MAX_CHARACTERS = 200_000
+"""Maximum characters of a transcript in one model call; longer ones are processed in parts."""
 MAX_PAGE_TEXT = 55_000
 """Maximum characters of one result; a longer transcript is read on from a given time."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,23 @@ VTT = """WEBVTT
 00:04.000 --> 00:06.000
 <v.loud Bo>Hi!</v>
 """
+OTTER = """Night Trains
+Tue, Mar 3, 2026 10:02AM • 12:31
+
+SUMMARY KEYWORDS
+night, train, sleeper
+
+SPEAKERS
+Anna Smith, Speaker 2
+
+Anna Smith  00:03
+Welcome to the show.
+
+Speaker 2  1:02:03
+Thanks for having me.
+
+Transcribed by https://otter.ai
+"""
 PLAIN = 'Ann: Hello there.\n\n[00:10] Bo: Hi, Ann.\n\n1:02:03 It is late.'
 
 
@@ -49,6 +67,14 @@ PLAIN = 'Ann: Hello there.\n\n[00:10] Bo: Hi, Ann.\n\n1:02:03 It is late.'
         (SRT, 'srt', [(1.0, 3.5, 'Ann', 'Hello there.'), (4.0, 6.0, 'Ann', 'and welcome')]),
         ('\ufeff' + SRT, 'srt', [(1.0, 3.5, 'Ann', 'Hello there.'), (4.0, 6.0, 'Ann', 'and welcome')]),
         (VTT, 'vtt', [(1.0, 3.5, 'Ann Lee', 'Hello there.'), (4.0, 6.0, 'Bo', 'Hi!')]),
+        (
+            OTTER,
+            'text',
+            [
+                (3.0, 4.6, 'Anna Smith', 'Welcome to the show.'),
+                (3723.0, 3724.6, 'Speaker 2', 'Thanks for having me.'),
+            ],
+        ),
         (
             PLAIN,
             'text',
@@ -289,6 +315,37 @@ async def test_a_long_transcript_is_processed_in_parts(context: ToolContext) -> 
     model = context.model = Asked({'title': 'T', 'summary': 'S', 'points': ['P']})
     await use(show_notes, context)
     assert len(model.prompts) == 3 and 'part 2 of 2' in model.prompts[1] and 'Combine' in model.prompts[2]
+
+
+@pytest.mark.parametrize(
+    ('starts', 'chapters'),
+    [
+        (('00:00', '20:02', '20:03', '44:58'), [0, 1200.0, 2700.0]),
+        (('00:00',), [0, 300.0]),
+        (('soon',), [0, 300.0]),
+    ],
+)
+async def test_a_model_divides_a_show_by_topic(context: ToolContext, starts: Any, chapters: Any) -> None:
+    """Each chapter begins where a passage does; one for a whole hour, or none that fits, is not taken."""
+    context.artifacts['transcript'] = hour_of_passages()
+    asked: list[str] = []
+
+    async def model(prompt: str, *, output: type[BaseModel]) -> BaseModel:
+        asked.append(prompt)
+        return output.model_validate({'chapters': [{'start': start, 'title': start} for start in starts]})
+
+    result = await use(chapter_markers, replace(context, model=model))
+    assert [item['startTime'] for item in result.artifacts['chapters']][: len(chapters)] == chapters
+    assert len(asked) == 1 and 'by topic' in asked[0]
+    assert ('of similar length' in result.text) == (len(starts) == 1)
+
+
+def hour_of_passages() -> dict[str, Any]:
+    cues = [
+        {'start': start, 'end': start + 60.0, 'speaker': '', 'text': 'It goes on.'}
+        for start in map(float, range(0, 3_600, 60))
+    ]
+    return {'cues': cues, 'duration': 3_600.0}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from engine import Transition
 from engine.journal import Fold
 from engine.records import Delta, JournalOutage, Outcome, RunInfo, StatePath, message_of, parent_of
 from ui.cli.output.errors import print_error
+from ui.cli.output.run_report import compared_modes
 from ui.cli.output.step_text import (
     UNBOUNDED,
     console,
@@ -73,7 +74,7 @@ class QuietReporter(Reporter):
     def end(self, outcome: Outcome, fold: Fold) -> None:
         """Show the answer, or why there is none."""
         if outcome.answer:
-            typer.echo(answer_text(outcome.answer))
+            typer.echo(answer_of(outcome, fold))
             if 'simulated' in fold.view.origins:
                 console(stderr=True).print(SIMULATED, style='dim')
         if outcome.status != 'done' or outcome.error:
@@ -103,6 +104,11 @@ class JsonReporter(QuietReporter):
 def print_json(**values: Any) -> None:
     """Print an object as one ASCII line, which survives any terminal or pipe, even with lone surrogates."""
     typer.echo(json.dumps(values))
+
+
+def answer_of(outcome: Outcome, fold: Fold) -> str:
+    """Return a run's result as text; of a comparison of modes, both results with their figures."""
+    return '\n\n'.join(compared_modes(fold.shape, fold.view)) or answer_text(outcome.answer)
 
 
 def answer_text(answer: Any) -> str:
@@ -263,10 +269,13 @@ class ProgressReporter(Reporter):
         view = fold.view
         if outcome.answer and (outcome.status.ended or outcome.status == 'waiting'):
             self._print('')
-            typer.echo(answer_text(outcome.answer))
+            typer.echo(answer_of(outcome, fold))
             self._print('')
             if 'simulated' in view.origins:
                 self._print(SIMULATED, style='dim')
+        plan = fold.shape.field('plan')
+        if outcome.status == 'done' and plan and not view.memory.get(plan):
+            self._print('the plan is empty: no steps were planned')
         self._print(outcome_sentence(outcome, fold), style=f'bold {style_of(outcome.status, outcome.error)}')
         self._print(
             f'{duration(view.time - view.started)}, {view.seq} steps, {view.usage.total:,} tokens'

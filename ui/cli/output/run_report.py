@@ -133,21 +133,9 @@ class RunReport:
 
     def comparison(self) -> None:
         """Print the figures and the output of each mode, if several were compared."""
-        field = self._shape.field('comparison')
-        sides = [side for side in self._view.memory.get(field) or () if isinstance(side, Mapping)]
-        for side in sides:
-            cost = side.get('cost')
-            facts = (
-                'complete' if side.get('done') else f'failed: {side.get("problem", "")}',
-                count(side.get('steps', 0), 'step'),
-                count(side.get('tool_calls', 0), 'tool call'),
-                f'{side.get("input_tokens", 0) + side.get("output_tokens", 0):,} tokens',
-                duration(side.get('seconds', 0.0)),
-                'cost unknown' if cost is None else f'${cost:.4f}',
-            )
-            self._title(f'Compared: {side.get("way", "")}')
-            self._line(strip_control(', '.join(facts)))
-            self._line(f'\n{strip_control(str(side.get("output", ""))) or "no output"}')
+        for text in compared_modes(self._shape, self._view):
+            self._line('')
+            self._line(text)
 
     def memory(self) -> None:
         """Print the run's memory, one field per line."""
@@ -193,3 +181,22 @@ class RunReport:
 
     def _line(self, text: Any, style: str = '') -> None:
         self._console.print(Text(strip_control(str(text)), style=style))
+
+
+def compared_modes(shape: Shape, view: View) -> list[str]:
+    """Return each mode of a comparison as text: its figures, then its output; [] for any other run."""
+    texts = []
+    for side in view.memory.get(shape.field('comparison')) or ():
+        if isinstance(side, Mapping):
+            cost = side.get('cost')
+            facts = (
+                'complete' if side.get('done') else f'failed: {side.get("problem", "")}',
+                count(side.get('steps', 0), 'step'),
+                count(side.get('tool_calls', 0), 'tool call'),
+                f'{side.get("input_tokens", 0) + side.get("output_tokens", 0):,} tokens',
+                duration(side.get('seconds', 0.0)),
+                'cost unknown' if cost is None else f'${cost:.4f}',
+            )
+            title = f'Compared: {side.get("way", "")}\n{", ".join(facts)}'
+            texts.append(strip_control(f'{title}\n\n{side.get("output", "") or "no output"}'))
+    return texts

@@ -132,8 +132,8 @@ async def _by_topic(
     try:
         for number, part in enumerate(parts, 1):
             which = f', of which this is part {number} of {len(parts)}' if len(parts) > 1 else ''
-            found = await context.model(f'{DIVIDE}{which}.\n\n{as_data(part)}', output=Chapters)
-            chosen += found.chapters
+            answer = await context.model(f'{DIVIDE}{which}.\n\n{as_data(part)}', output=Chapters)
+            chosen += answer.chapters
         markers, notes = _check_chapters(chosen, transcript['duration'])
     except ToolError as error:
         return paused, [f'The chapters are of similar length: the model named none that fit ({error}).']

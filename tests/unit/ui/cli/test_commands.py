@@ -62,11 +62,19 @@ def test_a_run_prints_progress_to_stderr_and_its_answer_to_stdout(hemicycle: Hem
 
 
 def test_both_sides_of_a_comparison_are_shown(hemicycle: Hemicycle) -> None:
-    assert hemicycle('run', 'blog', '--task', 'On bees', '--set', 'mode=compare', '-q').exit_code == 0
-    output = hemicycle('show', 'last').stdout
-    dynamic, fixed = output.partition('Compared: dynamic')[2].split('Compared: fixed')
-    assert 'complete, 1 step, 0 tool calls' in dynamic and '# On bees' in dynamic
-    assert 'complete, 12 steps, 7 tool calls' in fixed and '## Options' in fixed
+    ended = hemicycle('run', 'blog', '--task', 'On bees', '--set', 'mode=compare', '-q')
+    assert ended.exit_code == 0
+    for output in (ended.stdout, hemicycle('show', 'last').stdout):
+        dynamic, fixed = output.partition('Compared: dynamic')[2].split('Compared: fixed')
+        assert 'complete, 1 step, 0 tool calls' in dynamic and '# On bees' in dynamic
+        assert 'complete, 12 steps, 7 tool calls' in fixed and '## Options' in fixed
+
+
+def test_an_empty_plan_is_named(hemicycle: Hemicycle) -> None:
+    objective = "Last week's delivery note has been approved and sent; is there anything left to do about it?"
+    for task, named in ((objective, True), ('Compare tea and coffee', False)):
+        ended = hemicycle('run', 'supervisor', '--task', task)
+        assert ('the plan is empty' in ended.stderr) is named
 
 
 def test_quiet_prints_only_the_answer(hemicycle: Hemicycle) -> None:

@@ -22,7 +22,7 @@ from engine.records.events import (
     View,
 )
 from engine.records.fault import Fault
-from engine.records.jsonable import clip
+from engine.records.jsonable import clip, refuse_nul
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
 from engine.records.products import Artifact, Criterion, PlanItem, StatedReport
@@ -118,6 +118,7 @@ __all__ = [
     'is_within',
     'message_of',
     'parent_of',
+    'refuse_nul',
     'resolve_pointer',
     'split_pointer',
 ]

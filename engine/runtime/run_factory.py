@@ -37,7 +37,7 @@ from engine.records import (
     View,
 )
 from engine.records.breakpoint import dump_breakpoints
-from engine.records.jsonable import clip, to_jsonable
+from engine.records.jsonable import clip, refuse_nul, to_jsonable
 from engine.records.run_info import Approvals
 from engine.records.state_path import is_active
 from engine.runtime.activity import Services
@@ -157,6 +157,7 @@ def new_run_info(  # noqa: PLR0913  (the fields of a launch form)
 ) -> RunInfo:
     """Return the summary of a new run, or of one that replays `replayed_run`. Raises `InvalidInput`."""
     parameters, now = pattern.parameters.model_dump(mode='json'), services.clock.now()
+    refuse_nul({'title': title, 'tags': tags, **options})
     launch_options = validate_options(options)
     if replayed_run is None:
         check_effort(services, models, launch_options.get('effort', {}))
@@ -365,6 +366,7 @@ def outside_event(  # noqa: PLR0913  (the parts of an event)
         raise EventRefused(run, name, f'{at!r} is not active')
     try:
         values = to_jsonable(dict(data or {}))
+        refuse_nul(values)
         return Event(name=name, at=StatePath(at), data=values, who=ACTOR.get(), key=key)
     except (ValueError, TypeError) as error:
         raise InvalidInput({'data': f'it is not JSON: {error}'}) from None

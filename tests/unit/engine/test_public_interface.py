@@ -19,8 +19,8 @@ PUBLIC = {
         'AcceptedEvent COMPOSED_AGENT CleanupResult Comparison CostEstimate DiskUsage Divergence '
         'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode Mergeable Pick Redaction '
         'RegressionResult RegressionTest Row RunReader RunStats StepSource align artifacts_of '
-        'folder_bytes json_differences lineage_tree merge_message merge_shapes open_question origin_of '
-        'program_version report_of whole_value'
+        'find_change folder_bytes json_differences lineage_tree merge_message merge_shapes open_question '
+        'origin_of program_version report_of whole_value'
     ),
     'engine.journal': (
         'Entry EntryQuery ExpiredRun Fold Journal MemoryJournal Reservation Retention StepMode WholeRun '
@@ -45,7 +45,7 @@ PUBLIC = {
         'PanelField PathStats PlanItem Question RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES '
         'SUMMED Shape Snapshot Spending StatePath StateShape StateTraffic StatedReport Status Traffic '
         'Transition Usage View answer_model clip escape_token is_active is_within message_of parent_of '
-        'resolve_pointer split_pointer'
+        'refuse_nul resolve_pointer split_pointer'
     ),
     'engine.runtime': (
         'ACTOR CONDITION_NAMES ConditionResult Feed GuardExplanation GuardExplanations Item LiveRuns Run '

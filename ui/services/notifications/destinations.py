@@ -18,7 +18,7 @@ from engine import InvalidInput
 from engine.errors import EngineError
 from engine.host.clock import Clock
 from engine.journal import Entry, EntryQuery, Journal
-from engine.records import Instant
+from engine.records import Instant, refuse_nul
 
 KIND = 'destination'
 Channel = Literal['webhook', 'slack', 'email']
@@ -138,6 +138,7 @@ def _destination_of(entry: Entry) -> Destination:
 
 def validate(destination: Destination) -> None:
     """Raise `InvalidInput`, naming the field, for a destination that cannot work."""
+    refuse_nul(asdict(destination))
     problems: dict[str, str] = {}
     if not 0 < len(destination.name.strip()) <= MAX_TEXT:
         problems['name'] = f'must have 1 to {MAX_TEXT} characters'

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from engine import Conductor, InvalidInput, Status
 from engine.errors import EngineError, EntryChanged, JournalError, UnknownRun
 from engine.journal import Entry, EntryQuery
-from engine.records import RunInfo
+from engine.records import RunInfo, refuse_nul
 from engine.runtime import acting_as
 from ui.services.schedules.records import Action, Schedule, Tick, UnknownSchedule
 from ui.services.schedules.ticks import Source, Ticks, new_tick
@@ -160,6 +160,7 @@ class Schedules:
 
     def validate(self, schedule: Schedule) -> None:
         """Raise `InvalidInput`, naming the field, for a schedule that cannot work."""
+        refuse_nul(asdict(schedule))
         problems = schedule.spec.problems()
         if not 0 < len(schedule.name.strip()) <= 200:
             problems['name'] = 'must have 1 to 200 characters'

@@ -21,7 +21,7 @@ from standardwebhooks import Webhook
 from engine import Conductor, InvalidInput
 from engine.errors import EngineError, EntryChanged, JournalError
 from engine.journal import Entry, EntryQuery
-from engine.records import resolve_pointer, split_pointer
+from engine.records import refuse_nul, resolve_pointer, split_pointer
 from ui.services.notifications.destinations import new_signing_secret, secret_problem
 from ui.services.schedules.records import Tick, Trigger, UnknownTrigger
 from ui.services.schedules.schedules import check_action
@@ -157,6 +157,7 @@ class Triggers:
 
     def validate(self, trigger: Trigger) -> None:
         """Raise `InvalidInput`, naming the field, for a trigger that cannot work."""
+        refuse_nul(asdict(trigger))
         problems = check_action(self._conductor, trigger.action, mapped=tuple(trigger.mapping))
         if not 0 < len(trigger.name.strip()) <= 200:
             problems['name'] = 'must have 1 to 200 characters'

@@ -182,7 +182,6 @@ class Conductor:
     traffic = Delegated('_reader', RunReader.traffic)
     explain_guards = Delegated('_reader', RunReader.explain_guards)
     draw = Delegated('_reader', RunReader.draw)
-    pattern_change = Delegated('_reader', RunReader.pattern_change)
 
     annotate = Delegated('_maintenance', RunMaintenance.annotate)
     write_note = Delegated('_maintenance', RunMaintenance.write_note)

@@ -5,6 +5,7 @@ from engine.history.artifacts import artifacts_of, whole_value
 from engine.history.bundle.importer import Imported
 from engine.history.bundle.redaction import Redaction
 from engine.history.bundle.writer import program_version
+from engine.history.changed_patterns import find_change
 from engine.history.comparison import (
     Comparison,
     Divergence,
@@ -60,6 +61,7 @@ __all__ = [
     'artifacts_of',
     'diff_words',
     'diff_words_async',
+    'find_change',
     'folder_bytes',
     'json_differences',
     'lineage_tree',

@@ -26,6 +26,7 @@ from engine.records import (
     RunInfo,
     RunQuery,
 )
+from engine.records.jsonable import refuse_nul
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_control import RunControl
 from engine.workspace.directories import walk
@@ -185,6 +186,7 @@ class RunMaintenance:
             UnknownRun, UnknownStep, UnknownNote
             InvalidInput: the text is empty or too long.
         """
+        refuse_nul({'note': text})
         text, info = text.strip(), await self.journal.info(run)
         if not 0 < len(text) <= MAX_NOTE:
             raise InvalidInput({'note': f'it needs 1 to {MAX_NOTE:,} characters, and has {len(text):,}'})
@@ -300,6 +302,7 @@ class RunMaintenance:
 
 def _check_annotation(changes: Annotation) -> Annotation:
     """Return the changes without surrounding space. Raises `InvalidInput`, naming the fields."""
+    refuse_nul(changes)
     checked, wrong = changes.copy(), {}
     if 'title' in changes:
         title = checked['title'] = ' '.join(changes['title'].split())

@@ -11,7 +11,6 @@ from engine.configuration.catalog import Catalog
 from engine.errors import InvalidInput, UnknownPattern, UnknownStep
 from engine.history.accepted_events import AcceptedEvent, accepted_events
 from engine.history.audit import audit
-from engine.history.changed_patterns import find_change
 from engine.history.chart_walk import audit_walk
 from engine.history.comparison import Comparison, RunStats, compare, count_run
 from engine.history.path_statistics import Progress, refresh_paths
@@ -132,10 +131,6 @@ class RunReader:
         except (UnknownPattern, InvalidInput):
             return GuardExplanations(None, info.parameters)
         return await asyncio.to_thread(GuardExplanations, pattern, info.parameters)
-
-    async def pattern_change(self, info: RunInfo) -> str:
-        """Return why a run cannot be continued or forked midway with today's patterns, or ''."""
-        return find_change(self.catalog, info, await self.journal.shape(info.id))
 
     def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
         """Build the chart a run of the pattern would have; omitted parameters take their defaults.

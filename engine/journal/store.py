@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic import TypeAdapter
 
 from engine.journal.documents import Documents, Entry, EntryQuery
+from engine.records.jsonable import refuse_nul
 
 T = TypeVar('T')
 
@@ -55,8 +56,9 @@ class Store(Generic[T]):
         self._unknown, self._columns = unknown, columns.named()
 
     def entry_of(self, item: T) -> Entry:
-        """Return a record as an entry."""
+        """Return a record as an entry. Raises `InvalidInput`."""
         values: dict[str, Any] = asdict(item)  # type: ignore[call-overload]  # A type variable cannot say that.
+        refuse_nul(values)
         columns = {column: values.pop(name) for column, name in self._columns.items()}
         return Entry(kind=self.kind, body=values, **columns)
 

@@ -23,7 +23,7 @@ from engine.records.events import (
     View,
 )
 from engine.records.frozen import COMPUTED, Label
-from engine.records.jsonable import clip
+from engine.records.jsonable import clip, refuse_nul
 from engine.records.launch import Launch
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
@@ -133,6 +133,7 @@ __all__ = [
     'is_within',
     'message_of',
     'parent_of',
+    'refuse_nul',
     'resolve_pointer',
     'split_pointer',
 ]

@@ -15,7 +15,7 @@ from pydantic_core import (
     to_jsonable_python,
 )
 
-from engine.errors import EngineError
+from engine.errors import EngineError, InvalidInput
 
 
 def to_jsonable(value: Any) -> Any:
@@ -89,6 +89,27 @@ def shorten(value: object) -> str:
     """Return the value's repr, cut to about 200 characters."""
     text = repr(value)
     return text if len(text) <= 200 else f'{text[: cut_place(text, 200)]}...'
+
+
+def refuse_nul(values: Mapping[str, object]) -> None:
+    """Refuse text with NUL from people: no file name, command or PostgreSQL search takes it.
+
+    Args:
+        values: by the field that is named in the error.
+
+    Raises:
+        InvalidInput
+    """
+    if wrong := [name for name, value in values.items() if _has_nul(value) or '\0' in str(name)]:
+        raise InvalidInput(dict.fromkeys(wrong, 'has a NUL character, which is no text'))
+
+
+def _has_nul(value: object) -> bool:
+    if isinstance(value, str):
+        return '\0' in value
+    if isinstance(value, Mapping):
+        return any(_has_nul(name) or _has_nul(item) for name, item in value.items())
+    return isinstance(value, list | tuple) and any(map(_has_nul, value))
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:

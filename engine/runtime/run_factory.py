@@ -33,7 +33,7 @@ from engine.records import (
     View,
 )
 from engine.records.effort import role_effort
-from engine.records.jsonable import clip, to_jsonable
+from engine.records.jsonable import clip, refuse_nul, to_jsonable
 from engine.records.shape import is_active
 from engine.runtime.activity import Services
 from engine.statechart.chart import Chart
@@ -139,6 +139,7 @@ def new_run_info(
 ) -> RunInfo:
     """Return the summary of a new run, or of one that replays `replayed_run`. Raises `InvalidInput`."""
     options, models, now = launch.options, launch.models, services.clock.now()
+    refuse_nul({'title': launch.title, 'tags': launch.tags, **options})
     if replayed_run is None:
         check_options(services, models, options)
     elif 'effort' in replayed_run.options:
@@ -342,6 +343,7 @@ def outside_event(  # noqa: PLR0913  (the parts of an event)
         raise EventRefused(run, name, f'{at!r} is not active')
     try:
         values = to_jsonable(dict(data or {}))
+        refuse_nul(values)
         return Event(name=name, at=StatePath(at), data=values, who=ACTOR.get(), key=key)
     except (ValueError, TypeError) as error:
         raise InvalidInput({'data': f'it is not JSON: {error}'}) from None

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError, create_model
 
 from engine.errors import InvalidInput, PatternError
 from engine.records import Event, StatedReport, View
+from engine.records.jsonable import refuse_nul
 from engine.statechart.definition import PatternDefinition
 from engine.statechart.deliverables import Deliverables
 from engine.statechart.memory import Memory as BaseMemory
@@ -100,7 +101,9 @@ class Pattern(PatternDefinition):
             raise InvalidInput(
                 {name: f'there is no such parameter; available: {available}' for name in unknown}
             )
-        return cls.parse_recorded(values)
+        parsed = cls.parse_recorded(values)
+        refuse_nul(parsed.model_dump())
+        return parsed
 
     @classmethod
     @final

@@ -13,6 +13,7 @@ from engine import InvalidInput
 from engine.errors import EntryChanged
 from engine.host.clock import Clock
 from engine.journal import Documents, Entry, EntryQuery
+from engine.records import refuse_nul
 from ui.access.caller import Role
 from ui.access.passwords import TOKEN_PREFIX, Passwords, check_password, digest, new_secret
 
@@ -214,6 +215,7 @@ class Accounts:
             days: until it expires; None means never.
         """
         account = _account(await self._account(name))
+        refuse_nul({'label': label})
         label = label.strip()
         if not 0 < len(label) <= 100:
             raise InvalidInput({'label': 'describe its purpose in 1 to 100 characters'})

@@ -12,7 +12,7 @@ from engine.models.protocol import SCRIPTED
 from engine.records import Change, RunInfo
 from engine.records.document import escape_token
 from engine.records.effort import EFFORT_SYNTAX, is_effort
-from engine.records.jsonable import to_jsonable
+from engine.records.jsonable import refuse_nul, to_jsonable
 from engine.records.message import Message
 from engine.runtime.activity import Services
 from engine.runtime.run_factory import check_options, check_simulated, join_names, unknown_names
@@ -32,6 +32,8 @@ def validate_overrides(variation: ForkOverrides, workflow: Pattern, services: Se
     Raises:
         InvalidInput: names the field, as in `models.writer`.
     """
+    refuse_nul({'instructions': variation.instructions, 'prompts': variation.prompts, **variation.parameters})
+    refuse_nul({change.path: change.value for change in variation.changes})
     stated = {path: state for path, _, state in walk(workflow.chart_states())}
     agents = [state['agent'] for state in stated.values() if 'agent' in state]
     roles = {role.name for spec in agents for role in spec.possible_roles}

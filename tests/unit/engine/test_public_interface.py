@@ -19,7 +19,7 @@ PUBLIC = {
         'AcceptedEvent COMPOSED_AGENT CleanupResult Comparison CostEstimate DiskUsage Divergence '
         'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode Mergeable Pick Piece '
         'Redaction RegressionResult RegressionTest Row RunReader RunStats StepSource artifacts_of '
-        'diff_words diff_words_async folder_bytes json_differences lineage_tree merge_message '
+        'diff_words diff_words_async find_change folder_bytes json_differences lineage_tree merge_message '
         'merge_shapes open_question origin_of program_version report_of whole_value'
     ),
     'engine.journal': (
@@ -40,12 +40,13 @@ PUBLIC = {
     ),
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget COMPUTED CONTROL Change Criterion Delta '
-        'DeltaKind Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault Gauge '
-        'GuardResult Instant JournalOutage Label Launch MAX_NOTE MAX_NUMBER MAX_TAG MAX_TAGS MAX_TITLE '
-        'MarkField Message Note Origin Outcome PURGING PanelField PathStats PlanItem Question RULES RUN '
-        'RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending StatePath '
-        'StateShape StateTraffic StatedReport Status Traffic Transition Usage View answer_model clip '
-        'escape_token is_active is_within message_of parent_of resolve_pointer split_pointer'
+        'DeltaKind Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault '
+        'Gauge GuardResult Instant JournalOutage Label Launch MAX_NOTE MAX_NUMBER MAX_TAG MAX_TAGS '
+        'MAX_TITLE MarkField Message Note Origin Outcome PURGING PanelField PathStats PlanItem Question '
+        'RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending '
+        'StatePath StateShape StateTraffic StatedReport Status Traffic Transition Usage View answer_model '
+        'clip escape_token is_active is_within message_of parent_of refuse_nul resolve_pointer '
+        'split_pointer'
     ),
     'engine.runtime': (
         'ACTOR CONDITION_NAMES ConditionResult Feed GuardExplanation GuardExplanations Item LiveRuns Run '

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from engine import Catalog, Conductor, EngineError
 from engine.errors import JournalDamaged
+from engine.history import find_change
 from engine.host.clock import RealClock
 from engine.journal import Journal
 from engine.records import clip
@@ -92,7 +93,7 @@ async def _patterns(conductor: Conductor) -> AsyncIterator[Finding]:
     changes: dict[str, list[str]] = {}
     async for info in conductor.iter_runs():
         try:
-            change = await conductor.pattern_change(info)
+            change = find_change(conductor.catalog, info, await conductor.shape(info.id))
         except JournalDamaged:
             continue  # Already reported.
         if change:

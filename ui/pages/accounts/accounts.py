@@ -133,10 +133,10 @@ class AccountList:
             Text('p', 'All sessions of this account will end. Its tokens work until they are revoked.')
             new = field('Password, at least 12 characters', kind='password', autocomplete='new-password')
             revoke = ui.checkbox('Revoke its tokens')
-            draw_dialog_actions(dialog, 'Set password', lambda: dialog.submit((new.value, revoke.value)))
-        if isinstance(values := await await_answer(dialog), tuple):
-            password, revoked = values
-            work = self._accounts.set_password(name, password, revoke_tokens=revoked)
+            draw_dialog_actions(dialog, 'Set password', lambda: dialog.submit(True))
+        if await await_answer(dialog):
+            revoked = bool(revoke.value)
+            work = self._accounts.set_password(name, str(new.value), revoke_tokens=revoked)
             details = {'name': name} | ({'tokens': 'revoked'} if revoked else {})
             await self._perform('account.password', work, **details)
 

@@ -9,7 +9,7 @@ import pytest
 
 from engine import EventRefused, InvalidInput, Status
 from engine.errors import ModelError
-from engine.history import ForkOverrides
+from engine.history import ForkOverrides, find_change
 from engine.journal import MemoryJournal
 from engine.records import Change
 from tests.support.forks import make_conductor, run_pipeline
@@ -135,13 +135,12 @@ async def test_a_fork_whose_pattern_has_changed_is_refused_for_that_and_named() 
     async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, at = await run_pipeline(conductor)
         info, shape = await conductor.info(run), await conductor.shape(run)
-        assert await conductor.pattern_change(info) == ''
+        assert find_change(conductor.catalog, info, shape) == ''
         journal = conductor.journal
         assert isinstance(journal, MemoryJournal)
         journal._shapes[run] = replace(shape, edges=shape.edges[1:])
         with pytest.raises(EventRefused, match="its pattern 'pipeline' has changed since"):
             await conductor.fork(run, at)
-        assert 'has changed since' in await conductor.pattern_change(info)
 
 
 async def test_a_rerun_repeats_its_original_and_joins_the_family() -> None:

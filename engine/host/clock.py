@@ -7,12 +7,15 @@ import heapq
 import itertools
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from typing_extensions import override
 
 BOOT: int | None = getattr(time, 'CLOCK_BOOTTIME', None)
 """The clock that keeps running while the machine sleeps, on systems that have one."""
+_monotonic: Callable[[], float] = time.monotonic if BOOT is None else partial(time.clock_gettime, BOOT)
+"""Returns seconds since an arbitrary moment; setting the machine's clock does not change them."""
 
 
 class Clock(Protocol):
@@ -74,11 +77,6 @@ class HistoryClock:
         now = self._clock.now()
         self.ahead = max(self.ahead, self._latest() - now)
         return now + self.ahead
-
-
-def _monotonic() -> float:
-    """Return seconds since an arbitrary moment; setting the machine's clock does not change them."""
-    return time.clock_gettime(BOOT) if BOOT is not None else time.monotonic()
 
 
 class SimulatedClock(Clock):

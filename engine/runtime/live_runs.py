@@ -87,13 +87,16 @@ class LiveRuns:
         self._setup, self._is_alive = setup, is_alive
         self._context = RuntimeContext(journal=journal, feed=feed, services=services, on_ended=self._forget)
         self.runs: dict[RunId, Run] = {}
+        self._recovering = asyncio.Lock()
         self._starting: set[RunId] = set()
         """Runs being started or recovered right now."""
 
     async def require(self, run: RunId, event: str) -> Run:
         """Return the live run that an event is for. Raises `UnknownRun`, `EventRefused`."""
         if run not in self.runs:
-            info = await self.journal.info(run)
+            async with self._recovering:  # It may be about to continue here.
+                info = await self.journal.info(run)
+        if run not in self.runs:
             elsewhere = self.stranded.get(run, 'another process runs it')
             if info.status.ended:
                 raise EventRefused(run, event, f'it is {info.status}')
@@ -250,9 +253,10 @@ class LiveRuns:
                 self.stranded.pop(info.id, None)
                 return info.id
 
-        unfinished = await self.journal.unfinished()
-        async with asyncio.TaskGroup() as group:
-            resuming = [group.create_task(resume(info)) for info in unfinished]
+        async with self._recovering:
+            unfinished = await self.journal.unfinished()
+            async with asyncio.TaskGroup() as group:
+                resuming = [group.create_task(resume(info)) for info in unfinished]
         return [run for task in resuming if (run := task.result())]
 
     def watch(self, run: RunId, *, after: int = 0) -> AsyncGenerator[Item]:

@@ -130,15 +130,10 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
     backend = Backend(places)
     chat = McpOverHttp(backend, origins)
 
-    async def start() -> None:
+    async def start() -> asyncio.Task[None]:
         conductor = await open_conductor()
         for fault in conductor.catalog.faults:
             log.error('%s:%s: %s', fault.path, fault.line, fault.problem)
-        async with adoption_lock(locks):
-            for recovered in await conductor.recover():
-                log.info('run %s continues', recovered)
-        for stranded, reason in conductor.stranded.items():
-            log.error('run %s cannot continue: %s', stranded, reason)
         await warn_if_unsandboxed(conductor)
         # Model servers on this machine need no configuration; discover them in the background.
         background_tasks.create(conductor.catalog.registry.discover(), name='look for models here')
@@ -164,18 +159,23 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
         services.start()
         backend.open(conductor, access, fleet=workers, services=services)
         background_tasks.create(reload_signed_out(backend), name='reload pages of those who are logged out')
+        # Restoring their files may take long; the server answers meanwhile.
+        return asyncio.create_task(continue_runs(conductor, locks, failed), name='continue runs')
 
     @asynccontextmanager
     async def lifespan(served: FastAPI) -> AsyncIterator[None]:
         """Start before requests are served, and close afterwards."""
+        continuing: asyncio.Task[None] | None = None
+
         try:
-            await start()
+            continuing = await start()
         except Exception as error:
             if failed is None:
                 raise
             failed(error)
         async with chat.running():
             yield
+        await end_task(continuing)
         with grace_period(grace) as over:
             await backend.close(over)
         close_folders(False)
@@ -234,6 +234,30 @@ def start_placing_runs(fleet: FleetView) -> FleetView:
     """Place runs that are not yet placed, while this server runs."""
     background_tasks.create(fleet.keep_placing_runs(), name='keep placing runs')
     return fleet
+
+
+async def end_task(task: asyncio.Task[None] | None) -> None:
+    """Cancel a task, and wait for its end."""
+    if task:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def continue_runs(
+    conductor: Conductor, locks: Locks | None, failed: Callable[[Exception], None] | None
+) -> None:
+    """Continue every unfinished run without a live owner; `failed` is called with an error."""
+    try:
+        async with adoption_lock(locks):
+            for recovered in await conductor.recover():
+                log.info('run %s continues', recovered)
+    except Exception as error:
+        log.exception('the unfinished runs do not continue')
+        if failed:
+            failed(error)
+        return
+    for stranded, reason in conductor.stranded.items():
+        log.error('run %s cannot continue: %s', stranded, reason)
 
 
 async def clean_up_daily(conductor: Conductor) -> None:

@@ -225,6 +225,20 @@ def test_a_damaged_run_is_set_aside(tmp_path: Path) -> None:
     assert f'run {runs[1]} continues' in text
 
 
+def test_a_server_is_ready_while_runs_are_still_to_continue(tmp_path: Path) -> None:
+    hemicycle = Hemicycle(tmp_path)
+    (hemicycle.patterns / 'slow.py').write_text(
+        'import asyncio\nfrom engine.runtime.live_runs import LiveRuns\n'
+        'async def recover(*given, **more): await asyncio.Event().wait()\nLiveRuns.recover = recover\n'
+    )
+    with hemicycle.process('serve', '--port', '0', '--patterns', str(hemicycle.patterns)) as server:
+        url = line(server.stdout).split()[3]
+        assert httpx.get(f'{url}/readyz', timeout=DEADLINE).status_code == 200
+        server.terminate()
+        code, _, _ = wait_for_exit(server)
+    assert code == 0
+
+
 def test_a_server_that_fails_to_start_exits(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     (hemicycle.patterns / 'short.py').write_text(

@@ -122,6 +122,19 @@ async def test_closing_cuts_off_a_call_after_the_grace_or_if_it_is_free(simulate
         assert (await successor.result(run)).status is Status.DONE
 
 
+async def test_an_event_waits_for_the_recovery_of_its_run() -> None:
+    journal = MemoryJournal()
+    async with make_conductor(journal, hanging()) as first:
+        run = (await first.start('lone')).id
+    async with make_conductor(journal, hanging(), owner='b') as second:
+        recovering = asyncio.create_task(second.recover())
+        await asyncio.sleep(0)
+        assert not second.can_control(run)
+        await second.cancel(run)
+        assert await recovering == [run]
+        assert (await second.result(run)).status is Status.CANCELLED
+
+
 async def test_a_paused_run_stays_paused_after_recovery() -> None:
     journal = MemoryJournal()
     async with make_conductor(journal, hanging()) as crashed:

@@ -12,11 +12,11 @@ import pytest
 from engine.errors import WorkspaceError
 from engine.records import RunId
 from engine.workspace import Workspaces
-from engine.workspace.object_store import CHUNK_BYTES, ObjectStore
+from engine.workspace.object_store import SMALL_BYTES, ObjectStore
 from storage.s3.files import S3Files
 
 RUN, FORK = RunId('run'), RunId('fork')
-LONG = b'long' * CHUNK_BYTES
+LONG = b'long' * SMALL_BYTES
 Machine = Callable[[], Workspaces]
 
 

@@ -31,7 +31,8 @@ PROTECTED = ('--noconftest', '-c', '/dev/null', '--rootdir=.')
 """Ignore anything the author may have put next to the tests: settings, plugins, another pytest."""
 
 TEST_LIST = f'{TEMP_PREFIX}tests'
-MAX_ARGUMENTS = 500
+MAX_ARGUMENTS = 60_000
+"""Maximum characters of the files that a command names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +181,7 @@ async def _run(
 
 async def _named(tests: Sequence[str], folder: Workspace) -> Sequence[str]:
     """Return the files as arguments; more than fit a command are named in a file, which pytest 8.2 reads."""
-    if len(tests) <= MAX_ARGUMENTS:
+    if sum(map(len, tests)) <= MAX_ARGUMENTS:
         return tests
     await folder.write(TEST_LIST, '\n'.join(tests).encode('utf-8', 'surrogateescape'))
     return [f'@{TEST_LIST}']

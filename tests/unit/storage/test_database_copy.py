@@ -23,7 +23,7 @@ from storage.postgres.connections import ADAPTERS
 
 pytestmark = pytest.mark.slow
 
-ODD = 'a\0b\x1ac ☂ \U0001f600'
+ODD = 'ab\x1ac ☂ \U0001f600'
 
 
 async def fill(database: str | Path) -> None:

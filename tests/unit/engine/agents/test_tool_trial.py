@@ -14,7 +14,7 @@ from engine.agents.chart import agent
 from engine.agents.tool_trial import SCRATCH_RUN, WAS_FULL
 from engine.tools.builtin.writing.generate_outline import generate_outline
 from engine.tools.protocol import tool
-from engine.workspace.sandbox.limits import Limits
+from engine.workspace.directories import folder_limits
 from tests.support.harness import FakeModel, Lone, catalog, until
 
 
@@ -45,7 +45,7 @@ async def test_a_folder_that_a_tool_filled_is_emptied_before_the_next_call(
     playground: ToolPlayground,
 ) -> None:
     await playground.call('write_file', {'path': 'big', 'text': 'x'})
-    os.truncate(playground._workspaces.of(SCRATCH_RUN, 'you').folder / 'big', 2 * Limits().disk)
+    os.truncate(playground._workspaces.of(SCRATCH_RUN, 'you').folder / 'big', 2 * folder_limits()[1])
     trial = await playground.call('write_file', {'path': 'small', 'text': 'x'})
     assert trial.ok and trial.text.startswith(WAS_FULL)
     assert [entry.path for entry in await playground.files()] == ['small']

@@ -5,24 +5,25 @@ from __future__ import annotations
 import pytest
 
 from engine import Conductor, InvalidInput
+from engine.records import Launch
 from ui.access.accounts import Accounts
 from ui.access.caller import Role
 from ui.services.notifications import Destination
 from ui.services.notifications.destinations import Destinations
-from ui.services.schedules import Action, Schedule, Schedules, ScheduleSpec, Trigger, Triggers
+from ui.services.schedules import Schedule, Schedules, ScheduleSpec, Trigger, Triggers
 
 
 async def test_names_with_nul_are_refused_by_all_services() -> None:
     async with Conductor() as conductor:
-        name, action = 'a\0b', Action(pattern='pipeline', parameters={'task': 'Compare tea and coffee'})
+        name, action = 'a\0b', Launch(pattern='pipeline', parameters={'task': 'Compare tea and coffee'})
         spec = ScheduleSpec(cron=('0 2 * * *',))
-        accounts = Accounts(conductor.journal, conductor.clock)
+        accounts = Accounts(conductor.journal.documents, conductor.clock)
         await accounts.add('ada', Role.ADMIN)
         hook = Destination(name=name, channel='webhook', address='https://team.example/hook')
         for work in (
             Schedules(conductor).add(Schedule(name=name, action=action, spec=spec)),
             Triggers(conductor).add(Trigger(name=name, kind='webhook', action=action)),
-            Destinations(conductor.journal, conductor.clock).add(hook),
+            Destinations(conductor.journal.documents, conductor.clock).add(hook),
             accounts.add_token('ada', name, Role.VIEWER, 1),
         ):
             with pytest.raises(InvalidInput, match='has a NUL character'):

@@ -27,6 +27,7 @@ from engine.records import (
     RunQuery,
 )
 from engine.records.jsonable import refuse_nul
+from engine.records.run_info import tidy
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_control import RunControl
 from engine.workspace.directories import walk
@@ -305,11 +306,11 @@ def _check_annotation(changes: Annotation) -> Annotation:
     refuse_nul(changes)
     checked, wrong = changes.copy(), {}
     if 'title' in changes:
-        title = checked['title'] = ' '.join(changes['title'].split())
+        title = checked['title'] = tidy(changes['title'])
         if not 1 <= len(title) <= MAX_TITLE:
             wrong['title'] = f'must have 1 to {MAX_TITLE} characters'
     if 'tags' in changes:
-        tags = checked['tags'] = [tag.strip() for tag in changes['tags']]
+        tags = checked['tags'] = [tidy(tag) for tag in changes['tags']]
         if len(tags) > MAX_TAGS:
             wrong['tags'] = f'a run can have at most {MAX_TAGS} tags'
         elif not all(tags):

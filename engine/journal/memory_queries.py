@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -60,7 +61,7 @@ def place_of(info: RunInfo) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r'[^\W_]+', text.lower())
+    return re.findall(r'[^\W_]+', unicodedata.normalize('NFC', text.lower()))
 
 
 def aggregate(runs: Iterable[tuple[str, Shape, PathStats | None]], inherited: Sequence[int] = ()) -> Traffic:

@@ -13,8 +13,9 @@ from engine.records.breakpoint import MAX_BREAKPOINTS, Breakpoint, load_breakpoi
 from engine.records.budget import Budget
 from engine.records.effort import Effort
 from engine.records.frozen import Label
-from engine.records.run_info import MAX_TAGS, MAX_TITLE, Approvals, RunInfo
+from engine.records.run_info import MAX_TAG, MAX_TAGS, MAX_TITLE, Approvals, RunInfo
 
+Tag = Annotated[str, Field(max_length=MAX_TAG)]
 APPROVALS: Final = Label(
     'Tool approval',
     {'marked': 'When the tool requires it', 'all': 'For every tool call', 'none': 'Never'},
@@ -32,7 +33,7 @@ class Launch:
     """Values for the parameters of the pattern."""
     title: Annotated[str, Field(max_length=MAX_TITLE), Label('Title')] = ''
     """Name shown in lists; derived from the input if empty."""
-    tags: Annotated[tuple[str, ...], Field(max_length=MAX_TAGS), Label('Tags')] = ()
+    tags: Annotated[tuple[Tag, ...], Field(max_length=MAX_TAGS), Label('Tags')] = ()
     """Labels to find the run by."""
     private: Annotated[StrictBool, Label('Private')] = False
     """Only its author and administrators can see it."""

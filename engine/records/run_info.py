@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -121,6 +122,13 @@ MAX_NUMBER = 2**53
 """Maximum number of a step, note or token that people give: the largest that JSON keeps exactly."""
 MAX_TITLE, MAX_TAG, MAX_NOTE = 200, 200, 10_000
 """Maximum numbers of characters."""
+
+
+def tidy(text: str) -> str:
+    """Return a title or a tag in one line, its accents encoded in the usual way (NFC)."""
+    return unicodedata.normalize('NFC', ' '.join(text.split()))
+
+
 MAX_TAGS = 20
 """Maximum number of tags of a run."""
 

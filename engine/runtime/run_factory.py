@@ -34,6 +34,7 @@ from engine.records import (
 )
 from engine.records.effort import role_effort
 from engine.records.jsonable import clip, refuse_nul, to_jsonable
+from engine.records.run_info import tidy
 from engine.records.shape import is_active
 from engine.runtime.activity import Services
 from engine.statechart.chart import Chart
@@ -147,7 +148,7 @@ def new_run_info(
     return RunInfo(
         id=new_run_id(),
         pattern=pattern.name,
-        title=launch.title.strip() or title_of(pattern),
+        title=tidy(launch.title) or title_of(pattern),
         parameters=pattern.parameters.model_dump(mode='json'),
         models=dict(models or (replayed_run.models if replayed_run else {})),
         seed=launch.seed,
@@ -156,7 +157,7 @@ def new_run_info(
         created=now,
         updated=now,
         simulated=replayed_run.simulated if replayed_run else check_simulated(services, models),
-        tags=tuple(dict.fromkeys(tag.strip() for tag in launch.tags if tag.strip())),
+        tags=tuple(dict.fromkeys(filter(None, map(tidy, launch.tags)))),
         author=ACTOR.get(),
         private=launch.private,
         epoch=1,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,12 +21,17 @@ WORD = re.compile(r'[^\W_]+')
 """Letters and digits, split like FTS5's own tokenizer."""
 
 
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, however its accents are encoded."""
+    return WORD.findall(unicodedata.normalize('NFC', text))
+
+
 def text_filters(text: str) -> list[ColumnElement[bool]]:
     """Return the condition for typed text: each of its words must be a prefix of a word of the run.
 
     No character can act as an operator. Text without a letter or digit matches every run.
     """
-    words = WORD.findall(text)
+    words = words_of(text)
     return [HasWords(words)] if words else []
 
 
@@ -38,13 +44,13 @@ def index(connection: Connection, number: int) -> None:
     notes = connection.execute(select(NOTE.c.text).where(NOTE.c.run == number)).scalars()
     forget_words(connection, number)
     texts = _columns(row.title, '\n'.join((row.note, *notes)), row.parameters, tuple(tags), row.pattern)
-    index_words(connection, number, texts, WORD.findall)
+    index_words(connection, number, texts, words_of)
 
 
 def index_new(connection: Connection, number: int, info: RunInfo, parameters: str) -> None:
     """Index a run that was just inserted, without reading it back; `parameters` as they are stored."""
     texts = _columns(info.title, info.note, parameters, info.tags, info.pattern)
-    index_words(connection, number, texts, WORD.findall)
+    index_words(connection, number, texts, words_of)
 
 
 def _columns(title: str, notes: str, parameters: str, tags: Sequence[str], pattern: str) -> dict[str, str]:

@@ -15,6 +15,17 @@ COPY = """navigator.clipboard
 """Copies a text; false where the browser does not allow it."""
 
 
+async def copy_text(text: str, otherwise: str = 'Select the text instead.') -> None:
+    """Copy a text, and say whether it was: browsers allow it on secure connections only.
+
+    Args:
+        text: what is copied.
+        otherwise: what to do where the browser does not allow it.
+    """
+    copied = await ui.run_javascript(COPY % json.dumps(text), timeout=10)
+    ui.notify('Copied.' if copied else f'The browser does not allow copying here. {otherwise}')
+
+
 def copy_buttons(name: str, content: Callable[[], tuple[str, str]]) -> None:
     """Draw the buttons.
 
@@ -23,13 +34,11 @@ def copy_buttons(name: str, content: Callable[[], tuple[str, str]]) -> None:
         content: returns the name of the file and its text.
     """
 
-    async def copy() -> None:
-        copied = await ui.run_javascript(COPY % json.dumps(content()[1]), timeout=10)
-        ui.notify('Copied.' if copied else 'The browser does not allow copying here. Download it instead.')
-
     def download() -> None:
         file, text = content()
         ui.download.content(text.encode(errors='replace'), file)
 
-    button('', icon='content_copy', kind='quiet small', label=f'Copy {name}').on('click', copy)
+    button('', icon='content_copy', kind='quiet small', label=f'Copy {name}').on(
+        'click', lambda: copy_text(content()[1], 'Download it instead.')
+    )
     button('', icon='download', kind='quiet small', label=f'Download {name}').on('click', download)

@@ -80,6 +80,10 @@ def test_the_example_is_copied(open_page, server):
     page.get_by_role('button', name='Copy example').click()
     expect(page.get_by_text('Copied')).to_be_visible()
     assert page.evaluate('navigator.clipboard.readText()').startswith('[endpoints.work]')
+    page.add_init_script('delete Navigator.prototype.clipboard')  # as on a plain http:// address
+    page.reload()
+    page.get_by_role('button', name='Copy example').click()
+    expect(page.get_by_text('The browser does not allow copying here.')).to_be_visible()
 
 
 def test_it_is_accessible_and_fits(settings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from dataclasses import replace
 from typing import Any
 
@@ -80,6 +81,15 @@ async def test_search_matches_prefixes_of_words(journal: Journal) -> None:
     assert await list_runs(journal, text='too') == ['b']
     assert await list_runs(journal, text='debate') == ['b', 'a']
     assert await list_runs(journal, text='horses', tag='four-legged') == ['b']
+
+
+async def test_search_does_not_mind_how_accents_are_encoded(journal: Journal) -> None:
+    """As a letter (NFC), or as a letter and a mark (NFD), as file names of macOS have them."""
+    for id, form in (('a', 'NFC'), ('b', 'NFD')):
+        await journal.create(run(id, title=unicodedata.normalize(form, 'Die Übung')), SHAPE)
+        assert len(await list_runs(journal, text=unicodedata.normalize(form, 'übu'))) == (
+            1 if id == 'a' else 2
+        )
 
 
 async def test_search_follows_edits(journal: Journal) -> None:

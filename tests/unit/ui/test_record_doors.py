@@ -77,6 +77,7 @@ def test_a_run_keeps_what_it_was_launched_with() -> None:
     ('values', 'field'),
     [
         ({'title': 'x' * 201}, 'title'),
+        ({'tags': ['x', 'x' * 201]}, 'tags.1'),
         ({'private': 0}, 'private'),
         ({'seed': -1}, 'seed'),
         ({'approvals': 'some'}, 'approvals'),

@@ -7,6 +7,7 @@ from nicegui import ui
 from engine import EngineError, InvalidInput
 from ui.access.access import Access, AuthenticatedIdentity
 from ui.access.caller import IDENTITY, Caller, Role
+from ui.components.copy_buttons import copy_text
 from ui.components.dialogs import await_answer, confirm, dialog_frame
 from ui.components.theme import button, frame, page_head
 from ui.components.widgets import NativeSelect, Text, label
@@ -150,7 +151,7 @@ class AccountPage:
             Text('p', 'It is shown only once, because the server stores a hash.')
             Text('code', secret, 'token-secret')
             with ui.element('div').classes('dialog-actions'):
-                button('Copy', icon='content_copy').on('click', lambda: ui.clipboard.write(secret))
+                button('Copy', icon='content_copy').on('click', lambda: copy_text(secret))
                 button('Done', kind='primary').on('click', lambda: dialog.submit(None))
         await await_answer(dialog)
 

@@ -11,6 +11,7 @@ from nicegui import ui
 
 from engine.history import folder_bytes, program_version
 from engine.workspace import Sandbox
+from ui.components.copy_buttons import copy_text
 from ui.components.theme import button, notice
 from ui.components.widgets import Text, set_attributes
 from ui.formatting.values import byte_size
@@ -126,7 +127,7 @@ class StorageFacts:
             set_attributes(listing, tabindex='0', aria_label='Example file')
             copy = button('Copy', icon='content_copy', kind='small')
             set_attributes(copy, aria_label='Copy example')
-            copy.on('click', lambda: ui.notify('Copied'), js_handler=COPY)
+            copy.on('click', lambda: copy_text(EXAMPLE))
         Text('h2', 'Storage', id='kept')
         with ui.element('dl').classes('card facts kept'):
             self._database = self._draw_fact('Database', str(places.database) if places else 'in memory')
@@ -155,12 +156,6 @@ class StorageFacts:
             if text.is_deleted:
                 return
             text.show(byte_size(total))
-
-
-COPY = """async () => {
-    await navigator.clipboard.writeText(document.querySelector('.copied code').textContent);
-    emit();
-}"""
 
 
 def _size(path: Path) -> int:

@@ -166,6 +166,14 @@ async def test_bad_starts_are_refused_by_name(conductor: Conductor) -> None:
     assert (await conductor.runs()).total == 0
 
 
+async def test_titles_and_tags_are_one_line_in_one_encoding(conductor: Conductor) -> None:
+    mark = 'e\u0301'
+    run = await conductor.start('lone', title=f' Caf{mark}\n au lait ', tags=[mark, '\u00e9', ' '])
+    info = await run.info()
+    assert (info.title, info.tags) == ('Caf\u00e9 au lait', ('\u00e9',))
+    assert (await conductor.annotate(run.id, tags=[mark])).tags == ('\u00e9',)
+
+
 async def test_a_long_text_is_shortened_to_a_title(conductor: Conductor) -> None:
     run = (await conductor.start('counting', {'note': 'word ' * 1_000_000})).id
     assert (await conductor.info(run)).title == 'word ' * 15 + 'word…'

@@ -100,7 +100,7 @@ class Launch:
         own = {name: getattr(info, name) for name in FIELDS - OPTIONS}
         options = {name: value for name, value in info.options.items() if name in OPTIONS}
         try:
-            readable = LAUNCH.validate_python({**options, 'pattern': info.pattern})
+            readable = LAUNCH.validate_python({**options, 'pattern': ''})
         except ValidationError as error:
             wrong = {item['loc'][0] for item in error.errors()}
             return cls.of(replace(info, options={name: options[name] for name in options.keys() - wrong}))

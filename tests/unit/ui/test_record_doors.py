@@ -68,8 +68,8 @@ def test_a_run_keeps_what_it_was_launched_with() -> None:
     own = {name: getattr(launch, name) for name in FIELDS - OPTIONS}
     assert Launch.of(RunInfo(id='one', options=launch.options, **own)) == launch  # type: ignore[arg-type]
     assert Launch(pattern='lone').options == {}
-    odd = RunInfo(id=RunId('one'), pattern='lone', title='', options={'tools': 'all', 'record': True})
-    assert Launch.of(odd) == Launch(pattern='lone', record=True)
+    odd = RunInfo(id=RunId('one'), pattern='x' * 201, title='', options={'tools': 'all', 'record': True})
+    assert Launch.of(odd) == Launch(pattern='x' * 201, record=True)
     assert launch.budget == Budget(tokens=9)
 
 

@@ -94,7 +94,7 @@ async def test_a_generated_client_launches_follows_and_checks_a_run(
             kept = await call('get_run', run)
             assert kept.starred and kept.tags == ['drinks']  # what it was not told to change
             spec = models.ScheduleSpecInput(cron=['0 9 * * *'])
-            action = models.ActionInput(pattern='lone')
+            action = models.LaunchInput(pattern='lone')
             schedule = await call(
                 'add_schedule', body=models.ScheduleInput(name='Daily', action=action, spec=spec)
             )

@@ -148,6 +148,6 @@ def _scratch() -> Path:
 
 def attachment(name: str) -> str:
     """Return a `Content-Disposition` (RFC 6266) whose name cannot end the header or contain a folder."""
-    plain = re.sub(r'[\x00-\x1f\x7f/\\]+', '_', name)[-180:].strip('. ') or 'file'
+    plain = re.sub(r'[\x00-\x1f\x7f/\\\ud800-\udfff]+', '_', name)[-180:].strip('. ') or 'file'
     simple = re.sub(r'[^A-Za-z0-9._ -]', '_', plain)
     return f'attachment; filename="{simple}"; filename*=UTF-8\'\'{quote(plain, safe="")}'

@@ -137,7 +137,7 @@ async def _by_topic(
         markers, notes = _check_chapters(chosen, transcript['duration'])
     except ToolError as error:
         return paused, [f'The chapters are of similar length: the model named none that fit ({error}).']
-    starts = [float(cue['start']) for cue in cues]
+    starts = [float(part['start']) for cue in cues for part in _sentences(cue)]
     for item in markers[1:]:
         item['startTime'] = round(min(starts, key=lambda start: abs(start - item['startTime'])), 3)
     first_by_start = {item['startTime']: item for item in reversed(markers)}

@@ -340,6 +340,19 @@ async def test_a_model_divides_a_show_by_topic(context: ToolContext, starts: Any
     assert ('of similar length' in result.text) == (len(starts) == 1)
 
 
+async def test_topics_are_placed_in_a_transcript_of_one_passage(context: ToolContext) -> None:
+    cue = {'start': 0.0, 'end': 3_600.0, 'speaker': '', 'text': 'It goes on.  ' * 1_200}
+    context.artifacts['transcript'] = {'cues': [cue], 'duration': 3_600.0}
+
+    async def model(prompt: str, *, output: type[BaseModel]) -> BaseModel:
+        return output.model_validate(
+            {'chapters': [{'start': f'{at}:00', 'title': 'x'} for at in (0, 20, 40)]}
+        )
+
+    result = await use(chapter_markers, replace(context, model=model))
+    assert [item['startTime'] for item in result.artifacts['chapters']] == [0.0, 1_200.0, 2_400.0]
+
+
 def hour_of_passages() -> dict[str, Any]:
     cues = [
         {'start': start, 'end': start + 60.0, 'speaker': '', 'text': 'It goes on.'}

@@ -225,8 +225,7 @@ class Schedules:
 
         In a fleet, workers handle them; times not handled after `LATE_SECONDS` seconds are handled here.
         """
-        await self._set_back()
-        schedules = {schedule.id: schedule for schedule in await self.list()}
+        schedules = {planned.id: planned.schedule for planned in await self._set_back()}
         placed = await self._place(list(schedules.values()))
 
         def due_here(schedule: str, due: float) -> float:
@@ -297,12 +296,17 @@ class Schedules:
         if tick.state == 'claimed':
             await self.ticks.start(tick, schedule.action, _source(schedule))
 
-    async def _set_back(self) -> None:
-        """Have schedules continue from now that a clock set too far ahead has handled until long after."""
-        now = self._now()
-        for planned in await self._store.list():
+    async def _set_back(self) -> Sequence[PlannedSchedule]:
+        """Have schedules continue from now that a clock set too far ahead has handled until long after.
+
+        Returns:
+            All schedules, as they were before.
+        """
+        schedules, now = await self._store.list(), self._now()
+        for planned in schedules:
             if planned.done > now + AHEAD_SECONDS:
                 await self._store.write([replan(planned, planned.schedule, now)])
+        return schedules
 
     async def _handle(self, planned: PlannedSchedule, now: float) -> None:
         """Handle the due times of one schedule, each in its own transaction."""

@@ -1,12 +1,16 @@
-"""Options shared by several commands, and commands that consist of several."""
+"""Options shared by several commands, commands of several, and parameters made of options."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+Command = Callable[..., None]
 STORAGE_PANEL = 'Storage'
 SHOWN = 'Output'
 FLEET = 'Fleet'
@@ -138,3 +142,28 @@ def group(help: str, epilog: str) -> typer.Typer:
         'rich_markup_mode': 'markdown',
     }
     return typer.Typer(help=help, epilog=epilog, **options)
+
+
+def replace_parameter(
+    command: Command, name: str, added: Sequence[inspect.Parameter], read: Callable[[dict[str, Any]], Any]
+) -> Command:
+    """Replace a parameter of a command by others, which help lists in its place.
+
+    Args:
+        command: the command.
+        name: the parameter's name.
+        added: the others.
+        read: makes the parameter's value from those of the others, by name.
+    """
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        value = read({parameter.name: given.pop(parameter.name) for parameter in added})
+        command(**given, **{name: value})
+
+    own = inspect.signature(command, eval_str=True).parameters
+    both = [one for other in own for one in (added if other == name else [own[other]])]
+    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in both]
+    run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in named}
+    return run

@@ -12,9 +12,8 @@ import typer
 
 from engine import InvalidInput
 from ui.cli.inputs import check_choice, parse_by_role
+from ui.cli.options import Command, replace_parameter
 from ui.formatting.record_fields import RecordField, record_fields
-
-Command = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,22 +57,15 @@ def with_options(parameter: str, options: Collection[RecordOption]) -> Callable[
 
     Help lists them where that parameter is.
     """
+    added = [option.parameter for option in options]
 
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def run(**values: Any) -> None:
-            read: dict[str, Any] = {}
-            for option in options:
-                option.read(values.pop(option.parameter.name), read)
-            command(**values, **{parameter: read})
+    def read(given: dict[str, Any]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for option in options:
+            option.read(given[option.parameter.name], values)
+        return values
 
-        own = inspect.signature(command, eval_str=True).parameters
-        added = [option.parameter for option in options]
-        both = [one for name in own for one in (added if name == parameter else [own[name]])]
-        run.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
-        return run
-
-    return decorate
+    return lambda command: replace_parameter(command, parameter, added, read)
 
 
 def check_changes(values: Mapping[str, Any], options: Collection[RecordOption]) -> None:

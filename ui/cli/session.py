@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 import typer
 
 from engine import Catalog, InvalidInput
 from ui.cli.options import (
     AsJson,
+    Command,
     Database,
     Durability,
     Files,
@@ -21,6 +21,7 @@ from ui.cli.options import (
     Patterns,
     Quietly,
     Server,
+    replace_parameter,
 )
 from ui.settings import Settings, Storage, Synchronous
 
@@ -76,7 +77,7 @@ class Session:
         return catalog
 
 
-def with_session(*options: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_session(*options: str) -> Callable[[Command], Command]:
     """Add some of the options of `Session.of` to a command, in place of its parameter `session`.
 
     Help lists them where that parameter is. The command gets a `Session` with their values.
@@ -85,17 +86,4 @@ def with_session(*options: str) -> Callable[[Callable[..., None]], Callable[...,
     added = [declared[name] for name in declared if name in {'context', *options}]
     assert len(added) == len(options) + 1, options
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def run(**given: Any) -> None:
-            session = Session.of(**{parameter.name: given.pop(parameter.name) for parameter in added})
-            command(**given, session=session)
-
-        own = inspect.signature(command, eval_str=True).parameters
-        both = [one for name in own for one in (added if name == 'session' else [own[name]])]
-        named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in both]
-        run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in named}
-        return run
-
-    return decorate
+    return lambda command: replace_parameter(command, 'session', added, lambda values: Session.of(**values))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from engine.records import Launch
 from ui.cli.execution.breakpoints import parse_breakpoint
-from ui.cli.record_options import Command, OptionNote, RecordOption, record_options, with_options
+from ui.cli.inputs import parse_data
+from ui.cli.options import Command
+from ui.cli.record_options import OptionNote, RecordOption, record_options, with_options
 
 OWN: Final = ('pattern', 'parameters')
-"""Fields that each command takes in its own way."""
+"""Fields that `hemicycle run` takes in its own way."""
 AGAIN, DEBUG, LIMITS = 'Reproducibility', 'Debugging', 'Budget'
 NOTES: Final[Mapping[str, OptionNote]] = {
+    'parameters': OptionNote(name='set', metavar='NAME=VALUE', parse=parse_data),
     'effort': OptionNote(metavar='[ROLE=]LEVEL'),
     'instructions': OptionNote(metavar='[ROLE=]TEXT'),
     'tools': OptionNote(metavar='[ROLE=]NAMES'),
@@ -32,7 +35,7 @@ NOTES: Final[Mapping[str, OptionNote]] = {
 }
 
 
-def launch_options(record: Any, without: tuple[str, ...]) -> list[RecordOption]:
+def launch_options(record: Any, without: Collection[str] = ()) -> list[RecordOption]:
     """Return the options for the fields of a launch."""
     return record_options(record, without=without, notes=NOTES)
 
@@ -43,4 +46,4 @@ def with_launch(*without: str) -> Callable[[Command], Command]:
     Args:
         without: fields for which the command has no option.
     """
-    return with_options('launch', launch_options(Launch, (*OWN, *without)))
+    return with_options('launch', launch_options(Launch, without))

@@ -12,7 +12,7 @@ from engine import Catalog, Conductor, InvalidInput, Pattern
 from engine.records import Launch, RunId
 from ui.cli.conductors import find_run, open_conductor
 from ui.cli.execution.follow import follow
-from ui.cli.execution.launch_options import with_launch
+from ui.cli.execution.launch_options import OWN, with_launch
 from ui.cli.execution.prompt import prompt_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import describe_parameters, parse_parameters
@@ -35,7 +35,7 @@ hemicycle run pipeline --task "..." --paused --break "enter reviewing when loops
 {CODES}"""
 
 
-@with_launch()
+@with_launch(*OWN)
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def run(
     pattern: PatternName,

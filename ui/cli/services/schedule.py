@@ -17,8 +17,6 @@ from ui.cli.record_options import OptionNote, check_changes, record_options, wit
 from ui.cli.services.opening import find_named, with_services
 from ui.cli.services.started_run import (
     NOT_LATER,
-    Parameters,
-    PatternOption,
     changed_launch,
     format_moment,
     format_tick,
@@ -90,18 +88,11 @@ def show(name: Name, *, session: Session) -> None:
 @with_launch(*NOT_LATER)
 @with_options('values', record_options(Schedule, without=OWN, notes=NOTES, arguments=('name',)))
 @with_session('patterns', 'as_json', 'database', 'server')
-def add(
-    pattern: PatternOption = None,
-    sets: Parameters = None,
-    *,
-    values: dict[str, Any],
-    launch: dict[str, Any],
-    session: Session,
-) -> None:
+def add(*, values: dict[str, Any], launch: dict[str, Any], session: Session) -> None:
     """Add a schedule, starting now."""
     times, policy = values.pop('spec', {}), values.pop('policy', {})
     draft = Schedule(
-        action=new_launch(pattern, sets, launch),
+        action=new_launch(launch),
         spec=changed_times(ScheduleSpec(), times),
         policy=SchedulePolicy(**policy),
         **values,
@@ -113,24 +104,14 @@ def add(
 @with_launch(*NOT_LATER)
 @with_options('values', CHANGES)
 @with_session('patterns', 'as_json', 'database', 'server')
-def change(  # noqa: PLR0913  (its arguments are the command's)
-    schedule: Name,
-    pattern: PatternOption = None,
-    sets: Parameters = None,
-    *,
-    values: dict[str, Any],
-    launch: dict[str, Any],
-    session: Session,
-) -> None:
+def change(schedule: Name, *, values: dict[str, Any], launch: dict[str, Any], session: Session) -> None:
     """Change a schedule; what is not given stays as it is, and new times replace all earlier ones."""
-    acts = pattern is not None or sets is not None or bool(launch)
-    if not acts:
-        check_changes(values, CHANGES)
+    check_changes(values or launch, CHANGES)
 
     async def work(services: AnyServices) -> Schedule:
         known = await _find(services, schedule)
-        if acts:
-            values['action'] = changed_launch(known.action, pattern, sets, launch)
+        if launch:
+            values['action'] = changed_launch(known.action, launch)
         if 'spec' in values:
             values['spec'] = changed_times(known.spec, values['spec'])
         if 'policy' in values:

@@ -4,46 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
-import typer
-
 from engine.records import Launch
-from ui.cli.inputs import parse_data
 from ui.services.schedules import Tick
 
-PatternOption = Annotated[
-    str | None, typer.Option('--pattern', help='The pattern to run.', show_default=False)
-]
-Parameters = Annotated[
-    list[str] | None,
-    typer.Option('--set', metavar='NAME=VALUE', help='A parameter; repeatable.', show_default=False),
-]
 NOT_LATER = 'replay', 'paused', 'breakpoints'
 """Fields of a launch that a schedule or trigger has no options for."""
 
 
-def new_launch(pattern: str | None, sets: list[str] | None, launch: Mapping[str, Any]) -> Launch:
+def new_launch(launch: Mapping[str, Any]) -> Launch:
     """Return the run to start, from the options. Raises `InvalidInput`."""
-    return Launch.parse({**launch, 'pattern': pattern or '', 'parameters': parse_data(sets or ())})
+    return Launch.parse({'pattern': '', **launch})
 
 
-def changed_launch(
-    before: Launch, pattern: str | None, sets: list[str] | None, launch: Mapping[str, Any]
-) -> Launch:
+def changed_launch(before: Launch, launch: Mapping[str, Any]) -> Launch:
     """Return a run to start with changes: parameters are changed one by one, all else as a whole.
 
     Another pattern starts without the parameters of the former one. Raises `InvalidInput`.
     """
-    values = parse_data(sets or ())
-    other = pattern is not None and pattern != before.pattern
-    changes = {
-        **launch,
-        'pattern': before.pattern if pattern is None else pattern,
-        'parameters': values if other else {**before.parameters, **values},
-    }
-    return before.change(changes)
+    parameters = before.parameters if launch.get('pattern', before.pattern) == before.pattern else {}
+    return before.change({**launch, 'parameters': {**parameters, **launch.get('parameters', {})}})
 
 
 def format_tick(tick: Tick) -> str:

@@ -17,8 +17,6 @@ from ui.cli.record_options import OptionNote, check_changes, record_options, wit
 from ui.cli.services.opening import find_named, with_services
 from ui.cli.services.started_run import (
     NOT_LATER,
-    Parameters,
-    PatternOption,
     changed_launch,
     format_tick,
     new_launch,
@@ -84,14 +82,7 @@ def show(name: Name, *, session: Session) -> None:
 @with_launch(*NOT_LATER)
 @with_options('values', record_options(Trigger, without=OWN, notes=NOTES, arguments=('name',)))
 @with_session('patterns', 'as_json', 'database', 'server')
-def add(
-    pattern: PatternOption = None,
-    sets: Parameters = None,
-    *,
-    values: dict[str, Any],
-    launch: dict[str, Any],
-    session: Session,
-) -> None:
+def add(*, values: dict[str, Any], launch: dict[str, Any], session: Session) -> None:
     """Add a trigger: by signed webhooks, whose secret is printed once, or by files with `--files`.
 
     Files that are there already start no run. A server has to be running for runs to start.
@@ -99,7 +90,7 @@ def add(
     if 'files' in values and 'secret' in values:
         raise InvalidInput({'--secret': 'signs webhooks; a trigger by files has none'})
     kind: Literal['webhook', 'file'] = 'file' if 'files' in values else 'webhook'
-    draft = Trigger(kind=kind, action=new_launch(pattern, sets, launch), **values)
+    draft = Trigger(kind=kind, action=new_launch(launch), **values)
     added = with_services(session, lambda services: services.triggers.add(draft))
     _print(added, session.as_json, secret=added.secret)
 
@@ -108,29 +99,19 @@ def add(
 @with_launch(*NOT_LATER)
 @with_options('values', CHANGES)
 @with_session('patterns', 'as_json', 'database', 'server')
-def change(  # noqa: PLR0913  (its arguments are the command's)
-    trigger: Name,
-    pattern: PatternOption = None,
-    sets: Parameters = None,
-    *,
-    values: dict[str, Any],
-    launch: dict[str, Any],
-    session: Session,
-) -> None:
+def change(trigger: Name, *, values: dict[str, Any], launch: dict[str, Any], session: Session) -> None:
     """Change, pause or resume a trigger; what is not given stays as it is.
 
     `--map` replaces all parameters that were taken from the payload.
     """
-    acts = pattern is not None or sets is not None or bool(launch)
-    if not acts:
-        check_changes(values, CHANGES)
+    check_changes(values or launch, CHANGES)
 
     async def work(services: AnyServices) -> Trigger:
         known = await _find(services, trigger)
         if known.kind == 'webhook' and 'files' in values:
             raise InvalidInput({'--files': f'{known.name} is set off by webhooks: add another trigger'})
-        if acts:
-            values['action'] = changed_launch(known.action, pattern, sets, launch)
+        if launch:
+            values['action'] = changed_launch(known.action, launch)
         return await services.triggers.change(known.id, **values)
 
     _print(with_services(session, work), session.as_json)

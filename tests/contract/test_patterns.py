@@ -100,6 +100,21 @@ def test_the_form_can_be_drawn_and_matches_its_schema(pattern: type[Pattern]) ->
     assert pattern.parse(parsed.model_dump(mode='json')) == parsed
 
 
+def test_no_pattern_takes_a_number_or_text_for_a_boolean() -> None:
+    booleans = [
+        (pattern.Parameters, name)
+        for pattern in CATALOG.patterns.values()
+        for name, field in pattern.Parameters.model_fields.items()
+        if field.annotation is bool
+    ]
+    assert booleans
+    for parameters, name in booleans:
+        for wrong in (0, 'false'):
+            with pytest.raises(ValidationError) as refused:
+                parameters.model_validate({name: wrong})
+            assert ('bool_type', (name,)) in [(each['type'], each['loc']) for each in refused.value.errors()]
+
+
 @every_pattern
 @settings(max_examples=30)
 @given(

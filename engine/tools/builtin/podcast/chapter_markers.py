@@ -28,10 +28,10 @@ MAX_SENTENCE = 60
 """Maximum words of a sentence in a long passage; some transcripts have no punctuation."""
 DIVIDE = (
     'Divide this episode into chapters by topic: one every three to ten minutes, each from the time of the'
-    ' line where its topic begins. The first starts at 00:00'
+    ' line where its topic begins.'
 )
 LONG = 1_800.0
-"""Seconds from which a show has several chapters."""
+"""Seconds of a show for each of which it has a chapter more than one."""
 MAX_CHAPTERS = 12
 """Maximum number of chapters to place at pauses."""
 
@@ -108,8 +108,9 @@ def _check_chapters(chapters: Sequence[Chapter], duration: float) -> tuple[list[
             markers.append({'startTime': start, 'title': chapter.title})
     if not markers:
         raise ToolError('; '.join(wrong))
-    if len(markers) == 1 and duration >= LONG:
-        raise ToolError(f'chapters: one chapter is too few for {format_time(duration)}: divide it by topic')
+    if len(markers) <= duration // LONG:
+        count = 'one chapter is' if len(markers) == 1 else f'{len(markers)} chapters are'
+        raise ToolError(f'chapters: {count} too few for {format_time(duration)}: divide it by topic')
     notes = [f'Left out: {"; ".join(wrong)}.'] if wrong else []
     if markers[0]['startTime']:
         notes.append(f'The first chapter was moved from {format_time(markers[0]["startTime"])} to 00:00.')
@@ -131,8 +132,9 @@ async def _by_topic(
     parts = transcript_parts(transcript, MAX_CHARACTERS)
     try:
         for number, part in enumerate(parts, 1):
-            which = f', of which this is part {number} of {len(parts)}' if len(parts) > 1 else ''
-            answer = await context.model(f'{DIVIDE}{which}.\n\n{as_data(part)}', output=Chapters)
+            which = f' This is part {number} of {len(parts)} of it.' if len(parts) > 1 else ''
+            start = ' The first starts at 00:00.' if number == 1 else ''
+            answer = await context.model(f'{DIVIDE}{which}{start}\n\n{as_data(part)}', output=Chapters)
             chosen += answer.chapters
         markers, notes = _check_chapters(chosen, transcript['duration'])
     except ToolError as error:

@@ -321,12 +321,12 @@ async def test_a_long_transcript_is_processed_in_parts(context: ToolContext) -> 
     ('starts', 'chapters'),
     [
         (('00:00', '20:02', '20:03', '44:58'), [0, 1200.0, 2700.0]),
-        (('00:00',), [0, 300.0]),
+        (('00:00', '30:00'), [0, 300.0]),
         (('soon',), [0, 300.0]),
     ],
 )
 async def test_a_model_divides_a_show_by_topic(context: ToolContext, starts: Any, chapters: Any) -> None:
-    """Each chapter begins where a passage does; one for a whole hour, or none that fits, is not taken."""
+    """Each chapter begins where a passage does; two for a whole hour, or none that fits, are not taken."""
     context.artifacts['transcript'] = hour_of_passages()
     asked: list[str] = []
 
@@ -337,7 +337,22 @@ async def test_a_model_divides_a_show_by_topic(context: ToolContext, starts: Any
     result = await use(chapter_markers, replace(context, model=model))
     assert [item['startTime'] for item in result.artifacts['chapters']][: len(chapters)] == chapters
     assert len(asked) == 1 and 'by topic' in asked[0]
-    assert ('of similar length' in result.text) == (len(starts) == 1)
+    assert ('of similar length' in result.text) == (len(starts) < 3)
+
+
+async def test_only_the_first_part_of_a_long_transcript_starts_at_zero(context: ToolContext) -> None:
+    cues = [
+        {'start': 60.0 * number, 'end': 60.0 * number + 60, 'speaker': '', 'text': 'word ' * 200}
+        for number in range(300)
+    ]
+    context.artifacts['transcript'] = {'cues': cues, 'duration': 18_000.0}
+    model = Asked({'chapters': [{'start': '00:00', 'title': 'x'}]})
+    await use(chapter_markers, replace(context, model=model))
+    questions = [prompt.partition('\n')[0] for prompt in model.prompts]
+    assert len(questions) > 1 and ['starts at 00:00' in question for question in questions] == [
+        number == 0 for number in range(len(questions))
+    ]
+    assert f'part 2 of {len(questions)}' in questions[1]
 
 
 async def test_topics_are_placed_in_a_transcript_of_one_passage(context: ToolContext) -> None:

@@ -1,10 +1,11 @@
-"""What went wrong with a connection, in words."""
+"""HTTP clients behind the proxies of the environment, and what went wrong with a connection, in words."""
 
 from __future__ import annotations
 
 import socket
 import ssl
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import httpx
@@ -16,6 +17,7 @@ DESCRIPTIONS: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException],
     (httpx.ConnectTimeout, 'the connection timed out'),
     ((httpx.TimeoutException, TimeoutError), 'it did not answer in time'),
     (ssl.SSLError, 'it does not speak TLS'),
+    (httpx.ProxyError, 'the proxy settings of the environment (HTTPS_PROXY, NO_PROXY ...) cannot be used'),
     (
         (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError, ConnectionError),
         'it closed the connection',
@@ -23,6 +25,19 @@ DESCRIPTIONS: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException],
     ((httpx.TransportError, OSError), 'no connection could be made'),
 )
 """By kind of error, the most telling first: one is often the cause of another."""
+
+
+@contextmanager
+def environment_proxies() -> Iterator[None]:
+    """Create an HTTP client inside of it: it reads the proxies from the environment.
+
+    Raises:
+        httpx.ProxyError: the client cannot read them, such as a range of IPv6 addresses in NO_PROXY.
+    """
+    try:
+        yield
+    except (httpx.InvalidURL, ImportError, ValueError) as error:
+        raise httpx.ProxyError(str(error)) from error
 
 
 def network_problem(error: BaseException) -> str:

@@ -321,6 +321,8 @@ async def test_an_endpoint_has_its_own_timeouts() -> None:
         ('http://127.0.0.1:99999/v1', '', '', 'here: its address cannot be used: .*port must be'),
         ('http://127.0.0.1:9/v1', 'HTTP_PROXY', 'foo://bar:1', 'here: the proxy .* cannot be used: .*foo'),
         ('http://127.0.0.1:9/v1', 'HTTP_PROXY', 'http://[::1', 'here: the proxy .* cannot be used: '),
+        ('http://127.0.0.1:9/v1', 'HTTP_PROXY', 'socks5://h:1', 'here: the proxy .* cannot be used: .*socks'),
+        ('http://127.0.0.1:9/v1', 'NO_PROXY', 'fd00::/8', 'here: the proxy .* cannot be used: '),
         (
             'https://127.0.0.1:9/v1',
             'SSL_CERT_FILE',

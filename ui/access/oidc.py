@@ -17,7 +17,7 @@ from engine import InvalidInput
 from ui.access.access import Access, LoginRefused
 from ui.access.accounts import Account
 from ui.access.caller import Caller, Role
-from ui.network import network_problem
+from ui.network import environment_proxies, network_problem
 
 if TYPE_CHECKING:
     from authlib.integrations.httpx_client import AsyncOAuth2Client  # type: ignore[import-untyped]
@@ -223,7 +223,9 @@ class Provider:
 
     async def _get(self, url: str, token: str = '') -> dict[str, Any]:
         headers = {'Authorization': f'Bearer {token}'} if token else {}
-        async with httpx.AsyncClient(timeout=TIMEOUT, transport=self._transport) as client:
+        with environment_proxies():
+            client = httpx.AsyncClient(timeout=TIMEOUT, transport=self._transport)
+        async with client:
             answer = await client.get(url, headers=headers)
             answer.raise_for_status()
             document = json.loads(answer.content)
@@ -234,13 +236,14 @@ class Provider:
     def _client(self, callback: str) -> AsyncOAuth2Client:
         from authlib.integrations.httpx_client import AsyncOAuth2Client
 
-        return AsyncOAuth2Client(
-            client_id=self.settings.client_id,
-            client_secret=self.settings.client_secret or None,
-            scope=SCOPE,
-            redirect_uri=callback,
-            code_challenge_method='S256',
-            token_endpoint_auth_method='client_secret_basic' if self.settings.client_secret else 'none',
-            timeout=TIMEOUT,
-            transport=self._transport,
-        )
+        with environment_proxies():
+            return AsyncOAuth2Client(
+                client_id=self.settings.client_id,
+                client_secret=self.settings.client_secret or None,
+                scope=SCOPE,
+                redirect_uri=callback,
+                code_challenge_method='S256',
+                token_endpoint_auth_method='client_secret_basic' if self.settings.client_secret else 'none',
+                timeout=TIMEOUT,
+                transport=self._transport,
+            )

@@ -71,7 +71,7 @@ class EndpointClient:
                 self._http = httpx.AsyncClient(
                     transport=self._transport, limits=limits, timeout=None, verify=tls_context(self.endpoint)
                 )
-            except (ValueError, OSError, httpx.InvalidURL) as error:
+            except (ValueError, OSError, ImportError, httpx.InvalidURL) as error:
                 problem = f'the proxy or the certificates that the environment names cannot be used: {error}'
                 raise ModelError(
                     f'{self.endpoint.name}: {self.endpoint.hide(problem)}', kind='bad request'

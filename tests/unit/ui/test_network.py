@@ -7,7 +7,7 @@ import ssl
 import httpx
 import pytest
 
-from ui.network import network_problem
+from ui.network import environment_proxies, network_problem
 
 
 async def test_real_failures_have_readable_messages():
@@ -49,3 +49,16 @@ def test_each_failure_has_its_words(error: Exception, words: str):
         assert network_problem(outer) == (
             words if type(error) is not ValueError else 'no connection could be made'
         )
+
+
+@pytest.mark.parametrize(
+    ('variable', 'value'),
+    [('NO_PROXY', '10.0.0.0/8,fd00::/8'), ('HTTPS_PROXY', 'socks5://proxy.example:1080')],
+)
+def test_proxies_that_cannot_be_used_are_a_problem_of_the_connection(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(httpx.ProxyError) as caught, environment_proxies():
+        httpx.AsyncClient()
+    assert 'proxy settings of the environment' in network_problem(caught.value)

@@ -14,7 +14,7 @@ from engine import EngineError, InvalidInput
 from engine.errors import JournalError, JournalUnavailable, WorkspaceError
 from ui.api.problems import KINDS
 from ui.api.wire import decode
-from ui.network import network_problem
+from ui.network import environment_proxies, network_problem
 
 R = TypeVar('R')
 CLASSES: Final = {kind: cls for cls, (_, kind) in KINDS.items()} | {'cannot-merge': WorkspaceError}
@@ -59,9 +59,13 @@ class Connection:
         if base.scheme not in ('http', 'https') or not base.host:
             raise InvalidInput({'server': f'must be an address such as http://127.0.0.1:8080, not {url!r}'})
         self.url, self.patience = url.rstrip('/'), patience
-        self.http = httpx.AsyncClient(
-            base_url=base, timeout=timeout, transport=transport, headers=dict(headers or {})
-        )
+        try:
+            with environment_proxies():
+                self.http = httpx.AsyncClient(
+                    base_url=base, timeout=timeout, transport=transport, headers=dict(headers or {})
+                )
+        except httpx.ProxyError as error:
+            raise InvalidInput({'server': f'{network_problem(error)}: {error}'}) from None
 
     async def close(self) -> None:
         """Close the HTTP client and its idle connections."""

@@ -20,7 +20,7 @@ import httpx
 from standardwebhooks import Webhook
 
 from engine import InvalidInput
-from ui.network import network_problem
+from ui.network import environment_proxies, network_problem
 from ui.services.notifications.destinations import Destination
 from ui.services.notifications.outbox import OutboxMessage
 
@@ -119,12 +119,13 @@ class Channels:
     @functools.cached_property
     def _http(self) -> httpx.AsyncClient:
         """The HTTP client, created for the first message because it loads all system certificates."""
-        return httpx.AsyncClient(
-            timeout=SECONDS,
-            follow_redirects=False,
-            transport=self._transport,
-            headers={'User-Agent': 'Hemicycle'},
-        )
+        with environment_proxies():
+            return httpx.AsyncClient(
+                timeout=SECONDS,
+                follow_redirects=False,
+                transport=self._transport,
+                headers={'User-Agent': 'Hemicycle'},
+            )
 
     async def close(self) -> None:
         """Close the HTTP client, if one was needed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -35,6 +36,7 @@ BODIES: dict[str, Any] = {
     'write_note': {'at': 1, 'text': 'x'},
     'send': {'name': 'approve'},
 }
+OWN_COOKIE = f'{COOKIE}-{urlsplit(BASE).port}'
 BY_NAME = frozenset({'receive_webhook', 'try_agent', 'try_endpoint', 'try_mcp_server', 'try_tool'})
 """Anybody may get a 404 for what does not exist; the guard's own test covers existing objects."""
 
@@ -82,7 +84,7 @@ async def test_nothing_is_served_without_a_login(http: httpx.AsyncClient, backen
     ]
     assert len(endpoints) > 60
     for method, path in endpoints:
-        for headers in ({}, {'Authorization': 'Bearer hct_guessed'}, {'Cookie': f'{COOKIE}=guessed'}):
+        for headers in ({}, {'Authorization': 'Bearer hct_guessed'}, {'Cookie': f'{OWN_COOKIE}=guessed'}):
             response = await http.request(method, path, headers=headers)
             assert response.status_code == 401, (method, path)
             assert response.headers['www-authenticate'] == 'Bearer'
@@ -140,7 +142,7 @@ async def test_a_signed_webhook_needs_no_login(http: httpx.AsyncClient, access: 
 
 async def test_a_cookie_works_from_our_own_pages_only(http: httpx.AsyncClient, access: Access) -> None:
     secret = await access.accounts.begin_session('operator', 'password', '', '')
-    cookie = {'Cookie': f'{COOKIE}={secret}'}
+    cookie = {'Cookie': f'{OWN_COOKIE}={secret}'}
     start = {'pattern': 'lone'}
     for more in (
         {},
@@ -193,7 +195,8 @@ async def test_below_the_path_of_a_proxy_a_login_stays_there(
         right = await http.post('/login', data=form, headers=sent)
         assert (right.status_code, right.headers['location']) == (303, '/hemi/runs')
         strange = {**sent, 'X-Forwarded-Prefix': '//evil.example'}
-        assert '//evil' not in (await http.get('/login', headers=strange)).headers['location']
+        answer = await http.get('/login', headers=strange)
+        assert '//evil' not in f'{answer.headers} {answer.text}'
 
 
 async def test_over_tls_only_this_host_can_set_the_cookie(http: httpx.AsyncClient, access: Access) -> None:
@@ -202,13 +205,29 @@ async def test_over_tls_only_this_host_can_set_the_cookie(http: httpx.AsyncClien
         BASE.replace('http:', 'https:'),
     )
     url = f'{tls}{PREFIX}/runs'
-    assert (await http.get(url, headers={'Cookie': f'{COOKIE}={secret}'})).status_code == 401
-    assert (await http.get(url, headers={'Cookie': f'__Host-{COOKIE}={secret}'})).status_code == 200
+    assert (await http.get(url, headers={'Cookie': f'{OWN_COOKIE}={secret}'})).status_code == 401
+    assert (await http.get(url, headers={'Cookie': f'__Host-{OWN_COOKIE}={secret}'})).status_code == 200
     form = {'name': 'viewer', 'password': PASSWORD}
     for where, origin in ((tls, tls), (BASE, tls)):  # the second is behind a proxy that does not announce TLS
         response = await http.post(f'{where}/login', data=form, headers={'Origin': origin})
         cookie = response.headers['set-cookie']
-        assert cookie.startswith(f'__Host-{COOKIE}=') and 'Secure' in cookie
+        assert cookie.startswith(f'__Host-{OWN_COOKIE}=') and 'Secure' in cookie
+
+
+async def test_servers_on_one_host_have_cookies_of_their_own(http: httpx.AsyncClient, access: Access) -> None:
+    names = []
+    for host, headers in (
+        ('http://testserver', {}),
+        ('http://testserver:8081', {}),
+        ('http://testserver', {'X-Forwarded-Prefix': '/team/two'}),
+    ):
+        form = {'name': 'viewer', 'password': PASSWORD}
+        response = await http.post(f'{host}/login', data=form, headers={'Origin': host, **headers})
+        name, _, secret = response.headers['set-cookie'].partition(';')[0].partition('=')
+        names.append(name)
+        sent = {'Cookie': f'other=1; {name}={secret}', **headers}
+        assert (await http.get(f'{host}{PREFIX}/runs', headers=sent)).status_code == 200
+    assert names == [COOKIE, f'{COOKIE}-8081', f'{COOKIE}.team.two']
 
 
 async def test_exports_are_logged(http: httpx.AsyncClient, access: Access, conductor: Conductor) -> None:

@@ -16,6 +16,7 @@ from engine.errors import JournalError, SignedOut
 from engine.records import RunId
 from ui.access.access import Access, AuthenticatedIdentity
 from ui.access.caller import ADDRESS, IDENTITY
+from ui.access.sub_path import SUB_PATH
 
 COOKIE: Final = 'hemicycle-session'
 LOGIN: Final = '/login'
@@ -56,7 +57,7 @@ class RequireLogin:
         ADDRESS.set(scope['client'][0] if scope.get('client') else '')
         IDENTITY.set(None)
         try:
-            identity = await identify(access, headers, secure=is_secure(scope))
+            identity = await identify(access, scope)
         except JournalError as error:
             await _refuse(scope, receive, send, 503, 'journal-unavailable', str(error))
             return
@@ -100,28 +101,41 @@ def _is_open(scope: Scope, path: str) -> bool:
     return scope['type'] == 'http' and scope['method'] == 'POST' and bool(SIGNED_PATHS.fullmatch(path))
 
 
-async def identify(access: Access, headers: Headers, *, secure: bool = False) -> AuthenticatedIdentity | None:
+async def identify(access: Access, scope: Scope) -> AuthenticatedIdentity | None:
     """Return the valid identity of a request, if any: from its token, or else from its session cookie."""
-    kind, _, token = headers.get('authorization', '').partition(' ')
+    kind, _, token = Headers(scope=scope).get('authorization', '').partition(' ')
     try:
         if kind.lower() == 'bearer':
             return await access.identify_token(token.strip())
-        if secret := session_secret(headers, secure=secure):
+        if secret := session_secret(scope):
             return await access.identify_session(secret)
     except SignedOut:
         pass
     return None
 
 
-def session_secret(headers: Headers, *, secure: bool = False) -> str:
+def cookie_name(scope: Scope, name: str = COOKIE) -> str:
+    """Return the name of a cookie of this server.
+
+    Browsers send a cookie to every port of its host, and __Host- cookies to every path: the name tells
+    servers apart.
+    """
+    headers = Headers(scope=scope)
+    port = headers.get('host', '').rpartition(':')[2]
+    path = headers.get(SUB_PATH, '').replace('/', '.')
+    return f'{name}-{port}{path}' if port.isdecimal() else f'{name}{path}'
+
+
+def session_secret(scope: Scope) -> str:
     """Return the secret in the session cookie, or ''."""
     cookies: SimpleCookie = SimpleCookie()
     try:
-        cookies.load(headers.get('cookie', ''))
+        cookies.load(Headers(scope=scope).get('cookie', ''))
     except CookieError:
         return ''
     # Over TLS, only the name that no other host can set: other hosts of the domain can set the plain one.
-    for name in (f'__Host-{COOKIE}', *(() if secure else (COOKIE,))):
+    plain = cookie_name(scope)
+    for name in (f'__Host-{plain}', *(() if is_secure(scope) else (plain,))):
         if name in cookies:
             return cookies[name].value
     return ''
@@ -148,9 +162,10 @@ def is_secure(scope: Scope) -> bool:
     return scope['scheme'] in ('https', 'wss')
 
 
-def set_cookie(response: Response, secret: str, *, secure: bool, seconds: int) -> None:
+def set_cookie(response: Response, scope: Scope, secret: str, *, secure: bool, seconds: int) -> None:
     """Set the session cookie, for this host only; '' deletes it."""
-    for name in (f'__Host-{COOKIE}', COOKIE) if not secret else (f'__Host-{COOKIE}' if secure else COOKIE,):
+    plain = cookie_name(scope)
+    for name in (f'__Host-{plain}', plain) if not secret else (f'__Host-{plain}' if secure else plain,):
         response.set_cookie(
             name,
             secret,

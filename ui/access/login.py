@@ -16,7 +16,7 @@ from engine import EngineError
 from ui.access.access import Access, AuthenticatedIdentity, LoginRefused
 from ui.access.accounts import MAX_SESSION_SECONDS
 from ui.access.caller import IDENTITY
-from ui.access.http import CALLBACK, LOGO, PROVIDER, is_own, is_secure, set_cookie
+from ui.access.http import CALLBACK, LOGO, PROVIDER, cookie_name, is_own, is_secure, set_cookie
 from ui.access.oidc import STATE_COOKIE, STATE_SECONDS, Provider
 from ui.access.sub_path import SUB_PATH
 
@@ -131,7 +131,7 @@ class Login:
         if access is not None and isinstance(identity, AuthenticatedIdentity) and identity.is_session:
             await access.log_out(identity, everywhere=request.query_params.get('everywhere') == '1')
         answer = RedirectResponse('/login', 303, headers={'Clear-Site-Data': '"cache", "storage"'})
-        set_cookie(answer, '', secure=False, seconds=0)
+        set_cookie(answer, request.scope, '', secure=False, seconds=0)
         return answer
 
     async def redirect_to_provider(self, request: Request) -> Response:
@@ -146,7 +146,7 @@ class Login:
             return self._render(request, str(error), status=502)
         answer = RedirectResponse(url, 303, headers={'Cache-Control': 'no-store'})
         answer.set_cookie(
-            STATE_COOKIE,
+            cookie_name(request.scope, STATE_COOKIE),
             state,
             max_age=STATE_SECONDS,
             path=f'{sub_path(request)}/login/',
@@ -163,20 +163,23 @@ class Login:
             return PlainTextResponse('there is no identity provider', 404)
         try:
             account, target = await self._provider.finish(
-                access, _callback(request), request.cookies.get(STATE_COOKIE, ''), dict(request.query_params)
+                access,
+                _callback(request),
+                request.cookies.get(cookie_name(request.scope, STATE_COOKIE), ''),
+                dict(request.query_params),
             )
         except EngineError as error:
             return self._render(request, str(error), status=401)
         secret = await access.begin(account, self._provider.name, **_client_info(request))
         answer = self._redirect_logged_in(request, secret, local_path(target))
-        answer.delete_cookie(STATE_COOKIE, path=f'{sub_path(request)}/login/')
+        answer.delete_cookie(cookie_name(request.scope, STATE_COOKIE), path=f'{sub_path(request)}/login/')
         return answer
 
     def _redirect_logged_in(self, request: Request, secret: str, target: str) -> Response:
         answer = RedirectResponse(target, 303, headers={'Cache-Control': 'no-store'})
         # The browser's `Origin` is reliable even if the proxy does not report TLS.
         secure = is_secure(request.scope) or request.headers.get('origin', '').startswith('https://')
-        set_cookie(answer, secret, secure=secure, seconds=int(MAX_SESSION_SECONDS))
+        set_cookie(answer, request.scope, secret, secure=secure, seconds=int(MAX_SESSION_SECONDS))
         return answer
 
     def _file(self, path: str) -> Callable[[Request], Response]:

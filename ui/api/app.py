@@ -53,7 +53,8 @@ LOGINS: Mapping[str, Any] = {
         'type': 'apiKey',
         'in': 'cookie',
         'name': COOKIE,
-        'description': 'The session of a page; over TLS, its name begins with `__Host-`.',
+        'description': 'The session of a page. Over TLS, its name begins with `__Host-`; it ends in the'
+        ' port of the address, if that names one, and the path below which a proxy serves us.',
     },
 }
 """How callers identify themselves."""

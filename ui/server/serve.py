@@ -199,7 +199,11 @@ def run(  # noqa: PLR0913  (the last have defaults)
         language='en-US',
         tailwind=False,
         storage_secret=session_secret(folder),
-        session_middleware_kwargs={'https_only': url.startswith('https:')},
+        session_middleware_kwargs={
+            'https_only': url.startswith('https:'),
+            # Browsers send it to every port and path of the host: another server there has its own.
+            'session_cookie': f'hemicycle-browser-{listening.getsockname()[1]}',
+        },
         show_welcome_message=False,
         gzip_middleware_factory=None,  # `add_middleware` compresses for pages and programs alike
         reconnect_timeout=RECONNECT_SECONDS,

@@ -89,7 +89,8 @@ def test_pages_streams_and_sockets_pass_through(site: tuple[str, ssl.SSLContext]
         entered = http.post('/login', data=form, headers=own)
         assert entered.status_code == 303
         cookie = entered.headers['set-cookie']
-        assert cookie.startswith('__Host-hemicycle-session=') and 'Secure' in cookie
+        name = f'__Host-hemicycle-session-{address.rpartition(":")[2]}'
+        assert cookie.startswith(f'{name}=') and 'Secure' in cookie
         page = http.get('/', headers={'Accept': 'text/html'})
         assert page.status_code == 200 and 'Hemicycle' in page.text
 
@@ -99,7 +100,7 @@ def test_pages_streams_and_sockets_pass_through(site: tuple[str, ssl.SSLContext]
             first = next(one for one in stream.iter_lines() if one.startswith('id:'))  # It is still open.
         assert first == 'id: 1'
 
-        session_cookie = f'__Host-hemicycle-session={http.cookies["__Host-hemicycle-session"]}'
+        session_cookie = f'{name}={http.cookies[name]}'
         socket_address = f'{address.replace("https", "wss")}/api/v1/socket'
         headers = {'Cookie': session_cookie}
         with connect(socket_address, ssl=trust, origin=address, additional_headers=headers) as live:  # type: ignore[arg-type]

@@ -2,10 +2,11 @@
 
 from engine.agents.chart import agent
 from engine.agents.spec import Role
-from engine.conductor import Conductor, RunHandle, RunResult
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, InvalidInput, PatternError
 from engine.host.clock import SimulatedClock
+from engine.operations.conductor import Conductor, RunHandle, RunResult
+from engine.operations.local_conductor import LocalConductor
 from engine.patterns.pipeline.orchestrator import AgentOrchestrator
 from engine.patterns.pipeline.stage import stage
 from engine.patterns.pipeline.task_state import TaskState
@@ -21,6 +22,7 @@ from engine.tools.protocol import ToolContext, tool
 __all__ = [  # noqa: RUF022  (by theme, for a newcomer to read)
     # run workflows
     'Conductor',
+    'LocalConductor',
     'RunHandle',
     'RunResult',
     'Catalog',

@@ -7,6 +7,9 @@ EngineError
 ├── UnknownRun              no run with that id
 ├── UnknownStep             the run has no such step
 ├── UnknownNote             the run has no such note
+├── UnknownEndpoint         no model endpoint with that name
+├── UnknownMcpServer        no MCP server with that name
+├── UnknownAgent            no coding agent with that name
 ├── NotAllowed              the account's role does not permit that
 │   └── SignedOut           the session or token is missing or no longer valid
 ├── EventRefused            the run's active states do not accept that event
@@ -107,6 +110,30 @@ class UnknownNote(EngineError):
     def __init__(self, run: str, note: int) -> None:
         self.run, self.note = run, note
         super().__init__(f'run {run} has no note {note}')
+
+
+class UnknownEndpoint(EngineError):
+    """There is no model endpoint with that name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f'there is no endpoint {name!r}')
+
+
+class UnknownMcpServer(EngineError):
+    """There is no MCP server with that name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f'there is no MCP server {name!r}')
+
+
+class UnknownAgent(EngineError):
+    """There is no coding agent with that name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f'there is no agent {name!r}')
 
 
 class EventRefused(EngineError):

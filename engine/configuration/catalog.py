@@ -19,13 +19,13 @@ from typing import Any
 
 from engine.acp import ExternalAgents
 from engine.configuration import Configuration, load_configuration
-from engine.configuration.editing import Kind, read_section, remove_section, write_section
 from engine.errors import EngineError, Fault, PatternError, UnknownPattern
 from engine.models.protocol import Model
 from engine.models.registry import ModelRegistry
 from engine.records.jsonable import describe_error
-from engine.records.shape import TRACE_PREFIX
+from engine.records.shape import TRACE_PREFIX, Shape
 from engine.statechart.pattern import Pattern
+from engine.statechart.shape_builder import build_shape
 from engine.tools.mcp.servers import McpServers
 from engine.tools.protocol import Tool
 
@@ -89,32 +89,16 @@ class Catalog:
                 catalog._load(path, '')
         return catalog
 
-    def section(self, kind: Kind, name: str) -> dict[str, Any]:
-        """Return the configuration file's entry for an endpoint or an MCP server. Raises `EngineError`."""
-        return read_section(self._configured, kind, name)
-
-    async def connect(self, kind: Kind, name: str, values: Mapping[str, Any]) -> None:
-        """Write an endpoint or an MCP server to the configuration file, and start using it.
-
-        Raises:
-            EngineError: the file cannot be written, or would become invalid; nothing was changed.
-        """
-        await asyncio.to_thread(write_section, self._configured, kind, name, values)
-        self._reconfigure()
-
-    async def disconnect(self, kind: Kind, name: str) -> None:
-        """Remove an entry from the configuration file, and stop using it. Raises `EngineError`."""
-        await asyncio.to_thread(remove_section, self._configured, kind, name)
-        self._reconfigure()
-
     @property
-    def _configured(self) -> Path:
+    def configured(self) -> Path:
+        """The file that configures endpoints. Raises `EngineError` if none is in use."""
         if self.file is None:
             raise EngineError('no configuration file is in use')
         return self.file
 
-    def _reconfigure(self) -> None:
-        self.configuration = load_configuration(self._configured, os.environ)
+    def reconfigure(self) -> None:
+        """Read that file again. Raises `EngineError`."""
+        self.configuration = load_configuration(self.configured, os.environ)
         self.agents = _agents(self.configuration)
         self.registry.agents = self.agents
         self.registry.configure(self.configuration)
@@ -153,6 +137,14 @@ class Catalog:
             return self.pattern(name)
         except UnknownPattern:
             return None
+
+    def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
+        """Build the chart a run of the pattern would have; omitted parameters take their defaults.
+
+        Raises:
+            UnknownPattern, InvalidInput
+        """
+        return build_shape(self.pattern(pattern).sample(parameters))
 
     def add(self, pattern: type[Pattern]) -> None:
         """Add a pattern. Raises `PatternError` if its name is in use."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from engine.records import RunId, View
-
-if TYPE_CHECKING:
-    from engine.workspace import Workspaces
 
 
 def artifacts_of(view: View) -> dict[tuple[str, str], Mapping[str, Any]]:
@@ -22,7 +19,14 @@ def artifacts_of(view: View) -> dict[tuple[str, str], Mapping[str, Any]]:
     }
 
 
-async def whole_value(workspaces: Workspaces, run: RunId, artifact: Mapping[str, Any]) -> Any:
+class HasContent(Protocol):
+    """Reads the content of files; `Workspaces` and clients do."""
+
+    async def content(self, run: RunId, digest: str) -> bytes:
+        """Return the content of a file or an artifact. Raises `WorkspaceError`."""
+
+
+async def whole_value(workspaces: HasContent, run: RunId, artifact: Mapping[str, Any]) -> Any:
     """Return the value of an artifact; of one too long to journal, from the run's contents.
 
     Raises:

@@ -194,7 +194,7 @@ class RunMerging:
             raise InvalidInput({'agent': f'{agent} has not finished a turn'})
         message = to_jsonable_python(Message.of('user', text))
         change = Change(op='add', path=f'/agents/{escape_token(path)}/messages/-', value=message)
-        return await self._forks.fork(run, last, variation=ForkOverrides(changes=[change]), new=new)
+        return await self._forks.fork(run, last, overrides=ForkOverrides(changes=[change]), new=new)
 
     async def preview(
         self,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from engine.configuration.catalog import Catalog
 from engine.errors import InvalidInput, UnknownPattern, UnknownStep
@@ -17,10 +15,9 @@ from engine.history.path_statistics import Progress, refresh_paths
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import Fold
 from engine.journal.protocol import Journal
-from engine.records import RunId, RunInfo, RunPage, RunQuery, Shape, Traffic, Transition, View
+from engine.records import RunId, RunInfo, RunPage, RunQuery, Traffic, Transition, View
 from engine.runtime.debugger.guard_explanations import GuardExplanations
 from engine.runtime.run_factory import workflow_of
-from engine.statechart.shape_builder import build_shape
 
 
 class RunReader:
@@ -131,11 +128,3 @@ class RunReader:
         except (UnknownPattern, InvalidInput):
             return GuardExplanations(None, info.parameters)
         return await asyncio.to_thread(GuardExplanations, pattern, info.parameters)
-
-    def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
-        """Build the chart a run of the pattern would have; omitted parameters take their defaults.
-
-        Raises:
-            UnknownPattern, InvalidInput
-        """
-        return build_shape(self.catalog.pattern(pattern).sample(parameters))

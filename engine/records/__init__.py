@@ -22,7 +22,7 @@ from engine.records.events import (
     Transition,
     View,
 )
-from engine.records.frozen import COMPUTED, Label
+from engine.records.frozen import COMPUTED, HIDDEN, Label
 from engine.records.jsonable import clip, refuse_nul
 from engine.records.launch import Launch
 from engine.records.message import Message, message_of
@@ -68,6 +68,7 @@ __all__ = [
     'ENDINGS',
     'ENGINE_EVENTS',
     'EXHAUSTED',
+    'HIDDEN',
     'MAX_NOTE',
     'MAX_NUMBER',
     'MAX_TAG',

@@ -28,6 +28,8 @@ class Label:
 
 COMPUTED: Final = object()
 """Marks a field that is set where the record is stored: callers do not give it."""
+HIDDEN: Final = 'hidden'
+"""Marks a field that is only shown by the response that adds the record."""
 
 
 def fast_init(cls: type[T]) -> type[T]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from engine.journal.pause_state import StepMode
-from engine.records import RunId
+from engine.records import Change, RunId
 from engine.records.breakpoint import Breakpoint, dump_breakpoints, number_breakpoints
 from engine.runtime.live_runs import LiveRuns
 
@@ -122,3 +123,54 @@ class RunControl:
     async def cancel(self, run: RunId, reason: str = '', *, seen: int | None = None, key: str = '') -> None:
         """Cancel the run: every activity has been cancelled by the time the run appears as ended."""
         await self._send(run, 'cancel', data={'reason': reason}, seen=seen, key=key)
+
+    async def approve(  # noqa: PLR0913  (all but the first have defaults)
+        self,
+        run: RunId,
+        at: str = '',
+        *,
+        always: bool = False,
+        arguments: Mapping[str, str] | None = None,
+        seen: int | None = None,
+        key: str = '',
+    ) -> None:
+        """Approve the tool calls that wait in the state `at`, or in all.
+
+        Args:
+            run: which run.
+            at: the active state whose calls wait; '' is for all.
+            always: whether to stop asking for these tools.
+            arguments: by call id, the JSON text to call it with instead.
+            seen: as for `LiveRuns.send`.
+            key: as for `LiveRuns.send`.
+        """
+        given = {'always': always, 'arguments': dict(arguments or {})}
+        data = {name: value for name, value in given.items() if value}
+        await self._send(run, 'approve', at=at, data=data, seen=seen, key=key)
+
+    async def deny(
+        self, run: RunId, at: str = '', *, reason: str = '', seen: int | None = None, key: str = ''
+    ) -> None:
+        """Deny the tool calls that wait; the agent continues without them, and is told the reason."""
+        await self._send(run, 'deny', at=at, data={'reason': reason} if reason else {}, seen=seen, key=key)
+
+    async def take_seat(self, run: RunId, seat: str, *, seen: int | None = None, key: str = '') -> None:
+        """Take the seat of an agent, to do its part."""
+        await self._send(run, 'take_seat', data={'seat': seat}, seen=seen, key=key)
+
+    async def hand_back(self, run: RunId, seat: str, *, seen: int | None = None, key: str = '') -> None:
+        """Hand a seat back to the agent's model."""
+        await self._send(run, 'hand_back', data={'seat': seat}, seen=seen, key=key)
+
+    async def edit(
+        self, run: RunId, changes: Sequence[Change], *, seen: int | None = None, key: str = ''
+    ) -> None:
+        """Change the memory or the agents of a paused run.
+
+        Raises:
+            UnknownRun, EventRefused
+            InvalidInput: a change does not fit; names its path.
+        """
+        await self._send(
+            run, 'edit', data={'changes': [asdict(change) for change in changes]}, seen=seen, key=key
+        )

@@ -11,12 +11,12 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from engine import Conductor, Pattern
+from engine import Conductor, LocalConductor, Pattern
 from engine.agents.chart import agent
+from engine.operations import Role
 from tests.support.api import serve_api, serve_app
 from tests.support.harness import FakeModel, Lone, calls, catalog, in_turn, pipeline_reply
 from ui.access.access import Access
-from ui.access.caller import Role
 from ui.api.mcp.over_http import McpOverHttp
 from ui.web.backend import Backend
 
@@ -38,7 +38,7 @@ class Asks(Pattern):
 def asking() -> Conductor:
     """A run of `asks` calls one tool, which waits for a person if tools need approval."""
     model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
-    return Conductor(catalog=catalog(model, Asks))
+    return LocalConductor(catalog=catalog(model, Asks))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def model() -> FakeModel:
 
 @pytest.fixture
 async def conductor(model: FakeModel) -> AsyncIterator[Conductor]:
-    async with Conductor(catalog=catalog(model, Lone)) as conductor:
+    async with LocalConductor(catalog=catalog(model, Lone)) as conductor:
         yield conductor
 
 

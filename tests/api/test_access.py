@@ -13,12 +13,13 @@ from starlette.routing import Mount, Route
 
 from engine import Conductor
 from engine.errors import NotAllowed
+from engine.operations import Role
 from tests.api.conftest import BASE, PASSWORD
 from tests.support.api import serve_api
 from tests.support.harness import complete_run
 from tests.unit.ui.services.test_schedules import sign
 from ui.access.access import Access
-from ui.access.caller import IDENTITY, Role
+from ui.access.caller import IDENTITY
 from ui.access.http import COOKIE, RequireLogin
 from ui.access.login import Login
 from ui.access.sub_path import SubPath
@@ -34,6 +35,8 @@ BODIES: dict[str, Any] = {
     'start': {'pattern': 'lone'},
     'check': None,
     'write_note': {'at': 1, 'text': 'x'},
+    'save_endpoint': {'values': {}},
+    'save_mcp_server': {'values': {}},
     'send': {'name': 'approve'},
 }
 OWN_COOKIE = f'{COOKIE}-{urlsplit(BASE).port}'

@@ -9,7 +9,7 @@ import httpx
 from ag_ui.core import RunAgentInput
 from ag_ui_validate import create_validator
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from engine.models.protocol import ModelEvent, ModelRequest, ReasoningPiece
 from engine.records import RunId
 from tests.api.conftest import Asks
@@ -76,7 +76,7 @@ class Thinks(FakeModel):
 
 async def test_reasoning_is_streamed_before_the_answer():
     async with (
-        Conductor(catalog=catalog(Thinks('It is.', simulated=False), Lone)) as conductor,
+        LocalConductor(catalog=catalog(Thinks('It is.', simulated=False), Lone)) as conductor,
         api(conductor) as http,
     ):
         events = check_events(await http.post('/agui/lone', json=make_input()))
@@ -137,7 +137,7 @@ async def test_a_run_that_waits_ends_the_stream_with_an_interrupt():
     model = FakeModel(in_turn(calls(('calculator', {'expression': '1+1'})), 'done'))
     own_catalog = catalog(model, Asks)
     own_catalog.tools['calculator'] = replace(own_catalog.tools['calculator'], approval=True)
-    async with Conductor(catalog=own_catalog) as conductor, api(conductor) as http:
+    async with LocalConductor(catalog=own_catalog) as conductor, api(conductor) as http:
         events = check_events(await http.post('/agui/asks', json=make_input()))
         [interrupt] = events[-1]['outcome']['interrupts']
         accepts = {event['event'] for event in interrupt['metadata']['accepts']}

@@ -7,7 +7,7 @@ from typing import BinaryIO, get_args
 import httpx
 import pytest
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from tests.support.harness import FakeModel, catalog, complete_run
 from tests.support.journals.damaged_journal import DamagedJournal
 from ui.exports.formats import FormatName
@@ -21,7 +21,7 @@ def journal() -> DamagedJournal:
 
 @pytest.fixture
 async def conductor(model: FakeModel, journal: DamagedJournal) -> AsyncIterator[Conductor]:
-    async with Conductor(journal, catalog=catalog(model)) as conductor:
+    async with LocalConductor(journal, catalog=catalog(model)) as conductor:
         yield conductor
 
 

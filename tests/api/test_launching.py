@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from engine.records import RunId
 from storage import open_journal
 from tests.api.conftest import BASE
@@ -145,7 +145,7 @@ async def test_a_launch_repeated_after_a_crash_starts_no_second_run(tmp_path: Pa
     at, body = '/runs', LAUNCH
     journal = await open_journal(tmp_path / 'runs.db')
     journal.documents.finish_reservation = die  # type: ignore[method-assign]
-    async with Conductor(journal, catalog=catalog(FakeModel(), Lone)) as conductor:
+    async with LocalConductor(journal, catalog=catalog(FakeModel(), Lone)) as conductor:
         before = 0
         if action != 'start':
             parent = await complete_run(conductor, 'lone')
@@ -160,7 +160,7 @@ async def test_a_launch_repeated_after_a_crash_starts_no_second_run(tmp_path: Pa
         new_runs = (await conductor.runs()).total - before
         assert new_runs == (2 if action == 'variants' else 1)
     journal = await open_journal(tmp_path / 'runs.db')
-    async with Conductor(journal, catalog=catalog(FakeModel(), Lone)) as conductor:
+    async with LocalConductor(journal, catalog=catalog(FakeModel(), Lone)) as conductor:
         async with api(conductor) as http:
             response = await http.post(at, json=body, headers={'Idempotency-Key': 'k'})
             assert response.status_code == 201, response.text

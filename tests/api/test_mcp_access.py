@@ -15,9 +15,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from engine import Conductor
+from engine.operations import Role
 from tests.api.conftest import serve_mcp
 from ui.access.access import Access
-from ui.access.caller import Role
 from ui.access.http import RequireLogin
 from ui.api.mcp.over_http import McpOverHttp
 from ui.web.backend import Backend

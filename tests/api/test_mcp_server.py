@@ -12,7 +12,7 @@ from mcp.client.stdio import StdioServerParameters
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from tests.api.conftest import asking, serve_mcp
 from tests.support.harness import FakeModel, Lone, catalog
 from tests.tree import ROOT
@@ -85,7 +85,7 @@ async def test_a_run_that_waits_is_answered_and_forked():
 
 async def test_a_long_run_can_be_polled():
     go_on = asyncio.Event()
-    conductor = Conductor(catalog=catalog(FakeModel(lambda request: go_on), Lone))
+    conductor = LocalConductor(catalog=catalog(FakeModel(lambda request: go_on), Lone))
     async with conductor, Client(build_mcp(lambda: conductor)) as client:
         content = (await client.call_tool('lone', {'wait_seconds': 0.01})).structured_content
         assert content['status'] == 'running'

@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitResult, Request, RequestParams, Result
 from pydantic import ConfigDict
 
-from engine import Conductor, Status
+from engine import Conductor, LocalConductor, Status
 from engine.records import RunId
 from tests.api.conftest import asking
 from tests.support.harness import FakeModel, Lone, catalog
@@ -83,7 +83,7 @@ class TestCoreProtocol:
 
     async def test_a_task_is_cancelled_once(self):
         model = FakeModel(lambda request: asyncio.Event())
-        conductor = Conductor(catalog=catalog(model, Lone))
+        conductor = LocalConductor(catalog=catalog(model, Lone))
         async with conductor, Client(build_mcp(lambda: conductor), mode='legacy') as client:
             run = await begin(client, 'lone')
             waiting = asyncio.ensure_future(ask(client, 'tasks/result', taskId=run))

@@ -1,105 +1,100 @@
-"""Every method of the facade has a route, so that the API gains what the conductor gains."""
+"""Every operation has a route, so that the API gains what the conductor gains."""
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any, Protocol
 
 import httpx
 import jsonschema
+import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
-from engine import Conductor
+from engine import Conductor, InvalidInput, LocalConductor
+from engine import operations as table
+from engine.errors import NotAllowed
+from engine.operations import Role, implement, operations_of, parts_of
+from engine.records import RunId
+from tests.support.identity import FixedIdentity
+from ui.access.caller import Caller
+from ui.access.guard import Guard
+from ui.api.client import Connection, remote
+from ui.api.operations.routes import derived_routes
+from ui.api.problems import answer_errors
+from ui.services.operations import ServiceOperations
+from ui.web.backend import Backend
 
-ROUTES: dict[str, tuple[str, ...]] = {
-    'accepts': ('accepts',),
-    'annotate': ('annotate',),
-    'audit': ('audit',),
-    'can_control': ('get_live_state',),
-    'cancel': ('cancel',),
-    'catalog': ('list_patterns', 'get_pattern', 'list_models', 'list_endpoints', 'list_tools', 'get_tool'),
-    'check': ('check',),
-    'clean_up': ('clean_up',),
-    'compare': ('compare',),
-    'delete': ('delete',),
-    'delete_note': ('delete_note',),
-    'disk_usage': ('disk_usage',),
-    'draw': ('draw', 'draw_pattern', 'draw_run'),
-    'iter_runs': ('list_runs',),
-    'export_bundle': ('export_bundle', 'export_run'),
-    'explain_guards': ('explain_guards',),
-    'extend': ('extend',),
-    'family': ('family',),
-    'fold': ('get_snapshot', 'list_steps', 'get_shape'),
-    'forecast': ('forecast',),
-    'fork': ('fork',),
-    'fork_all': ('fork_all',),
-    'handle': ('get_run',),
-    'import_bundle': ('import_bundle',),
-    'info': ('get_run',),
-    'lineage': ('lineage',),
-    'mark_winner': ('mark_winner',),
-    'merging': ('mergeable', 'list_changes', 'compose', 'test_work', 'preview_merge', 'merge', 'send_back'),
-    'notes': ('notes',),
-    'owner': ('describe_server',),
-    'pause': ('pause',),
-    'preview_cleanup': ('preview_cleanup',),
-    'probe': ('probe',),
-    'purge': ('purge',),
-    'recover': ('recover',),
-    'rerun': ('rerun',),
-    'resting_step': ('get_live_state',),
-    'restore': ('restore',),
-    'result': ('get_result',),
-    'resume': ('resume',),
-    'retention': ('retention',),
-    'retry': ('retry',),
-    'retry_at': ('retry_at',),
-    'runs': ('list_runs',),
-    'save_test': ('save_test',),
-    'send': ('send', 'approve', 'deny', 'take_seat', 'hand_back', 'edit'),
-    'set_breakpoints': ('set_breakpoints', 'list_breakpoints'),
-    'shape': ('get_shape',),
-    'snapshot': ('get_snapshot',),
-    'start': ('start',),
-    'step': ('step',),
-    'stranded': ('describe_server', 'get_live_state'),
-    'traffic': ('traffic',),
-    'transitions': ('list_steps',),
-    'turn_end': ('get_turn_end',),
-    'view': ('get_view', 'get_memory', 'get_transcript', 'get_usage', 'get_report'),
-    'watch': ('watch', 'watch_runs'),
-    'workspaces': ('list_files', 'list_snapshot', 'get_content', 'get_archive', 'list_changes'),
-    'write_note': ('write_note', 'change_note'),
-}
-"""The operations for each action."""
-INSIDE = {
-    'clock': 'the process has it',
-    'close': 'the server ends by its signal',
-    'feed': 'streams read it',
-    'journal': 'each of its readings is a action of its own',
-    'recordings': 'they go with their runs',
-    'sandbox': 'agents and tools use it',
-    'services': 'activities use them',
-}
-"""Members that are not actions of a caller, and why."""
+WITHOUT = {'sign_in': 'it opens a browser on the server'}
+"""Operations that have no route, and why."""
 
 
-async def test_every_method_of_the_facade_has_a_route(conductor: Conductor, app: FastAPI):
-    public = {name for name in dir(conductor) if not name.startswith('_')}
-    assert public - set(ROUTES) - set(INSIDE) == set(), 'has no route: add one, or say why not'
-    assert (set(ROUTES) | set(INSIDE)) - public == set(), 'is no action any more'
-    named = {operation for done in ROUTES.values() for operation in done}
+def protocols(whole: type[Any]) -> Iterator[type[Any]]:
+    yield whole
+    for part in parts_of(whole).values():
+        yield from protocols(part)
+
+
+async def test_every_operation_has_a_route(app: FastAPI) -> None:
     served = {
         operation['operationId'] for path in app.openapi()['paths'].values() for operation in path.values()
     }
-    assert named - served == set()
+    for protocol in (*protocols(Conductor), *protocols(ServiceOperations)):
+        for name, declared in operations_of(protocol).items():
+            derived = (declared.route.id or name,) if declared.route else ()
+            assert derived or declared.by_hand or name in WITHOUT, f'{protocol.__name__}.{name}'
+            assert {*derived, *declared.by_hand} <= served, f'{protocol.__name__}.{name}'
+
+
+class Greeting(Protocol):
+    """An operation that exists nowhere else."""
+
+    @table.operation(Role.OPERATOR, 'POST runs/{run}/greeting')
+    async def greet(self, run: RunId, name: Annotated[str, Field(max_length=9)], times: int = 1) -> list[str]:
+        """Greet someone."""
+
+
+class Greeter:
+    """Carries it out."""
+
+    async def greet(self, run: RunId, name: str, times: int = 1) -> list[str]:
+        return [f'{run}: hello {name}'] * times
+
+
+async def test_one_declaration_makes_route_client_guard_and_log(conductor: LocalConductor) -> None:
+    """A new operation is one place: its declaration, beside the code that carries it out."""
+    logged: list[tuple[str, Any]] = []
+
+    async def record(caller: Caller, path: str, **line: Any) -> None:
+        logged.append((path, line['runs']))
+
+    run = (await conductor.start('lone', paused=True)).id
+    caller = FixedIdentity(Caller('ada', Role.OPERATOR))
+    guard = Guard(protocol=Greeting, target=Greeter(), conductor=conductor, identity=caller, record=record)
+    guarded = implement(Greeting, guard)
+    app = FastAPI()
+    app.state.backend = Backend()
+    app.state.backend.open(conductor)
+    app.include_router(derived_routes(Greeting, lambda connection: guarded, 'Greetings'), prefix='/api/v1')
+    document = app.openapi()['paths']['/api/v1/runs/{run}/greeting']['post']
+    assert document['description'] == 'Greet someone.'
+    answer_errors(app)
+    connection = Connection('http://127.0.0.1:8080', transport=httpx.ASGITransport(app))
+    client = remote(Greeting, connection)
+    assert await client.greet(run, 'Bo', times=2) == [f'{run}: hello Bo'] * 2
+    assert logged == [('greet', [run])]
+    with pytest.raises(InvalidInput) as refused:
+        await client.greet(run, 'a name too long')
+    assert 'name' in refused.value.problems
+    caller.last_caller = Caller('ada', Role.VIEWER)
+    with pytest.raises(NotAllowed):
+        await client.greet(run, 'Bo')
+    await connection.close()
 
 
 async def test_operations_have_readable_names_and_summaries(app: FastAPI):
-    for path, operations_of in app.openapi()['paths'].items():
-        for method, operation in operations_of.items():
+    for path, operations in app.openapi()['paths'].items():
+        for method, operation in operations.items():
             where = f'{method} {path}'
             assert operation['operationId'].isidentifier(), where
             assert operation['tags'], where
@@ -205,10 +200,10 @@ async def test_no_body_takes_a_number_or_text_for_a_boolean(app: FastAPI, http: 
 
 
 async def test_a_path_names_all_its_methods(app: FastAPI, http: httpx.AsyncClient):
-    for path, operations_of in app.openapi()['paths'].items():
+    for path, operations_at in app.openapi()['paths'].items():
         answer = await http.options(path)
         named = {method.lower() for method in answer.headers['Allow'].split(', ')}
-        assert (answer.status_code, named) == (204, {*operations_of, 'options'}), path
+        assert (answer.status_code, named) == (204, {*operations_at, 'options'}), path
     refused = await http.put('/runs')
     assert (refused.status_code, refused.headers['Allow']) == (405, 'GET, OPTIONS, POST')
     assert (await http.options('/nothing')).status_code == 404

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from engine import Conductor
+from engine import LocalConductor
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
 from ui.api.app import build_api
 from ui.api.dependencies import EVENT_STREAM
-from ui.api.examples import TAGS
+from ui.api.operations.examples import TAGS
 from ui.web.backend import Backend
 
 if TYPE_CHECKING:  # Slow to import: only in the workers that run these tests.
@@ -48,7 +48,7 @@ class Served:
 
     def __init__(self) -> None:
         model = FakeModel(pipeline_reply)
-        self.conductor, backend = Conductor(catalog=catalog(model, Lone)), Backend()
+        self.conductor, backend = LocalConductor(catalog=catalog(model, Lone)), Backend()
         backend.open(self.conductor)
         self.app = build_api(backend)
         self.run = asyncio.run(self.prepare())

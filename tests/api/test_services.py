@@ -10,7 +10,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from engine import Conductor, InvalidInput
+from engine import Conductor, InvalidInput, LocalConductor
 from engine.records import Launch
 from tests.support.harness import FakeModel, catalog, start_run, until
 from tests.unit.ui.services.test_inbox import Pair, reply, wait_for_questions
@@ -18,75 +18,18 @@ from tests.unit.ui.services.test_notifications import URL, Receiver
 from tests.unit.ui.services.test_schedules import sign
 from ui.api.client.connection import Connection
 from ui.api.client.services import HttpServices
-from ui.services.guard import METHOD_ROLES
 from ui.services.inbox import Inbox, QuestionClosed
-from ui.services.notifications import Destination, Notifications, UnknownDestination
-from ui.services.notifications.destinations import Destinations
+from ui.services.notifications import Destination, UnknownDestination
 from ui.services.schedules import (
     Interval,
     Schedule,
     Schedules,
     ScheduleSpec,
     Trigger,
-    Triggers,
     UnknownTrigger,
 )
 from ui.services.services import Services
 from ui.web.backend import Backend
-
-ROUTES = {
-    Inbox: {
-        'list': 'list_questions',
-        'find': 'get_question',
-        'answer': 'answer_question',
-        'assign': 'assign_question',
-        'snooze': 'snooze_question',
-    },
-    Notifications: {'log': 'list_messages', 'resend': 'resend_message', 'test': 'test_destination'},
-    Destinations: {
-        'list': 'list_destinations',
-        'get': 'list_destinations',
-        'add': 'add_destination',
-        'change': 'change_destination',
-        'remove': 'remove_destination',
-    },
-    Schedules: {
-        'list': 'list_schedules',
-        'get': 'get_schedule',
-        'add': 'add_schedule',
-        'change': 'change_schedule',
-        'remove': 'remove_schedule',
-        'run_now': 'run_schedule',
-        'backfill': 'backfill_schedule',
-        'log': 'list_schedule_ticks',
-    },
-    Triggers: {
-        'list': 'list_triggers',
-        'get': 'list_triggers',
-        'add': 'add_trigger',
-        'change': 'change_trigger',
-        'remove': 'remove_trigger',
-        'log': 'list_trigger_ticks',
-        'receive': 'receive_webhook',
-    },
-}
-INSIDE = {
-    Inbox: {'clean_up'},
-    Notifications: {
-        'run',
-        'close',
-        'try_all',
-        'process_new_steps',
-        'adopt_overdue',
-        'clean_up',
-        'notify_assignee',
-        'waiting',
-    },
-    Destinations: set[str](),
-    Schedules: {'run', 'check_due', 'validate', 'clean_up', 'handle'},
-    Triggers: {'retention_filter', 'run', 'check_folders', 'validate'},
-}
-"""Methods that only the server calls."""
 
 
 @pytest.fixture
@@ -96,7 +39,7 @@ def model() -> FakeModel:
 
 @pytest.fixture
 async def conductor(model: FakeModel):
-    async with Conductor(catalog=catalog(model, Pair)) as conductor:
+    async with LocalConductor(catalog=catalog(model, Pair)) as conductor:
         yield conductor
 
 
@@ -159,26 +102,13 @@ async def services(app: FastAPI) -> AsyncIterator[HttpServices]:
     await ask.close()
 
 
-async def test_the_client_has_the_methods_of_the_services(services: HttpServices) -> None:
-    for name, client in {
-        'inbox': services.inbox,
-        'notifications': services.notifications,
-        'destinations': services.notifications.destinations,
-        'schedules': services.schedules,
-        'triggers': services.triggers,
-    }.items():
-        lacking = {method for method in METHOD_ROLES[name] if not hasattr(client, method)}
-        assert lacking <= {'assign'}, name
-    assert services.assign
-
-
 async def test_the_client_answers_assigns_and_snoozes(conductor: Conductor, services: HttpServices):
     run = await start_run(conductor, 'pair', approvals='all')
     inbox = Inbox(conductor)
     await wait_for_questions(inbox, 2)
     assert await services.inbox.list(run=run) == await inbox.list()
     first, second = (await services.inbox.list()).items
-    assert (await services.assign(first.ask.id, 'ada')).assignee == 'ada'
+    assert (await services.inbox.assign(first.ask.id, 'ada')).assignee == 'ada'
     assert [item.ask for item in (await services.inbox.list(assignee='ada')).items] == [first.ask]
     assert (await services.inbox.snooze(first.ask.id, 4e9)).snoozed_until == 4e9
     assert (await services.inbox.list()).snoozed == 1
@@ -253,16 +183,6 @@ def receiver(backend: Backend, conductor: Conductor) -> Receiver:
     services.notifications = receiver.notifications(conductor)
     backend.open(conductor, services=services)
     return receiver
-
-
-async def test_every_action_of_the_services_has_a_route(app: FastAPI):
-    served = {
-        operation['operationId'] for path in app.openapi()['paths'].values() for operation in path.values()
-    }
-    for service, routes in ROUTES.items():
-        public = {name for name in vars(service) if not name.startswith('_')}
-        assert public == set(routes) | INSIDE[service], service
-        assert set(routes.values()) <= served
 
 
 async def test_of_two_answers_one_counts_and_the_other_is_refused(

@@ -11,7 +11,7 @@ from httpx_sse import ServerSentEvent
 from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from engine.records import RunId
 from tests.support.harness import FakeModel, Lone, catalog, complete_run, start_run, until
 from ui.api.app import build_api
@@ -115,7 +115,7 @@ class TestText:
 
 async def test_the_list_shows_runs_as_they_change(conductor: Conductor):
     first = await start_run(conductor, 'lone', paused=True)
-    messages = list_messages(conductor)
+    messages = list_messages(conductor, conductor.feed)
     assert await of(messages, first) == 'paused'
     second = await start_run(conductor, 'lone', paused=True)
     assert await of(messages, second) == 'paused'
@@ -142,7 +142,7 @@ async def of(messages: AsyncIterator[StreamMessage], run: RunId) -> str:
 def client() -> Iterator[TestClient]:
     """A client in its own thread, whose event loop also runs the conductor."""
     model, backend = FakeModel(lambda request: asyncio.Event()), Backend()
-    conductor = Conductor(catalog=catalog(model, Lone))
+    conductor = LocalConductor(catalog=catalog(model, Lone))
     backend.open(conductor)
     with TestClient(build_api(backend)) as client:
         yield client

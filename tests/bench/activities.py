@@ -16,7 +16,7 @@ from typing import Any
 from acp import PROTOCOL_VERSION, spawn_agent_process, text_block
 from pydantic import BaseModel, ConfigDict
 
-from engine import Activity, Catalog, Conductor, Event, Memory, Pattern, agent
+from engine import Activity, Catalog, Conductor, Event, LocalConductor, Memory, Pattern, agent
 from engine.models.protocol import Completed, ModelRequest, TextPiece
 from engine.records import RunId, Usage
 from storage import Settings, open_journal
@@ -102,7 +102,7 @@ class Loop(Pattern):
 async def looping(database: Path) -> AsyncIterator[Conductor]:
     """A conductor of the loop on its own journal."""
     journal = await open_journal(Settings(database=database, synchronous='normal'))
-    async with Conductor(journal, catalog=Catalog(patterns={'loop': Loop})) as conductor:
+    async with LocalConductor(journal, catalog=Catalog(patterns={'loop': Loop})) as conductor:
         yield conductor
 
 
@@ -245,7 +245,7 @@ async def conversation(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     gate = speaker.gate
     old: list[Lap] = []
     young: list[Lap] = []
-    async with Conductor(await open_journal(folder / 'talk.db'), catalog=catalog) as conductor:
+    async with LocalConductor(await open_journal(folder / 'talk.db'), catalog=catalog) as conductor:
         await conductor.start('talk', seed=0)
         await gate.go_on(RunId('0'), long)
         for number in range(1, rounds + 1):

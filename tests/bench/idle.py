@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from engine import Catalog, Conductor, Event, Memory, Pattern
+from engine import Catalog, Event, LocalConductor, Memory, Pattern
 from storage import open_journal
 from tests.bench.table import Row
 from tests.bench.work import texts
@@ -58,7 +58,7 @@ async def weigh(count: int) -> dict[str, float]:
     replies = texts(200)
     with tempfile.TemporaryDirectory(prefix='hemicycle-bench-') as folder:
         journal = await open_journal(Path(folder) / 'idle.db')
-        async with Conductor(journal, catalog=Catalog(patterns={'asking': Asking})) as conductor:
+        async with LocalConductor(journal, catalog=Catalog(patterns={'asking': Asking})) as conductor:
 
             async def one(number: int) -> str:
                 run = (await conductor.start('asking')).id

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from statistics import median
 
-from engine import Conductor
+from engine import LocalConductor
 from storage import open_journal
 from tests.bench.servers.processes import DEADLINE, environment, free_port, server
 from tests.bench.table import Row
@@ -70,7 +70,7 @@ def _time_serving(folder: Path, tries: int) -> list[float]:
 
 async def _time_recovery(database: Path, runs: int) -> float:
     """Interrupt that many runs during a call; returns the seconds from a start until all continue."""
-    async with Conductor(await open_journal(database), workspaces=database.with_suffix('')) as conductor:
+    async with LocalConductor(await open_journal(database), workspaces=database.with_suffix('')) as conductor:
         for _ in range(runs):
             run = await conductor.start('pipeline', task=TASK)
             async for _ in run.watch():

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from engine import Catalog, Conductor
+from engine import Catalog, Conductor, LocalConductor
 from engine.records import RunId
 from storage import open_journal
 from tests.bench.activities import Gate, Loop, looping
@@ -70,7 +70,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     catalog = Catalog.load()
     for model in catalog.models.values():
         model.pace = 0  # type: ignore[attr-defined]
-    async with Conductor(
+    async with LocalConductor(
         await open_journal(folder / 'runs.db'), catalog=catalog, workspaces=folder / 'files'
     ) as conductor:
         await _whole(conductor, 1)

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from engine import Catalog, Conductor, Event, Memory, Pattern
+from engine import Catalog, Conductor, Event, LocalConductor, Memory, Pattern
 from storage import Settings, open_journal
 
 WORDS = (  # noqa: SIM905  (one word a line is no list to read)
@@ -88,5 +88,5 @@ async def working(
     """A conductor of these patterns on its own journal."""
     catalog = Catalog(patterns={pattern.name: pattern for pattern in (Bounded, Growing)})
     journal = await open_journal(Settings(database=database, synchronous=synchronous))
-    async with Conductor(journal, catalog=catalog) as conductor:
+    async with LocalConductor(journal, catalog=catalog) as conductor:
         yield conductor

@@ -9,10 +9,10 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from engine.host.clock import RealClock
+from engine.operations import Role
 from storage import open_journal
 from tests.browser.server import Server
 from ui.access.access import Access
-from ui.access.caller import Role
 
 NAME, PASSWORD = 'ada', 'correct horse battery staple'
 TASK = 'Should a small team adopt event sourcing for its order system?'

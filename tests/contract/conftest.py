@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from fastapi import FastAPI
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from engine.journal import MemoryJournal
 from tests.support.api import serve_api, serve_app
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
@@ -28,7 +28,9 @@ def model() -> FakeModel:
 async def local_conductor(model: FakeModel, tmp_path: Path) -> AsyncIterator[Conductor]:
     """The conductor that executes the runs."""
     own_catalog = catalog(model, Lone)
-    async with Conductor(MemoryJournal(), catalog=own_catalog, workspaces=tmp_path / 'files') as conductor:
+    async with LocalConductor(
+        MemoryJournal(), catalog=own_catalog, workspaces=tmp_path / 'files'
+    ) as conductor:
         yield conductor
 
 

@@ -12,7 +12,16 @@ from typing import Any
 
 import pytest
 
-from engine import Breakpoint, Budget, Conductor, EventRefused, InvalidInput, Status, Transition
+from engine import (
+    Breakpoint,
+    Budget,
+    Conductor,
+    EventRefused,
+    InvalidInput,
+    LocalConductor,
+    Status,
+    Transition,
+)
 from engine.errors import (
     BundleError,
     StepPassed,
@@ -24,6 +33,7 @@ from engine.errors import (
 )
 from engine.history import ForkOverrides
 from engine.journal import Retention
+from engine.operations import operations_of, parts_of
 from engine.records import Change, RunId, RunInfo, RunQuery
 from tests.golden.traces import FOLDER
 from tests.support.harness import FakeModel, Lone, catalog, complete_run
@@ -41,35 +51,15 @@ async def start_paused(conductor: Conductor, **more: Any) -> RunId:
     return (await conductor.start('lone', paused=True, **more)).id
 
 
-def test_the_http_conductor_has_every_method_with_the_same_parameters():
-    ours = Conductor(catalog=catalog(FakeModel()))
-    theirs = HttpConductor('http://127.0.0.1:1')
-    inside = {'feed', 'services', 'recordings', 'sandbox', 'journal', 'clock'}
-    assert {name for name in vars(ours) | vars(type(ours)) if name[0] != '_'} - inside <= {
-        name for name in vars(theirs) | vars(type(theirs)) if name[0] != '_'
-    }
-    for name in sorted(name for name in {*vars(ours), *vars(type(ours))} - inside if name[0] != '_'):
-        method, other = getattr(ours, name), getattr(theirs, name)
-        if callable(method):
-            parameters, other_parameters = (
-                inspect.signature(method).parameters,
-                inspect.signature(other).parameters,
-            )
-            missing = set(parameters) - set(other_parameters) - LOCAL.get(name, set())
-            assert not missing, f'{name} lacks {missing}'
-
-
-LOCAL: dict[str, set[str]] = {
-    'start': {'run'},
-    'fork': {'new'},
-    'fork_all': {'new'},
-    'rerun': {'new'},
-    'retry': {'new'},
-    'recover': {'paused', 'where'},
-    'export_bundle': {'redaction'},
-    'close': {'grace'},
-}
-"""Parameters only for local use: a server chooses ids, knows the secrets, and outlives its clients."""
+@pytest.mark.parametrize('home', [LocalConductor, HttpConductor])
+def test_each_conductor_has_every_operation_with_the_declared_parameters(home: type[Any]) -> None:
+    """As the type checker says; this also tells of parameters that are only optional here."""
+    made = home('http://127.0.0.1:1') if home is HttpConductor else home(catalog=catalog(FakeModel()))
+    for part, protocol in (('', Conductor), *parts_of(Conductor).items()):
+        for name, operation in operations_of(protocol).items():
+            method = getattr(getattr(made, part) if part else made, name)
+            declared = {*operation.signature.parameters}
+            assert declared <= {*inspect.signature(method).parameters} | {'self'}, f'{part} {name}'
 
 
 async def test_a_run_is_started_watched_and_read(conductor: Conductor, local_conductor: Conductor):
@@ -248,7 +238,7 @@ async def test_runs_are_listed_and_found(conductor: Conductor, local_conductor: 
 async def test_runs_are_forked_compared_and_related(conductor: Conductor, local_conductor: Conductor):
     run = await run_to_end(conductor, 'pipeline')
     kind = ForkOverrides(instructions={'reviewer': 'Be kind.'})
-    fork = await conductor.fork(run, 3, title='other', variation=kind)
+    fork = await conductor.fork(run, 3, title='other', overrides=kind)
     await conductor.result(fork)
     assert (await conductor.info(fork)).parent == run
     changed = ForkOverrides(changes=(Change(op='add', path='/memory/task', value='x'),))
@@ -268,7 +258,7 @@ async def test_runs_are_forked_compared_and_related(conductor: Conductor, local_
     with pytest.raises(EventRefused):
         await conductor.retry(run)
     with pytest.raises(InvalidInput):
-        await conductor.fork(run, 3, variation=ForkOverrides(models={'': 'nobody'}))
+        await conductor.fork(run, 3, overrides=ForkOverrides(models={'': 'nobody'}))
 
 
 async def test_a_cancelled_run_is_retried(conductor: Conductor, local_conductor: Conductor):
@@ -343,7 +333,7 @@ async def test_a_run_is_saved_as_a_test(conductor: Conductor, local_conductor: C
     run = await run_to_end(conductor, 'pipeline')
     test = await conductor.save_test(run)
     assert test == await local_conductor.save_test(run)
-    aside = Conductor(catalog=local_conductor.catalog)
+    aside = LocalConductor(catalog=local_conductor.catalog)
     report = await (conductor if isinstance(conductor, HttpConductor) else aside).check(test)
     assert report.passed
     await aside.close()

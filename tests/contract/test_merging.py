@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from engine import Conductor, InvalidInput
+from engine import Conductor, InvalidInput, LocalConductor
 from engine.errors import UnknownRun, WorkspaceError
 from engine.history import Pick
 from engine.history.merging import COMPOSED_AGENT
@@ -30,7 +30,9 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 async def local_conductor(tmp_path: Path) -> AsyncIterator[Conductor]:
     own_catalog = catalog(FakeModel(), Making)
-    async with Conductor(MemoryJournal(), catalog=own_catalog, workspaces=tmp_path / 'files') as conductor:
+    async with LocalConductor(
+        MemoryJournal(), catalog=own_catalog, workspaces=tmp_path / 'files'
+    ) as conductor:
         yield conductor
 
 

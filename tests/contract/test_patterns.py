@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engine import Breakpoint, Catalog, Conductor, EventRefused, InvalidInput, Pattern, Status, Transition
+from engine import (
+    Breakpoint,
+    Catalog,
+    EventRefused,
+    InvalidInput,
+    LocalConductor,
+    Pattern,
+    Status,
+    Transition,
+)
 from engine.journal import MemoryJournal, fold
 from engine.records import CONTROL, Shape
 from tests.contract.caching_sandbox import CachingSandbox
@@ -64,7 +73,7 @@ def closure(start: str, leads: dict[str, set[str]]) -> set[str]:
 
 @every_pattern
 def test_the_shape_is_consistent(pattern: type[Pattern]) -> None:
-    shape = Conductor(catalog=CATALOG).draw(pattern.name)
+    shape = CATALOG.draw(pattern.name)
     paths = [state.path for state in shape.states]
     assert len(set(paths)) == len(paths) and shape.initial in paths and shape.title and pattern.summary
     for state in shape.states:
@@ -78,7 +87,7 @@ def test_the_shape_is_consistent(pattern: type[Pattern]) -> None:
 
 @every_pattern
 def test_every_state_is_reachable_and_every_path_can_end(pattern: type[Pattern]) -> None:
-    shape = Conductor(catalog=CATALOG).draw(pattern.name)
+    shape = CATALOG.draw(pattern.name)
     leads = find_successors(shape)
     reached = closure(shape.initial, leads)
     assert reached == {state.path for state in shape.states}
@@ -138,7 +147,7 @@ def test_any_parameters_are_accepted_or_refused_by_name(
 async def test_a_scripted_run_ends_with_a_complete_journal(
     pattern: type[Pattern], options: dict[str, Any]
 ) -> None:
-    async with Conductor(clock=IdleClock(), **options) as conductor:
+    async with LocalConductor(clock=IdleClock(), **options) as conductor:
         run = (await conductor.start(pattern.name, sample_parameters(pattern))).id
         live = conductor._live.runs[run]
         outcome = await to_the_end(conductor, run)
@@ -159,7 +168,7 @@ async def test_recovery_after_any_step_reaches_the_same_end(
 ) -> None:
     """Recover a run after up to 6 of its steps; tests/crash covers every step."""
     journal = MemoryJournal()
-    async with Conductor(journal, clock=IdleClock(), **options) as conductor:
+    async with LocalConductor(journal, clock=IdleClock(), **options) as conductor:
         run = (await conductor.start(pattern.name, sample_parameters(pattern))).id
         expected = await to_the_end(conductor, run)
         steps = await conductor.transitions(run)
@@ -168,7 +177,7 @@ async def test_recovery_after_any_step_reaches_the_same_end(
     for count in [0, *ends[::few]]:
         partial_journal = await first_steps(journal, run, count)
         clock = IdleClock(steps[count - 1].time) if count else IdleClock()
-        async with Conductor(partial_journal, clock=clock, **options) as successor:
+        async with LocalConductor(partial_journal, clock=clock, **options) as successor:
             assert await successor.recover() == [run], successor.stranded
             outcome = await to_the_end(successor, run)
             assert (outcome.status, outcome.memory) == (expected.status, expected.memory), count
@@ -181,7 +190,7 @@ async def test_recovery_after_any_step_reaches_the_same_end(
 async def test_a_run_stepped_region_by_region_reaches_its_end(name: str) -> None:
     pattern = CATALOG.patterns[name]
     stop = Breakpoint(when='event', stop='region')
-    async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:
+    async with LocalConductor(catalog=CATALOG, clock=IdleClock()) as conductor:
         run = (await conductor.start(pattern.name, sample_parameters(pattern), breakpoints=[stop])).id
 
         async def resume_regions() -> None:

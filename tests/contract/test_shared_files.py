@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from engine import Activity, Catalog, Conductor, Memory, Pattern, Status
+from engine import Activity, Catalog, Conductor, LocalConductor, Memory, Pattern, Status
 from engine.errors import FilesUnavailable, UnknownRun, WorkspaceError
 from engine.journal import MemoryJournal
 from engine.models.recording.exchange import read_exchanges
@@ -39,7 +39,7 @@ class Machines:
             model if isinstance(model, Catalog) else catalog(model or writing(2), Pair, tools=(jot,))
         )
         options = {'journal': self.journal, 'owner': home, 'workspaces': self.folder / home}
-        return Conductor(**{**options, 'catalog': own_catalog, 'files': self.files, **more})
+        return LocalConductor(**{**options, 'catalog': own_catalog, 'files': self.files, **more})
 
 
 @pytest.fixture
@@ -300,7 +300,7 @@ async def test_a_new_owner_keeps_the_recordings_of_finished_calls(machines: Mach
 
 
 async def test_without_shared_files_nothing_is_requested(tmp_path: Path) -> None:
-    async with Conductor(
+    async with LocalConductor(
         catalog=catalog(FakeModel('over'), Pair, tools=(jot,)), workspaces=tmp_path
     ) as alone:
         assert (await (await alone.start('pair')).result()).status is Status.DONE

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from engine import Catalog, Conductor
+from engine import Catalog, LocalConductor
 from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
 from tests.support.clocks import IdleClock
@@ -42,7 +42,7 @@ async def test_recovery_reaches_the_same_end(tmp_path: Path) -> None:
         'owner': 'me',
     }
     journal = MemoryJournal()
-    async with Conductor(journal, clock=IdleClock(), **options) as conductor:
+    async with LocalConductor(journal, clock=IdleClock(), **options) as conductor:
         run = (await conductor.start('time-bounded', QUICK)).id
         expected = await to_the_end(conductor, run)
         steps = await conductor.transitions(run)
@@ -54,7 +54,7 @@ async def test_recovery_reaches_the_same_end(tmp_path: Path) -> None:
     for count in [0, *ends][::3]:
         partial_journal = await first_steps(journal, run, count)
         clock = IdleClock(steps[count - 1].time) if count else IdleClock()
-        async with Conductor(partial_journal, clock=clock, **options) as successor:
+        async with LocalConductor(partial_journal, clock=clock, **options) as successor:
             assert await successor.recover() == [run], successor.stranded
             outcome = await to_the_end(successor, run)
             assert (outcome.status, outcome.memory) == (expected.status, memory), count

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine import Budget, Conductor, Status
+from engine import Budget, Conductor, LocalConductor, Status
 from engine.history import ForkOverrides
 from storage import open_journal
 from tests.crash.test_power_cut import PowerCut, PowerCutJournal
@@ -56,7 +56,9 @@ def test_a_killed_fork_continues_its_replay(tmp_path: Path) -> None:
 
 
 def make_conductor(journal: Any, model: FakeModel, root: Path) -> Conductor:
-    return Conductor(journal, catalog=catalog(model, Pair), clock=IdleClock(), owner='me', workspaces=root)
+    return LocalConductor(
+        journal, catalog=catalog(model, Pair), clock=IdleClock(), owner='me', workspaces=root
+    )
 
 
 MIXED = ForkOverrides(after='recorded', plays={'right': 'live'})
@@ -80,7 +82,7 @@ async def test_on_disk_the_power_fails_at_any_step_of_a_fork(
     cutting = PowerCutJournal(await open_journal(tmp_path / 'runs.db'), at, written=written)
     async with make_conductor(cutting, model, tmp_path) as crashed:
         try:
-            fork = await crashed.fork(run, begin, variation=mode)
+            fork = await crashed.fork(run, begin, overrides=mode)
             await eventually(lambda: not crashed._live.runs)
         except PowerCut:
             pass

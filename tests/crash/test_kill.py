@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from engine import Catalog, Conductor, Status, Transition
+from engine import Catalog, LocalConductor, Status, Transition
 from engine.records import RunId
 from storage import open_journal
 from tests.support.cli import DEADLINE, Hemicycle, line, until, wait_for_exit
@@ -160,7 +160,7 @@ def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
 async def leave_ten_unfinished(hemicycle: Hemicycle, calls: Path) -> list[RunId]:
     """Leave ten unfinished runs behind."""
     catalog = Catalog.load([hemicycle.patterns])
-    async with Conductor(await open_journal(hemicycle.database), catalog=catalog) as crashed:
+    async with LocalConductor(await open_journal(hemicycle.database), catalog=catalog) as crashed:
         parameters = {'calls': str(calls), 'steps': LONG, 'pause': 0.02}
         return [(await crashed.start('counting', parameters)).id for _ in range(10)]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, Status, ToolContext
+from engine import Conductor, LocalConductor, Status, ToolContext
 from engine.agents.chart import agent
 from engine.errors import ModelError
 from engine.journal import Journal, MemoryJournal
@@ -90,7 +90,7 @@ class Publishing(Pipeline):
 
 
 def make_conductor(journal: Any, model: FakeModel) -> Conductor:
-    return Conductor(
+    return LocalConductor(
         journal, catalog=catalog(model, Publishing, tools=(publish,)), clock=HastyClock(), owner='me'
     )
 

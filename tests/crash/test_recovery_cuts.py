@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, Status
+from engine import Conductor, LocalConductor, Status
 from engine.history import ForkOverrides
 from engine.journal import Journal, MemoryJournal
 from engine.records import RunId
@@ -43,7 +43,7 @@ class FailingJournal:
 
 
 def make_conductor(journal: Any, owner: str) -> Conductor:
-    return Conductor(journal, catalog=catalog(FakeModel(working), Pair), clock=IdleClock(), owner=owner)
+    return LocalConductor(journal, catalog=catalog(FakeModel(working), Pair), clock=IdleClock(), owner=owner)
 
 
 async def leave_runs(journal: MemoryJournal) -> list[RunId]:
@@ -51,7 +51,7 @@ async def leave_runs(journal: MemoryJournal) -> list[RunId]:
     async with make_conductor(journal, 'gone') as crashed:
         run = (await crashed.start('pair')).id
         await crashed.result(run)
-        fork = await crashed.fork(run, 3, variation=ForkOverrides(after='simulated'))
+        fork = await crashed.fork(run, 3, overrides=ForkOverrides(after='simulated'))
         await until(lambda: crashed._live.runs[fork].projection.seq > 4)
         middle = (await crashed.start('pair')).id
         await until(lambda: crashed._live.runs[middle].projection.seq > 4)

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from engine import Budget, Conductor
+from engine import Budget, LocalConductor
 from engine.records import RunQuery
 from storage import open_journal
 from tests.support.harness import FakeModel, catalog, start_run
@@ -21,7 +21,7 @@ AT_ONCE = 10
 async def send(database: Path, url: str, runs: int) -> None:
     """Create the missing runs, then send their notifications."""
     journal = await open_journal(database)
-    async with Conductor(journal, catalog=catalog(FakeModel(reply), Pair)) as conductor:
+    async with LocalConductor(journal, catalog=catalog(FakeModel(reply), Pair)) as conductor:
         notifications = Notifications(conductor, Channels(), delays=DELAYS)
         if not await notifications.destinations.list():
             await notifications.destinations.add(Destination(name='Team', channel='webhook', address=url))

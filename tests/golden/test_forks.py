@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import Catalog, Conductor, Status
+from engine import Catalog, Conductor, LocalConductor, Status
 from engine.journal import MemoryJournal
 from engine.records import RunId, RunInfo
 from engine.workspace.workspaces import Workspaces
@@ -25,8 +25,8 @@ async def copy_nothing(*_: object) -> None:
 async def load_golden(path: Path) -> tuple[Conductor, RunId]:
     document = json.loads(path.read_text('utf-8'))
     steps, journal = STEPS.validate_python(document['steps']), MemoryJournal()
-    conductor = Conductor(journal, catalog=CATALOG)
-    shape = conductor.draw(document['pattern'], document['parameters'])
+    conductor = LocalConductor(journal, catalog=CATALOG)
+    shape = conductor.catalog.draw(document['pattern'], document['parameters'])
     info = RunInfo(
         id=GOLDEN, pattern=document['pattern'], title='golden', parameters=document['parameters'], epoch=1
     )

@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from engine import Catalog, Conductor, Transition
+from engine import Catalog, LocalConductor, Transition
 from engine.errors import Diverged
 from engine.history.audit import audit
 from engine.journal import Fold, fold
@@ -38,7 +38,7 @@ async def record(pattern: str, sample: Any) -> dict[str, Any]:
     parameters = pattern_class.parse({**sample_parameters(pattern_class), **sample.parameters}).model_dump(
         mode='json'
     )
-    async with Conductor(catalog=CATALOG, clock=IdleClock()) as conductor:
+    async with LocalConductor(catalog=CATALOG, clock=IdleClock()) as conductor:
         run = (await conductor.start(pattern, parameters)).id
         outcome = await to_the_end(conductor, run)
         steps = [
@@ -76,7 +76,7 @@ async def test_a_recorded_journal_still_replays(
     steps = STEPS.validate_python(document['steps'])
     pattern_class = CATALOG.pattern(document['pattern'])
     workflow = pattern_class(pattern_class.parse(document['parameters']))
-    shape = Conductor(catalog=CATALOG).draw(document['pattern'], document['parameters'])
+    shape = CATALOG.draw(document['pattern'], document['parameters'])
     view = fold(GOLDEN, shape, steps)
     assert (view.status, view.error, view.memory) == (
         document['status'],

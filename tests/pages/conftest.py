@@ -9,10 +9,11 @@ import pytest
 from nicegui import ui
 from nicegui.testing import User
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
+from engine.operations import Role
 from tests.support.identity import FixedIdentity
 from ui.access.access import Access
-from ui.access.caller import Caller, Role
+from ui.access.caller import Caller
 from ui.components import theme
 from ui.pages.run import page as run
 from ui.server.app import PAGES
@@ -31,7 +32,7 @@ ASKING = (
 
 @pytest.fixture
 async def conductor():
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         yield conductor
 
 

@@ -3,7 +3,7 @@
 import pytest
 from nicegui.testing import User
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from engine.history import diff_words
 from engine.records import RunId
 from tests.support.harness import FakeModel, Lone, catalog, complete_run, pipeline_reply
@@ -18,7 +18,7 @@ from ui.pages.shared.compare_picker import find_relatives, search_runs
 
 @pytest.fixture
 async def conductor():
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
         yield conductor
 
 

@@ -7,10 +7,10 @@ from nicegui.testing.user_interaction import UserInteraction
 
 from engine import Conductor
 from engine.errors import NotAllowed
+from engine.operations import Role
 from tests.pages.test_runs import keep
 from tests.pages.test_variants import IN_GROUP
 from tests.support.harness import complete_run, turns
-from ui.access.caller import Role
 from ui.pages.shared.launching.models import Models
 from ui.web.permission import ROLES
 
@@ -99,7 +99,7 @@ async def test_an_operator_may_steer_but_not_configure(pages, runs, role):
     assert disabled_actions(pages) == set()
     await pages.open('/settings')
     assert (
-        {'catalog.connect', 'clean_up'}
+        {'endpoints.save', 'mcp_servers.save', 'clean_up'}
         <= disabled_actions(pages)
         <= {n for n, r in ROLES.items() if r is Role.ADMIN}
     )

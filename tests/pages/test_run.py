@@ -8,7 +8,7 @@ import pytest
 from nicegui import ui
 from nicegui.testing import User
 
-from engine import Budget, Conductor
+from engine import Budget, LocalConductor
 from engine.errors import JournalUnavailable, StepDamaged
 from engine.journal import MemoryJournal
 from engine.models.protocol import Completed
@@ -102,7 +102,7 @@ async def test_an_approval_waits_for_a_persons_answer(user: User):
 async def test_a_run_of_another_process_is_read_only(user: User):
     journal = MemoryJournal()
     conductor = open_conductor(FakeModel(asyncio.Event()), journal=journal)
-    other = Conductor(journal, catalog=conductor.catalog)
+    other = LocalConductor(journal, catalog=conductor.catalog)
     run = (await other.start('pipeline', {'task': 'anything'})).id
     await other.pause(run)
     await user.open(f'/runs/{run}')
@@ -116,7 +116,7 @@ async def test_a_run_of_another_process_is_read_only(user: User):
 async def test_a_read_only_run_is_followed_again_after_an_outage(user: User):
     journal = UnreadableJournal()
     conductor = open_conductor(FakeModel(asyncio.Event()), journal=journal)
-    other = Conductor(journal, catalog=conductor.catalog)
+    other = LocalConductor(journal, catalog=conductor.catalog)
     run = (await other.start('pipeline', {'task': 'anything'})).id
     await user.open(f'/runs/{run}')
     await user.should_see('Another process runs it', retries=30)

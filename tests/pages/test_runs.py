@@ -18,7 +18,7 @@ async def keep(conductor, number: int, **fields):
         id=RunId(f'run{number:03}'), pattern='pipeline', title=f'Run {number}', status=Status.DONE,
         created=NOW + number, updated=NOW + number + 75, seq=12, usage=Usage(input=3_000, output=400),
     )  # fmt: skip
-    await conductor.journal.create(replace(info, **fields), conductor.draw('pipeline'))
+    await conductor.journal.create(replace(info, **fields), conductor.catalog.draw('pipeline'))
 
 
 async def test_a_row_shows_who_started_its_run(pages, conductor):

@@ -7,7 +7,7 @@ from nicegui import ui
 from nicegui.testing import User
 from nicegui.testing.user_interaction import UserInteraction
 
-from engine import Breakpoint, Catalog, Conductor
+from engine import Breakpoint, Catalog, LocalConductor
 from engine.journal import MemoryJournal
 from tests.pages.test_run import press
 from tests.support.harness import FakeModel, until
@@ -56,7 +56,7 @@ async def test_breakpoints_are_listed_including_those_of_others(user: User):
 async def test_breakpoints_of_another_process_are_read_only(user: User):
     journal = MemoryJournal()
     open_conductor(FakeModel(asyncio.Event()), journal=journal)
-    other = Conductor(journal, catalog=Catalog.load())
+    other = LocalConductor(journal, catalog=Catalog.load())
     run = (
         await other.start(
             'pipeline', {'task': 'anything'}, paused=True, breakpoints=[Breakpoint(leave='reviewing')]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import Catalog, Conductor, InvalidInput, Status, ToolContext
+from engine import Catalog, Conductor, InvalidInput, LocalConductor, Status, ToolContext
 from engine.errors import ToolError
 from engine.journal import MemoryJournal
 from engine.models.scripted.library import FOLDER, scenarios
@@ -24,7 +24,7 @@ async def play(pattern: str, folder: Path = FOLDER, **changed: Any) -> tuple[Out
     sample = scenarios(pattern)[0]
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0, folder=folder)
-    async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog) as conductor:
         run = (await conductor.start(pattern, {**sample.parameters, **changed})).id
         outcome = await conductor.result(run)
         view = await conductor.view(run)
@@ -87,7 +87,7 @@ async def test_the_reviewer_judges_a_real_diff_and_changes_nothing(sandbox: Sand
 async def test_a_change_that_does_not_apply_fails_at_once(sandbox: Sandbox) -> None:
     patch = (FOLDER / 'code' / 'slugs-cut.patch').read_text().replace('import unicodedata', 'import other')
     sample = scenarios('code-reviewer')[0].parameters
-    async with Conductor(MemoryJournal()) as conductor:
+    async with LocalConductor(MemoryJournal()) as conductor:
         outcome = await conductor.result(
             (await conductor.start('code-reviewer', {**sample, 'change': patch})).id
         )
@@ -117,7 +117,7 @@ async def test_a_later_change_invalidates_test_results(sandbox: Sandbox) -> None
     model = FakeModel(lambda request: replies[min(request.hints.turn, 4)])
     catalog = Catalog.load()
     catalog.models['scripted'] = model  # type: ignore[assignment]
-    async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog) as conductor:
         run = (await conductor.start('builder', {'request': 'anything', 'project': 'sample:slugs'})).id
         outcome = await conductor.result(run)
         for step in await conductor.transitions(run):
@@ -133,7 +133,7 @@ async def test_a_later_change_invalidates_test_results(sandbox: Sandbox) -> None
 
 async def test_without_a_sandbox_coding_agents_fail_with_instructions() -> None:
     closed = Sandbox(_problem='Commands are off: install bubblewrap')
-    async with Conductor(MemoryJournal(), sandbox=closed) as conductor:
+    async with LocalConductor(MemoryJournal(), sandbox=closed) as conductor:
         outcome = await conductor.result((await conductor.start('debugger', {'request': 'anything'})).id)
     assert outcome.status is Status.FAILED and outcome.error == 'Commands are off: install bubblewrap'
 
@@ -142,7 +142,7 @@ async def test_cancelling_stops_a_running_command(sandbox: Sandbox) -> None:
     model = FakeModel(calls(('run_command', {'command': 'touch begun; sleep 600'})))
     catalog = Catalog.load()
     catalog.models['scripted'] = model  # type: ignore[assignment]
-    async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog) as conductor:
         run = (await conductor.start('builder', {'request': 'anything', 'project': 'sample:slugs'})).id
         await wait_for_state(conductor, run, 'working.using_tools')
         folder = conductor.workspaces.of(run, 'work').folder
@@ -160,7 +160,7 @@ async def test_large_output_is_cut_and_hanging_commands_are_killed(sandbox: Sand
     catalog = Catalog.load()
     model = FakeModel(lambda request: replies[min(request.hints.turn, 2)])
     catalog.models['scripted'] = model  # type: ignore[assignment]
-    async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog) as conductor:
         run = (await conductor.start('builder', {'request': 'anything', 'project': 'sample:slugs'})).id
         outcome = await conductor.result(run)
         messages = (await conductor.view(run)).agents['working']['messages']
@@ -180,7 +180,7 @@ async def test_large_output_is_cut_and_hanging_commands_are_killed(sandbox: Sand
     ],
 )
 async def test_bad_input_is_refused_with_its_field(pattern: str, values: dict[str, str], field: str) -> None:
-    async with Conductor(MemoryJournal()) as conductor:
+    async with LocalConductor(MemoryJournal()) as conductor:
         with pytest.raises(InvalidInput) as refused:
             await conductor.start(pattern, values)
     assert set(refused.value.problems) == {field}

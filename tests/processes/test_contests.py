@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import Catalog, Conductor, Status
+from engine import Catalog, LocalConductor, Status
 from engine.journal import MemoryJournal
 from engine.models.scripted.library import FOLDER, Library
 from engine.models.scripted.model import Scripted
@@ -30,7 +30,9 @@ SHIPPED = [
 async def play(scenario: Scenario, sandbox: Sandbox, folder: Path = FOLDER) -> Outcome:
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0, folder=folder)
-    async with Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock(), sandbox=sandbox) as conductor:
+    async with LocalConductor(
+        MemoryJournal(), catalog=catalog, clock=HastyClock(), sandbox=sandbox
+    ) as conductor:
         parameters = {**scenario.parameters, scenario.field: scenario.task}
         run = (await conductor.start(scenario.pattern, parameters)).id
         outcome = await asyncio.wait_for(conductor.result(run), MAX_SECONDS)
@@ -58,7 +60,7 @@ async def test_the_tests_of_a_contest_run_in_the_environment_of_its_project(
     catalog.models['scripted'] = FakeModel(
         lambda request: 'Done.' if request.hints.turn else calls(('write_file', file))
     )
-    async with Conductor(MemoryJournal(), catalog=catalog, sandbox=sandbox) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog, sandbox=sandbox) as conductor:
         parameters = {'task': 'use rare', 'racers': 2, 'project': str(tmp_path)}
         run = (await conductor.start('race', parameters, approvals='none')).id
         outcome = await conductor.result(run)
@@ -180,7 +182,7 @@ async def test_coders_cannot_reach_each_others_folders(sandbox: Sandbox, tmp_pat
 
 async def play_to_end(script, sandbox: Sandbox, root: Path, **parameters) -> Outcome:
     model = script if isinstance(script, FakeModel) else FakeModel(actors(script))
-    async with Conductor(
+    async with LocalConductor(
         MemoryJournal(),
         catalog=review_catalog(model),
         clock=HastyClock(),

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from engine import Catalog, Conductor, Pattern, Status, ToolContext
+from engine import Catalog, Conductor, LocalConductor, Pattern, Status, ToolContext
 from engine.agents.chart import agent
 from engine.errors import ModelError
 from engine.history import ForkOverrides
@@ -46,7 +46,7 @@ async def test_a_fork_of_a_coding_run_has_the_files_of_its_step(sandbox: Sandbox
     own_catalog = Catalog.load()
     own_catalog.models['scripted'] = Scripted(pace=0)
     sample = scenarios('debugger')[0]
-    async with Conductor(
+    async with LocalConductor(
         MemoryJournal(), catalog=own_catalog, clock=IdleClock(), workspaces=tmp_path
     ) as conductor:
         run = (await conductor.start('debugger', sample.parameters)).id
@@ -61,7 +61,7 @@ async def test_a_fork_of_a_coding_run_has_the_files_of_its_step(sandbox: Sandbox
         files_before, original = on_disk(conductor, run), (tmp_path / run / 'agents')
         times = {file: file.stat().st_mtime_ns for file in original.rglob('*') if file.is_file()}
         for at in (mended - 2, mended):
-            played = await conductor.fork(run, at, variation=PLAYED)
+            played = await conductor.fork(run, at, overrides=PLAYED)
             assert (await conductor.result(played)).status is Status.DONE
             begin = (await conductor.info(played)).parent_at
             assert normalize((await conductor.transitions(played))[begin + 1 :]) == normalize(steps[begin:])
@@ -108,7 +108,7 @@ async def test_commands_of_a_fork_cannot_reach_the_original(sandbox: Sandbox, tm
     origin: list[RunId] = []
     own_catalog = catalog(FakeModel(reply), Shelled)
     own_catalog.tools['run_command'] = Catalog.load().tools['run_command']
-    async with Conductor(MemoryJournal(), catalog=own_catalog, workspaces=tmp_path) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=own_catalog, workspaces=tmp_path) as conductor:
         run = (await conductor.start('shelled')).id
         await conductor.result(run)
         origin.append(run)
@@ -148,7 +148,7 @@ async def test_mcp_tools_are_called_again_only_when_live(tmp_path: Path) -> None
     journal, file = MemoryJournal(), tmp_path / 'endpoints.toml'
     file.write_text(f'{SMALL}seconds = 0.3\n')
     served = remote(FakeModel(remembering), file)
-    async with Conductor(journal, catalog=served, workspaces=tmp_path / 'files') as conductor:
+    async with LocalConductor(journal, catalog=served, workspaces=tmp_path / 'files') as conductor:
         run = (await conductor.start('remote')).id
         assert (await conductor.result(run)).status is Status.DONE
         steps = await conductor.transitions(run)
@@ -164,7 +164,7 @@ async def test_mcp_tools_are_called_again_only_when_live(tmp_path: Path) -> None
         await conductor.result(live)
         assert results(await conductor.transitions(live))[2] == ['x, add, z, z'], 'nothing was replayed on it'
         one = await conductor.fork(
-            run, 1, variation=ForkOverrides(after='recorded', plays={f'@{batches[2]}': 'live'})
+            run, 1, overrides=ForkOverrides(after='recorded', plays={f'@{batches[2]}': 'live'})
         )
         await conductor.result(one)
         assert results(await conductor.transitions(one)) == [*heard[:2], ['x, add, z, z, z']]
@@ -172,8 +172,8 @@ async def test_mcp_tools_are_called_again_only_when_live(tmp_path: Path) -> None
     nowhere = file.with_name('other.toml')
     nowhere.write_text('[mcp.small]\ncommand = "/no/such/program"\nstart = 60\n')
     without = remote(FakeModel(remembering), nowhere)
-    async with Conductor(journal, catalog=without, workspaces=tmp_path / 'files') as conductor:
-        fork = await conductor.fork(run, 1, variation=PLAYED)
+    async with LocalConductor(journal, catalog=without, workspaces=tmp_path / 'files') as conductor:
+        fork = await conductor.fork(run, 1, overrides=PLAYED)
         assert (await conductor.result(fork)).status is Status.DONE, 'a replay needs no server'
         assert results(await conductor.transitions(fork)) == heard
 
@@ -217,7 +217,7 @@ def hurry(request: ModelRequest) -> Any:
 
 async def test_timeouts_are_replayed_and_can_occur_again() -> None:
     model = FakeModel(hurry)
-    async with Conductor(MemoryJournal(), catalog=catalog(model, Hurried, tools=(dawdle,))) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog(model, Hurried, tools=(dawdle,))) as conductor:
         run = (await conductor.start('hurried')).id
         assert (await conductor.result(run)).status is Status.DONE
         steps = await conductor.transitions(run)
@@ -233,7 +233,7 @@ async def test_timeouts_are_replayed_and_can_occur_again() -> None:
             model.requests.clear()
             overrides = ForkOverrides(after='recorded', plays=plays)  # type: ignore[arg-type]
             forecast = await conductor.forecast(run, 1, overrides)
-            fork = await conductor.fork(run, 1, variation=overrides)
+            fork = await conductor.fork(run, 1, overrides=overrides)
             outcome = await asyncio.wait_for(conductor.result(fork), 60)
             assert (outcome.status, len(model.requests)) == (Status.DONE, request_count), (plays, forecast)
             assert [

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from engine import Catalog, Conductor, Status, Transition
+from engine import Catalog, Conductor, LocalConductor, Status, Transition
 from engine.journal import MemoryJournal
 from engine.records import Outcome
 from engine.workspace import Sandbox
@@ -37,7 +37,7 @@ async def work(
     """The outcome of a run; `seen` collects the tool results of its agent."""
     catalog = Catalog.load()
     model = catalog.models['scripted'] = FakeModel(in_turn(*replies))
-    async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog) as conductor:
         run = (
             await conductor.start(
                 pattern, {'request': 'mend it', 'project': str(project), **parameters}, approvals='none'
@@ -314,7 +314,7 @@ async def test_installed_dependencies_survive_a_restart_and_a_fork(sandbox: Sand
     def conductor(*replies: Any) -> Conductor:
         catalog = Catalog.load()
         catalog.models['scripted'] = FakeModel(in_turn(*replies))
-        return Conductor(journal, catalog=catalog, workspaces=files)
+        return LocalConductor(journal, catalog=catalog, workspaces=files)
 
     async with conductor(asyncio.Event()) as cut_off:
         run = (await cut_off.start('builder', parameters, approvals='none')).id

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from engine import Catalog, Conductor
+from engine import Catalog, LocalConductor
 from engine.history import ForkOverrides
 from engine.models.recording.exchange import read_exchanges, unpack
 from engine.records import RunId, RunQuery
@@ -204,7 +204,9 @@ def environment(home: Path, url: str) -> dict[str, str]:
 async def read_everything(home: Path) -> str:
     """Read all journaled data, decompressed, and the unpacked archive of the files."""
     texts: list[str] = []
-    async with Conductor(await open_journal(home / 'hemicycle.db'), workspaces=home / 'workspaces') as reader:
+    async with LocalConductor(
+        await open_journal(home / 'hemicycle.db'), workspaces=home / 'workspaces'
+    ) as reader:
         for info in (await reader.runs(RunQuery())).runs:
             view = await reader.view(info.id)
             texts += [repr(info), repr(await reader.transitions(info.id)), repr(view)]
@@ -271,7 +273,7 @@ async def fork_variants(home: Path, run: RunId) -> tuple[str, list[RunId]]:
     """Fork two variants of a run, and return their tag and ids; one has other instructions and wins."""
     catalog = Catalog.load([home / 'patterns'], home / 'endpoints.toml')
     journal = await open_journal(home / 'hemicycle.db')
-    async with Conductor(journal, catalog=catalog, workspaces=home / 'workspaces') as conductor:
+    async with LocalConductor(journal, catalog=catalog, workspaces=home / 'workspaces') as conductor:
         at = next(
             step.seq for step in await conductor.transitions(run) if 'working.using_tools' in step.entered
         )
@@ -326,7 +328,7 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
         assert find_leaks(tmp_path) == []  # from here on only text written by people
         catalog = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
         journal = await open_journal(tmp_path / 'hemicycle.db')
-        async with Conductor(journal, catalog=catalog, workspaces=tmp_path / 'workspaces') as writer:
+        async with LocalConductor(journal, catalog=catalog, workspaces=tmp_path / 'workspaces') as writer:
             key = SECRETS['WORK_KEY']
             await writer.annotate(run, title=f'With {key}', note=key, tags=[key])
             await writer.write_note(run, f'the key is {SECRETS["SMALL_TOKEN"]}', at=4)

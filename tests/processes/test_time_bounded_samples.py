@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from engine import Catalog, Conductor, Status
+from engine import Catalog, LocalConductor, Status
 from engine.models.scripted.library import scenarios
 from engine.models.scripted.model import Scripted
 from tests.support.clocks import IdleClock
@@ -15,7 +15,7 @@ async def test_the_expired_sample_reaches_its_goal_with_more_time() -> None:
     (sample,) = [scenario for scenario in scenarios('time-bounded') if scenario.name == 'word-statistics']
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0)
-    async with Conductor(catalog=catalog, clock=IdleClock(longest=3600)) as conductor:
+    async with LocalConductor(catalog=catalog, clock=IdleClock(longest=3600)) as conductor:
         run = (await conductor.start('time-bounded', sample.parameters)).id
         while (view := await conductor.view(run)).status is not Status.WAITING:
             assert not view.status.ended, view.error
@@ -38,7 +38,7 @@ async def test_the_expired_sample_reaches_its_goal_with_more_time() -> None:
 
 
 async def test_the_scripted_model_can_play_a_custom_goal() -> None:
-    async with Conductor(catalog=Catalog.load(), clock=IdleClock()) as conductor:
+    async with LocalConductor(catalog=Catalog.load(), clock=IdleClock()) as conductor:
         goal = {'primary_goal': 'Äpfel 🙂 zählen', 'wait_for_time': 0}
         run = (await conductor.start('time-bounded', goal)).id
         outcome = await conductor.result(run)
@@ -51,7 +51,7 @@ async def test_the_scripted_model_can_play_a_custom_goal() -> None:
 
 async def test_the_scripted_model_gives_up_on_a_project_with_failing_tests(tmp_path: Path) -> None:
     (tmp_path / 'test_bad.py').write_text('def test_bad():\n    assert False\n')
-    async with Conductor(catalog=Catalog.load(), clock=IdleClock()) as conductor:
+    async with LocalConductor(catalog=Catalog.load(), clock=IdleClock()) as conductor:
         goal = {'primary_goal': 'Add a flag for more words', 'project': str(tmp_path), 'wait_for_time': 0}
         run = (await conductor.start('time-bounded', goal)).id
         outcome = await conductor.result(run)

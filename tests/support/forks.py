@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from engine import Conductor, Pattern, Status, Transition
+from engine import Conductor, LocalConductor, Pattern, Status, Transition
 from engine.agents.chart import agent
 from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
@@ -22,7 +22,7 @@ PLAYED = ForkOverrides(after='recorded', beyond='stop')
 def make_conductor(
     model: FakeModel, journal: MemoryJournal | None = None, *patterns: type[Pattern]
 ) -> Conductor:
-    return Conductor(journal or MemoryJournal(), catalog=catalog(model, *patterns), clock=IdleClock())
+    return LocalConductor(journal or MemoryJournal(), catalog=catalog(model, *patterns), clock=IdleClock())
 
 
 async def run_pipeline(conductor: Conductor) -> tuple[RunId, int]:
@@ -53,7 +53,7 @@ def normalize(steps: Iterable[Transition]) -> list[dict[str, Any]]:
 
 async def fork_and_compare(conductor: Conductor, run: RunId, at: int) -> RunId:
     """Fork at a step, replay, and compare: fails at the first differing step."""
-    fork = await conductor.fork(run, at, variation=PLAYED)
+    fork = await conductor.fork(run, at, overrides=PLAYED)
     await conductor.result(fork)
     own = await conductor.transitions(fork)
     begin = (await conductor.info(fork)).parent_at

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine import Catalog, Conductor, EventRefused, Pattern, Status, Transition
+from engine import Catalog, Conductor, EventRefused, LocalConductor, Pattern, Status, Transition
 from engine.agents.chart import agent
 from engine.host.clock import Clock
 from engine.journal import Journal, MemoryJournal
@@ -123,7 +123,7 @@ async def ran_pipeline(
     reply: Any = pipeline_reply, pattern: type[Pipeline] = Pipeline, **parameters: Any
 ) -> tuple[Outcome, list[str]]:
     """Run a pipeline; returns the outcome, and each status that memory had."""
-    async with Conductor(catalog=catalog(FakeModel(reply), pattern)) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(reply), pattern)) as conductor:
         run = (await conductor.start(pattern.name, {**PIPELINE_TASK, **parameters})).id
         outcome = await conductor.result(run)
         assert await conductor.audit(run) == (await conductor.info(run)).seq

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import Conductor
+from engine import LocalConductor
 from storage import Settings as JournalSettings
 from ui.settings import Settings
 
@@ -17,7 +17,7 @@ async def test_a_program_reads_the_same_endpoints_as_the_command_line(
     file = tmp_path / 'endpoints.toml'
     file.write_text('[endpoints.house]\nurl = "http://models.invalid/v1"\n')
     monkeypatch.setenv('HEMICYCLE_ENDPOINTS', str(file))
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         assert 'house' in {endpoint.name for endpoint in conductor.catalog.registry.endpoints}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
-from engine import Catalog, Conductor, Pattern, Status, ToolContext
+from engine import Catalog, LocalConductor, Pattern, Status, ToolContext
 from engine.records import RunId
 from engine.workspace import Workspaces
 from storage import Settings, open_journal
@@ -47,7 +47,7 @@ async def test_each_pattern_runs_to_its_end(name, monkeypatch):
     )
     catalog = Catalog.load()
     catalog.add(pattern)
-    async with Conductor(catalog=catalog) as conductor:
+    async with LocalConductor(catalog=catalog) as conductor:
         parameters = {'checked-pipeline': {'task': 'Compare two tools'}, 'newsroom': {'objective': 'A paper'}}
         run = (await conductor.start(name, parameters.get(name, {}))).id
         outcome = await conductor.result(run)
@@ -77,7 +77,7 @@ def test_the_readme_stays_short():
 async def test_a_person_answers_the_pattern_that_waits(monkeypatch):
     monkeypatch.setenv('HEMICYCLE_PACE', '0')
     (panel,) = (item for block in BLOCKS if 'class Panel' in block for item in [define_pattern(block)])
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         run = await conductor.start(panel, experts=3)
         answers = [{'again': True}, {'again': True, 'verdict': 'Not on Sundays.'}]
         async for _ in run.watch():
@@ -113,7 +113,7 @@ def define_function(marker: str) -> Callable[..., Coroutine[Any, Any, None]]:
 
 async def test_a_run_started_paused_is_stepped(capsys, monkeypatch):
     monkeypatch.setenv('HEMICYCLE_PACE', '0')
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         await define_function('async def debug(')(conductor)
     assert 'memory.iteration >= 1' in capsys.readouterr().out
 
@@ -147,10 +147,10 @@ def test_a_webhook_is_verified_as_the_guide_shows(capsys):
 
 
 async def test_a_journal_on_disk_is_opened_as_the_readme_shows(tmp_path):
-    (code,) = re.findall(r'`(Conductor\(await .*?)`, both from `hemicycle.storage`', README)
-    call = code.replace("'runs.db'", 'file').removeprefix('Conductor(await ').removesuffix(')')
+    (code,) = re.findall(r'`(LocalConductor\(await .*?)`, both from `hemicycle.storage`', README)
+    call = code.replace("'runs.db'", 'file').removeprefix('LocalConductor(await ').removesuffix(')')
     names = {'open_journal': open_journal, 'Settings': Settings, 'file': tmp_path / 'runs.db'}
-    async with Conductor(await eval(call, names)) as conductor:
+    async with LocalConductor(await eval(call, names)) as conductor:
         assert (await conductor.runs()).total == 0
         assert await conductor.recover() == []
     assert (tmp_path / 'runs.db').is_file()

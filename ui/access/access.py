@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from engine import Conductor, EngineError
+from engine import Conductor, EngineError, LocalConductor
 from engine.errors import SignedOut
 from engine.host.clock import Clock
 from engine.journal import Documents, Entry, EntryQuery
+from engine.operations import Role
 from ui.access.accounts import ACCOUNT, SESSION, TOKENS, Account, Accounts
 from ui.access.audit_log import AuditLog
-from ui.access.caller import ADDRESS, Caller, Identity, Role
+from ui.access.caller import ADDRESS, Caller, Identity
 from ui.access.guard import guard_conductor
 from ui.access.passwords import MAX_LENGTH, digest
 
@@ -66,7 +67,7 @@ class Access:
         """By account and address: when it was last noted that the limit of attempts was reached."""
         self._guards: WeakKeyDictionary[Identity, Conductor] = WeakKeyDictionary()
 
-    def guard(self, conductor: Conductor, identity: Identity) -> Conductor:
+    def guard(self, conductor: LocalConductor, identity: Identity) -> Conductor:
         """Return the conductor, restricted to what this identity may do."""
         guarded = self._guards.get(identity)
         if guarded is None:

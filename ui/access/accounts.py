@@ -13,8 +13,8 @@ from engine import InvalidInput
 from engine.errors import EntryChanged
 from engine.host.clock import Clock
 from engine.journal import Documents, Entry, EntryQuery
+from engine.operations import Role
 from engine.records import refuse_nul
-from ui.access.caller import Role
 from ui.access.passwords import TOKEN_PREFIX, Passwords, check_password, digest, new_secret
 
 ACCOUNT, TOKENS, SESSION, LINK = 'account', 'token', 'session', 'identity'

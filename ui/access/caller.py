@@ -6,29 +6,11 @@ import getpass
 import os
 from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
 from engine.errors import NotAllowed
+from engine.operations import Role
 from engine.records import RunInfo
-
-
-class Role(StrEnum):
-    """What an account may do; each role includes those before it."""
-
-    VIEWER = 'viewer'
-    """May view and export runs."""
-    OPERATOR = 'operator'
-    """May also start, control and answer runs."""
-    ADMIN = 'admin'
-    """May do everything: models, accounts, retention, permanent removal of runs."""
-
-    def includes(self, other: Role) -> bool:
-        """Whether this role may do everything that the other one may."""
-        return ROLES.index(self) >= ROLES.index(other)
-
-
-ROLES = tuple(Role)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ import httpx
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 from engine import InvalidInput
+from engine.operations import Role
 from ui.access.access import Access, LoginRefused
 from ui.access.accounts import Account
-from ui.access.caller import Caller, Role
+from ui.access.caller import Caller
 from ui.network import environment_proxies, network_problem
 
 if TYPE_CHECKING:

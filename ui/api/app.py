@@ -13,27 +13,46 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 
 from engine.history import program_version
+from engine.operations import (
+    Agents,
+    Annotating,
+    Checking,
+    Endpoints,
+    Forking,
+    McpServers,
+    Merging,
+    Reading,
+    Retaining,
+    Steering,
+)
 from ui.access.http import COOKIE
 from ui.api import agui
 from ui.api.access import SHARED, OwnOrigin, identify
-from ui.api.examples import BODIES, TAGS
+from ui.api.dependencies import conductor_of, services_of
+from ui.api.operations.examples import BODIES, TAGS
+from ui.api.operations.routes import derived_routes
 from ui.api.problems import MEDIA, PlainErrors, answer_errors, problems
 from ui.api.routes import (
     files,
     forks,
     history,
-    inbox,
     launch,
     maintenance,
     merging,
     patterns,
     runs,
-    schedules,
     server,
+    services,
     sharing,
-    steering,
 )
 from ui.api.streams import socket, sse
+from ui.services.operations import (
+    DestinationOperations,
+    InboxOperations,
+    NotificationOperations,
+    ScheduleOperations,
+    TriggerOperations,
+)
 from ui.web.backend import Backend
 
 MAX_BYTES = 4 << 20
@@ -59,22 +78,41 @@ LOGINS: Mapping[str, Any] = {
 }
 """How callers identify themselves."""
 ROUTES = (
-    patterns,
-    launch,
-    runs,
-    steering,
-    forks,
-    merging,
-    history,
-    maintenance,
-    sharing,
-    files,
-    inbox,
-    schedules,
-    server,
-    sse,
-    socket,
-    agui,
+    patterns.router,
+    launch.router,
+    runs.router,
+    derived_routes(Reading, conductor_of, 'Runs'),
+    derived_routes(Steering, conductor_of, 'Steering'),
+    forks.router,
+    derived_routes(Forking, conductor_of, 'Forks'),
+    merging.router,
+    derived_routes(Merging, lambda connection: conductor_of(connection).merging, 'Merging'),
+    history.router,
+    derived_routes(Checking, conductor_of, 'History'),
+    maintenance.router,
+    derived_routes(Annotating, conductor_of, 'Notes'),
+    derived_routes(Retaining, conductor_of, 'Retention'),
+    sharing.router,
+    files.router,
+    derived_routes(InboxOperations, lambda connection: services_of(connection).inbox, 'Inbox'),
+    derived_routes(
+        NotificationOperations, lambda connection: services_of(connection).notifications, 'Notifications'
+    ),
+    derived_routes(
+        DestinationOperations,
+        lambda connection: services_of(connection).notifications.destinations,
+        'Notifications',
+    ),
+    derived_routes(ScheduleOperations, lambda connection: services_of(connection).schedules, 'Schedules'),
+    derived_routes(TriggerOperations, lambda connection: services_of(connection).triggers, 'Schedules'),
+    services.router,
+    derived_routes(Endpoints, lambda connection: conductor_of(connection).endpoints, 'Models'),
+    derived_routes(McpServers, lambda connection: conductor_of(connection).mcp_servers, 'Tools'),
+    derived_routes(Agents, lambda connection: conductor_of(connection).agents, 'Models'),
+    server.router,
+    sse.router,
+    socket.router,
+    agui.router,
 )
 
 
@@ -105,8 +143,8 @@ def build_api(backend: Backend, origins: Collection[str] = ()) -> FastAPI:
     app.add_middleware(PlainErrors)
     if origins:
         app.add_middleware(CORSMiddleware, **SHARED, allow_origins=list(origins))
-    for part in ROUTES:
-        app.include_router(part.router)
+    for router in ROUTES:
+        app.include_router(router)
     app.openapi = lambda: _openapi_document(app)  # type: ignore[method-assign]
     return app
 

@@ -20,6 +20,7 @@ from ui.api.access import identify
 from ui.api.cursors import Page
 from ui.api.problems import Refusal
 from ui.api.wire import encode_text, from_rfc3339, wire
+from ui.services.operations import ServiceOperations
 from ui.web.backend import Backend
 
 EVENT_STREAM: dict[str, Any] = {
@@ -62,6 +63,12 @@ def conductor_of(connection: HTTPConnection) -> Conductor:
         return backend_of(connection)()
     except RuntimeError as error:
         raise Refusal(503, 'starting', str(error)) from None
+
+
+def services_of(connection: HTTPConnection) -> ServiceOperations:
+    """Return the services for the caller."""
+    conductor_of(connection)
+    return backend_of(connection).services
 
 
 Engine = Annotated[Conductor, Depends(conductor_of)]

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from fastapi import Depends, Header, Request, Response
 
-from engine import Conductor, EngineError, InvalidInput
+from engine import EngineError, InvalidInput, LocalConductor
 from engine.errors import EntryChanged, JournalError
 from engine.journal import Reservation
 from engine.records import RunId
@@ -45,7 +45,7 @@ _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 class IdempotentRequest:
     """Carries out a request once for each key; without a key, every time."""
 
-    conductor: Conductor
+    conductor: LocalConductor
     key: str
     digest: str
 

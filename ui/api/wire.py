@@ -160,6 +160,33 @@ def decode(record: type[R], values: Any) -> R:
     return to_record(record, wire(record).model_validate(values))
 
 
+def wire_type(kind: Any) -> Any:
+    """Return a type with its records replaced by their models in responses."""
+    return _map_type(kind, is_input=False)
+
+
+def input_type(kind: Any) -> Any:
+    """Return a type with its records replaced by their models in requests."""
+    return _map_type(kind, is_input=True)
+
+
+def dump_as(kind: Any, value: Any) -> Any:
+    """Return a value of this type as JSON values for a request."""
+    adapter = _adapter(input_type(kind))
+    return adapter.dump_python(adapter.validate_python(value), mode='json')
+
+
+def decode_as(kind: Any, values: Any) -> Any:
+    """Return the value of this type that JSON values of a response hold."""
+    adapter = _adapter(wire_type(kind))
+    return validate(kind, adapter.dump_python(adapter.validate_python(values), exclude_unset=True))
+
+
+def validate(kind: Any, values: Any) -> Any:
+    """Return the value of this type that plain values hold. Raises `ValueError`."""
+    return _adapter(kind).validate_python(values)
+
+
 def _adapter(record: Any) -> TypeAdapter[Any]:
     if record not in ADAPTERS:
         ADAPTERS[record] = TypeAdapter(record)
@@ -201,11 +228,11 @@ def _map_type(kind: Any, *, is_input: bool) -> Any:
         return MOMENT
     if isinstance(kind, type) and is_dataclass(kind):
         return input_model(kind) if is_input else wire(kind)
-    if kind is bool and is_input:
-        return StrictBool
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (None, Literal) or not inner:
-        return kind
+        return StrictBool if kind is bool and is_input else kind
+    if origin is Annotated:
+        return Annotated[(_map_type(inner[0], is_input=is_input), *inner[1:])]
     arguments = tuple(
         argument if argument is ... else _map_type(argument, is_input=is_input) for argument in inner
     )

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Literal
 
-from engine import Catalog, Conductor, EventRefused, InvalidInput
+from engine import Catalog, Conductor, EventRefused, InvalidInput, LocalConductor
 from engine.errors import UnknownRun
 from engine.journal import MemoryJournal
 from engine.records import RunId, RunQuery
@@ -47,10 +47,10 @@ async def open_conductor(
 
 
 @asynccontextmanager
-async def _open_here(session: Session, catalog: Catalog) -> AsyncIterator[Conductor]:
+async def _open_here(session: Session, catalog: Catalog) -> AsyncIterator[LocalConductor]:
     storage, settings = session.storage, session.settings
     locks, owner, files = storage.locks(settings), new_owner(), storage.files(settings)
-    async with Conductor(
+    async with LocalConductor(
         await storage.open(settings),
         catalog=catalog,
         owner=owner,
@@ -77,10 +77,17 @@ async def open_reader(session: Session, catalog: Catalog | None = None) -> Async
         async with connect(session.server, catalog) as remote:
             yield remote
         return
+    async with read_here(session, catalog) as conductor:
+        yield conductor
+
+
+@asynccontextmanager
+async def read_here(session: Session, catalog: Catalog | None = None) -> AsyncIterator[LocalConductor]:
+    """Open a conductor for reading the runs of the session's database."""
     storage, settings = session.storage, session.settings
     file = storage.file(settings)
     journal = await storage.open(settings) if file is None or file.exists() else MemoryJournal()
-    async with Conductor(
+    async with LocalConductor(
         journal,
         catalog=catalog or Catalog(),
         workspaces=settings.workspaces,

@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from engine import Catalog, Conductor
+from engine import Catalog
 from engine.errors import UnknownPattern
 from engine.records import Shape
 from ui.cli.session import Session
@@ -45,12 +45,12 @@ def token_header() -> dict[str, str]:
 
 
 @asynccontextmanager
-async def connect(url: str, catalog: Catalog | None = None) -> AsyncIterator[Conductor]:
+async def connect(url: str, catalog: Catalog | None = None) -> AsyncIterator[HttpConductor]:
     """Connect to the conductor of a server. Raises `EngineError` if there is no server."""
     from ui.api.client import HttpConductor  # Slow to import.
 
     async with HttpConductor(url, catalog=catalog, patience=RETRY_SECONDS, headers=token_header()) as remote:
-        yield cast(Conductor, remote)
+        yield remote
 
 
 @asynccontextmanager
@@ -89,7 +89,7 @@ async def find_pattern(session: Session, name: str, url: str = '') -> PatternInf
     if not session.server and (name in session.catalog.patterns or not url):
         return describe_pattern(session.catalog.pattern(name))
     async with connect(session.server or url) as remote:
-        return await cast('HttpConductor', remote).pattern(name)
+        return await remote.pattern(name)
 
 
 async def find_patterns(session: Session) -> PatternList:
@@ -97,13 +97,12 @@ async def find_patterns(session: Session) -> PatternList:
     if not session.server:
         return describe_patterns(session.catalog)
     async with connect(session.server) as remote:
-        return await cast('HttpConductor', remote).patterns()
+        return await remote.patterns()
 
 
 async def find_shape(session: Session, name: str, parameters: Mapping[str, Any]) -> Shape:
     """Return a pattern's chart with these parameters, from the named server or here. Raises `EngineError`."""
     if session.server:
         async with connect(session.server) as remote:
-            return await cast('HttpConductor', remote).draw(name, parameters)
-    async with Conductor(catalog=session.catalog) as conductor:
-        return conductor.draw(name, parameters)
+            return await remote.draw(name, parameters)
+    return session.catalog.draw(name, parameters)

@@ -12,10 +12,10 @@ from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 from engine.errors import JournalUnavailable, RunElsewhere, StaleOwner
+from engine.operations import Steering
 from engine.records import RunId, RunInfo
 from engine.runtime import ConditionResult, Item, LiveRuns
-from ui.api.client import Connection, ServerUnreachable
-from ui.api.wire import decode
+from ui.api.client import Connection, ServerUnreachable, remote
 from ui.fleet.owners import address_of
 from ui.fleet.records import MAX_KEY, Placement, label_of, priority_of
 from ui.fleet.relay import Relays
@@ -116,22 +116,21 @@ class FleetRuns(LiveRuns):
         before responding.
         """
         key = key or uuid.uuid4().hex
-        body = {'name': name, 'at': at, 'data': dict(data or {})}
+        options: dict[str, Any] = {'at': at, 'data': data or {}, 'seen': seen, 'key': key}
         await self._run_where_driven(
             run,
-            remotely=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen, key=key),
-            locally=lambda: super(FleetRuns, self).send(run, name, at=at, data=data, seen=seen, key=key),
+            remotely=lambda worker: remote(Steering, worker).send(run, name, **options),
+            locally=lambda: super(FleetRuns, self).send(run, name, **options),
         )
 
     async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
         """Evaluate a condition where the run is driven, or here."""
-
-        async def remotely(worker: Connection) -> ConditionResult | None:
-            result = await worker.do(f'runs/{run}/probe', {'condition': condition})
-            return None if result is None else decode(ConditionResult, result)
-
         probe = super().probe
-        return await self._run_where_driven(run, remotely=remotely, locally=lambda: probe(run, condition))
+        return await self._run_where_driven(
+            run,
+            remotely=lambda worker: remote(Steering, worker).probe(run, condition),
+            locally=lambda: probe(run, condition),
+        )
 
     async def release(self, grace: asyncio.Future[Any] | None = None) -> None:
         """Stop the relays; no run is driven here."""

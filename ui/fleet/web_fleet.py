@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from engine import Conductor, EngineError, InvalidInput, Status
+from engine import EngineError, InvalidInput, LocalConductor, Status
 from engine.records import RunId
 from engine.runtime import LiveRuns
 from ui.fleet.finder import Finder
@@ -39,7 +39,7 @@ class WebFleet:
         self._connections = Connections(self._settings)
         return partial(FleetRuns, temporal=self._temporal, connect=self._connections)
 
-    def view(self, conductor: Conductor) -> FleetView:
+    def view(self, conductor: LocalConductor) -> FleetView:
         """Return the data source for the workers page."""
         return LiveFleet(self._temporal, conductor, self._connections)
 
@@ -57,7 +57,7 @@ class LiveFleet:
         connections: the connections to workers.
     """
 
-    def __init__(self, temporal: Temporal, conductor: Conductor, connections: Connections) -> None:
+    def __init__(self, temporal: Temporal, conductor: LocalConductor, connections: Connections) -> None:
         self._temporal, self._conductor, self._connections = temporal, conductor, connections
         self._finder = Finder(temporal, connections)
         self.schedules = TemporalPlacer(temporal)

@@ -29,7 +29,7 @@ from temporalio.worker import (
     WorkerTuner,
 )
 
-from engine import Conductor, EngineError, InvalidInput, Pattern
+from engine import EngineError, InvalidInput, LocalConductor, Pattern
 from engine.errors import JournalUnavailable
 from engine.history import program_version
 from engine.records import RunId, RunInfo
@@ -59,7 +59,7 @@ RETRY_SECONDS: Final = 1.0
 """Seconds between attempts to reach the database and Temporal at startup."""
 OPEN_PATHS: Final = frozenset({'/healthz', '/readyz'})
 """The paths that need no token."""
-OpenConductor = Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]
+OpenConductor = Callable[[str, Callable[..., LiveRuns]], Awaitable[LocalConductor]]
 """Opens the journal and creates a conductor with this owner and this factory of live runs."""
 
 WORKER_CANNOT_START = 'workers do not start runs: ask a web server'
@@ -246,7 +246,7 @@ class FleetWorker:
                 loop.remove_signal_handler(number)
 
     @contextlib.asynccontextmanager
-    async def _serve_api(self, conductor: Conductor) -> Any:
+    async def _serve_api(self, conductor: LocalConductor) -> Any:
         backend = Backend()
         backend.open(conductor)
         api = build_api(backend)
@@ -290,7 +290,7 @@ class _DriverSlots(CustomSlotSupplier):
         pass
 
 
-def _served_patterns(conductor: Conductor, only: Sequence[str]) -> list[type[Pattern]]:
+def _served_patterns(conductor: LocalConductor, only: Sequence[str]) -> list[type[Pattern]]:
     """Return the patterns to serve. Raises `UnknownPattern`, `InvalidInput`."""
     if only:
         return [conductor.catalog.pattern(name) for name in dict.fromkeys(only)]

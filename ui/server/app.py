@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from nicegui import background_tasks
 from starlette.routing import Mount, Route
 
-from engine import Conductor
+from engine import LocalConductor
 from engine.records import RunInfo
 from engine.workspace import close_folders
 from ui.access.access import Access
@@ -93,7 +93,7 @@ UNSANDBOXED = 'Commands run without a sandbox'
 DAY = 86_400.0
 ADOPTION_CHECK_SECONDS = 2.0
 """Seconds between checks for killed processes."""
-OpenConductor = Callable[[], Awaitable[Conductor]]
+OpenConductor = Callable[[], Awaitable[LocalConductor]]
 
 
 def build(  # noqa: PLR0913  (all but the first have defaults)
@@ -104,7 +104,7 @@ def build(  # noqa: PLR0913  (all but the first have defaults)
     metrics: Metrics | None = None,
     grace: float = 0.0,
     failed: Callable[[Exception], None] | None = None,
-    fleet: Callable[[Conductor], FleetView] | None = None,
+    fleet: Callable[[LocalConductor], FleetView] | None = None,
     access_settings: AccessSettings = OPEN_TO_THIS_MACHINE,
     url: str = '',
 ) -> FastAPI:
@@ -224,7 +224,7 @@ def provider_of(access_settings: AccessSettings) -> Provider | None:
     return Provider(access_settings.provider) if access_settings.provider else None
 
 
-async def warn_if_unsandboxed(conductor: Conductor) -> None:
+async def warn_if_unsandboxed(conductor: LocalConductor) -> None:
     """Warn on every page if agents' commands run without a sandbox."""
     unsafe = conductor.sandbox.unsafe and await conductor.sandbox.problem()
     set_warning(UNSANDBOXED if unsafe else '')
@@ -244,7 +244,7 @@ async def end_task(task: asyncio.Task[None] | None) -> None:
 
 
 async def continue_runs(
-    conductor: Conductor, locks: Locks | None, failed: Callable[[Exception], None] | None
+    conductor: LocalConductor, locks: Locks | None, failed: Callable[[Exception], None] | None
 ) -> None:
     """Continue every unfinished run without a live owner; `failed` is called with an error."""
     try:
@@ -260,7 +260,7 @@ async def continue_runs(
         log.error('run %s cannot continue: %s', stranded, reason)
 
 
-async def clean_up_daily(conductor: Conductor) -> None:
+async def clean_up_daily(conductor: LocalConductor) -> None:
     """Clean up once a day, forever; results and errors go to the log."""
     while True:
         try:
@@ -275,7 +275,7 @@ async def clean_up_daily(conductor: Conductor) -> None:
         await conductor.clock.sleep(DAY)
 
 
-async def adopt_runs(conductor: Conductor, locks: Locks) -> None:
+async def adopt_runs(conductor: LocalConductor, locks: Locks) -> None:
     """Adopt the runs of processes that are killed while this server is running, forever.
 
     Runs of a process that was stopped are left alone: the person who stopped it resumes them when ready.
@@ -305,7 +305,7 @@ async def adoption_lock(locks: Locks | None) -> AsyncIterator[None]:
         await asyncio.to_thread(locks.end_adoption)
 
 
-async def _adopt(conductor: Conductor, dead: frozenset[str]) -> None:
+async def _adopt(conductor: LocalConductor, dead: frozenset[str]) -> None:
     def is_adoptable(info: RunInfo) -> bool:
         return info.owner in dead and info.id not in conductor.stranded
 

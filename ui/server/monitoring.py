@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from engine import Conductor, EngineError
+from engine import EngineError, LocalConductor
 from engine.errors import WorkspaceError
 from engine.journal import Entry, EntryQuery
 from engine.records import RunQuery
@@ -36,7 +36,7 @@ class _Probe:
         self._turn = asyncio.Lock()
         self._next = 0.0
 
-    async def write(self, conductor: Conductor) -> None:
+    async def write(self, conductor: LocalConductor) -> None:
         """Write a few bytes to both, unless that succeeded a moment ago: anybody may ask.
 
         Raises:

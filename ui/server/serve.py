@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
-from engine import Conductor, EngineError
+from engine import EngineError, LocalConductor
 from ui.access.sub_path import PATH
 from ui.server.access_settings import LOCAL_NAMES, OPEN_TO_THIS_MACHINE, AccessSettings
 from ui.server.metrics import Metrics
@@ -149,7 +149,7 @@ def session_secret(folder: Path) -> str:
 
 def run(  # noqa: PLR0913  (the last have defaults)
     listening: socket.socket,
-    open_conductor: Callable[[], Awaitable[Conductor]],
+    open_conductor: Callable[[], Awaitable[LocalConductor]],
     *,
     folder: Path,
     show: bool,
@@ -158,7 +158,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
     metrics: Metrics | None = None,
     origins: Collection[str] = (),
     grace: float = 0.0,
-    fleet: Callable[[Conductor], FleetView] | None = None,
+    fleet: Callable[[LocalConductor], FleetView] | None = None,
     access_settings: AccessSettings = OPEN_TO_THIS_MACHINE,
 ) -> None:
     """Serve until a signal arrives; then release the runs, so that the next server resumes them.

@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from engine import Conductor
+from engine import LocalConductor
 from engine.errors import EntryChanged, JournalError
 from engine.host.clock import Clock
 from engine.journal import Documents, Entry
@@ -37,7 +37,7 @@ OUTAGE_SECONDS: Final = 1.0
 """Seconds between attempts to reach an unavailable database."""
 
 
-def share_limits(conductor: Conductor) -> None:
+def share_limits(conductor: LocalConductor) -> None:
     """Make a conductor's models share their limits with all processes that use the same database."""
     limiters: dict[str, EndpointLimiter] = {}
 

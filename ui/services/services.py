@@ -7,9 +7,9 @@ import contextlib
 import logging
 from collections.abc import Callable
 
-from engine import Conductor
+from engine import LocalConductor
 from ui.access.audit_log import AuditLog
-from ui.services.inbox import Inbox, InboxItem
+from ui.services.inbox import Inbox
 from ui.services.notifications import Channels, MailServer, Notifications
 from ui.services.schedules import SchedulePlacer, Schedules, Triggers
 
@@ -22,7 +22,7 @@ class Services:
 
     def __init__(
         self,
-        conductor: Conductor,
+        conductor: LocalConductor,
         *,
         url: str = '',
         now: Callable[[], float] | None = None,
@@ -40,8 +40,8 @@ class Services:
         """
         self.conductor = conductor
         self._channels = Channels(MailServer.of_environment())
-        self.inbox = Inbox(conductor)
         self.notifications = Notifications(conductor, self._channels, url=url.rstrip('/'))
+        self.inbox = Inbox(conductor, notify=self.notifications.notify_assignee)
         self.schedules, self.triggers = Schedules(conductor, now, placer), Triggers(conductor)
         self.schedules.ticks.audit = self.triggers.ticks.audit = audit
         self._tasks: list[asyncio.Task[None]] = []
@@ -64,12 +64,6 @@ class Services:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.notifications.close()
         await self._channels.close()
-
-    async def assign(self, ask: str, assignee: str, by: str = '') -> InboxItem:
-        """Assign a question to a person and notify them. Raises the same errors as `Inbox.find`."""
-        item = await self.inbox.assign(ask, assignee)
-        await self.notifications.notify_assignee(item, by)
-        return item
 
     async def _clean_up(self) -> None:
         while True:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from engine.agents import ToolPlayground
 from engine.errors import SignedOut
+from engine.operations import Role
 from ui.access.access import Access
-from ui.access.caller import ANYONE, IDENTITY, Caller, Identity, Role
+from ui.access.caller import ANYONE, IDENTITY, Caller, Identity
 from ui.services.guard import guard_services
+from ui.services.operations import ServiceOperations
 from ui.services.services import Services
 from ui.settings import ServerPaths
 from ui.web.fleet import FleetView
@@ -24,7 +26,7 @@ class Backend:
         self.places = places
         self.access: Access | None = None
         """Access control; None if there is no login."""
-        self._conductor: Conductor | None = None
+        self._conductor: LocalConductor | None = None
         self.fleet: FleetView | None = None
         self._services: Services | None = None
         self._playgrounds: dict[str, ToolPlayground] = {}
@@ -32,7 +34,7 @@ class Backend:
 
     def open(
         self,
-        conductor: Conductor,
+        conductor: LocalConductor,
         access: Access | None = None,
         fleet: FleetView | None = None,
         services: Services | None = None,
@@ -59,7 +61,7 @@ class Backend:
             await self._conductor.close(grace)
 
     @property
-    def root(self) -> Conductor:
+    def root(self) -> LocalConductor:
         """The unguarded conductor, for the server's own work. Raises `RuntimeError` before the start."""
         if self._conductor is None:
             raise RuntimeError('the server has not started yet')
@@ -89,7 +91,7 @@ class Backend:
         return self._services
 
     @property
-    def services(self) -> Services:
+    def services(self) -> ServiceOperations:
         """The same for the current caller. Raises the same errors as calling the backend."""
         if self.access is None:
             return self.root_services

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from nicegui.element import Element
 
-from engine import EngineError
-from ui.access.caller import ANYONE, IDENTITY, Role
-from ui.access.permissions import METHOD_ROLES
-from ui.services.guard import METHOD_ROLES as SERVICES
+from engine import Conductor, EngineError
+from engine.operations import Role, operations_of, parts_of
+from ui.access.caller import ANYONE, IDENTITY
+from ui.services.operations import ServiceOperations
+
+
+def _roles(protocol: type[Any], path: str = '') -> Iterator[tuple[str, Role]]:
+    for name, operation in operations_of(protocol).items():
+        yield f'{path}{name}', operation.role
+    for name, part in parts_of(protocol).items():
+        yield from _roles(part, f'{name}.')
+
 
 ROLES: Final = {
-    **METHOD_ROLES,
-    **{f'{part}.{name}': role for part, methods in SERVICES.items() for name, role in methods.items()},
+    **dict(_roles(Conductor)),
+    **dict(_roles(ServiceOperations)),
     'try tools': Role.OPERATOR,
     'fleet.drain': Role.ADMIN,
 }

@@ -46,7 +46,7 @@ class Forks:
         title: str = '',
         paused: bool = False,
         budget: Budget | None = None,
-        variation: ForkOverrides | None = None,
+        overrides: ForkOverrides | None = None,
         new: RunId | None = None,
     ) -> RunId:
         """Start a new run from step `at` of another, which is unchanged.
@@ -61,7 +61,7 @@ class Forks:
             title: the new run's title; by default its parent's.
             paused: whether it starts paused.
             budget: the new run's budget.
-            variation: what to change and what to replay; by default, nothing changes and models are called.
+            overrides: what to change and what to replay; by default, nothing changes and models are called.
             new: the new run's id, if the caller chooses it.
 
         Raises:
@@ -69,7 +69,7 @@ class Forks:
             InvalidInput: names the field of the overrides, or the path of the edit.
         """
         return await self._fork(
-            run, at, variation or ForkOverrides(), title=title, paused=paused, budget=budget, new=new
+            run, at, overrides or ForkOverrides(), title=title, paused=paused, budget=budget, new=new
         )
 
     async def fork_all(  # noqa: PLR0913  (all but the first three have defaults)
@@ -115,14 +115,14 @@ class Forks:
                 )
         return list(ids)
 
-    async def forecast(self, run: RunId, at: int, variation: ForkOverrides | None = None) -> CostEstimate:
+    async def forecast(self, run: RunId, at: int, overrides: ForkOverrides | None = None) -> CostEstimate:
         """Estimate a fork's usage before it starts.
 
         Raises:
             UnknownRun, UnknownStep, UnknownPattern, EventRefused
             InvalidInput: the fork would be rejected; names the field.
         """
-        parent, chosen = await self.journal.info(run), variation or ForkOverrides()
+        parent, chosen = await self.journal.info(run), overrides or ForkOverrides()
         info = (await self._planner.plan(parent, at, chosen)).info
         if parent.status is Status.DONE:
             begin = at if chosen.before == 'recorded' else 0

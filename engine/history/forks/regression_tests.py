@@ -229,11 +229,11 @@ class RegressionTests:
             epoch=1,
         )
         steps = [replace(step, run=parent.id) for step in test.recorded]
-        shape = self._reader.draw(test.pattern, test.parameters)
+        shape = self._reader.catalog.draw(test.pattern, test.parameters)
         await self.journal.create(parent, shape)
         await self.journal.append(replace(parent, seq=len(steps), status=Status.DONE), steps)
         overrides = ForkOverrides(after='recorded', beyond='stop')
-        run = await self._forks.fork(parent.id, 0, variation=overrides)
+        run = await self._forks.fork(parent.id, 0, overrides=overrides)
         async for item in self._live.watch(run):
             if isinstance(item, Transition) and not item.event.played and _is_stuck(item):
                 break  # No result is recorded for the point it has reached.

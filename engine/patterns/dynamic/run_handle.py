@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from engine.conductor import Conductor, RunHandle
+from engine.operations.conductor import Conductor, RunHandle
 from engine.records import RunQuery
 
 

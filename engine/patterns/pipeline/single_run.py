@@ -115,8 +115,8 @@ async def run_single(
         models: model name per role; other roles use those of the host run.
     """
     # The conductor imports the whole runtime, which patterns do not need.
-    from engine.conductor import Conductor
     from engine.configuration.catalog import Catalog
+    from engine.operations.local_conductor import LocalConductor
 
     host = None if catalog is not None else _host.get()
     role_models = {**(host.activity.run.models if host else {}), **(models or {})}
@@ -133,7 +133,7 @@ async def run_single(
     run_catalog = (
         host.catalog(role_models.values()) if host else replace(catalog or Catalog.load(), patterns={})
     )
-    async with Conductor(catalog=run_catalog) as conductor:
+    async with LocalConductor(catalog=run_catalog) as conductor:
         run = await conductor.start(PatternFromState, parameters, models=role_models)
         outcome = await conductor.result(run.id)
         result = type(state).from_dict(outcome.memory)

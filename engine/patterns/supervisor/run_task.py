@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from engine.conductor import Conductor
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError
 from engine.models import endpoints_file
+from engine.operations.local_conductor import LocalConductor
 from engine.patterns.supervisor.collaboration import CollaborationResult, CollaborationState, order_tasks
 from engine.records import Origin, Status
 from engine.statechart.pattern import Pattern
@@ -94,7 +94,7 @@ async def _run(
     catalog: Catalog, parameters: Mapping[str, Any], models: Mapping[str, str] | None
 ) -> CollaborationState:
     """Run the pattern; return its final state, including where the models' replies came from."""
-    async with Conductor(catalog=catalog) as conductor:
+    async with LocalConductor(catalog=catalog) as conductor:
         run = await conductor.start(PATTERN, parameters, models=models)
         outcome = await conductor.result(run.id)
         spending = (await conductor.view(run.id)).spending.values()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 
-from engine import Catalog, Conductor
+from engine import Catalog, Conductor, LocalConductor
 from engine.records import RunId
 from storage import open_journal
 from tests.bench.table import Row
@@ -55,7 +55,7 @@ async def _row(server: PostgresServer, *, runs: int, fast: bool) -> Row:
     base: list[Lap] = []
     catalog = Catalog(patterns={Bounded.name: Bounded})
     with psycopg.connect(database, autocommit=True) as bare:
-        async with Conductor(await open_journal(database), catalog=catalog) as conductor:
+        async with LocalConductor(await open_journal(database), catalog=catalog) as conductor:
             bare.execute('CREATE TABLE bare (LIKE transition INCLUDING INDEXES)')
             started = [(await conductor.start('bounded')).id for _ in range(runs)]
             await _round(conductor, started, texts(5))

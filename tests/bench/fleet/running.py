@@ -16,7 +16,7 @@ import psycopg
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
-from engine import Catalog, Conductor
+from engine import Catalog, Conductor, LocalConductor
 from engine.records import RunId
 from storage import open_journal
 from tests.bench.durable.postgres import safe_postgres
@@ -119,7 +119,7 @@ async def starting(fleet: Fleet) -> AsyncIterator[Conductor]:
     temporal = await Temporal.at(address, namespace='default')
     runs = partial(FleetRuns, temporal=temporal, connect=connections)
     journal = await open_journal(fleet.database)
-    async with Conductor(journal, catalog=Catalog.load(), live_runs=runs) as conductor:
+    async with LocalConductor(journal, catalog=Catalog.load(), live_runs=runs) as conductor:
         yield conductor
     await connections.close()
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from engine import Conductor, SimulatedClock
+from engine import Conductor, LocalConductor, SimulatedClock
 from engine.records import RunId, RunQuery
 from storage import open_journal
 from tests.bench.table import Row
@@ -25,7 +25,7 @@ async def measure(folder: Path, *, fast: bool) -> AsyncIterator[Row]:
     runs, rounds = (20, 2) if fast else (1_000, 9)
     database = folder / 'runs.db'
     journal = await open_journal(database)
-    async with Conductor(
+    async with LocalConductor(
         journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()
     ) as conductor:
         await _copies(conductor, runs)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from engine import Catalog, Conductor, Memory, Pattern, Role
+from engine import Catalog, Conductor, LocalConductor, Memory, Pattern, Role
 from engine.agents import RoleAssignment
 from engine.agents.chart import agent
 from engine.models.protocol import ArgumentPiece, CallStarted, Completed, ModelEvent, ModelRequest, TextPiece
@@ -134,7 +134,7 @@ def main(folder: Path, port: int, rounds: int) -> None:
         catalog = Catalog(
             patterns={'rounds': Rounds}, models={'scripted': Author()}, tools={'calculator': calculator}
         )
-        conductor = Conductor(journal, catalog=catalog)
+        conductor = LocalConductor(journal, catalog=catalog)
         for name, many in (('short', 3), ('run', rounds)):
             context[name] = (await conductor.start('rounds', {'rounds': many})).id
             await conductor.result(context[name])

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engine import Catalog, Conductor, Pattern, Transition
+from engine import Catalog, Conductor, LocalConductor, Pattern, Transition
 from engine.agents.chart import agent
 from engine.models.protocol import ArgumentPiece, CallStarted, Completed, ModelEvent, ModelRequest, TextPiece
 from engine.records import RunInfo, Snapshot, Usage
@@ -127,7 +127,7 @@ def main(folder: Path, port: int, agents: int) -> None:
         catalog = Catalog(
             patterns={'talk': Talk}, models={'scripted': talker}, tools={'calculator': calculator}
         )
-        conductor = Conductor(journal, catalog=catalog)  # type: ignore[arg-type]
+        conductor = LocalConductor(journal, catalog=catalog)  # type: ignore[arg-type]
         context['journal'], context['run'] = journal, (await conductor.start('talk', {'agents': agents})).id
         context['watch'] = asyncio.create_task(lags.watch())
         return conductor

@@ -12,7 +12,7 @@ from typing import Any
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
-from engine import Catalog, Conductor, Memory, Pattern, Role
+from engine import Catalog, Conductor, LocalConductor, Memory, Pattern, Role
 from engine.agents import RoleAssignment
 from engine.agents.chart import agent
 from engine.models.protocol import Completed, ModelEvent, ModelRequest, TextPiece
@@ -94,7 +94,7 @@ def main(folder: Path, port: int, messages: int) -> None:
     async def open_conductor() -> Conductor:
         journal = await open_journal(Settings(database=folder / 'transcript.db'))
         catalog = Catalog(patterns={'dialogue': Dialogue}, models={'scripted': Author()})
-        conductor = Conductor(journal, catalog=catalog)
+        conductor = LocalConductor(journal, catalog=catalog)
         context['run'] = (await conductor.start('dialogue', {'messages': messages})).id
         await conductor.result(context['run'])
         return conductor

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from engine import Catalog, Conductor
+from engine import Catalog, Conductor, LocalConductor
 from engine.acp import ExternalAgents
 from engine.acp.known_agents import ExternalAgent
 from engine.tools.builtin.research.calculator import calculator
@@ -33,7 +33,7 @@ def main(folder: Path, port: int) -> None:
     async def open_conductor() -> Conductor:
         catalog = Catalog(patterns={'talk': Talk}, tools={'calculator': calculator})
         catalog.agents = catalog.registry.agents = ExternalAgents({agent.name: agent})
-        conductor = Conductor(await open_journal(Settings(database=folder / 'wall.db')), catalog=catalog)
+        conductor = LocalConductor(await open_journal(Settings(database=folder / 'wall.db')), catalog=catalog)
         await conductor.start('talk', {'agents': len(TWELVE)}, models={'': f'agent:{agent.name}'})
         return conductor
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from engine import Conductor
+from engine import Catalog
 from ui.components.diagram.fitting import COLUMN, fit
 
 CROSSED = """async ([svg, edges]) => {
@@ -27,7 +27,7 @@ CROSSED = """async ([svg, edges]) => {
 
 @pytest.mark.parametrize('pattern', ['race', 'vote'])
 def test_no_line_runs_through_the_label_of_an_edge_that_was_taken(home, pattern):
-    shape = Conductor().draw(pattern)
+    shape = Catalog.load().draw(pattern)
     with ThreadPoolExecutor(1) as elsewhere:  # Playwright's loop runs in this thread
         drawn, _ = elsewhere.submit(asyncio.run, fit(shape, COLUMN)).result()
     count, crossed = home.evaluate(CROSSED, [drawn, [f'{edge.source}>{edge.dest}' for edge in shape.edges]])

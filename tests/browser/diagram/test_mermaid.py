@@ -10,7 +10,7 @@ import nicegui
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
-from engine import Catalog, Conductor
+from engine import Catalog, LocalConductor
 from engine.records import Shape, StatePath, StateShape
 from engine.statechart import mermaid
 
@@ -32,7 +32,7 @@ PARSE = """async (texts) => {
         parsed[name] = await mermaid.parse(text).then(({ diagramType }) => diagramType, String);
     return parsed;
 }"""
-CONDUCTOR = Conductor()
+CONDUCTOR = LocalConductor()
 ODD = (
     *('state', 'end', 'note', 'class', 'default', 'direction_tb', 'a-b', 'é'),
     '"x"; y: {z} #1 %% <b> `q` --> [*]',
@@ -66,8 +66,8 @@ def draw(mermaid_page: Page) -> Callable[[str], dict[str, str]]:
 @cache
 def charts() -> dict[str, tuple[Shape, str]]:
     """Each pattern's shape and its text, folded and, if that is not the same, unfolded."""
-    shapes = {name: CONDUCTOR.draw(name) for name in Catalog.load().patterns}
-    shapes['six workers'] = CONDUCTOR.draw('supervisor', {'execution': 'side by side', 'workers': 6})
+    shapes = {name: CONDUCTOR.catalog.draw(name) for name in Catalog.load().patterns}
+    shapes['six workers'] = CONDUCTOR.catalog.draw('supervisor', {'execution': 'side by side', 'workers': 6})
     folded = {f'{name}-folded': (shape, mermaid(shape, folded=True)) for name, shape in shapes.items()}
     unfolded = {f'{name}-unfolded': (shape, mermaid(shape, folded=False)) for name, shape in shapes.items()}
     return folded | {name: chart for name, chart in unfolded.items() if chart not in folded.values()}

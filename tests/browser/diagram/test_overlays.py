@@ -3,7 +3,7 @@
 import graphviz
 import pytest
 
-from engine import Breakpoint, Conductor
+from engine import Breakpoint, Catalog
 from ui.formatting.diagram.rendering import dot
 from ui.pages.run.debugger.badges import breakpoint_layer
 
@@ -36,7 +36,9 @@ DRAW = """async ([svg, layers]) => {
 @pytest.fixture
 def draw(home):
     """Adds layers to the pipeline's chart one after another, and returns the result."""
-    svg = graphviz.Source(dot(Conductor().draw('pipeline'), folded=True)).pipe(format='svg', encoding='utf-8')
+    svg = graphviz.Source(dot(Catalog.load().draw('pipeline'), folded=True)).pipe(
+        format='svg', encoding='utf-8'
+    )
     return lambda *layers: home.evaluate(DRAW, [svg[svg.index('<svg') :], list(layers)])
 
 

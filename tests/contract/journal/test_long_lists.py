@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from engine import Catalog, Conductor, Event, Memory, Pattern
+from engine import Catalog, Conductor, Event, LocalConductor, Memory, Pattern
 from engine.errors import JournalDamaged
 from engine.journal import Fold, MemoryJournal, complete_snapshot, fold
 from engine.journal.protocol import Journal
@@ -91,7 +91,7 @@ class KeptOpen:
 
 def open_conductor(journal: Journal) -> Conductor:
     second_journal: Any = KeptOpen(journal)
-    return Conductor(second_journal, catalog=CATALOG)
+    return LocalConductor(second_journal, catalog=CATALOG)
 
 
 async def grow_lists(journal: Journal) -> RunId:

@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx
 
-from engine import Catalog, Conductor, Transition
+from engine import Catalog, LocalConductor, Transition
 from engine.journal import Journal
 from engine.records import RunId
 from storage import open_journal
@@ -218,7 +218,7 @@ async def check_journal(database: str, runs: list[str]) -> dict[str, list[Transi
     """Audit runs as `hemicycle audit` does, and check that no step is missing."""
     journal = await open_journal(database)
     counts = {}
-    async with Conductor(journal, catalog=Catalog.load([PATTERNS])) as conductor:
+    async with LocalConductor(journal, catalog=Catalog.load([PATTERNS])) as conductor:
         for run in map(RunId, runs):
             steps = await conductor.transitions(run)
             assert [step.seq for step in steps] == list(range(1, len(steps) + 1)), f'{run} has holes'

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from mcp.types import CallToolResult, ImageContent, TextContent
 
-from engine import Conductor, ToolContext
+from engine import LocalConductor, ToolContext
 from engine.agents.activities import MAX_IMAGES, load_images
 from engine.agents.chart import agent
 from engine.errors import ToolError
@@ -291,7 +291,7 @@ async def test_a_run_keeps_digests_in_its_journal_and_shows_the_bytes(tmp_path: 
     model = FakeModel(in_turn(calls(('draw', {})), calls(('read_file', {'path': 'a.png'})), 'A bird.'))
     own_catalog = catalog(model, Looking)
     own_catalog.tools |= {'draw': draw, 'read_file': read_file}
-    async with Conductor(MemoryJournal(), catalog=own_catalog, workspaces=tmp_path) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=own_catalog, workspaces=tmp_path) as conductor:
         run = await complete_run(conductor, 'looking')
         steps = await conductor.transitions(run)
         assert DATA not in str(steps) and 'PNG' not in str(steps)

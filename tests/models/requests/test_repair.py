@@ -9,7 +9,7 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from engine import Conductor, Memory, Status
+from engine import LocalConductor, Memory, Status
 from engine.agents.chart import agent
 from engine.models.http.dialects.structured_output import ANSWER
 from engine.models.http.endpoint_client import EndpointClient
@@ -66,7 +66,7 @@ async def collect_requests(model: str, *answers: dict[str, Any], **more: Any) ->
 
     client = EndpointClient(endpoint(effort='4000', **more), transport=httpx.MockTransport(answer))
     scripted: Any = client.model(model)
-    async with Conductor(catalog=catalog(scripted, Asking)) as conductor:
+    async with LocalConductor(catalog=catalog(scripted, Asking)) as conductor:
         outcome = await conductor.result((await conductor.start('asking')).id)
     assert (outcome.status, outcome.memory.get('number')) == (Status.DONE, 4), outcome.error
     return requests

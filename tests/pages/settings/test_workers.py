@@ -6,9 +6,9 @@ import pytest
 from nicegui.testing import User
 
 from engine import Conductor
+from engine.operations import Role
 from tests.support.pages.clicks import answer, click, see
 from ui.access.audit_log import AuditQuery
-from ui.access.caller import Role
 from ui.fleet.temporal import TemporalUnavailable
 from ui.web.backend import Backend
 from ui.web.fleet import DrivenRun, WaitingRun, WorkerInfo

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from engine import Conductor, Memory, Pattern
+from engine import Conductor, LocalConductor, Memory, Pattern
 from engine.acp import ExternalAgents
 from engine.acp.known_agents import ExternalAgent
 from engine.agents.chart import agent
@@ -75,7 +75,7 @@ async def conductor_with(
     own_catalog = catalog(FakeModel('from the model'), pattern or lone())
     own_catalog.agents = ExternalAgents({external_agent.name: external_agent})
     own_catalog.registry.agents = own_catalog.agents
-    async with Conductor(journal, catalog=own_catalog, **options) as conductor:
+    async with LocalConductor(journal, catalog=own_catalog, **options) as conductor:
         yield conductor
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine import Catalog, Conductor, Status
+from engine import Catalog, LocalConductor, Status
 from engine.host.clock import Clock, RealClock
 from engine.journal import MemoryJournal
 from engine.models.scripted.library import Library, scenarios
@@ -25,7 +25,7 @@ async def play(
     """Play a sample of a pattern with agents in place of models."""
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0)
-    async with Conductor(MemoryJournal(), catalog=catalog, clock=clock or HastyClock()) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog, clock=clock or HastyClock()) as conductor:
         parameters = {**scenarios(pattern)[0].parameters, **changed}
         run = (await conductor.start(pattern, parameters, models=models)).id
         outcome = await asyncio.wait_for(conductor.result(run), MAX_SECONDS)

@@ -53,7 +53,7 @@ async def test_a_replaying_fork_starts_no_agent(tmp_path: Path) -> None:
         assert (await conductor.result(run)).answer == 'one two'
         last = (await conductor.info(run)).seq
         conductor.catalog.agents._agents['odd'] = odd('exits')  # starting it now is a failure
-        fork = await conductor.fork(run, 1, variation=ForkOverrides(after='recorded'))
+        fork = await conductor.fork(run, 1, overrides=ForkOverrides(after='recorded'))
         outcome = await asyncio.wait_for(conductor.result(fork), 60)
         assert outcome.status is Status.DONE and outcome.answer == 'one two'
         assert [(await conductor.view(run, at)).seq for at in range(1, last + 1)] == [*range(1, last + 1)]
@@ -77,10 +77,10 @@ async def test_a_fork_gives_a_role_to_an_agent_and_takes_it_back(tmp_path: Path)
     async with conductor_with(odd('plain'), workspaces=tmp_path) as conductor:
         run = (await conductor.start('lone')).id
         assert (await conductor.result(run)).answer == 'from the model '
-        fork = await conductor.fork(run, 1, variation=ForkOverrides(models=BY_ODD))
+        fork = await conductor.fork(run, 1, overrides=ForkOverrides(models=BY_ODD))
         assert (await asyncio.wait_for(conductor.result(fork), 60)).answer == 'one two'
         assert (await conductor.view(fork)).agents[WORK]['model'] == 'agent:odd'
-        child = await conductor.fork(fork, 1, variation=ForkOverrides(models={'': 'scripted'}))
+        child = await conductor.fork(fork, 1, overrides=ForkOverrides(models={'': 'scripted'}))
         assert (await conductor.result(child)).answer == 'from the model '
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import Catalog, Conductor, InvalidInput, Status
+from engine import Catalog, InvalidInput, LocalConductor, Status
 from engine.history import Pick
 from engine.models.scripted.library import scenarios
 from engine.models.scripted.model import Scripted
@@ -103,7 +103,7 @@ async def test_four_agents_race_and_the_best_is_merged_by_a_command(
     catalog.models['scripted'] = Scripted(pace=0)
     before = git(project, 'rev-parse', 'main'), git(project, 'for-each-ref')
     journal, files = await open_journal(hemicycle.database), hemicycle.home / 'workspaces'
-    async with Conductor(journal, catalog=catalog, clock=HastyClock(), workspaces=files) as conductor:
+    async with LocalConductor(journal, catalog=catalog, clock=HastyClock(), workspaces=files) as conductor:
         parameters = {**RACE.parameters, 'project': str(project)}
         run = (await conductor.start('race', parameters, models=RACE.models, title='Mend the spans')).id
         outcome = await asyncio.wait_for(conductor.result(run), 200)
@@ -158,7 +158,7 @@ async def test_one_agents_changes_are_merged_by_a_command(
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0)
     journal, files = await open_journal(hemicycle.database), hemicycle.home / 'workspaces'
-    async with Conductor(journal, catalog=catalog, clock=HastyClock(), workspaces=files) as conductor:
+    async with LocalConductor(journal, catalog=catalog, clock=HastyClock(), workspaces=files) as conductor:
         parameters = {**sample.parameters, 'project': str(project)}
         run = (await conductor.start(pattern, parameters, models=sample.models)).id
         outcome = await asyncio.wait_for(conductor.result(run), 200)

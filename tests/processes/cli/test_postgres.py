@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from typer.testing import Result
 
-from engine import Conductor
+from engine import LocalConductor
 from storage import open_journal
 from storage.settings import Settings
 from tests.support.cli import DEADLINE, Hemicycle, line, until, wait_for_exit
@@ -26,7 +26,7 @@ def hemicycle(tmp_path: Path) -> Hemicycle:
 @pytest.fixture
 def run(postgres_url: str) -> str:
     async def work() -> str:
-        async with Conductor(await open_journal(postgres_url)) as conductor:
+        async with LocalConductor(await open_journal(postgres_url)) as conductor:
             handle = await conductor.start('pipeline', task='Compare tea and coffee')
             await handle.result()
             return handle.id

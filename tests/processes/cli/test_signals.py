@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import Catalog, Conductor, Status, Transition
+from engine import Catalog, LocalConductor, Status, Transition
 from engine.errors import JournalUnavailable
 from engine.journal import Fold, MemoryJournal
 from engine.records import JournalOutage, Outcome, RunInfo, Snapshot
@@ -219,7 +219,7 @@ def test_a_second_ctrl_c_releases_a_run_that_cannot_be_journaled() -> None:
 
 async def _twice() -> None:
     reporter = Interrupting()
-    async with Conductor(Stuck(), catalog=Catalog.load()) as conductor:
+    async with LocalConductor(Stuck(), catalog=Catalog.load()) as conductor:
         for model in conductor.catalog.models.values():
             model.pace = 200  # type: ignore[attr-defined]
         begin = start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'})

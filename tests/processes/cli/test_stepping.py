@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ui.cli.execution.resume as command
-from engine import Breakpoint, Catalog, Conductor, Status
+from engine import Breakpoint, Catalog, Conductor, LocalConductor, Status
 from storage import open_journal
 from tests.support.cli import Hemicycle
 from tests.support.harness import until
@@ -51,7 +51,7 @@ async def leave_at_work(hemicycle: Hemicycle) -> None:
     """Interrupt a run with a breakpoint during its first call."""
     catalog = Catalog.load()
     catalog.models['scripted'].pace = 1000  # type: ignore[attr-defined]
-    async with Conductor(await open_journal(hemicycle.database), catalog=catalog) as conductor:
+    async with LocalConductor(await open_journal(hemicycle.database), catalog=catalog) as conductor:
         stop = Breakpoint(enter='analyzing')
         run = await conductor.start('pipeline', task='Compare tea and coffee', breakpoints=[stop])
         assert (await run.view()).status is Status.RUNNING

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from acp import schema, text_block
 
-from engine import Conductor, InvalidInput, Status
+from engine import Conductor, InvalidInput, LocalConductor, Status
 from engine.history import ForkOverrides
 from engine.journal import MemoryJournal
 from engine.records import RunId
@@ -35,7 +35,7 @@ class Hotel:
 
     def conductor(self, *replies: Any, journal: MemoryJournal | None = None) -> Conductor:
         model = FakeModel(in_turn(*replies))
-        return Conductor(journal or MemoryJournal(), catalog=remote(model, self.file))
+        return LocalConductor(journal or MemoryJournal(), catalog=remote(model, self.file))
 
     def times(self, line: str) -> int:
         return self.heard.read_text('utf-8').splitlines().count(line)
@@ -189,7 +189,7 @@ async def test_questions_of_two_runs_are_kept_apart(tmp_path: Path) -> None:
             'done' if request.hints.turn else calls(('small_book', {'ask': f'Guest {request.hints.seed}?'}))
         )
 
-    async with Conductor(catalog=remote(FakeModel(reply), Hotel(tmp_path).file)) as conductor:
+    async with LocalConductor(catalog=remote(FakeModel(reply), Hotel(tmp_path).file)) as conductor:
         # Servers of the older protocol do not say which run a question is for. The first questions may be
         # cancelled, but no run gets another's question; from then on each run has its own connection.
         questions = [await collect_questions(conductor, 1, 2), await collect_questions(conductor, 3, 4)]
@@ -234,7 +234,7 @@ async def test_a_fork_replays_an_answer_only_for_the_same_question(tmp_path: Pat
         await conductor.send(run, 'answer', data={'content': GUEST})
         await conductor.result(run)
         called = hotel.times('tools/call book')
-        played = await conductor.fork(run, 1, variation=ForkOverrides(after='recorded'))
+        played = await conductor.fork(run, 1, overrides=ForkOverrides(after='recorded'))
         assert (await conductor.result(played)).answer == 'booked'
         assert hotel.times('tools/call book') == called
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mcp import types
 
-from engine import Conductor, PatternError, Status, ToolContext
+from engine import LocalConductor, PatternError, Status, ToolContext
 from engine.errors import ToolError
 from engine.tools.mcp import remote_tool
 from engine.tools.mcp.config import McpServer
@@ -208,7 +208,7 @@ async def test_a_run_uses_them(tmp_path: Path) -> None:
     )
     model = FakeModel(in_turn(calls(('small_add', {'a': 2}), ('small_fail', {'text': 'x'})), 'the end'))
     own_catalog = remote(model, file, TOKEN=SECRET)
-    async with Conductor(catalog=own_catalog) as conductor:
+    async with LocalConductor(catalog=own_catalog) as conductor:
         run = (await conductor.start('remote')).id
         outcome = await conductor.result(run)
         assert (outcome.status, outcome.answer) == (Status.DONE, 'the end'), outcome.error
@@ -224,7 +224,7 @@ async def test_a_run_uses_them(tmp_path: Path) -> None:
 
 
 async def test_an_unconfigured_server_is_a_pattern_error() -> None:
-    async with Conductor(catalog=catalog(FakeModel(), Remote)) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(), Remote)) as conductor:
         with pytest.raises(PatternError, match="there is no tool 'mcp:small'"):
             await conductor.start('remote')
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor
+from engine import LocalConductor
 from tests.support.api import serve_api, serve_app
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
 from tests.support.servers.pypi import install
@@ -65,7 +65,7 @@ async def test_a_generated_client_launches_follows_and_checks_a_run(
     operations: dict[str, Any], backend: Backend
 ) -> None:
     models = operations['models']
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
         backend.open(conductor)
         async with (
             serve_app(serve_api(backend)) as address,

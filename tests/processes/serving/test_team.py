@@ -11,9 +11,9 @@ import httpx
 import pytest
 from nicegui.testing import User
 
+from engine.operations import Role
 from tests.support.cli import Hemicycle, line, until
 from tests.support.servers.http_server import Answer, local
-from ui.access.caller import Role
 from ui.access.http import OPEN_PATHS
 from ui.api.access import PREFIX
 from ui.api.app import build_api

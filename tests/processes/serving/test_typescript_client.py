@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import Conductor
+from engine import LocalConductor
 from tests.support.api import serve_api, serve_app
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
 from tests.support.servers.npm import install
@@ -44,7 +44,7 @@ async def test_a_typed_program_launches_and_reads_a_run(tmp_path: Path) -> None:
     (tmp_path / 'node.d.ts').write_text(NODE)
     program = Path(shutil.copy(PROGRAM, tmp_path))
     run(programs / 'tsc', *COMPILED, program, tmp_path / 'node.d.ts')
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
         backend.open(conductor)
         async with serve_app(serve_api(backend)) as address:
             printed = await asyncio.to_thread(run, 'node', program.with_suffix('.js'), address)

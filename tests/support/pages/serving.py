@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from engine import Catalog, Conductor
+from engine import Catalog, Conductor, LocalConductor
 from engine.journal import MemoryJournal
 from engine.records import RunId
 from engine.workspace import Sandbox
@@ -33,7 +33,7 @@ def open_conductor(
     """Open a conductor whose scripted model is `model`, and serve these pages, by default the run page."""
     catalog = Catalog.load()
     catalog.models['scripted'] = model
-    conductor = Conductor(journal or MemoryJournal(), catalog=catalog, sandbox=sandbox)
+    conductor = LocalConductor(journal or MemoryJournal(), catalog=catalog, sandbox=sandbox)
     serve(conductor, *pages)
     return conductor
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine import Catalog, Conductor, Pattern
+from engine import Catalog, Conductor, LocalConductor, Pattern
 from engine.errors import ModelError
 from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
@@ -108,7 +108,7 @@ def review_conductor(
     script: Mapping[str, Any] | FakeModel, *, journal: Any = None, clock: Any = None, root: Path | None = None
 ) -> Conductor:
     model = script if isinstance(script, FakeModel) else FakeModel(actors(script))
-    return Conductor(
+    return LocalConductor(
         journal or MemoryJournal(),
         catalog=review_catalog(model),
         clock=clock or HastyClock(),

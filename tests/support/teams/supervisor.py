@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from engine.journal import Journal, MemoryJournal
 from engine.models.protocol import ModelRequest
 from engine.patterns import DelegatedTask
@@ -61,7 +61,7 @@ def team(
 ) -> Conductor:
     """A conductor that has the supervisor and this model."""
     own_catalog = catalog(model, Supervisor, tools=(get_previous, *tools))
-    return Conductor(journal or MemoryJournal(), catalog=own_catalog, clock=HastyClock(), **options)
+    return LocalConductor(journal or MemoryJournal(), catalog=own_catalog, clock=HastyClock(), **options)
 
 
 async def begin(conductor: Conductor, pattern: str = 'supervisor', **parameters: Any) -> RunId:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from engine import Catalog, Conductor
+from engine import Catalog, Conductor, LocalConductor
 from engine.errors import ToolError
 from engine.journal import Journal, MemoryJournal
 from engine.models.protocol import ModelRequest
@@ -106,7 +106,7 @@ def make_conductor(
     """A conductor with such a team."""
     catalog = Catalog.load()
     catalog.models['scripted'] = model or FakeModel(reply)  # type: ignore[assignment]
-    return Conductor(
+    return LocalConductor(
         journal or MemoryJournal(),
         catalog=catalog,
         clock=clock or IdleClock(),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine import Catalog, EngineError
+from engine.configuration.connections import CatalogEndpoints, CatalogServers
 from engine.configuration.editing import Kind, read_section, remove_section, write_section
 
 FILE = """\
@@ -143,11 +144,11 @@ async def test_a_connected_endpoint_is_usable_immediately(
     catalog = Catalog.load(endpoints=path)
     assert 'lab/tiny' not in catalog.registry
     section = {'url': 'https://lab.example/v1', 'key': 'env:LAB_KEY', 'models': ['tiny']}
-    await catalog.connect('endpoints', 'lab', section)
+    await CatalogEndpoints(catalog).save('lab', section)
     assert not catalog.registry['lab/tiny'].simulated
     (work,) = [info for info in catalog.registry.endpoint_infos() if info.endpoint == 'work']
     assert 'WORK_KEY' in work.problem
-    await catalog.disconnect('endpoints', 'lab')
+    await CatalogEndpoints(catalog).remove('lab')
     assert 'lab/tiny' not in catalog.registry
     assert [info.endpoint for info in catalog.registry.endpoint_infos() if info.found == 'file'] == ['work']
 
@@ -156,9 +157,9 @@ async def test_an_mcp_server_is_added_changed_used_and_removed(path: Path) -> No
     path.write_text(f'{FILE}\n[mcp.git]\ncommand = "uvx"  # pinned below\nargs = ["mcp-server-git"]\n')
     catalog = Catalog.load(endpoints=path)
     values = {'command': 'uvx', 'args': ['mcp-server-git'], 'env': {'TOKEN': 'plain'}, 'oauth': False}
-    await catalog.connect('mcp', 'git', values)
-    await catalog.connect(
-        'mcp', 'docs', {'url': 'https://docs.example/m', 'headers': {'X-Key': 'env:NO_KEY'}}
+    await CatalogServers(catalog).save('git', values)
+    await CatalogServers(catalog).save(
+        'docs', {'url': 'https://docs.example/m', 'headers': {'X-Key': 'env:NO_KEY'}}
     )
     assert catalog.mcp.names == ('git', 'docs')
     assert [health.problem for health in catalog.mcp.last_health()] == [
@@ -168,9 +169,9 @@ async def test_an_mcp_server_is_added_changed_used_and_removed(path: Path) -> No
     text = path.read_text()
     assert 'command = "uvx"  # pinned below\nargs = ["mcp-server-git"]\nenv = {TOKEN = "plain"}' in text
     with pytest.raises(EngineError, match='either command or url'):
-        await catalog.connect('mcp', 'git', {'url': 'https://docs.example/mcp'})
+        await CatalogServers(catalog).save('git', {'url': 'https://docs.example/mcp'})
     assert path.read_text() == text
-    await catalog.disconnect('mcp', 'git')
-    await catalog.disconnect('mcp', 'docs')
+    await CatalogServers(catalog).remove('git')
+    await CatalogServers(catalog).remove('docs')
     assert catalog.mcp.names == ()
     assert path.read_text().strip() == FILE.strip()

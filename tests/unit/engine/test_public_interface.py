@@ -11,8 +11,8 @@ from tests.tree import ROOT
 PUBLIC = {
     'engine': (
         'Activity AgentOrchestrator Breakpoint Budget Catalog Conductor EngineError Event EventRefused '
-        'InvalidInput Memory Pattern PatternError Retry Role RunHandle RunResult SimulatedClock Status '
-        'TaskState ToolContext Transition agent run_collaborative_task stage tool'
+        'InvalidInput LocalConductor Memory Pattern PatternError Retry Role RunHandle RunResult '
+        'SimulatedClock Status TaskState ToolContext Transition agent run_collaborative_task stage tool'
     ),
     'engine.agents': ('AgentInfo Check Criteria Evidence RoleAssignment ToolPlayground ToolTrial agents_of'),
     'engine.history': (
@@ -41,12 +41,16 @@ PUBLIC = {
     'engine.records': (
         'ANSWER Annotation Approvals Artifact Breakpoint Budget COMPUTED CONTROL Change Criterion Delta '
         'DeltaKind Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault '
-        'Gauge GuardResult Instant JournalOutage Label Launch MAX_NOTE MAX_NUMBER MAX_TAG MAX_TAGS '
+        'Gauge GuardResult HIDDEN Instant JournalOutage Label Launch MAX_NOTE MAX_NUMBER MAX_TAG MAX_TAGS '
         'MAX_TITLE MarkField Message Note Origin Outcome PURGING PanelField PathStats PlanItem Question '
         'RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending '
         'StatePath StateShape StateTraffic StatedReport Status Traffic Transition Usage View answer_model '
         'clip escape_token is_active is_within message_of parent_of refuse_nul resolve_pointer '
         'split_pointer'
+    ),
+    'engine.operations': (
+        'Agents Annotating Checking Door Endpoints Files Forking McpServers Merging NO_DATA Operation ROLES '
+        'Reading Retaining Role Route Steering implement operation operations_of parts_of'
     ),
     'engine.runtime': (
         'ACTOR CONDITION_NAMES ConditionResult Feed GuardExplanation GuardExplanations Item LiveRuns Run '

@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor
+from engine import LocalConductor
 from engine.errors import JournalDamaged, JournalUnavailable
 from engine.workspace.workspaces import Workspaces
 from storage import Settings, open_journal, read_backup, write_backup
@@ -85,7 +85,7 @@ def other(tmp_path: Path) -> Home:
 
 
 async def fill(home: Home) -> None:
-    async with Conductor(await open_journal(home.settings), workspaces=home.workspaces) as conductor:
+    async with LocalConductor(await open_journal(home.settings), workspaces=home.workspaces) as conductor:
         run = await conductor.start('pipeline', task=TASK)
         await run.result()
         fork = await conductor.fork(run.id, at=5)
@@ -113,7 +113,7 @@ async def test_a_restored_backup_equals_the_original(home: Home, other: Home, tm
     assert other.entries == [entry for entry in home.entries if not any(part in entry for part in left_out)]
     assert other.shared == home.shared > 0
 
-    async with Conductor(await open_journal(other.settings), workspaces=other.workspaces) as conductor:
+    async with LocalConductor(await open_journal(other.settings), workspaces=other.workspaces) as conductor:
         runs = [info async for info in conductor.iter_runs()]
         assert info.runs == len(runs) == 2
         assert info.steps == sum([await conductor.audit(run.id) for run in runs])

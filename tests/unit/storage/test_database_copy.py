@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from engine import Conductor
+from engine import LocalConductor
 from engine.errors import JournalDamaged, JournalUnavailable
 from engine.journal.documents import Entry, EntryQuery, Reservation
 from engine.records import Note, RunQuery
@@ -29,7 +29,7 @@ ODD = 'ab\x1ac ☂ \U0001f600'
 async def fill(database: str | Path) -> None:
     """Write into every table."""
     journal = await open_journal(database)
-    async with Conductor(journal) as conductor:
+    async with LocalConductor(journal) as conductor:
         first = await conductor.start(
             'pipeline', task='Compare tea and coffee', title=ODD, tags=['hot', 'old']
         )
@@ -112,7 +112,7 @@ async def test_the_copy_is_usable(source: Path, tmp_path: Path, postgres_url: st
     target: str | Path = postgres_url if kind == 'postgres' else tmp_path / 'target.db'
     await asyncio.to_thread(copy, source, target)
     journal = await open_journal(target)
-    async with Conductor(journal) as conductor:
+    async with LocalConductor(journal) as conductor:
         assert await journal.documents.find(EntryQuery(kind='process')) == []
         [info] = (await conductor.runs(RunQuery(text='turning'))).runs
         assert info.starred

@@ -1,4 +1,4 @@
-"""HttpConductor: the methods of `Conductor`, for runs on a server."""
+"""HttpConductor: starts, watches and controls runs on a server."""
 
 from __future__ import annotations
 
@@ -11,12 +11,8 @@ from urllib.parse import quote
 
 import httpx
 
-from engine import Breakpoint, Budget, Catalog, Conductor, Pattern, RunHandle
+from engine import Budget, Catalog, InvalidInput, Pattern, RunHandle
 from engine.history import (
-    AcceptedEvent,
-    CleanupResult,
-    Comparison,
-    CostEstimate,
     DiskUsage,
     ForkOverrides,
     Imported,
@@ -25,7 +21,18 @@ from engine.history import (
     RegressionTest,
     RunReader,
 )
-from engine.journal import ExpiredRun, Journal, Retention, StepMode
+from engine.host.clock import RealClock
+from engine.journal import Journal, Retention
+from engine.operations import (
+    Agents,
+    Annotating,
+    Checking,
+    Endpoints,
+    Forking,
+    McpServers,
+    Retaining,
+    Steering,
+)
 from engine.records import (
     Annotation,
     Launch,
@@ -38,8 +45,9 @@ from engine.records import (
     Shape,
     Traffic,
 )
-from engine.runtime import ConditionResult, Item
+from engine.runtime import Item
 from ui.api.client.connection import Connection
+from ui.api.client.derived import remote
 from ui.api.client.files import RemoteFiles
 from ui.api.client.journal import RemoteJournal, query_of
 from ui.api.client.merging import RemoteMerging
@@ -59,7 +67,9 @@ EXPORT_TIMEOUT: Final = httpx.Timeout(600.0, connect=5.0)
 
 
 class HttpConductor:
-    """Runs workflows on a server: a program changes one line to move its runs there from its own process.
+    """Runs workflows on a server; see `Conductor`.
+
+    A program changes one line to move its runs there from its own process.
 
     Use it as an async context manager: it connects on entry, and leaving it does not affect runs.
 
@@ -82,7 +92,10 @@ class HttpConductor:
     ) -> None:
         self._ask = Connection(url, patience=patience, transport=transport, headers=headers)
         self.url, self.catalog = self._ask.url, catalog or Catalog()
+        self.clock = RealClock()
         self.workspaces = RemoteFiles(self._ask)
+        self.endpoints, self.agents = remote(Endpoints, self._ask), remote(Agents, self._ask)
+        self.mcp_servers = remote(McpServers, self._ask)
         self.merging = RemoteMerging(self._ask, self.workspaces)
         self.server_services = HttpServices(self._ask)
         self.owner = ''
@@ -94,8 +107,41 @@ class HttpConductor:
         reader = RunReader(cast(Journal, self._journal), self.catalog)
         self.view, self.fold, self.turn_end = reader.view, reader.fold, reader.turn_end
         self.explain_guards = reader.explain_guards
-        self.info, self.shape, self.notes = self._journal.info, self._journal.shape, self._journal.notes
+        self.info, self.shape = self._journal.info, self._journal.shape
         self.snapshot, self.transitions = self._journal.snapshot, self._journal.transitions
+        steering, forking = remote(Steering, self._ask), remote(Forking, self._ask)
+        self.accepts = steering.accepts
+        self.send = steering.send
+        self.pause = steering.pause
+        self.resume = steering.resume
+        self.step = steering.step
+        self.cancel = steering.cancel
+        self.extend = steering.extend
+        self.approve = steering.approve
+        self.deny = steering.deny
+        self.take_seat = steering.take_seat
+        self.hand_back = steering.hand_back
+        self.edit = steering.edit
+        self.set_breakpoints = steering.set_breakpoints
+        self.probe = steering.probe
+        self.fork = forking.fork
+        self.forecast = forking.forecast
+        self.rerun = forking.rerun
+        self.retry = forking.retry
+        self.retry_at = forking.retry_at
+        self.family = forking.family
+        self.mark_winner = forking.mark_winner
+        annotating, retaining = remote(Annotating, self._ask), remote(Retaining, self._ask)
+        self.notes = annotating.notes
+        self.delete_note = annotating.delete_note
+        self.delete = retaining.delete
+        self.restore = retaining.restore
+        self.purge = retaining.purge
+        self.preview_cleanup = retaining.preview_cleanup
+        self.clean_up = retaining.clean_up
+        checking = remote(Checking, self._ask)
+        self.compare = checking.compare
+        self.audit = checking.audit
 
     async def __aenter__(self) -> Self:
         try:
@@ -125,9 +171,13 @@ class HttpConductor:
         self,
         launch: Launch | type[Pattern] | str,
         parameters: Mapping[str, Any] | None = None,
+        *,
+        run: RunId | None = None,
         **values: Any,
     ) -> RunHandle:
-        """Start a run on the server; see `Conductor.start`. Raises `EngineError`."""
+        """Start a run on the server; see `Conductor.start`. The server chooses its id."""
+        if run is not None:
+            raise InvalidInput({'run': 'the server chooses the id'})
         if isinstance(launch, type):
             self.catalog.add(launch)
             launch = launch.name
@@ -136,7 +186,7 @@ class HttpConductor:
 
     def handle(self, run: RunId) -> RunHandle:
         """Return a handle to an existing run."""
-        return RunHandle(run, cast(Conductor, self))
+        return RunHandle(run, self)
 
     async def recover(self) -> list[RunId]:
         """Have the server continue all unfinished runs whose process has died."""
@@ -169,89 +219,7 @@ class HttpConductor:
         """Return the last step of a watched run that is paused with nothing in progress; otherwise 0."""
         return self._rest_steps.get(run, 0)
 
-    async def accepts(self, run: RunId) -> list[AcceptedEvent]:
-        """List the events that people can send to a run now."""
-        return await self._ask.many(AcceptedEvent, f'runs/{run}/accepts')
-
-    async def send(  # noqa: PLR0913  (all but the first two have defaults)
-        self,
-        run: RunId,
-        name: str,
-        *,
-        at: str = '',
-        data: Mapping[str, Any] | None = None,
-        seen: int | None = None,
-        key: str = '',
-    ) -> None:
-        """Send an event; it is journaled when this returns. Raises `EventRefused`, `InvalidInput`."""
-        body = {'name': name, 'at': at, 'data': dict(data or {})}
-        await self._ask.steer(f'runs/{run}/events', body, seen=seen, key=key)
-
-    async def pause(self, run: RunId, at: str = '', *, seen: int | None = None, key: str = '') -> None:
-        """Start nothing new in a run or a region."""
-        await self._ask.steer(f'runs/{run}/pause', {'at': at}, seen=seen, key=key)
-
-    async def resume(self, run: RunId, at: str = '', *, seen: int | None = None, key: str = '') -> None:
-        """Resume a paused run, or only the region `at`."""
-        await self._ask.steer(f'runs/{run}/resume', {'at': at}, seen=seen, key=key)
-
-    async def step(
-        self, run: RunId, how: StepMode = 'in', at: str = '', *, seen: int | None = None, key: str = ''
-    ) -> None:
-        """Continue for one step, then pause."""
-        await self._ask.steer(f'runs/{run}/step', {'how': how, 'at': at}, seen=seen, key=key)
-
-    async def cancel(self, run: RunId, reason: str = '', *, seen: int | None = None, key: str = '') -> None:
-        """Cancel the run; it cannot be resumed."""
-        await self._ask.steer(f'runs/{run}/cancel', {'reason': reason}, seen=seen, key=key)
-
-    async def extend(  # noqa: PLR0913  (all but the first have defaults)
-        self,
-        run: RunId,
-        *,
-        tokens: int | None = None,
-        cost: float | None = None,
-        seconds: float | None = None,
-        seen: int | None = None,
-        key: str = '',
-    ) -> None:
-        """Raise the run's budget by these amounts."""
-        body = {'tokens': tokens, 'cost': cost, 'seconds': seconds}
-        await self._ask.steer(f'runs/{run}/extend', body, seen=seen, key=key)
-
-    async def set_breakpoints(
-        self,
-        run: RunId,
-        breakpoints: Sequence[Breakpoint],
-        *,
-        seen: int | None = None,
-        key: str = '',
-    ) -> tuple[Breakpoint, ...]:
-        """Replace a run's breakpoints."""
-        body = {'breakpoints': [asdict(item) for item in breakpoints]}
-        stored = await self._ask.steer(f'runs/{run}/breakpoints', body, method='PUT', seen=seen, key=key)
-        return tuple(decode(Breakpoint, item) for item in stored)
-
-    async def probe(self, run: RunId, condition: str) -> ConditionResult | None:
-        """Evaluate a breakpoint's condition at the run's current step."""
-        result = await self._ask.do(f'runs/{run}/probe', {'condition': condition})
-        return None if result is None else decode(ConditionResult, result)
-
-    async def fork(  # noqa: PLR0913  (all but the first two have defaults)
-        self,
-        run: RunId,
-        at: int,
-        *,
-        title: str = '',
-        paused: bool = False,
-        budget: Budget | None = None,
-        variation: ForkOverrides | None = None,
-    ) -> RunId:
-        """Start a new run from step `at` of another."""
-        body = {**_start_options(title, paused, budget), 'at': at, 'overrides': variation and dump(variation)}
-        return RunId((await self._ask.create(f'runs/{run}/forks', body))['id'])
-
-    async def fork_all(
+    async def fork_all(  # noqa: PLR0913  (all but the first three have defaults)
         self,
         run: RunId,
         at: int,
@@ -259,62 +227,24 @@ class HttpConductor:
         *,
         paused: bool = False,
         budget: Budget | None = None,
+        new: Sequence[RunId] = (),
     ) -> list[RunId]:
-        """Fork several variants at once."""
+        """Fork several variants at once. The server chooses their ids."""
+        if new:
+            raise InvalidInput({'new': 'the server chooses the ids'})
         chosen = [{'name': name, 'overrides': dump(overrides)} for name, overrides in variations.items()]
         body = {'at': at, 'variants': chosen, 'paused': paused, 'budget': budget and asdict(budget)}
         return [RunId(info['id']) for info in await self._ask.create(f'runs/{run}/variants', body)]
 
-    async def forecast(self, run: RunId, at: int, variation: ForkOverrides | None = None) -> CostEstimate:
-        """Estimate a fork's usage."""
-        body = {'at': at, 'overrides': variation and dump(variation)}
-        return await self._ask.one_of(CostEstimate, f'runs/{run}/forecast', body)
-
-    async def rerun(
-        self, run: RunId, *, title: str = '', paused: bool = False, budget: Budget | None = None
-    ) -> RunId:
-        """Start a run over from the first step."""
-        return RunId(
-            (await self._ask.create(f'runs/{run}/rerun', _start_options(title, paused, budget)))['id']
-        )
-
-    async def retry(
-        self, run: RunId, *, title: str = '', paused: bool = False, budget: Budget | None = None
-    ) -> RunId:
-        """Fork a failed or cancelled run from just before it ended."""
-        return RunId(
-            (await self._ask.create(f'runs/{run}/retry', _start_options(title, paused, budget)))['id']
-        )
-
-    async def retry_at(self, run: RunId) -> int:
-        """Return the step from which `retry` continues."""
-        return int((await self._ask.get(f'runs/{run}/retry'))['at'])
-
     async def lineage(self, run: RunId) -> LineageNode:
         """Return a run's fork tree, from its oldest ancestor."""
         return _tree(await self._ask.many(FamilyMember, f'runs/{run}/lineage'))
-
-    async def family(self, run: RunId) -> list[RunId]:
-        """Return a run with its ancestors and all their forks, parents first."""
-        return [RunId(run_id) for run_id in await self._ask.get(f'runs/{run}/family')]
-
-    async def mark_winner(self, run: RunId) -> None:
-        """Mark a run as the best of its variants."""
-        await self._ask.do(f'runs/{run}/winner', None)
-
-    async def compare(self, a: RunId, b: RunId) -> Comparison:
-        """Compare two runs as far as they have progressed."""
-        return await self._ask.one(Comparison, 'compare', a=a, b=b)
 
     async def traffic(
         self, query: RunQuery | None = None, progress: Callable[[int, int], object] | None = None
     ) -> Traffic:
         """Return the combined path statistics of all matching runs; `progress` is never called."""
         return await self._ask.one(Traffic, 'traffic', **query_of(query or RunQuery()))
-
-    async def audit(self, run: RunId) -> int:
-        """Replay the run's events through a fresh chart, on the server."""
-        return int((await self._ask.ask('POST', f'runs/{run}/audit', safe=True)).json()['steps'])
 
     async def save_test(self, run: RunId) -> RegressionTest:
         """Return a regression test that expects what this run did."""
@@ -335,7 +265,7 @@ class HttpConductor:
         return await self._ask.one(PatternInfo, f'patterns/{quote(name, safe="")}')
 
     async def draw(self, pattern: str, parameters: Mapping[str, Any] | None = None) -> Shape:
-        """Return the chart that a run of the pattern would have."""
+        """Return the chart that a run of a pattern that the server knows would have."""
         text = json.dumps(parameters) if parameters else ''
         return await self._ask.one(Shape, f'patterns/{pattern}/shape', parameters=text)
 
@@ -351,22 +281,6 @@ class HttpConductor:
             return decode(Note, answer.json())
         return decode(Note, await self._ask.create(f'runs/{run}/notes', {'text': text, 'at': at}))
 
-    async def delete_note(self, run: RunId, note: int) -> None:
-        """Delete a note by its id."""
-        await self._ask.ask('DELETE', f'runs/{run}/notes/{note}', safe=False)
-
-    async def delete(self, run: RunId, *, cancel: bool = False) -> None:
-        """Move a run to the trash."""
-        await self._ask.ask('DELETE', f'runs/{run}', safe=True, params={'cancel': str(cancel).lower()})
-
-    async def restore(self, run: RunId) -> RunInfo:
-        """Restore a run from the trash."""
-        return await self._ask.one_of(RunInfo, f'runs/{run}/restore')
-
-    async def purge(self, run: RunId) -> None:
-        """Permanently delete a run in the trash."""
-        await self._ask.ask('DELETE', f'trash/{run}', safe=False)
-
     async def disk_usage(self, infos: Iterable[RunInfo]) -> dict[RunId, DiskUsage]:
         """Return the disk usage of each run; many runs take several requests."""
         ids, usages = [info.id for info in infos], dict[RunId, DiskUsage]()
@@ -374,16 +288,6 @@ class HttpConductor:
             usage = await self._ask.one(StorageUse, 'storage', run=ids[first : first + MAX_RUNS_PER_REQUEST])
             usages |= usage.runs
         return usages
-
-    async def preview_cleanup(self, policy: Retention | None = None) -> list[ExpiredRun]:
-        """List the runs that the policy would remove now."""
-        answer = await self._ask.ask('POST', 'retention/preview', safe=True, json=policy and asdict(policy))
-        return [decode(ExpiredRun, item) for item in answer.json()]
-
-    async def clean_up(self, policy: Retention | None = None) -> CleanupResult:
-        """Delete the runs that `policy` (by default the configured one) does not keep."""
-        answer = await self._ask.do('retention/clean-up', policy and asdict(policy))
-        return decode(CleanupResult, answer)
 
     async def iter_runs(self, place: Literal['list', 'trash'] = 'list') -> AsyncIterator[RunInfo]:
         """Yield all runs in the list or in the trash, newest first."""
@@ -419,10 +323,6 @@ class HttpConductor:
         headers = {'Content-Type': 'application/octet-stream'}
         async with self._ask.stream('POST', 'imports', content=body(), headers=headers) as answer:
             return [decode(Imported, item) for item in json.loads(await answer.aread())]
-
-
-def _start_options(title: str, paused: bool, budget: Budget | None) -> dict[str, Any]:
-    return {'title': title, 'paused': paused, 'budget': budget and asdict(budget)}
 
 
 def _tree(members: Sequence[FamilyMember]) -> LineageNode:

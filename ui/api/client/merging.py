@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.history import COMPOSED_AGENT, Mergeable, Pick
+from engine.operations import Merging
 from engine.records import RunId
 from engine.workspace import FileChange, MergePreview, Resolution, SuiteResult, is_own_work
 from ui.api.client.connection import Connection
+from ui.api.client.derived import remote
 from ui.api.client.files import RemoteFiles
 from ui.api.wire import decode, dump
 
@@ -18,6 +20,7 @@ class RemoteMerging:
 
     def __init__(self, connection: Connection, files: RemoteFiles) -> None:
         self._ask, self._files = connection, files
+        self.send_back = remote(Merging, connection).send_back
 
     async def mergeable(self, run: RunId) -> Mergeable:
         """Return what can be merged from a run, and into which branches."""
@@ -65,11 +68,6 @@ class RemoteMerging:
         place = {'into': preview.branch, 'onto': preview.onto, 'message': message}
         body = {**_source_of(mergeable, agent), **place, **_merge_options(resolutions, only)}
         return str((await self._do(mergeable, 'merge', body))['commit'])
-
-    async def send_back(self, run: RunId, agent: str, text: str) -> RunId:
-        """Fork a run from an agent's last turn, with a message to it."""
-        response = await self._ask.create(f'runs/{run}/merging/send-back', {'agent': agent, 'text': text})
-        return RunId(response['id'])
 
     async def _do(self, mergeable: Mergeable, action: str, body: Mapping[str, Any]) -> Any:
         return await self._ask.do(f'runs/{mergeable.run.id}/merging/{action}', body)

@@ -115,13 +115,12 @@ async def _answer(conductor: Conductor, arguments: Answer, report: ReportProgres
 
 
 async def _approve(conductor: Conductor, arguments: Approve, report: ReportProgress) -> dict[str, Any]:
-    data = {'always': True} if arguments.always else {}
-    await conductor.send(RunId(arguments.run), 'approve', at=arguments.at, data=data)
+    await conductor.approve(RunId(arguments.run), arguments.at, always=arguments.always)
     return await describe(conductor, RunId(arguments.run))
 
 
 async def _deny(conductor: Conductor, arguments: Deny, report: ReportProgress) -> dict[str, Any]:
-    await conductor.send(RunId(arguments.run), 'deny', at=arguments.at, data={'reason': arguments.reason})
+    await conductor.deny(RunId(arguments.run), arguments.at, reason=arguments.reason)
     return await describe(conductor, RunId(arguments.run))
 
 
@@ -169,7 +168,7 @@ async def begin_run(conductor: Conductor, name: str, arguments: Mapping[str, Any
         options = _check(Fork, arguments)
         variation = ForkOverrides(instructions=options.instructions, models=options.models)
         forked = await conductor.fork(
-            RunId(options.run), options.at, title=options.title, variation=variation
+            RunId(options.run), options.at, title=options.title, overrides=variation
         )
         return forked, options.wait_seconds
     parameters = dict(arguments)

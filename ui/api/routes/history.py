@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from engine import Conductor
-from engine.history import Comparison, RegressionResult, RegressionTest
+from engine import Conductor, LocalConductor
+from engine.history import RegressionResult, RegressionTest
+from engine.operations import operations_of
 from engine.records import MAX_NUMBER, RunId, Traffic
 from engine.runtime import GuardExplanation
-from ui.access.permissions import METHOD_ROLES
 from ui.api.dependencies import BackendDep, CallerDep, Engine, Filters, Run, list_of
 from ui.api.problems import problems
 from ui.api.records import SavedTest, SavedTestInput
@@ -21,22 +21,10 @@ Seq = Annotated[int, Path(ge=1, le=MAX_NUMBER)]
 Compared = Annotated[str, Query(max_length=100, description="A run's id.")]
 
 
-@router.get('/compare', response_model=wire(Comparison), responses=problems(404))
-async def compare(conductor: Engine, a: Compared, b: Compared) -> Comparison:
-    """Compare two runs step by step, as far as they have progressed."""
-    return await conductor.compare(RunId(a), RunId(b))
-
-
 @router.get('/traffic', response_model=wire(Traffic))
 async def traffic(conductor: Engine, query: Filters) -> Traffic:
     """Show the states and transitions that all matching runs went through."""
     return await conductor.traffic(query)
-
-
-@router.post('/runs/{run}/audit', responses=problems(404))
-async def audit(conductor: Engine, run: Run) -> dict[Literal['steps'], int]:
-    """Replay the events of a run through a fresh chart, and check that each step is as recorded."""
-    return {'steps': await conductor.audit(RunId(run))}
 
 
 @router.get(
@@ -64,6 +52,6 @@ async def save_test(conductor: Engine, run: Run) -> RegressionTest:
 @router.post('/checks', response_model=wire(RegressionResult), responses=problems(404, 413, 415))
 async def check(web: BackendDep, who: CallerDep, test: SavedTestInput) -> RegressionResult:
     """Replay a regression test through the current pattern, without calling models or tools."""
-    who.require(METHOD_ROLES['check'], 'check')
-    async with Conductor(catalog=web.root.catalog) as aside:
+    who.require(operations_of(Conductor)['check'].role, 'check')
+    async with LocalConductor(catalog=web.root.catalog) as aside:
         return await aside.check(to_record(RegressionTest, test))

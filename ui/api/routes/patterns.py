@@ -69,4 +69,4 @@ def _shape(conductor: Conductor, pattern: str, parameters: str) -> Shape:
         raise InvalidInput({'parameters': f'must be a JSON object: {error}'}) from None
     if not isinstance(values, dict):
         raise InvalidInput({'parameters': 'must be a JSON object'})
-    return conductor.draw(pattern, values)
+    return conductor.catalog.draw(pattern, values)

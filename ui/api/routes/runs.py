@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Response
 
-from engine import Transition
+from engine import Breakpoint, Transition
 from engine.history import report_of
 from engine.journal import complete_snapshot
 from engine.records import (
@@ -19,7 +20,6 @@ from engine.records import (
     Outcome,
     RunId,
     RunInfo,
-    Shape,
     Snapshot,
     Spending,
     Usage,
@@ -32,7 +32,8 @@ from ui.api.problems import Refusal, problems
 from ui.api.routes.patterns import DRAWN, DiagramFormat, drawing
 from ui.api.wire import wire
 
-router = APIRouter(prefix='/runs', tags=['Runs'])
+router = APIRouter(prefix='/runs')
+RUNS: list[str | Enum] = ['Runs']
 RunOrderKey = tuple[float, float, str]
 Known = Annotated[
     str,
@@ -82,7 +83,7 @@ class LiveState:
     """Why it cannot continue, if so."""
 
 
-@router.get('', response_model=page_of(RunInfo))
+@router.get('', tags=RUNS, response_model=page_of(RunInfo))
 async def list_runs(
     conductor: Engine,
     query: Filters,
@@ -104,6 +105,7 @@ async def list_runs(
 
 @router.get(
     '/{run}',
+    tags=RUNS,
     response_model=wire(RunInfo),
     responses=problems(404) | {304: {'description': 'It is as `If-None-Match` says.'}},
 )
@@ -116,7 +118,7 @@ async def get_run(conductor: Engine, run: Run, response: Response, known: Known 
     return info
 
 
-@router.get('/{run}/live', response_model=wire(LiveState), responses=problems(404))
+@router.get('/{run}/live', tags=RUNS, response_model=wire(LiveState), responses=problems(404))
 async def get_live_state(conductor: Engine, run: Run) -> LiveState:
     """Show whether this server is running a run, and whether the run rests."""
     info = await conductor.info(RunId(run))
@@ -127,13 +129,15 @@ async def get_live_state(conductor: Engine, run: Run) -> LiveState:
     )
 
 
-@router.get('/{run}/shape', response_model=wire(Shape), responses=problems(404))
-async def get_shape(conductor: Engine, run: Run) -> Shape:
-    """Show the chart of a run: its states and edges."""
-    return await conductor.shape(RunId(run))
+@router.get(
+    '/{run}/breakpoints', tags=['Steering'], response_model=list_of(Breakpoint), responses=problems(404)
+)
+async def list_breakpoints(conductor: Engine, run: Run) -> tuple[Breakpoint, ...]:
+    """List the breakpoints of a run, with their hits."""
+    return (await conductor.view(RunId(run))).breakpoints
 
 
-@router.get('/{run}/diagram', response_class=Response, responses=problems(404) | DRAWN)
+@router.get('/{run}/diagram', tags=RUNS, response_class=Response, responses=problems(404) | DRAWN)
 async def draw_run(
     conductor: Engine, run: Run, format: DiagramFormat = 'mermaid', folded: CollapseAgents = False
 ) -> Response:
@@ -141,20 +145,20 @@ async def draw_run(
     return await drawing(await conductor.shape(RunId(run)), format, folded=folded)
 
 
-@router.get('/{run}/view', response_model=wire(View), responses=problems(404))
+@router.get('/{run}/view', tags=RUNS, response_model=wire(View), responses=problems(404))
 async def get_view(conductor: Engine, run: Run, at: At = None) -> View:
     """Show a run as it was at a step: active states, memory, agents, usage, budget."""
     view = await conductor.view(RunId(run), at)
     return replace(view, memory=await asyncio.to_thread(dict, view.memory))
 
 
-@router.get('/{run}/memory', responses=problems(404))
+@router.get('/{run}/memory', tags=RUNS, responses=problems(404))
 async def get_memory(conductor: Engine, run: Run, at: At = None) -> dict[str, Any]:
     """Show the memory of a run at a step."""
     return await asyncio.to_thread(dict, (await conductor.view(RunId(run), at)).memory)
 
 
-@router.get('/{run}/usage', response_model=wire(RunUsage), responses=problems(404))
+@router.get('/{run}/usage', tags=RUNS, response_model=wire(RunUsage), responses=problems(404))
 async def get_usage(conductor: Engine, run: Run, at: At = None) -> RunUsage:
     """Show the tokens, dollars and seconds that a run has used."""
     view = await conductor.view(RunId(run), at)
@@ -167,7 +171,7 @@ async def get_usage(conductor: Engine, run: Run, at: At = None) -> RunUsage:
     )
 
 
-@router.get('/{run}/transcript', response_model=list_of(Conversation), responses=problems(404))
+@router.get('/{run}/transcript', tags=RUNS, response_model=list_of(Conversation), responses=problems(404))
 async def get_transcript(conductor: Engine, run: Run, at: At = None) -> list[Conversation]:
     """Show the conversations of a run's agents; `export` writes all of it as Markdown."""
     view = await conductor.view(RunId(run), at)
@@ -179,6 +183,7 @@ async def get_transcript(conductor: Engine, run: Run, at: At = None) -> list[Con
 
 @router.get(
     '/{run}/report',
+    tags=RUNS,
     response_class=Response,
     responses=problems(404) | contents('text/markdown'),
 )
@@ -191,7 +196,7 @@ async def get_report(conductor: Engine, run: Run) -> Response:
     return Response(report.text, media_type='text/markdown; charset=utf-8')
 
 
-@router.get('/{run}/result', response_model=wire(Outcome), responses=problems(404))
+@router.get('/{run}/result', tags=RUNS, response_model=wire(Outcome), responses=problems(404))
 async def get_result(
     conductor: Engine,
     run: Run,
@@ -207,7 +212,7 @@ async def get_result(
     raise Refusal(409, 'not-ended', f'run {run} has not ended: it is {info.status}')
 
 
-@router.get('/{run}/steps', response_model=page_of(Transition), responses=problems(404))
+@router.get('/{run}/steps', tags=RUNS, response_model=page_of(Transition), responses=problems(404))
 async def list_steps(
     conductor: Engine,
     run: Run,
@@ -225,14 +230,14 @@ async def list_steps(
     return Page(items=steps, next=write_cursor(steps[-1].seq) if more else None)
 
 
-@router.get('/{run}/snapshot', response_model=wire(Snapshot) | None, responses=problems(404))
+@router.get('/{run}/snapshot', tags=RUNS, response_model=wire(Snapshot) | None, responses=problems(404))
 async def get_snapshot(conductor: Engine, run: Run, at: Step = 0) -> Snapshot | None:
     """Show the latest snapshot at or before a step, from which to fold; null if there is none."""
     snapshot = await conductor.snapshot(RunId(run), at)
     return await asyncio.to_thread(complete_snapshot, snapshot) if snapshot else None
 
 
-@router.get('/{run}/turns/{seq}', responses=problems(404))
+@router.get('/{run}/turns/{seq}', tags=RUNS, responses=problems(404))
 async def get_turn_end(
     conductor: Engine, run: Run, seq: Annotated[int, Path(ge=1, le=MAX_NUMBER)]
 ) -> dict[Literal['end'], int]:

@@ -11,13 +11,12 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 
 from engine import Conductor
-from engine.acp import AgentHealth, ExternalAgentInfo
 from engine.agents import ToolPlayground, ToolTrial
 from engine.errors import EngineError, ToolError, UnknownRun
 from engine.history import program_version
-from engine.models import SCRIPTED, EndpointHealth, EndpointInfo
+from engine.models import SCRIPTED
 from engine.records import RunId
-from engine.tools import ServerHealth, Tool
+from engine.tools import Tool
 from ui.api.dependencies import BackendDep, CallerDep, Engine, RequestBody, list_of
 from ui.api.problems import Refusal, problems
 from ui.api.records import ServerInfo, ToolInfo
@@ -84,52 +83,6 @@ async def list_models(conductor: Engine) -> list[ModelInfo]:
     """List the known models."""
     models = conductor.catalog.registry
     return [ModelInfo(name=name, simulated=models[name].simulated) for name in models]
-
-
-@router.get('/endpoints', tags=MODELS, response_model=list_of(EndpointInfo))
-async def list_endpoints(conductor: Engine) -> list[EndpointInfo]:
-    """List the model endpoints. Keys are never shown, only where they are kept."""
-    return conductor.catalog.registry.endpoint_infos()
-
-
-@router.post(
-    '/endpoints/{name}/test', tags=MODELS, response_model=wire(EndpointHealth), responses=problems(404)
-)
-async def try_endpoint(conductor: Engine, name: Name) -> EndpointHealth:
-    """Test an endpoint: list its models or, if some are configured, ask one for a single word."""
-    if name not in {info.endpoint for info in conductor.catalog.registry.endpoint_infos()}:
-        raise Refusal(404, 'unknown-endpoint', f'there is no endpoint {name!r}')
-    return await conductor.catalog.registry.test(name)
-
-
-@router.get('/mcp-servers', tags=TOOLS, response_model=list_of(ServerHealth))
-async def list_mcp_servers(conductor: Engine) -> list[ServerHealth]:
-    """List the MCP servers whose tools agents use, with their last known state."""
-    return conductor.catalog.mcp.last_health()
-
-
-@router.post(
-    '/mcp-servers/{name}/test', tags=TOOLS, response_model=wire(ServerHealth), responses=problems(404)
-)
-async def try_mcp_server(conductor: Engine, name: Name) -> ServerHealth:
-    """Connect to an MCP server and list its tools."""
-    if name not in conductor.catalog.mcp.names:
-        raise Refusal(404, 'unknown-mcp-server', f'there is no MCP server {name!r}')
-    return await conductor.catalog.mcp.test(name)
-
-
-@router.get('/agents', tags=MODELS, response_model=list_of(ExternalAgentInfo))
-async def list_agents(conductor: Engine) -> list[ExternalAgentInfo]:
-    """List the coding agents that can take the place of a model. Keys are never shown, only their names."""
-    return conductor.catalog.agents.infos()
-
-
-@router.post('/agents/{name}/test', tags=MODELS, response_model=wire(AgentHealth), responses=problems(404))
-async def try_agent(conductor: Engine, name: Name) -> AgentHealth:
-    """Start an agent in an empty folder and begin a session, without a prompt."""
-    if name not in {info.name for info in conductor.catalog.agents.infos()}:
-        raise Refusal(404, 'unknown-agent', f'there is no agent {name!r}')
-    return await conductor.catalog.agents.test(name, conductor.sandbox)
 
 
 @router.get('/tools', tags=TOOLS, response_model=list_of(ToolInfo))

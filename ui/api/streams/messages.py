@@ -11,6 +11,7 @@ from typing import Final
 
 from engine import Conductor, Transition
 from engine.records import Delta, JournalOutage, RunId, RunInfo, RunQuery, Status
+from engine.runtime import Feed
 from ui.api.wire import encode_text
 
 MAX_CACHED_TEXTS: Final = 512
@@ -82,13 +83,13 @@ async def run_messages(conductor: Conductor, run: RunId, after: int) -> AsyncIte
 
 
 async def list_messages(
-    conductor: Conductor, *, waiting: bool = False, since: float = 0.0
+    conductor: Conductor, feed: Feed, *, waiting: bool = False, since: float = 0.0
 ) -> AsyncIterator[StreamMessage]:
     """Yield the newest runs, then every change; with `waiting`, only runs that wait for a person."""
     status = (Status.WAITING,) if waiting else ()
     previous: dict[RunId, RunInfo] = {}
-    with conductor.feed.listen() as bell:
-        while not conductor.feed.closed:
+    with feed.listen() as bell:
+        while not feed.closed:
             bell.clear()
             page = await conductor.runs(RunQuery(status=status, limit=MAX_RUNS))
             current = {info.id: info for info in page.runs}

@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Union
 
 from fastapi import APIRouter, WebSocket
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError, create_model
 from starlette.websockets import WebSocketDisconnect
 
 from engine import Conductor, EngineError
 from engine.errors import UnknownStep
-from engine.journal import StepMode
+from engine.operations import Operation, Steering, operations_of
 from engine.records import MAX_NUMBER, RunId
-from ui.api.dependencies import Engine, SteeringConditions
+from engine.runtime import Feed
+from ui.api.dependencies import Engine, SteeringConditions, backend_of
+from ui.api.operations.shape import shape_of
 from ui.api.problems import Problem, problem_of
 from ui.api.streams.messages import StreamMessage, list_messages, run_messages
 from ui.api.streams.schema import MESSAGES
+from ui.api.wire import validate
 
 router = APIRouter(tags=['Streams'])
 LIST = ''
@@ -59,32 +62,24 @@ class _Steering(_Command):
         return {'seen': self.seen, 'key': self.key}
 
 
-class SendEvent(_Steering):
-    """Send an event."""
-
-    do: Literal['send']
-    name: str = Field(min_length=1, max_length=200)
-    at: str = Field('', max_length=500)
-    data: dict[str, JsonValue] = {}
-
-
-class Control(_Steering):
-    """Pause or resume a run or a region, or cancel the run."""
-
-    do: Literal['pause', 'resume', 'cancel']
-    at: str = Field('', max_length=500)
+def _steering_command(operation: Operation) -> Any:
+    """Return the model of the command that carries out an operation: its arguments, and `do`, its name."""
+    shape = shape_of(operation)
+    fields: dict[str, Any] = {name: shape.field(name) for name in (*shape.path, *shape.body) if name != 'run'}
+    name = f'{"".join(map(str.capitalize, operation.name.split("_")))}Command'
+    do: Any = (Literal[operation.name], ...)
+    return create_model(name, __base__=_Steering, __doc__=operation.summary, do=do, **fields)
 
 
-class TakeStep(_Steering):
-    """Continue for one step."""
-
-    do: Literal['step']
-    at: str = Field('', max_length=500)
-    how: StepMode = 'in'
-
-
-SocketCommand = Subscribe | Unsubscribe | SendEvent | Control | TakeStep
-COMMANDS: TypeAdapter[SocketCommand] = TypeAdapter(Annotated[SocketCommand, Field(discriminator='do')])
+STEERING = {
+    operation.name: operation
+    for operation in operations_of(Steering).values()
+    if 'seen' in operation.signature.parameters
+}
+"""The operations that are commands of a socket."""
+STEERING_COMMANDS: tuple[Any, ...] = tuple(map(_steering_command, STEERING.values()))
+ANY_COMMAND: Any = Union[(Subscribe, Unsubscribe, *STEERING_COMMANDS)]
+COMMANDS: TypeAdapter[Any] = TypeAdapter(Annotated[ANY_COMMAND, Field(discriminator='do')])
 
 
 @router.get('/socket/schema')
@@ -102,12 +97,12 @@ async def describe_socket() -> dict[Literal['commands', 'messages'], JsonValue]:
 async def socket(connection: WebSocket, conductor: Engine) -> None:
     """Streams and commands over one connection."""
     await connection.accept()
-    await _Session(connection, conductor).serve()
+    await _Session(connection, conductor, backend_of(connection).root.feed).serve()
 
 
 class _Session:
-    def __init__(self, connection: WebSocket, conductor: Conductor) -> None:
-        self._connection, self._conductor = connection, conductor
+    def __init__(self, connection: WebSocket, conductor: Conductor, feed: Feed) -> None:
+        self._connection, self._conductor, self._feed = connection, conductor, feed
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._sending = asyncio.Lock()
 
@@ -139,10 +134,10 @@ class _Session:
         else:
             await self._answer('done', id)
 
-    async def _do(self, command: SocketCommand) -> None:
+    async def _do(self, command: _Command) -> None:
         match command:
             case Subscribe(run=''):
-                await self._open(LIST, list_messages(self._conductor))
+                await self._open(LIST, list_messages(self._conductor, self._feed))
             case Subscribe():
                 info = await self._conductor.info(RunId(command.run))
                 if command.after > info.seq:
@@ -151,17 +146,16 @@ class _Session:
                 await self._open(info.id, run_messages(self._conductor, info.id, command.after))
             case Unsubscribe():
                 await self._end(command.run)
-            case SendEvent():
-                run = RunId(command.run)
-                await self._conductor.send(
-                    run, command.name, at=command.at, data=command.data, **command.conditions
-                )
-            case TakeStep():
-                await self._conductor.step(RunId(command.run), command.how, command.at, **command.conditions)
-            case Control():
-                await self._conductor.send(
-                    RunId(command.run), command.do, at=command.at, **command.conditions
-                )
+            case _Steering():
+                await self._steer(command)
+
+    async def _steer(self, command: Any) -> None:
+        operation = STEERING[command.do]
+        shape = shape_of(operation)
+        given = command.model_dump(exclude_unset=True, include={*shape.path, *shape.body} - {'run'})
+        arguments = {name: validate(shape.parameter(name).annotation, value) for name, value in given.items()}
+        method = getattr(self._conductor, operation.name)
+        await method(RunId(command.run), **arguments, **command.conditions)
 
     async def _open(self, key: str, messages: AsyncIterator[StreamMessage]) -> None:
         await self._end(key)

@@ -14,7 +14,7 @@ from starlette.responses import StreamingResponse
 from engine import InvalidInput
 from engine.errors import UnknownStep
 from engine.records import MAX_NUMBER, RunId
-from ui.api.dependencies import EVENT_STREAM, Engine, Run
+from ui.api.dependencies import EVENT_STREAM, Engine, Run, backend_of
 from ui.api.problems import Refusal, problems
 from ui.api.streams.messages import StreamMessage, list_messages, run_messages
 from ui.formatting.values import parse_number
@@ -75,7 +75,9 @@ async def watch_runs(
         since = math.nan
     if not math.isfinite(since):
         raise InvalidInput({'Last-Event-ID': 'this is not an id of this stream'})
-    return _stream(request, list_messages(conductor, waiting=waiting, since=since))
+    return _stream(
+        request, list_messages(conductor, backend_of(request).root.feed, waiting=waiting, since=since)
+    )
 
 
 def _number(last_id: str, after: int) -> int:

@@ -11,9 +11,10 @@ from typing import Any, Literal, TypeVar
 
 import typer
 
-from engine import Catalog, InvalidInput
+from engine import Catalog, InvalidInput, LocalConductor
 from engine.acp import AgentHealth
 from engine.models import EndpointHealth
+from engine.operations import Endpoints, McpServers
 from engine.tools import ServerHealth
 from ui.cli.exit_codes import ExitCode
 from ui.cli.output.reporters import print_json
@@ -61,12 +62,13 @@ async def save(  # noqa: PLR0913  (what the commands share)
         raise InvalidInput(
             {'NAME': f'must be 1 to {MAX_NAME} lower-case letters, digits, - or _, not {name!r}'}
         )
-    section = catalog.section(kind, name)
+    sections = _sections(catalog, kind)
+    section = await sections.get(name)
     if new and section:
         raise InvalidInput({'NAME': f'{name} is already in {catalog.file}: change it with `change`'})
     if not new and not section:
         raise InvalidInput({'NAME': f'there is no {what} {name!r} in {catalog.file}: add it with `add`'})
-    await catalog.connect(kind, name, values)
+    await sections.save(name, values)
     typer.echo(strip_control(f'saved in {catalog.file}'), err=True)
 
 
@@ -75,12 +77,18 @@ def remove(session: Session, kind: Kind, name: str, what: str) -> None:
 
     async def work() -> None:
         async with open_catalog(session) as catalog:
-            if not catalog.section(kind, name):
+            sections = _sections(catalog, kind)
+            if not await sections.get(name):
                 raise InvalidInput({'NAME': f'there is no {what} {name!r} in {catalog.file}'})
-            await catalog.disconnect(kind, name)
+            await sections.remove(name)
             typer.echo(strip_control(f'removed from {catalog.file}'), err=True)
 
     asyncio.run(work())
+
+
+def _sections(catalog: Catalog, kind: Kind) -> Endpoints | McpServers:
+    conductor = LocalConductor(catalog=catalog)
+    return conductor.endpoints if kind == 'endpoints' else conductor.mcp_servers
 
 
 def check_address(option: str, address: str | None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from engine import Catalog, Conductor, InvalidInput
+from engine import Catalog, InvalidInput, LocalConductor
 from engine.agents import ToolPlayground, ToolTrial
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import check_choice, parse_data
@@ -137,7 +137,7 @@ async def _open(session: Session) -> AsyncIterator[_Tools]:
         if ask:
             yield _RemoteTools(ask)
             return
-        async with Conductor(catalog=session.catalog) as conductor:
+        async with LocalConductor(catalog=session.catalog) as conductor:
             try:
                 yield _LocalTools(conductor, session.catalog)
             finally:
@@ -145,7 +145,7 @@ async def _open(session: Session) -> AsyncIterator[_Tools]:
 
 
 class _LocalTools:
-    def __init__(self, conductor: Conductor, catalog: Catalog) -> None:
+    def __init__(self, conductor: LocalConductor, catalog: Catalog) -> None:
         self._conductor, self._catalog = conductor, catalog
 
     async def list(self) -> Sequence[ToolInfo]:

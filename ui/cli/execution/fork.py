@@ -163,7 +163,7 @@ def fork(  # noqa: PLR0913  (its arguments are the command's)
         )
         await print_turn(conductor, info, at)
         await confirm_cost(session, conductor, run_id, at, [variation], yes=yes)
-        return await conductor.fork(run_id, at, title=title, paused=paused, variation=variation)
+        return await conductor.fork(run_id, at, title=title, paused=paused, overrides=variation)
 
     start_and_show(session, run, begin)
 

@@ -12,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from engine import Conductor, EngineError, InvalidInput
+from engine import EngineError, InvalidInput, LocalConductor
 from engine.history import Redaction, RegressionResult, RegressionTest
 from engine.models.scripted import QuickLoader
 from ui.cli.conductors import find_run, open_reader
@@ -124,7 +124,7 @@ async def _outcomes(session: Session, files: list[Path]) -> dict[Path, Outcome]:
 async def _outcome(session: Session, file: Path) -> Outcome:
     try:
         test = read_test(file)
-        here = connect(session.server) if session.server else Conductor(catalog=session.catalog)
+        here = connect(session.server) if session.server else LocalConductor(catalog=session.catalog)
         async with here as conductor:
             return await conductor.check(test)
     except EngineError as error:

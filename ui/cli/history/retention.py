@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from engine.history import CleanupResult
 from engine.records import RunId
 from ui.cli.conductors import find_run, open_reader
@@ -52,7 +52,7 @@ def delete(runs: RunNames, *, session: Session) -> None:
 
     async def move_to_trash(conductor: Conductor, run: RunId) -> None:
         info = await conductor.info(run)
-        if not session.server and not info.status.ended:
+        if isinstance(conductor, LocalConductor) and not info.status.ended:
             locks = session.storage.locks(session.settings)
             if not locks.is_alive(info.owner):
                 conductor.stranded[run] = 'its process is gone'

@@ -12,9 +12,10 @@ import typer
 
 from engine import InvalidInput
 from engine.host.clock import RealClock
+from engine.operations import Role
 from ui.access.access import Access
 from ui.access.audit_log import AuditQuery, as_csv, as_json_lines, row
-from ui.access.caller import Caller, Role
+from ui.access.caller import Caller
 from ui.cli.inputs import parse_time
 from ui.cli.output.step_text import console
 from ui.cli.session import Session, with_session

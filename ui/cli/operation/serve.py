@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engine import Catalog, Conductor, InvalidInput
+from engine import Catalog, InvalidInput, LocalConductor
 from engine.errors import JournalUnavailable
 from engine.host.clock import RealClock
 from engine.runtime import LiveRuns
@@ -200,16 +200,16 @@ def _make_opener(  # noqa: PLR0913  (its collaborators)
     catalog: Catalog,
     metrics: Metrics,
     fleet: WebFleet | None,
-) -> Callable[[], Awaitable[Conductor]]:
+) -> Callable[[], Awaitable[LocalConductor]]:
     """Return the function that opens the server's conductor, on the server's event loop."""
 
-    async def open_conductor() -> Conductor:
+    async def open_conductor() -> LocalConductor:
         journal = await storage.open(settings)
         owner = new_owner()
         catalog.registry.hooks.measure = metrics.measure_call
         if locks:
             locks.acquire(owner)
-        conductor = Conductor(
+        conductor = LocalConductor(
             observe(journal, RunLog(), metrics, *trace_exporters(journal)),
             catalog=catalog,
             owner=owner,

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from engine import Catalog, Conductor, EngineError
+from engine import Catalog, EngineError, LocalConductor
 from engine.errors import JournalDamaged
 from engine.history import find_change
 from engine.host.clock import RealClock
 from engine.journal import Journal
+from engine.operations import Role
 from engine.records import clip
 from engine.workspace import open_folders
 from ui.access.accounts import Accounts
 from ui.access.audit_log import AuditLog, AuditQuery
-from ui.access.caller import Role
 from ui.access.oidc import Provider, ProviderSettings
 from ui.formatting.values import count
 from ui.server.serve import is_local, valid_origin
@@ -81,14 +81,14 @@ async def examine_team(
         journal = await storage.open(settings)
     except EngineError:
         return  # Already reported.
-    async with Conductor(journal, catalog=catalog, workspaces=settings.workspaces) as conductor:
+    async with LocalConductor(journal, catalog=catalog, workspaces=settings.workspaces) as conductor:
         async for finding in _files(storage, settings, journal):
             yield finding
         async for finding in _entries(conductor):
             yield finding
 
 
-async def _patterns(conductor: Conductor) -> AsyncIterator[Finding]:
+async def _patterns(conductor: LocalConductor) -> AsyncIterator[Finding]:
     """Name the runs that today's patterns cannot continue, or fork midway."""
     changes: dict[str, list[str]] = {}
     async for info in conductor.iter_runs():
@@ -103,7 +103,7 @@ async def _patterns(conductor: Conductor) -> AsyncIterator[Finding]:
         yield Finding('warning', 'Changed pattern', text, CHANGED)
 
 
-async def _entries(conductor: Conductor) -> AsyncIterator[Finding]:
+async def _entries(conductor: LocalConductor) -> AsyncIterator[Finding]:
     for about, check in (
         ('Patterns', _patterns),
         ('Accounts', _accounts),
@@ -183,7 +183,7 @@ async def _files(storage: Storage, settings: Settings, journal: Journal | None) 
             yield Finding('broken', 'Files', problem)
 
 
-async def _accounts(conductor: Conductor) -> AsyncIterator[Finding]:
+async def _accounts(conductor: LocalConductor) -> AsyncIterator[Finding]:
     accounts = Accounts(conductor.journal.documents, RealClock())
     all_accounts = await accounts.all()
     await accounts.tokens()
@@ -201,7 +201,7 @@ async def _accounts(conductor: Conductor) -> AsyncIterator[Finding]:
         yield Finding('ok', 'Projects', text)
 
 
-async def _notifications(conductor: Conductor) -> AsyncIterator[Finding]:
+async def _notifications(conductor: LocalConductor) -> AsyncIterator[Finding]:
     notifications = Notifications(conductor, Channels())
     destinations = await notifications.destinations.list()
     for destination in destinations:
@@ -226,7 +226,7 @@ async def _notifications(conductor: Conductor) -> AsyncIterator[Finding]:
         yield Finding('ok', 'Notifications', count(len(destinations), 'destination'))
 
 
-async def _schedules(conductor: Conductor) -> AsyncIterator[Finding]:
+async def _schedules(conductor: LocalConductor) -> AsyncIterator[Finding]:
     parts: Any
     for kind, parts in (('schedule', Schedules(conductor)), ('trigger', Triggers(conductor))):
         for part in await parts.list():
@@ -243,7 +243,7 @@ async def _schedules(conductor: Conductor) -> AsyncIterator[Finding]:
                 yield Finding('warning', name, f'there is no folder {Path(part.files).parent}')
 
 
-async def _audit(conductor: Conductor) -> AsyncIterator[Finding]:
+async def _audit(conductor: LocalConductor) -> AsyncIterator[Finding]:
     log = AuditLog(conductor.journal.documents, conductor.clock)
     since = conductor.clock.now() - 86_400.0
     refused = await log.lines(AuditQuery(action='login', refused=True, since=since, limit=1_000))

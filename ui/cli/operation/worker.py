@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from engine import Catalog, Conductor, InvalidInput
+from engine import Catalog, InvalidInput, LocalConductor
 from engine.host.clock import RealClock
 from engine.runtime import LiveRuns
 from engine.workspace import close_folders
@@ -127,16 +127,16 @@ def worker(  # noqa: PLR0913  (its arguments are the command's)
 
 def make_opener(
     storage: Storage, settings: Settings, catalog: Catalog, metrics: Metrics
-) -> Callable[[str, Callable[..., LiveRuns]], Awaitable[Conductor]]:
+) -> Callable[[str, Callable[..., LiveRuns]], Awaitable[LocalConductor]]:
     """Return the function that opens a worker's conductor."""
 
-    async def open_conductor(owner: str, live_runs: Callable[..., LiveRuns]) -> Conductor:
+    async def open_conductor(owner: str, live_runs: Callable[..., LiveRuns]) -> LocalConductor:
         journal, files = await storage.open(settings), storage.files(settings)
         if files:
             await claim_files(journal.documents, files)
         close_folders(await Accounts(journal.documents, RealClock()).has_any(), private=settings.home)
         catalog.registry.hooks.measure = metrics.measure_call
-        return Conductor(
+        return LocalConductor(
             observe(journal, RunLog(), metrics, *trace_exporters(journal)),
             catalog=catalog,
             owner=owner,

@@ -14,7 +14,7 @@ from engine import EngineError, InvalidInput
 from engine.host.clock import RealClock
 from ui.access.access import Access
 from ui.access.caller import Caller
-from ui.cli.conductors import open_reader
+from ui.cli.conductors import read_here
 from ui.cli.options import Namespace, TemporalAddress, group
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
@@ -111,7 +111,7 @@ async def _open_fleet(session: Session, temporal: str, namespace: str) -> AsyncI
     from ui.fleet.web_fleet import WebFleet
 
     fleet = WebFleet(fleet_settings)
-    async with open_reader(session) as conductor:
+    async with read_here(session) as conductor:
         await fleet.live_runs()
         try:
             yield fleet.view(conductor)

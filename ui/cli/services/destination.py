@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,9 +19,7 @@ from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 from ui.services.notifications import EVENT_TYPES, Destination, OutboxMessage
 from ui.services.notifications import parse as parse_destination
-
-if TYPE_CHECKING:
-    from ui.cli.services.opening import AnyServices
+from ui.services.operations import ServiceOperations
 
 EPILOG = """Examples:
 
@@ -76,7 +74,7 @@ def change(destination: Name, *, values: dict[str, Any], session: Session) -> No
     """Change, pause or resume a destination; what is not given stays as it is."""
     check_changes(values, CHANGES)
 
-    async def work(services: AnyServices) -> Destination:
+    async def work(services: ServiceOperations) -> Destination:
         known = await _find(services, destination)
         changed = parse_destination({**asdict(known), **values})
         changes = {name: getattr(changed, name) for name in values}
@@ -90,7 +88,7 @@ def change(destination: Name, *, values: dict[str, Any], session: Session) -> No
 def remove(name: Name, *, session: Session) -> None:
     """Remove a destination; messages that it has not got yet are never sent."""
 
-    async def work(services: AnyServices) -> None:
+    async def work(services: ServiceOperations) -> None:
         await services.notifications.destinations.remove((await _find(services, name)).id)
 
     with_services(session, work)
@@ -101,7 +99,7 @@ def remove(name: Name, *, session: Session) -> None:
 def test(name: Name, *, session: Session) -> None:
     """Send a test message, and wait until it was accepted or refused."""
 
-    async def work(services: AnyServices) -> OutboxMessage:
+    async def work(services: ServiceOperations) -> OutboxMessage:
         notifications = services.notifications
         destination = await _find(services, name)
         message = await notifications.test(destination.id)
@@ -121,7 +119,7 @@ def test(name: Name, *, session: Session) -> None:
         raise typer.Exit(ExitCode.FAILED)
 
 
-async def _find(services: AnyServices, name: str) -> Destination:
+async def _find(services: ServiceOperations, name: str) -> Destination:
     return find_named(await services.notifications.destinations.list(), name, 'destination')
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -25,9 +25,7 @@ from ui.cli.services.opening import open_services, services_of, with_services
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 from ui.services.inbox import InboxItem
-
-if TYPE_CHECKING:
-    from ui.cli.services.opening import AnyServices
+from ui.services.operations import ServiceOperations
 
 EPILOG = f"""Examples:
 
@@ -157,9 +155,9 @@ def assign(
     if off == bool(person.strip()):
         raise InvalidInput({'PERSON': 'name who is to answer, or give --off'})
 
-    async def work(services: AnyServices) -> InboxItem:
+    async def work(services: ServiceOperations) -> InboxItem:
         item = await _find(services, question)
-        return await services.assign(item.ask.id, person)
+        return await services.inbox.assign(item.ask.id, person)
 
     _print(with_services(session, work), session.as_json)
 
@@ -179,14 +177,14 @@ def snooze(
     """Leave a question out of the list for a while."""
     moment = parse_time('--until', until, example='2026-03-01T09:00') if until else time.time() + hours * HOUR
 
-    async def work(services: AnyServices) -> InboxItem:
+    async def work(services: ServiceOperations) -> InboxItem:
         item = await _find(services, question)
         return await services.inbox.snooze(item.ask.id, 0.0 if off else moment)
 
     _print(with_services(session, work), session.as_json)
 
 
-async def _find(services: AnyServices, name: str) -> InboxItem:
+async def _find(services: ServiceOperations, name: str) -> InboxItem:
     """Return an open question by its id, a prefix of it, or `last`.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,9 +15,7 @@ from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.values import count
 from ui.services.notifications import OutboxMessage
-
-if TYPE_CHECKING:
-    from ui.cli.services.opening import AnyServices
+from ui.services.operations import ServiceOperations
 
 EPILOG = """Examples:
 
@@ -66,7 +64,7 @@ def resend(
 ) -> None:
     """Send a notification again; it keeps its id, by which receivers recognize it."""
 
-    async def work(services: AnyServices) -> OutboxMessage:
+    async def work(services: ServiceOperations) -> OutboxMessage:
         notifications = services.notifications
         ids = [message.id for message in await notifications.log(limit=MAX_SEARCHED)]
         matches = [id_ for id_ in ids if id_ == name] or [id_ for id_ in ids if id_.startswith(name)]

@@ -6,19 +6,15 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from engine import Conductor, InvalidInput
+from engine import Conductor, InvalidInput, LocalConductor
 from engine.errors import JournalUnavailable
 from ui.cli.conductors import open_conductor
 from ui.cli.remote import server_at_work
 from ui.cli.session import Session
+from ui.services.operations import ServiceOperations
 from ui.services.services import Services
-
-if TYPE_CHECKING:
-    from ui.api.client.services import HttpServices
-
-    AnyServices = Services | HttpServices
 
 
 class Named(Protocol):
@@ -40,7 +36,7 @@ T = TypeVar('T')
 
 
 @asynccontextmanager
-async def open_services(session: Session, *, starts_runs: bool = False) -> AsyncIterator[AnyServices]:
+async def open_services(session: Session, *, starts_runs: bool = False) -> AsyncIterator[ServiceOperations]:
     """Open the services of the server that is named or serves the database, or those in the database.
 
     Notifications to send are sent before this ends.
@@ -65,7 +61,7 @@ async def open_services(session: Session, *, starts_runs: bool = False) -> Async
 
 
 def with_services(
-    session: Session, work: Callable[[AnyServices], Awaitable[T]], *, starts_runs: bool = False
+    session: Session, work: Callable[[ServiceOperations], Awaitable[T]], *, starts_runs: bool = False
 ) -> T:
     """Return the result of work with the services, which are open meanwhile; see `open_services`."""
 
@@ -76,14 +72,15 @@ def with_services(
     return asyncio.run(run())
 
 
-def services_of(conductor: Conductor) -> AnyServices:
+def services_of(conductor: Conductor) -> ServiceOperations:
     """Return the services around a conductor, of this process or of a server."""
+    if isinstance(conductor, LocalConductor):
+        url = ''.join(os.environ.get(name, '').strip().rstrip('/') for name in ADDRESS)
+        return Services(conductor, url=url)
     from ui.api.client import HttpConductor
 
-    opened: object = conductor  # `connect` says that it is a `Conductor`
-    if isinstance(opened, HttpConductor):
-        return opened.server_services
-    return Services(conductor, url=''.join(os.environ.get(name, '').strip().rstrip('/') for name in ADDRESS))
+    assert isinstance(conductor, HttpConductor)
+    return conductor.server_services
 
 
 def find_named(items: Sequence[N], name: str, what: str) -> N:

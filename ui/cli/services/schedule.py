@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -24,10 +24,8 @@ from ui.cli.services.started_run import (
 )
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
+from ui.services.operations import ServiceOperations
 from ui.services.schedules import Interval, Schedule, SchedulePolicy, ScheduleSpec, Tick
-
-if TYPE_CHECKING:
-    from ui.cli.services.opening import AnyServices
 
 EPILOG = """Examples:
 
@@ -76,7 +74,7 @@ def list_schedules(*, session: Session) -> None:
 def show(name: Name, *, session: Session) -> None:
     """Show a schedule, and the outcome of its last ten due times."""
 
-    async def work(services: AnyServices) -> Sequence[Schedule | Tick]:
+    async def work(services: ServiceOperations) -> Sequence[Schedule | Tick]:
         known = await _find(services, name)
         return [known, *await services.schedules.log(known.id, MAX_TICKS)]
 
@@ -108,7 +106,7 @@ def change(schedule: Name, *, values: dict[str, Any], launch: dict[str, Any], se
     """Change a schedule; what is not given stays as it is, and new times replace all earlier ones."""
     check_changes(values or launch, CHANGES)
 
-    async def work(services: AnyServices) -> Schedule:
+    async def work(services: ServiceOperations) -> Schedule:
         known = await _find(services, schedule)
         if launch:
             values['action'] = changed_launch(known.action, launch)
@@ -140,7 +138,7 @@ def resume(name: Name, note: Note = '', *, session: Session) -> None:
 def run(name: Name, *, session: Session) -> None:
     """Start a run of a schedule now, even if another is running; a server continues it."""
 
-    async def work(services: AnyServices) -> Tick:
+    async def work(services: ServiceOperations) -> Tick:
         return await services.schedules.run_now((await _find(services, name)).id)
 
     _print(with_services(session, work, starts_runs=True), session.as_json)
@@ -158,7 +156,7 @@ def backfill(
     """Start a run for each time in a span that has none yet; a server continues them."""
     span = _moment('--since', since), _moment('--until', until)
 
-    async def work(services: AnyServices) -> Sequence[Tick]:
+    async def work(services: ServiceOperations) -> Sequence[Tick]:
         return await services.schedules.backfill((await _find(services, name)).id, *span)
 
     for tick in with_services(session, work, starts_runs=True):
@@ -170,7 +168,7 @@ def backfill(
 def remove(name: Name, *, session: Session) -> None:
     """Remove a schedule; its runs stay."""
 
-    async def work(services: AnyServices) -> None:
+    async def work(services: ServiceOperations) -> None:
         await services.schedules.remove((await _find(services, name)).id)
 
     with_services(session, work)
@@ -194,13 +192,13 @@ def _interval(text: str) -> Interval:
 
 
 def _set_paused(session: Session, name: str, note: str, *, paused: bool) -> None:
-    async def work(services: AnyServices) -> Schedule:
+    async def work(services: ServiceOperations) -> Schedule:
         return await services.schedules.change((await _find(services, name)).id, paused=paused, note=note)
 
     _print(with_services(session, work), session.as_json)
 
 
-async def _find(services: AnyServices, name: str) -> Schedule:
+async def _find(services: ServiceOperations, name: str) -> Schedule:
     return find_named(await services.schedules.list(), name, 'schedule')
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -23,10 +23,8 @@ from ui.cli.services.started_run import (
 )
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
+from ui.services.operations import ServiceOperations
 from ui.services.schedules import Tick, Trigger
-
-if TYPE_CHECKING:
-    from ui.cli.services.opening import AnyServices
 
 EPILOG = """Examples:
 
@@ -68,7 +66,7 @@ def list_triggers(*, session: Session) -> None:
 def show(name: Name, *, session: Session) -> None:
     """Show a trigger, and the last ten payloads that set it off."""
 
-    async def work(services: AnyServices) -> tuple[Trigger, Sequence[Tick]]:
+    async def work(services: ServiceOperations) -> tuple[Trigger, Sequence[Tick]]:
         trigger = await _find(services, name)
         return trigger, await services.triggers.log(trigger.id, MAX_TICKS)
 
@@ -106,7 +104,7 @@ def change(trigger: Name, *, values: dict[str, Any], launch: dict[str, Any], ses
     """
     check_changes(values or launch, CHANGES)
 
-    async def work(services: AnyServices) -> Trigger:
+    async def work(services: ServiceOperations) -> Trigger:
         known = await _find(services, trigger)
         if known.kind == 'webhook' and 'files' in values:
             raise InvalidInput({'--files': f'{known.name} is set off by webhooks: add another trigger'})
@@ -122,13 +120,13 @@ def change(trigger: Name, *, values: dict[str, Any], launch: dict[str, Any], ses
 def remove(name: Name, *, session: Session) -> None:
     """Remove a trigger; its runs stay."""
 
-    async def work(services: AnyServices) -> None:
+    async def work(services: ServiceOperations) -> None:
         await services.triggers.remove((await _find(services, name)).id)
 
     with_services(session, work)
 
 
-async def _find(services: AnyServices, name: str) -> Trigger:
+async def _find(services: ServiceOperations, name: str) -> Trigger:
     return find_named(await services.triggers.list(), name, 'trigger')
 
 

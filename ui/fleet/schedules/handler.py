@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from temporalio import activity
 
-from engine import Conductor
+from engine import LocalConductor
 from ui.access.access import Access
 from ui.fleet.heartbeat import heartbeat
 from ui.fleet.records import HANDLE
@@ -22,10 +22,10 @@ class ScheduleHandler:
         open_conductor: opens the conductor that starts the runs, when first needed.
     """
 
-    def __init__(self, open_conductor: Callable[[], Awaitable[Conductor]]) -> None:
+    def __init__(self, open_conductor: Callable[[], Awaitable[LocalConductor]]) -> None:
         self._open = open_conductor
         self._opening = asyncio.Lock()
-        self._conductor: Conductor | None = None
+        self._conductor: LocalConductor | None = None
         self._schedules: Schedules | None = None
 
     @activity.defn(name=HANDLE)

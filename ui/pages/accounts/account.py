@@ -5,8 +5,9 @@ from __future__ import annotations
 from nicegui import ui
 
 from engine import EngineError, InvalidInput
+from engine.operations import Role
 from ui.access.access import Access, AuthenticatedIdentity
-from ui.access.caller import IDENTITY, Caller, Role
+from ui.access.caller import IDENTITY, Caller
 from ui.components.copy_buttons import copy_text
 from ui.components.dialogs import await_answer, confirm, dialog_frame
 from ui.components.theme import button, frame, page_head

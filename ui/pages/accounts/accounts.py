@@ -8,8 +8,9 @@ from nicegui import ui
 
 from engine import EngineError
 from engine.errors import NotAllowed
+from engine.operations import Role
 from ui.access.access import Access
-from ui.access.caller import IDENTITY, Caller, Identity, Role
+from ui.access.caller import IDENTITY, Caller, Identity
 from ui.components.dialogs import await_answer, confirm, dialog_frame, draw_dialog_actions
 from ui.components.theme import button, frame, page_head, text_notice
 from ui.components.widgets import NativeSelect, Text, label, set_attributes

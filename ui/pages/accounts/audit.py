@@ -9,8 +9,9 @@ from fastapi import HTTPException, Request, Response
 from nicegui import app, ui
 
 from engine.errors import NotAllowed
+from engine.operations import Role
 from ui.access.audit_log import AuditLine, AuditQuery, as_csv, as_json_lines
-from ui.access.caller import IDENTITY, Role
+from ui.access.caller import IDENTITY
 from ui.components.theme import empty_state, frame, page_head, text_notice
 from ui.components.widgets import Text, label, text_input, text_link
 from ui.pages.accounts.accounts import refusal

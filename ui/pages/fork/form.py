@@ -202,7 +202,7 @@ class ForkForm:
         if len(overrides) == 1:
             (variation,) = overrides.values()
             fork = await conductor.fork(
-                run, at, title=title, paused=paused, budget=limits.budget, variation=variation
+                run, at, title=title, paused=paused, budget=limits.budget, overrides=variation
             )
             ui.navigate.to(f'/runs/{fork}')
             return

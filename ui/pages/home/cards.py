@@ -23,7 +23,9 @@ OTHERS = 'More'
 
 def pattern_cards(backend: Backend) -> None:
     """Draw a card for each pattern, by family, simple ones first."""
-    drawn = [(pattern, backend().draw(pattern.name)) for pattern in backend().catalog.patterns.values()]
+    drawn = [
+        (pattern, backend().catalog.draw(pattern.name)) for pattern in backend().catalog.patterns.values()
+    ]
     drawn.sort(key=lambda item: (_rank(item[0]), item[0].family, len(item[1].states), item[0].title))
     starter, kind = Starter(backend), 'primary'  # only the first button is primary
     for family, patterns in groupby(drawn, key=lambda item: item[0].family or OTHERS):

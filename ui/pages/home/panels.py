@@ -120,7 +120,7 @@ def models_card(backend: Backend) -> None:
         summary = Text('p', '', 'muted')
         problems = ui.element('ul').classes('muted small')
         connect = ConnectDialog(backend, draw)
-        connect_button = button('Connect a model', icon='add', kind='small', requires='catalog.connect')
+        connect_button = button('Connect a model', icon='add', kind='small', requires='endpoints.save')
         connect_button.on('click', connect.open)
     draw()
 
@@ -179,7 +179,7 @@ class FirstRun:
     """For users without runs: an animated diagram of a pattern and a button to run its sample."""
 
     def __init__(self, backend: Backend) -> None:
-        self._shape: Shape = backend().draw(FIRST)
+        self._shape: Shape = backend().catalog.draw(FIRST)
         self._path = [
             state.path
             for state in self._shape.states

@@ -144,16 +144,12 @@ class QuestionCard:
     async def _send(self, event: str, data: Mapping[str, Any]) -> None:
         ask = self._item.ask
         try:
-            await self._backend.services.inbox.answer(
-                ask.id, event, data, digest=ask.digest, by=self._backend.caller.name
-            )
+            await self._backend.services.inbox.answer(ask.id, event, data, digest=ask.digest)
         finally:
             await self._on_change()
 
     async def _assign(self, name: str) -> None:
-        await notify_errors(
-            self._backend.services.assign(self._item.ask.id, name, by=self._backend.caller.name)
-        )
+        await notify_errors(self._backend.services.inbox.assign(self._item.ask.id, name))
         await self._on_change()
 
     async def _snooze(self, seconds: float) -> None:

@@ -279,7 +279,7 @@ class LaunchForm:
         """Update the role fields to the chart; return the chart if it has changed."""
         parsed, _ = self._form.parse()
         try:
-            shape = self._backend().draw(
+            shape = self._backend().catalog.draw(
                 self._pattern.name, parsed.model_dump(mode='json') if parsed else None
             )
         except EngineError:

@@ -26,7 +26,8 @@ from ui.components.theme import button, empty_state, frame, page_head, section_h
 from ui.components.widgets import CachedElement, Text, set_attributes, text_link
 from ui.formatting.values import ago, as_sentence, exact
 from ui.pages.schedules import fields
-from ui.services.schedules import Schedule, Schedules, Tick, Trigger, Triggers
+from ui.services.operations import ScheduleOperations, TriggerOperations
+from ui.services.schedules import Schedule, Tick, Trigger
 from ui.web.backend import Backend
 from ui.web.permission import is_permitted, refusal
 from ui.web.routing import serve_page
@@ -204,7 +205,7 @@ class ScheduleList(StarterList[Schedule]):
 
     @property
     @override
-    def service(self) -> Schedules:
+    def service(self) -> ScheduleOperations:
         return self._backend.services.schedules
 
     @override
@@ -253,7 +254,7 @@ class TriggerList(StarterList[Trigger]):
 
     @property
     @override
-    def service(self) -> Triggers:
+    def service(self) -> TriggerOperations:
         return self._backend.services.triggers
 
     @override

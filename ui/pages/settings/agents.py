@@ -52,8 +52,7 @@ class AgentCard(TestCard[AgentHealth]):
 
     async def run_test(self) -> AgentHealth:
         """Open a session."""
-        here = self._backend()
-        return await here.catalog.agents.test(self.name, here.sandbox)
+        return await self._backend().agents.test(self.name)
 
     @override
     def evaluate(self, health: AgentHealth) -> CheckResult:

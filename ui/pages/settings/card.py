@@ -46,9 +46,7 @@ class TestCard(Generic[T]):
                 Text('h3', name, 'mono')
                 self._pill = Text('span', 'Not tested', 'pill')
                 ui.element('div').classes('grow')
-                self._button = button('Test', kind='small', requires='catalog.registry.test').on(
-                    'click', self.test
-                )
+                self._button = button('Test', kind='small', requires='endpoints.test').on('click', self.test)
                 set_attributes(self._button, aria_label=f'Test {name}')
             with ui.element('dl').classes('facts'):
                 for fact, text in facts.items():
@@ -67,7 +65,7 @@ class TestCard(Generic[T]):
     def add_button(self, text: str, act: Callable[[str], Any]) -> None:
         """Draw a button that calls `act` with the card's name."""
         with self.head:
-            action_button = button(text, kind='small', requires='catalog.connect').on(
+            action_button = button(text, kind='small', requires='endpoints.save').on(
                 'click', lambda: act(self.name)
             )
             set_attributes(action_button, aria_label=f'{text} {self.name}')

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import override
 
+from engine.operations import McpServers
 from ui.formatting.values import describe_tools
 from ui.pages.shared.section_dialog import Address, Name, SectionDialog
 
@@ -94,8 +95,11 @@ class ServerFields(BaseModel):
 class ConnectServerDialog(SectionDialog):
     """Adds an MCP server or edits one."""
 
-    KIND = 'mcp'
     TITLE = 'Connect an MCP server'
+
+    @override
+    def sections(self) -> McpServers:
+        return self._backend().mcp_servers
 
     @override
     def model(self) -> type[BaseModel]:
@@ -134,7 +138,7 @@ class ConnectServerDialog(SectionDialog):
 
     @override
     async def test(self, name: str) -> tuple[str, str]:
-        health = await self._backend().catalog.mcp.test(name)
+        health = await self._backend().mcp_servers.test(name)
         return (
             health.problem,
             f'{name} is available and offers {describe_tools(health.tools, health.unusable)}.',

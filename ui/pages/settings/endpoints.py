@@ -46,14 +46,14 @@ class Endpoints:
         self._backend, self._cards, self._busy = backend, dict[str, EndpointCard](), False
         self._connect = ConnectDialog(backend, self._redraw)
         with section_head('Models', 'models'):
-            button('Connect a model', icon='add', kind='small primary', requires='catalog.connect').on(
+            button('Connect a model', icon='add', kind='small primary', requires='endpoints.save').on(
                 'click', self._connect.open
             )
-            self._all = button(
-                'Test all', icon='network_check', kind='small', requires='catalog.registry.test'
-            ).on('click', self._test_all)
+            self._all = button('Test all', icon='network_check', kind='small', requires='endpoints.test').on(
+                'click', self._test_all
+            )
             self._find_button = button(
-                'Rescan this machine', icon='search', kind='small', requires='catalog.registry.discover'
+                'Rescan this machine', icon='search', kind='small', requires='endpoints.discover'
             )
             self._find_button.on('click', self.find_servers)
         with ui.element('ul').classes('endpoints') as self._place:
@@ -125,7 +125,7 @@ class Endpoints:
         self._busy = True
         self._find_button.props('disabled').classes('busy')
         try:
-            await self._backend().catalog.registry.discover()
+            await self._backend().endpoints.discover()
         finally:
             self._busy = False
             self._find_button.props(remove='disabled').classes(remove='busy')
@@ -157,7 +157,7 @@ class EndpointCard(TestCard[EndpointHealth]):
 
     async def run_test(self) -> EndpointHealth:
         """List its models."""
-        return await self._backend().catalog.registry.test(self.name)
+        return await self._backend().endpoints.test(self.name)
 
     @override
     def evaluate(self, health: EndpointHealth) -> CheckResult:

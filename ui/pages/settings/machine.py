@@ -55,8 +55,8 @@ class CommandSandbox:
 
     def __init__(self, backend: Backend) -> None:
         """Draw it; `load` checks."""
-        self._sandbox: Sandbox = backend().sandbox
-        private = backend().services.private_addresses
+        self._sandbox: Sandbox = backend.root.sandbox
+        private = backend.root.services.private_addresses
         Text('h2', 'Agent commands', id='commands')
         with ui.element('div').classes('card endpoint'):
             with ui.element('div').classes('endpoint-head'):
@@ -131,7 +131,7 @@ class StorageFacts:
         Text('h2', 'Storage', id='kept')
         with ui.element('dl').classes('card facts kept'):
             self._database = self._draw_fact('Database', str(places.database) if places else 'in memory')
-            root = backend().workspaces.root if places else 'a temporary folder'
+            root = backend.root.workspaces.root if places else 'a temporary folder'
             self._files = self._draw_fact('Agent files', str(root))
             self._draw_fact('Logs and sessions', str(places.home) if places else 'nowhere')
             self._draw_fact('Version', f'Hemicycle {program_version()}, Python {platform.python_version()}')
@@ -149,7 +149,10 @@ class StorageFacts:
         places = self._backend.places
         if places is None:
             return
-        for text, path in ((self._database, places.database), (self._files, self._backend().workspaces.root)):
+        for text, path in (
+            (self._database, places.database),
+            (self._files, self._backend.root.workspaces.root),
+        ):
             if isinstance(path, str):  # a database server, whose size is not measured
                 continue
             total = await asyncio.to_thread(_size, path)

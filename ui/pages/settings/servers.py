@@ -22,7 +22,7 @@ class McpServers:
         self._backend = backend
         self._connect = ConnectServerDialog(backend, self._draw)
         with section_head('MCP servers', 'mcp'):
-            connect = button('Connect an MCP server', icon='add', kind='small', requires='catalog.connect')
+            connect = button('Connect an MCP server', icon='add', kind='small', requires='mcp_servers.save')
             connect.on('click', self._connect.open)
         self._place = ui.element('div').classes('ghost')
         self._draw()
@@ -50,14 +50,14 @@ class ServerCard(TestCard[ServerHealth]):
         with self.head:
             self._link = ui.element('span').classes('ghost')
             if health.oauth:
-                button('Sign in', icon='login', kind='small', requires='catalog.mcp.sign_in').on(
+                button('Sign in', icon='login', kind='small', requires='mcp_servers.sign_in').on(
                     'click', self._sign_in
                 )
 
     async def _sign_in(self) -> None:
         """Sign in through another browser window; the browser must run on the server's machine."""
         await self.test_with(
-            self._backend().catalog.mcp.sign_in(self.name, self._open), 'Sign in in the window that opens.'
+            self._backend().mcp_servers.sign_in(self.name, self._open), 'Sign in in the window that opens.'
         )
         self._link.clear()
 
@@ -70,7 +70,7 @@ class ServerCard(TestCard[ServerHealth]):
 
     async def run_test(self) -> ServerHealth:
         """List its tools."""
-        return await self._backend().catalog.mcp.test(self.name)
+        return await self._backend().mcp_servers.test(self.name)
 
     @override
     def evaluate(self, health: ServerHealth) -> CheckResult:

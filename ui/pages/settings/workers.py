@@ -7,8 +7,9 @@ from collections.abc import Callable
 from nicegui import ui
 
 from engine import EngineError
+from engine.operations import Role
 from engine.records import RunId
-from ui.access.caller import IDENTITY, Role
+from ui.access.caller import IDENTITY
 from ui.components.dialogs import confirm
 from ui.components.theme import button, empty_state, frame, page_head, text_notice
 from ui.components.widgets import CachedElement, Text, set_attributes, text_link

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from nicegui import ui
 
 from engine import EngineError
-from ui.access.caller import Role
+from engine.operations import Role
 from ui.components.theme import button
 from ui.components.widgets import Text, label, set_attributes, text_input, text_link
 from ui.web.backend import Backend

@@ -71,9 +71,7 @@ class Attention:
         """Allow or deny a call (`approve`, `deny`), or give a run more time (`extend`)."""
         data = {'seconds': 60 * MINUTES} if name == 'extend' else {}
         inbox = self._backend.services.inbox
-        await notify_errors(
-            inbox.answer(request.id, name, data, digest=request.digest, by=self._backend.caller.name)
-        )
+        await notify_errors(inbox.answer(request.id, name, data, digest=request.digest))
         self._last_refresh = 0.0
 
     def draw(self) -> None:

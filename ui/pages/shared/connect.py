@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, create_model,
 from typing_extensions import override
 
 from engine.models import PROVIDERS
+from engine.operations import Endpoints
 from ui.formatting.values import as_sentence, count
 from ui.pages.shared.section_dialog import Address, Name, SectionDialog, must_match
 
@@ -38,8 +39,11 @@ Reference = Annotated[
 class ConnectDialog(SectionDialog):
     """Adds an endpoint or edits one."""
 
-    KIND = 'endpoints'
     TITLE = 'Connect a model'
+
+    @override
+    def sections(self) -> Endpoints:
+        return self._backend().endpoints
 
     def model(self) -> type[BaseModel]:
         """Return the form's model, built here because it lists the known providers."""
@@ -92,7 +96,7 @@ class ConnectDialog(SectionDialog):
 
     @override
     async def test(self, name: str) -> tuple[str, str]:
-        health = await self._backend().catalog.registry.test(name)
+        health = await self._backend().endpoints.test(name)
         return health.problem, f'{name} answers and offers {count(len(health.models), "model")}.'
 
 

@@ -11,6 +11,7 @@ from nicegui import ui
 from pydantic import AfterValidator, BaseModel
 
 from engine import EngineError
+from engine.operations import Endpoints, McpServers
 from ui.components.dialogs import await_answer, confirm, dialog_frame
 from ui.components.forms.form import Form
 from ui.components.theme import button
@@ -36,14 +37,16 @@ Address = Annotated[str, must_match(r'https?://.+', 'Must begin with http:// or 
 class SectionDialog(ABC):
     """Adds or edits a section, then tests it and shows any problem."""
 
-    KIND: Any
-    """The kind of section (`engine.configuration.editing.Kind`)."""
     TITLE: str
     """The title of the dialog for a new one."""
 
     def __init__(self, backend: Backend, on_done: Callable[[], Any]) -> None:
         """`on_done` is called when the configuration has changed."""
         self._backend, self._on_done = backend, on_done
+
+    @abstractmethod
+    def sections(self) -> Endpoints | McpServers:
+        """Return the sections of this kind."""
 
     @abstractmethod
     def model(self) -> type[BaseModel]:
@@ -64,7 +67,7 @@ class SectionDialog(ABC):
     async def open(self, name: str = '') -> None:
         """Open the dialog for a new section, or for the one of this name."""
         try:
-            section = self._backend().catalog.section(self.KIND, name) if name else {}
+            section = await self.sections().get(name) if name else {}
         except EngineError as error:
             ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
             return
@@ -80,7 +83,7 @@ class SectionDialog(ABC):
                     return
                 new_name, values = self.values(submitted, section)
                 try:
-                    await self._backend().catalog.connect(self.KIND, name or new_name, values)
+                    await self.sections().save(name or new_name, values)
                 except EngineError as error:
                     message.show(str(error))
                     return
@@ -108,7 +111,7 @@ class SectionDialog(ABC):
         text = 'Its section is removed from the configuration file. Runs that use it fail at their next call.'
         if await confirm(f'Remove {name}?', text, yes='Remove', no='Cancel'):
             try:
-                await self._backend().catalog.disconnect(self.KIND, name)
+                await self.sections().remove(name)
             except EngineError as error:
                 ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
             self._on_done()

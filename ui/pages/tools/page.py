@@ -58,7 +58,7 @@ def register(backend: Backend) -> None:
                 if why := refusal('try tools'):
                     empty_state('lock', f'{why}.')
                     return
-                trying = TryTool(backend, item, await missing_requirement(item, backend().sandbox))
+                trying = TryTool(backend, item, await missing_requirement(item, backend.root.sandbox))
             await trying.load()
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from engine import Conductor, InvalidInput
+from engine import InvalidInput, LocalConductor
 from engine.errors import EngineError, EntryChanged, EventRefused, JournalDamaged, StepPassed, UnknownRun
 from engine.journal import Entry, EntryQuery
 from engine.records import Instant, RunId, RunInfo
+from engine.runtime import ACTOR
 from ui.services.inbox.questions import Ask, find_asks, run_and_step
 
 KIND = 'question'
@@ -59,9 +60,20 @@ class InboxPage:
 class Inbox:
     """The open questions of the runs in a conductor's journal."""
 
-    def __init__(self, conductor: Conductor, can_see: Callable[[RunInfo], bool] = lambda info: True) -> None:
-        """`can_see` decides which runs' questions are shown."""
-        self._conductor, self._can_see = conductor, can_see
+    def __init__(
+        self,
+        conductor: LocalConductor,
+        can_see: Callable[[RunInfo], bool] = lambda info: True,
+        notify: Callable[[InboxItem], Awaitable[None]] | None = None,
+    ) -> None:
+        """Create it.
+
+        Args:
+            conductor: the conductor of the runs.
+            can_see: decides which runs' questions are shown.
+            notify: tells a person of a question that was assigned to them.
+        """
+        self._conductor, self._can_see, self._notify = conductor, can_see, notify
         self._asks_by_run: dict[tuple[RunId, int], Sequence[Ask]] = {}
         """The open questions of unfinished runs, by run and last step."""
 
@@ -102,8 +114,12 @@ class Inbox:
         item, _ = await self._find(ask)
         return item
 
+    def seen_by(self, can_see: Callable[[RunInfo], bool]) -> Inbox:
+        """Return the inbox of a person who may see these runs."""
+        return Inbox(self._conductor, can_see, self._notify)
+
     async def answer(
-        self, ask: str, event: str, data: Mapping[str, Any] | None = None, *, digest: str, by: str = ''
+        self, ask: str, event: str, data: Mapping[str, Any] | None = None, *, digest: str
     ) -> RunInfo:
         """Answer a question, unless it has changed since it was shown.
 
@@ -112,7 +128,6 @@ class Inbox:
             event: one of its events; `extend` takes `seconds`.
             data: the event's values.
             digest: the question's digest, as shown to the person.
-            by: the person who answers.
 
         Raises:
             UnknownQuestion, InvalidInput
@@ -129,18 +144,24 @@ class Inbox:
                 await self._send(question, event, data or {}, seen)
             except StepPassed:
                 continue  # Perhaps another region took a step.
-            await self._store_decision(ask, answered=event, by=by)
+            await self._store_decision(ask, answered=event, by=ACTOR.get())
             return await self._conductor.info(question.run)
         raise QuestionClosed(run_and_step(ask)[0], event, 'the run is changing too quickly: try again')
 
     async def assign(self, ask: str, assignee: str) -> InboxItem:
-        """Assign a question to a person; '' assigns it to nobody. Raises the same errors as `find`."""
+        """Assign a question to a person, and notify them; '' assigns it to nobody.
+
+        Raises the same errors as `find`.
+        """
         name = ' '.join(assignee.split())
         if len(name) > MAX_NAME:
             raise InvalidInput({'assignee': f'must have at most {MAX_NAME} characters'})
         await self._find(ask)
         await self._store_decision(ask, assignee=name)
-        return await self.find(ask)
+        item = await self.find(ask)
+        if self._notify:
+            await self._notify(item)
+        return item
 
     async def snooze(self, ask: str, until: float) -> InboxItem:
         """Snooze a question until a time; 0 ends the snooze. Raises the same errors as `find`."""

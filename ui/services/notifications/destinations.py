@@ -18,7 +18,7 @@ from engine import InvalidInput
 from engine.errors import EngineError
 from engine.host.clock import Clock
 from engine.journal import Documents, Store
-from engine.records import COMPUTED, Instant, Label
+from engine.records import COMPUTED, HIDDEN, Instant, Label
 
 KIND = 'destination'
 Channel = Literal['webhook', 'slack', 'email']
@@ -70,7 +70,7 @@ class Destination:
     """Only runs with this tag."""
     person: Annotated[str, Field(max_length=MAX_TEXT), Label('Person')] = ''
     """Only questions that are assigned to this person."""
-    secret: Annotated[str, Field(max_length=MAX_TEXT)] = ''
+    secret: Annotated[str, Field(max_length=MAX_TEXT), HIDDEN] = ''
     """Signs webhooks: `whsec_` and base64. By default a new one, which is shown once."""
     paused: StrictBool = False
     """Send nothing for now."""

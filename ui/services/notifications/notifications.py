@@ -10,10 +10,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from engine import Conductor
+from engine import LocalConductor
 from engine.errors import EntryChanged, JournalDamaged, JournalError, UnknownRun
 from engine.journal import Fold
 from engine.records import RunId, RunInfo
+from engine.runtime import ACTOR
 from ui.services.inbox import InboxItem, question_path
 from ui.services.notifications.channels import Channels
 from ui.services.notifications.destinations import Destination, Destinations
@@ -46,7 +47,7 @@ class Notifications:
 
     def __init__(
         self,
-        conductor: Conductor,
+        conductor: LocalConductor,
         channels: Channels,
         *,
         url: str = '',
@@ -87,7 +88,7 @@ class Notifications:
         self._dispatcher.add([stored])
         return stored
 
-    async def notify_assignee(self, item: InboxItem, by: str = '') -> None:
+    async def notify_assignee(self, item: InboxItem) -> None:
         """Notify the person to whom a question was assigned."""
         if not item.assignee:
             return
@@ -98,7 +99,7 @@ class Notifications:
             time=now,
             text=f'{item.assignee}: {ask.text}',
             number=1_000,
-            data={'question': ask.id, 'digest': ask.digest, 'assignee': item.assignee, 'by': by},
+            data={'question': ask.id, 'digest': ask.digest, 'assignee': item.assignee, 'by': ACTOR.get()},
         )
         info = await self._conductor.info(ask.run)
         messages = [

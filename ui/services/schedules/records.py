@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictBool
 
 from engine.errors import EngineError
-from engine.records import COMPUTED, Instant, Label, Launch, RunId
+from engine.records import COMPUTED, HIDDEN, Instant, Label, Launch, RunId
 from ui.services.schedules.spec import Overlap, ScheduleSpec
 
 TickState = Literal['claimed', 'started', 'skipped', 'missed', 'buffered', 'failed', 'seen']
@@ -83,7 +83,7 @@ class Trigger:
     mapping: Annotated[Mapping[str, str], Field(max_length=100)] = field(default_factory=dict)
     """Take a parameter from the payload: a JSON Pointer into the body of the webhook, or `/path`, `/name`,
     `/size` or `/text` of the file."""
-    secret: Annotated[str, Field(max_length=200)] = ''
+    secret: Annotated[str, Field(max_length=200), HIDDEN] = ''
     """Signs webhooks: `whsec_` and base64. By default a new one, which is shown once."""
     paused: StrictBool = False
     """Start no runs for now."""

@@ -10,11 +10,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from engine import Conductor, InvalidInput, Status
+from engine import InvalidInput, LocalConductor, Status
 from engine.errors import EngineError, EntryChanged, JournalError, UnknownRun
 from engine.journal import Columns, Store
 from engine.records import Launch, RunInfo
-from engine.runtime import acting_as
+from engine.runtime import ACTOR, acting_as
 from ui.services.schedules.records import Schedule, Tick, UnknownSchedule
 from ui.services.schedules.ticks import Source, Ticks, new_tick
 
@@ -101,7 +101,7 @@ class Schedules:
 
     def __init__(
         self,
-        conductor: Conductor,
+        conductor: LocalConductor,
         now: Callable[[], float] | None = None,
         placer: SchedulePlacer | None = None,
     ) -> None:
@@ -129,7 +129,8 @@ class Schedules:
             InvalidInput: a field is invalid.
             EntryChanged: a schedule with the given id exists.
         """
-        added = replace(schedule, id=schedule.id or uuid.uuid4().hex[:12], created=self._now())
+        key, author = schedule.id or uuid.uuid4().hex[:12], schedule.author or ACTOR.get()
+        added = replace(schedule, id=key, author=author, created=self._now())
         self.validate(added)
         await self._write(added)
         return await self.get(added.id)
@@ -405,7 +406,9 @@ def _tick_key(schedule: str, moment: float) -> str:
     return f'{schedule}@{moment:.3f}'
 
 
-def check_action(conductor: Conductor, action: Launch, *, mapped: tuple[str, ...] = ()) -> dict[str, str]:
+def check_action(
+    conductor: LocalConductor, action: Launch, *, mapped: tuple[str, ...] = ()
+) -> dict[str, str]:
     """Return the problems of an action by field; the parameters `mapped` are supplied later."""
     try:
         pattern = conductor.catalog.pattern(action.pattern)

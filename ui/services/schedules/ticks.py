@@ -8,13 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine import Conductor
+from engine import LocalConductor
 from engine.errors import EngineError, EntryChanged, JournalConflict, JournalError
 from engine.journal import Columns, Entry, Store
+from engine.operations import Role
 from engine.records import Launch
 from engine.runtime import ACTOR, acting_as
 from ui.access.audit_log import AuditLog
-from ui.access.caller import Caller, Role
+from ui.access.caller import Caller
 from ui.services.schedules.records import Tick, tick_run
 
 log = logging.getLogger('hemicycle')
@@ -39,7 +40,7 @@ class Source:
 class Ticks:
     """The ticks in a conductor's journal."""
 
-    def __init__(self, conductor: Conductor) -> None:
+    def __init__(self, conductor: LocalConductor) -> None:
         self._conductor = conductor
         self._store = Store(conductor.journal.documents, KIND, Tick, KeyError, COLUMNS)
         self.audit: AuditLog | None = None

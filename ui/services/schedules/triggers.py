@@ -17,10 +17,11 @@ from typing import Any
 
 from standardwebhooks import Webhook
 
-from engine import Conductor, InvalidInput
+from engine import InvalidInput, LocalConductor
 from engine.errors import EngineError, EntryChanged, JournalError
 from engine.journal import Store
 from engine.records import resolve_pointer, split_pointer
+from engine.runtime import ACTOR
 from ui.services.notifications.destinations import new_signing_secret, secret_problem
 from ui.services.schedules.records import Tick, Trigger, UnknownTrigger
 from ui.services.schedules.schedules import check_action
@@ -43,7 +44,7 @@ class BadSignature(EngineError):
 class Triggers:
     """Triggers of runs, in a conductor's journal."""
 
-    def __init__(self, conductor: Conductor) -> None:
+    def __init__(self, conductor: LocalConductor) -> None:
         self._conductor, self.ticks = conductor, Ticks(conductor)
         self._store = Store(conductor.journal.documents, KIND, Trigger, UnknownTrigger)
         self._last_files: dict[str, dict[str, str]] = {}
@@ -63,7 +64,7 @@ class Triggers:
         """Store a new trigger; existing files do not fire it. Raises `InvalidInput`, `EntryChanged`."""
         secret = (trigger.secret or new_signing_secret()) if trigger.kind == 'webhook' else ''
         key, now = trigger.id or uuid.uuid4().hex[:12], self._conductor.clock.now()
-        added = replace(trigger, id=key, created=now, secret=secret)
+        added = replace(trigger, id=key, author=trigger.author or ACTOR.get(), created=now, secret=secret)
         self.validate(added)
         present = await asyncio.to_thread(_find_files, added.files) if added.kind == 'file' else {}
         seen = [

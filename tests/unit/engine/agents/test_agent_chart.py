@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from engine import Conductor, EventRefused, Memory, Pattern, Status, ToolContext
+from engine import Conductor, EventRefused, LocalConductor, Memory, Pattern, Status, ToolContext
 from engine.agents.chart import agent
 from engine.errors import ToolError
 from engine.journal import MemoryJournal
@@ -78,7 +78,9 @@ async def run(reply: Callable[..., Any] | Any, **options: Any) -> tuple[Outcome,
 
 async def run_model(model: FakeModel, **options: Any) -> tuple[Outcome, Any, FakeModel]:
     SEEN.clear()
-    async with Conductor(catalog=catalog(model, lone(**options), tools=(good, bad, danger))) as conductor:
+    async with LocalConductor(
+        catalog=catalog(model, lone(**options), tools=(good, bad, danger))
+    ) as conductor:
         run_id = (await conductor.start('one')).id
         outcome = await conductor.result(run_id)
         assert await conductor.audit(run_id) == (await conductor.info(run_id)).seq
@@ -273,7 +275,7 @@ class Waiting:
         await self.wait_for_approval()
 
     def make_conductor(self) -> Conductor:
-        return Conductor(
+        return LocalConductor(
             self.journal, catalog=catalog(self.model, lone(), tools=(good, bad, danger)), owner='me'
         )
 
@@ -352,7 +354,7 @@ class Stopped(lone()):  # type: ignore[misc]
 
 async def test_a_second_visit_answers_the_calls_that_were_never_run() -> None:
     model = FakeModel(in_turn(calls(('danger', {'text': 'x'})), 'the end'))
-    async with Conductor(catalog=catalog(model, Stopped, tools=(good, bad, danger))) as conductor:
+    async with LocalConductor(catalog=catalog(model, Stopped, tools=(good, bad, danger))) as conductor:
         run_id = (await conductor.start('stopped')).id
         await wait_for_state(conductor, run_id, 'working.approving')
         await conductor.send(run_id, 'again')
@@ -372,7 +374,7 @@ async def test_a_second_visit_answers_the_calls_that_were_never_run() -> None:
     ],
 )
 async def test_a_failing_prompt_is_named(prompt: Any, says: str) -> None:
-    async with Conductor(
+    async with LocalConductor(
         catalog=catalog(FakeModel(), lone(prompt=prompt), tools=(good, bad, danger))
     ) as conductor:
         outcome = await conductor.result((await conductor.start('one')).id)

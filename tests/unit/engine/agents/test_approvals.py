@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, InvalidInput, Status
+from engine import Conductor, InvalidInput, LocalConductor, Status
 from engine.journal import MemoryJournal
 from tests.support.harness import FakeModel, calls, catalog, in_turn, wait_for_state
 from tests.unit.engine.agents.test_agent_chart import SEEN, bad, danger, good, lone
@@ -17,7 +17,7 @@ ASKED = calls(('good', {'text': 'one'}), ('danger', {'text': 'two'}))
 
 def make_conductor(journal: MemoryJournal, reply: Any) -> Conductor:
     SEEN.clear()
-    return Conductor(journal, catalog=catalog(FakeModel(reply), lone(), tools=TOOLS), owner='me')
+    return LocalConductor(journal, catalog=catalog(FakeModel(reply), lone(), tools=TOOLS), owner='me')
 
 
 @pytest.mark.parametrize(

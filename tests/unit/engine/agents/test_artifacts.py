@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from engine import Conductor, Status, ToolContext
+from engine import Conductor, LocalConductor, Status, ToolContext
 from engine.agents.chart import agent
 from engine.errors import ModelError, ToolError
 from engine.models.protocol import ModelRequest
@@ -71,7 +71,7 @@ class Maker(Lone):
 
 async def run(reply: Any) -> tuple[Any, list[str], FakeModel, Conductor]:
     model = FakeModel(reply)
-    async with Conductor(catalog=catalog(model, Maker, tools=TOOLS), clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=catalog(model, Maker, tools=TOOLS), clock=HastyClock()) as conductor:
         run_id = (await conductor.start('maker')).id
         outcome = await conductor.result(run_id)
         assert outcome.status is Status.DONE, outcome.error

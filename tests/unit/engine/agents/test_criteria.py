@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, Memory, Status, ToolContext
+from engine import LocalConductor, Memory, Status, ToolContext
 from engine.agents import Check, Criteria
 from engine.agents.chart import agent
 from engine.agents.criteria import has_signal, strip_signal
@@ -84,7 +84,7 @@ class Writer(Lone):
 
 async def run(*replies: Any) -> tuple[Outcome, Any, list[Any]]:
     model = FakeModel(in_turn(*replies))
-    async with Conductor(catalog=catalog(model, Writer, tools=(write,))) as conductor:
+    async with LocalConductor(catalog=catalog(model, Writer, tools=(write,))) as conductor:
         run_id = (await conductor.start('writer')).id
         outcome = await conductor.result(run_id)
         steps = await conductor.transitions(run_id)

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from engine import Conductor, InvalidInput, Transition
+from engine import Conductor, InvalidInput, LocalConductor, Transition
 from engine.errors import ModelError
 from engine.models.endpoint import Endpoint
 from engine.models.http.endpoint_client import EndpointClient, EndpointModel
@@ -49,7 +49,7 @@ class Live(FakeModel):
 async def play(models: dict[str, FakeModel], chosen: str) -> tuple[Outcome, list[Transition]]:
     own_catalog = catalog(FakeModel(), Lone)
     own_catalog.models.update(models)  # type: ignore[arg-type]
-    async with Conductor(catalog=own_catalog, clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=own_catalog, clock=HastyClock()) as conductor:
         run = (await conductor.start('lone', models={'': chosen})).id
         outcome = await conductor.result(run)
         return outcome, list(await conductor.transitions(run))
@@ -127,7 +127,7 @@ async def test_a_roles_effort_is_limited_by_its_model() -> None:
 
     own_catalog = catalog(FakeModel(), Lone)
     own_catalog.models |= {'one': (one := Choosy()), 'two': Live()}
-    async with Conductor(catalog=own_catalog, clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=own_catalog, clock=HastyClock()) as conductor:
         for effort in ({'': 'high'}, {'working': 'high'}, {'': 'low', 'working': 'high'}):
             with pytest.raises(InvalidInput, match=r'effort(.working)?: one: it accepts low only'):
                 await conductor.start('lone', models={'': 'one'}, effort=effort)
@@ -149,7 +149,7 @@ async def test_a_call_waiting_for_its_endpoint_reports_why() -> None:
 
     own_catalog = catalog(FakeModel(), Lone)
     own_catalog.models['busy'] = Busy()
-    async with Conductor(catalog=own_catalog, clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=own_catalog, clock=HastyClock()) as conductor:
         run = (await conductor.start('lone', models={'': 'busy'}, paused=True)).id
         watching = asyncio.ensure_future(_deltas(conductor, run))
         await asyncio.sleep(0)
@@ -232,7 +232,7 @@ async def test_an_endpoint_that_is_down_is_remembered() -> None:
     dead = Dead(lambda request: ModelError('nobody there', kind='connection', retryable=True))
     own_catalog = catalog(FakeModel(), Lone)
     own_catalog.models.update({'one': dead, 'two': Live()})  # type: ignore[arg-type]
-    async with Conductor(catalog=own_catalog, clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=own_catalog, clock=HastyClock()) as conductor:
         runs = [(await conductor.start('lone', models={'': 'one,two'})).id]
         await conductor.result(runs[0])
         assert len(dead.requests) == 4
@@ -262,7 +262,7 @@ async def test_an_endpoint_may_have_its_own_attempts_and_timeout() -> None:
 async def test_calls_are_streamed_with_their_arguments() -> None:
     model = FakeModel(in_turn(calls(('notes', '{"action": "list"}'), ('nothing', '{}')), 'done'))
     deltas: list[tuple[str, str]] = []
-    async with Conductor(catalog=catalog(model, Lone)) as conductor:
+    async with LocalConductor(catalog=catalog(model, Lone)) as conductor:
         run = (await conductor.start('lone', paused=True)).id
         with conductor.feed.subscribe(run) as subscription:
             await conductor.resume(run)
@@ -292,7 +292,7 @@ def serve(*pieces: str) -> EndpointModel:
 async def test_what_was_shown_as_text_becomes_reasoning_when_its_end_tag_comes() -> None:
     own_catalog = catalog(FakeModel(), Lone)
     own_catalog.models['here/m'] = serve('Is it tea? DO', 'NE', '</th', 'ink>\n\nIt is', ' coffee.')
-    async with Conductor(catalog=own_catalog) as conductor:
+    async with LocalConductor(catalog=own_catalog) as conductor:
         run = (await conductor.start('lone', models={'': 'here/m'}, paused=True)).id
         with conductor.feed.subscribe(run) as subscription:
             await conductor.resume(run)

@@ -8,7 +8,7 @@ import os
 import pytest
 from pydantic import BaseModel
 
-from engine import Conductor, Pattern, Role, ToolContext
+from engine import Conductor, LocalConductor, Pattern, Role, ToolContext
 from engine.agents import ToolPlayground, agents_of
 from engine.agents.chart import agent
 from engine.agents.tool_trial import SCRATCH_RUN, WAS_FULL
@@ -20,7 +20,7 @@ from tests.support.harness import FakeModel, Lone, catalog, until
 
 @pytest.fixture
 async def conductor():
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         yield conductor
 
 
@@ -83,7 +83,7 @@ async def test_a_cancelled_call_ends() -> None:
             ended.set()
         return ''
 
-    async with Conductor(catalog=catalog(FakeModel(), tools=(endless,))) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(), tools=(endless,))) as conductor:
         call = asyncio.create_task(ToolPlayground(conductor.services).call('endless', {}))
         await begun.wait()
         call.cancel()
@@ -128,7 +128,7 @@ def test_the_agents_of_a_pattern_are_listed_with_their_tools() -> None:
 async def test_a_tool_uses_the_named_model() -> None:
     section = {'title': 'One', 'points': ['p'], 'words': 100}
     model = FakeModel({'title': 'Bees', 'sections': [section]})
-    async with Conductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
+    async with LocalConductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
         playground = ToolPlayground(conductor.services)
         trial = await playground.call('generate_outline', {'topic': 'bees'}, model='scripted')
         without = await playground.call('generate_outline', {'topic': 'bees'})
@@ -139,7 +139,7 @@ async def test_a_tool_uses_the_named_model() -> None:
 
 async def test_unusable_model_answers_are_reported() -> None:
     model = FakeModel('no outline')
-    async with Conductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
+    async with LocalConductor(catalog=catalog(model, Lone, tools=(generate_outline,))) as conductor:
         playground = ToolPlayground(conductor.services)
         trial = await playground.call('generate_outline', {'topic': 'bees'}, model='scripted')
         await playground.reset()

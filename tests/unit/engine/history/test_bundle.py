@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, Status
+from engine import Conductor, LocalConductor, Status
 from engine.errors import BundleError, UnknownRun
 from engine.history import Redaction
 from engine.history.bundle import reader
@@ -54,7 +54,7 @@ def reply(request: Any) -> Any:
 
 def make_conductor(home: Path, journal: Journal | None = None) -> Conductor:
     patterns = catalog(FakeModel(reply), Lone, Pair, tools=(jot,))
-    return Conductor(journal or MemoryJournal(), catalog=patterns, clock=HastyClock(), workspaces=home)
+    return LocalConductor(journal or MemoryJournal(), catalog=patterns, clock=HastyClock(), workspaces=home)
 
 
 @pytest.fixture

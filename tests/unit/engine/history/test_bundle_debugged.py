@@ -115,7 +115,7 @@ async def test_a_debugged_family_is_imported_completely(
     # The imported family can be used like the original.
     await destination.mark_winner(debugged.recorded)
     assert WINNER not in (await destination.info(debugged.won)).tags
-    fork = await destination.fork(debugged.won, 4, variation=ForkOverrides(after='recorded'))
+    fork = await destination.fork(debugged.won, 4, overrides=ForkOverrides(after='recorded'))
     assert (await to_the_end(destination, fork)).status is Status.DONE
     tail = [step.entered for step in await destination.transitions(debugged.won, after=4)]
     assert [step.entered for step in await destination.transitions(fork, after=5)] == tail

@@ -63,7 +63,7 @@ async def test_a_forecast_counts_model_calls(two: Two, before: Any, after: Any, 
             two.take_counts()
             overrides = ForkOverrides(before=before, after=after, plays=plays)
             forecast = await conductor.forecast(run, at, overrides)
-            fork = await conductor.fork(run, at, variation=overrides)
+            fork = await conductor.fork(run, at, overrides=overrides)
             outcome = await conductor.result(fork)
             real, playing = two.take_counts()
             assert (outcome.status, sorted(outcome.answer)) == (
@@ -91,7 +91,7 @@ async def test_a_fork_continues_as_configured_beyond_the_recording(two: Two, cou
             overrides = ForkOverrides(after='recorded', beyond=beyond)  # type: ignore[arg-type]
             forecast = await conductor.forecast(part, begin, overrides)
             assert forecast.free is (beyond != 'live')
-            fork = await conductor.fork(part, begin, variation=overrides)
+            fork = await conductor.fork(part, begin, overrides=overrides)
             if beyond == 'stop':
                 live = conductor._live.runs[fork]
                 await until(lambda: live.projection.status is Status.PAUSED)  # noqa: B023
@@ -111,7 +111,7 @@ async def test_a_fork_before_the_first_step_reruns_with_changes(two: Two) -> Non
         two.take_counts()
         change = Change(op='replace', path='/memory/said', value='mine;')
         assert (await conductor.forecast(run, 0)).calls == 7
-        fork = await conductor.fork(run, 0, variation=ForkOverrides(changes=[change]))
+        fork = await conductor.fork(run, 0, overrides=ForkOverrides(changes=[change]))
         assert (await conductor.result(fork)).answer.startswith('mine;')
         info = await conductor.info(fork)
         assert (info.parent, info.parent_at) == (run, 0) and two.take_counts() == (7, 0)
@@ -129,7 +129,7 @@ async def test_edits_in_a_parallel_state_are_seen_by_both_regions(two: Two, afte
         for at in inside:
             two.take_counts()
             edit = Change(op='add', path='/memory/said', value=f'edited at {at};')
-            fork = await conductor.fork(run, at, variation=ForkOverrides(after=after, changes=[edit]))
+            fork = await conductor.fork(run, at, overrides=ForkOverrides(after=after, changes=[edit]))
             outcome = await conductor.result(fork)
             assert outcome.status is Status.DONE and outcome.answer.startswith(f'edited at {at};')
             done = (await conductor.view(run, at)).memory['said']
@@ -164,7 +164,7 @@ async def test_a_failed_attempt_is_replayed_once(two: Two, plays: Any) -> None:
         assert [step.event.name for step in steps].count('retry') == 2
         for at in (1, 3, 5):
             overrides = ForkOverrides(after='recorded', beyond='simulated', plays=plays)
-            fork = await conductor.fork(run, at, variation=overrides)
+            fork = await conductor.fork(run, at, overrides=overrides)
             outcome = await asyncio.wait_for(conductor.result(fork), 20)
             assert outcome.status is Status.DONE
             assert outcome.answer.count(' heard') >= 3
@@ -183,7 +183,7 @@ async def test_a_replayed_approval_holds_for_the_same_call_only(expression: str,
         run = (await conductor.start('counting', approvals='all')).id
         assert (await to_the_end(conductor, run)).status is Status.DONE
         fork = await conductor.fork(
-            run, 1, variation=ForkOverrides(after='recorded', plays={'working': 'live'})
+            run, 1, overrides=ForkOverrides(after='recorded', plays={'working': 'live'})
         )
         live = conductor._live.runs[fork]
         await until(lambda: live.projection.status.ended or (live.projection.waiting and live.is_idle))
@@ -201,7 +201,7 @@ async def test_a_persons_edit_is_replayed_on_the_same_path(two: Two) -> None:
         assert (await conductor.result(run)).answer.startswith('begin;')
         for plays in ({}, {'right': 'live'}, {'closing': 'simulated'}):
             overrides = ForkOverrides(after='recorded', plays=plays)  # type: ignore[arg-type]
-            fork = await conductor.fork(run, 1, variation=overrides)
+            fork = await conductor.fork(run, 1, overrides=overrides)
             if (await conductor.info(fork)).status is Status.PAUSED:
                 await conductor.resume(fork)
             assert (await conductor.result(fork)).answer.startswith('begin;'), plays

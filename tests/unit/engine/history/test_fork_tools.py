@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, Status, ToolContext
+from engine import Conductor, LocalConductor, Status, ToolContext
 from engine.agents.chart import agent
 from engine.errors import WorkspaceError
 from engine.history import ForkOverrides
@@ -65,7 +65,7 @@ ALL = 'writing 0\nwriting 1\nwriting 2\nadding 0\n'
 
 def make_conductor(model: FakeModel, root: Path, journal: MemoryJournal | None = None) -> Conductor:
     own_catalog = catalog(model, Post, tools=(send,))
-    return Conductor(journal or MemoryJournal(), catalog=own_catalog, clock=IdleClock(), workspaces=root)
+    return LocalConductor(journal or MemoryJournal(), catalog=own_catalog, clock=IdleClock(), workspaces=root)
 
 
 async def run_post(conductor: Conductor) -> RunId:
@@ -111,7 +111,7 @@ async def test_replayed_tools_do_nothing_and_their_files_are_restored(
 ) -> None:
     assert set(SENT.values()) == {1} and len(SENT) == 4 and on_disk(conductor, run) == ALL
     assert await forks_alike(conductor, run) > 8
-    fork = await conductor.fork(run, 3, variation=PLAYED)
+    fork = await conductor.fork(run, 3, overrides=PLAYED)
     await conductor.result(fork)
     own = await batches(conductor, fork)
     assert [await read_snapshot(conductor, fork, at) for at in own] == [
@@ -128,7 +128,7 @@ async def test_live_tools_of_a_fork_work_on_a_copy_of_its_steps_files(
 ) -> None:
     second = (await batches(conductor, run))[1]
     before = await read_snapshot(conductor, run, second)
-    fork = await conductor.fork(run, second, variation=ForkOverrides(after=how), paused=True)
+    fork = await conductor.fork(run, second, overrides=ForkOverrides(after=how), paused=True)
     assert (on_disk(conductor, fork), len(SENT)) == ('writing 0\nwriting 1\n', 4) and before
     await conductor.resume(fork)
     assert (await conductor.result(fork)).status is Status.DONE
@@ -139,7 +139,7 @@ async def test_live_tools_of_a_fork_work_on_a_copy_of_its_steps_files(
 
 async def test_a_live_agent_finds_replayed_files(conductor: Conductor, run: RunId) -> None:
     overrides = ForkOverrides(after='recorded', plays={'adding': 'live'})
-    fork = await conductor.fork(run, 2, variation=overrides)
+    fork = await conductor.fork(run, 2, overrides=overrides)
     assert (await conductor.result(fork)).status is Status.DONE
     assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
     assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
@@ -149,7 +149,7 @@ async def test_a_live_agent_finds_replayed_files(conductor: Conductor, run: RunI
 async def test_a_live_batch_among_replayed_ones_uses_their_files(conductor: Conductor, run: RunId) -> None:
     second = (await batches(conductor, run))[1]
     overrides = ForkOverrides(after='recorded', plays={f'@{second}': 'live'})
-    fork = await conductor.fork(run, 1, variation=overrides)
+    fork = await conductor.fork(run, 1, overrides=overrides)
     await conductor.result(fork)
     assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
     assert await read_snapshot(conductor, fork) == ALL == await read_snapshot(conductor, run)
@@ -161,7 +161,7 @@ async def test_live_work_of_a_mixed_fork_survives_an_interruption(tmp_path: Path
     async with make_conductor(model, tmp_path, journal) as conductor:
         run = await run_post(conductor)
         model._reply = lambda request: asyncio.Event() if request.hints.turn else letters(request)
-        fork = await conductor.fork(run, 2, variation=overrides)
+        fork = await conductor.fork(run, 2, overrides=overrides)
         await until(lambda: model.running)
         assert on_disk(conductor, fork) == ALL
     async with make_conductor(FakeModel(letters), tmp_path, journal) as successor:
@@ -175,7 +175,7 @@ async def test_a_fork_going_live_has_the_replayed_files(conductor: Conductor, ru
     third = (await batches(conductor, run))[2]
     part = await conductor.fork(run, third, paused=True)
     await conductor._live.runs[part].release()  # as if the process had died
-    fork = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded'))
+    fork = await conductor.fork(part, 1, overrides=ForkOverrides(after='recorded'))
     assert (await conductor.result(fork)).status is Status.DONE
     assert on_disk(conductor, fork) == await read_snapshot(conductor, fork) == ALL
     assert Counter(key.partition(':')[0] for key in SENT) == {run: 4, fork: 1}
@@ -277,7 +277,7 @@ async def test_only_live_forks_call_the_web_and_notion(monkeypatch: pytest.Monke
             monkeypatch.setenv(f'NOTION_{name}', value)
         monkeypatch.setenv('HEMICYCLE_NOTION_URL', server.url)
         own_catalog = catalog(FakeModel(publishing(server.url)), Web, tools=(fetch_page, blog_notion))
-        async with Conductor(MemoryJournal(), catalog=own_catalog, private_addresses=True) as conductor:
+        async with LocalConductor(MemoryJournal(), catalog=own_catalog, private_addresses=True) as conductor:
             run = (await conductor.start('web')).id
             assert (await to_the_end(conductor, run)).status is Status.DONE
             request_count = len(server.asked)
@@ -293,7 +293,7 @@ async def test_only_live_forks_call_the_web_and_notion(monkeypatch: pytest.Monke
                 await conductor.cancel(fork)
                 request_count = len(server.asked)
             overrides = ForkOverrides(after='recorded', plays={f'@{published}': 'live'})
-            fork = await conductor.fork(run, 1, variation=overrides)
+            fork = await conductor.fork(run, 1, overrides=overrides)
             assert (await conductor.result(fork)).status is Status.DONE
             assert len(stand.pages) == 2, 'a draft of its own, for the call that was allowed'
             assert not any(path == '/page' for _, path, _, _ in server.asked[request_count:])

@@ -22,7 +22,7 @@ async def test_an_edit_is_part_of_the_first_step_of_a_fork() -> None:
         run, at = await run_pipeline(conductor)
         before = await conductor.transitions(run)
         change = Change(op='replace', path='/memory/analysis', value='mine')
-        fork = await conductor.fork(run, at, variation=ForkOverrides(changes=[change]))
+        fork = await conductor.fork(run, at, overrides=ForkOverrides(changes=[change]))
         await conductor.result(fork)
         first = (await conductor.transitions(fork))[at]
         assert (first.event.name, first.changes) == ('recover', (change,))
@@ -54,7 +54,7 @@ async def test_invalid_overrides_are_refused_with_the_field(variation: ForkOverr
     async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, at = await run_pipeline(conductor)
         with pytest.raises(InvalidInput) as refused:
-            await conductor.fork(run, at, variation=variation)
+            await conductor.fork(run, at, overrides=variation)
         assert list(refused.value.problems) == [field]
         assert (await conductor.runs()).total == 1
 
@@ -65,11 +65,11 @@ async def test_new_instructions_reach_started_and_unstarted_agents() -> None:
         run, at = await run_pipeline(conductor)
         request_count = len(model.requests)
         instructions = {'reviewer': 'Be kind.', 'analyzer': 'Be brief.'}
-        fork = await conductor.fork(run, at, variation=ForkOverrides(instructions=instructions))
+        fork = await conductor.fork(run, at, overrides=ForkOverrides(instructions=instructions))
         await conductor.result(fork)
         heard = {request.hints.role: request.messages[0].text for request in model.requests[request_count:]}
         assert heard == instructions
-        early = await conductor.fork(run, 1, variation=ForkOverrides(instructions=instructions))
+        early = await conductor.fork(run, 1, overrides=ForkOverrides(instructions=instructions))
         request_count = len(model.requests)
         await conductor.result(early)
         heard = {request.hints.role: request.messages[0].text for request in model.requests[request_count:]}
@@ -85,7 +85,7 @@ async def test_a_prompt_replaces_the_agents_last_one() -> None:
         run, at = await run_pipeline(conductor)
         request_count = len(model.requests)
         await conductor.result(
-            await conductor.fork(run, at, variation=ForkOverrides(prompts={'reviewing': 'Look again.'}))
+            await conductor.fork(run, at, overrides=ForkOverrides(prompts={'reviewing': 'Look again.'}))
         )
         assert model.requests[request_count].messages[-1].text == 'Look again.'
 
@@ -96,7 +96,7 @@ async def test_models_and_tools_are_changed_by_role() -> None:
         conductor.catalog.models['other'] = other  # type: ignore[assignment]
         run, at = await run_pipeline(conductor)
         chosen = ForkOverrides(models={'reviewer': 'other'}, tools={'researcher': ['calculator']})
-        fork = await conductor.fork(run, 1, variation=chosen)
+        fork = await conductor.fork(run, 1, overrides=chosen)
         model.requests.clear()
         await conductor.result(fork)
         assert {request.hints.role for request in other.requests} == {'reviewer'}
@@ -113,18 +113,18 @@ async def test_a_fork_can_change_efforts() -> None:
         run = (await conductor.start('pipeline', {'task': 'Count'}, effort=started_with)).id
         await conductor.result(run)
         model.requests.clear()
-        fork = await conductor.fork(run, 1, variation=ForkOverrides(effort={'': 'max', 'reviewer': ''}))
+        fork = await conductor.fork(run, 1, overrides=ForkOverrides(effort={'': 'max', 'reviewer': ''}))
         await conductor.result(fork)
         assert (await conductor.info(fork)).options['effort'] == {'': 'max'}
         assert {request.effort for request in model.requests} == {'max'}
-        none = await conductor.fork(fork, 1, variation=ForkOverrides(effort={'': ''}))
+        none = await conductor.fork(fork, 1, overrides=ForkOverrides(effort={'': ''}))
         assert 'effort' not in (await conductor.info(none)).options
 
 
 async def test_parameters_can_change_midway_if_the_chart_stays() -> None:
     async with make_conductor(FakeModel(lambda request: pipeline_reply(request, revisions=9))) as conductor:
         run, at = await run_pipeline(conductor)
-        fork = await conductor.fork(run, at, variation=ForkOverrides(parameters={'max_iterations': 1}))
+        fork = await conductor.fork(run, at, overrides=ForkOverrides(parameters={'max_iterations': 1}))
         await conductor.result(fork)
         assert (await conductor.info(fork)).parameters['max_iterations'] == 1
         assert (await conductor.info(fork)).seq < (await conductor.info(run)).seq

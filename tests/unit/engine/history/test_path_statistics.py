@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import Conductor, SimulatedClock, Status
+from engine import Conductor, LocalConductor, SimulatedClock, Status
 from engine.history import path_statistics
 from engine.records import RunId, RunQuery
 from storage import open_journal
@@ -16,7 +16,7 @@ from tests.support.harness import FakeModel, catalog, complete_run, pipeline_rep
 
 
 def make_conductor(journal: object = None) -> Conductor:
-    return Conductor(journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock())  # type: ignore[arg-type]
+    return LocalConductor(journal, catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock())  # type: ignore[arg-type]
 
 
 async def run_pipeline(conductor: Conductor, tags: tuple[str, ...] = ()) -> RunId:
@@ -34,7 +34,7 @@ async def test_the_loop_of_the_pipeline_is_counted_over_many_runs() -> None:
         analyzing = next(state for state in traffic.states if state.path == 'analyzing')
         assert (analyzing.runs, analyzing.visits, analyzing.repeated, analyzing.most) == (3, 6, 3, 2)
         assert traffic.statuses == {Status.DONE: 3} and not traffic.unread
-        assert traffic.shapes == ((conductor.draw('pipeline', {'task': 'a question'}), 3),)
+        assert traffic.shapes == ((conductor.catalog.draw('pipeline', {'task': 'a question'}), 3),)
 
 
 async def test_a_list_by_edge_needs_no_prior_survey() -> None:

@@ -42,7 +42,7 @@ async def test_one_role_is_live_and_all_others_are_replayed() -> None:
         run, _ = await run_pipeline(conductor)
         model.requests.clear()
         fork = await conductor.fork(
-            run, 1, variation=ForkOverrides(after='recorded', plays={'reviewer': 'live'})
+            run, 1, overrides=ForkOverrides(after='recorded', plays={'reviewer': 'live'})
         )
         outcome = await conductor.result(fork)
         assert outcome.status is Status.DONE, outcome.error
@@ -63,7 +63,7 @@ async def test_one_step_is_live_and_later_ones_are_replayed() -> None:
         model.requests.clear()
         overrides = ForkOverrides(after='recorded', plays={f'@{ended}': 'live'})
         assert (
-            await conductor.result(await conductor.fork(run, at, variation=overrides))
+            await conductor.result(await conductor.fork(run, at, overrides=overrides))
         ).status is Status.DONE
         assert roles(model) == ['reviewer']
 
@@ -74,7 +74,7 @@ async def test_a_diverging_edit_replays_matching_steps_and_then_goes_live() -> N
         run, _ = await run_pipeline(conductor)
         model.requests.clear()
         short = ForkOverrides(after='recorded', parameters={'max_iterations': 1})
-        fork = await conductor.fork(run, 1, variation=short)
+        fork = await conductor.fork(run, 1, overrides=short)
         assert (await conductor.result(fork)).status.ended and roles(model) == []
         assert await conductor.audit(fork)
 
@@ -92,7 +92,7 @@ async def test_beyond_its_parent_a_fork_stops_or_continues() -> None:
         part = await cut_run(conductor, run, last)
         request_count = len(model.requests)
         fork = await conductor.fork(
-            part, 1, variation=ForkOverrides(after='recorded', beyond='stop'), title='stops'
+            part, 1, overrides=ForkOverrides(after='recorded', beyond='stop'), title='stops'
         )
         await until(lambda: conductor._live.runs[fork].projection.status is Status.PAUSED)
         view = await conductor.view(fork)
@@ -103,7 +103,7 @@ async def test_beyond_its_parent_a_fork_stops_or_continues() -> None:
         steps = await conductor.transitions(fork)
         assert [step.event.name for step in steps if 'left' in step.event.data] == ['recover']
         assert await conductor.audit(fork)
-        freely = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded'))
+        freely = await conductor.fork(part, 1, overrides=ForkOverrides(after='recorded'))
         assert (await conductor.result(freely)).status is Status.DONE
 
 
@@ -113,7 +113,7 @@ async def test_an_interrupted_replay_continues() -> None:
         run, _ = await run_pipeline(conductor)
         expected = normalize(await conductor.transitions(run))
         request_count = len(model.requests)
-        fork = await conductor.fork(run, 1, variation=PLAYED)
+        fork = await conductor.fork(run, 1, overrides=PLAYED)
         async for item in conductor.watch(fork):
             if isinstance(item, Transition) and item.seq == 6:
                 break
@@ -133,7 +133,7 @@ async def steps_when_stopped(conductor: Conductor, fork: RunId) -> list[Transiti
 async def test_a_replaying_fork_can_be_paused() -> None:
     async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, _ = await run_pipeline(conductor)
-        fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
+        fork = await conductor.fork(run, 1, overrides=PLAYED, paused=True)
         await steps_when_stopped(conductor, fork)
         info = await conductor.info(fork)
         assert (info.seq, info.status) == (info.parent_at + 1, Status.PAUSED)
@@ -146,7 +146,7 @@ async def test_a_replaying_fork_can_be_stepped() -> None:
     async with make_conductor(model) as conductor:
         run, _ = await run_pipeline(conductor)
         request_count, expected = len(model.requests), await conductor.transitions(run)
-        fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
+        fork = await conductor.fork(run, 1, overrides=PLAYED, paused=True)
         count = len(await steps_when_stopped(conductor, fork))
         while not (await conductor.info(fork)).status.ended:
             assert (await conductor.info(fork)).status is Status.PAUSED
@@ -162,7 +162,7 @@ async def test_a_replaying_fork_can_be_stepped() -> None:
 async def test_a_step_over_replays_until_the_workflow_moves() -> None:
     async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, _ = await run_pipeline(conductor)
-        fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
+        fork = await conductor.fork(run, 1, overrides=PLAYED, paused=True)
         await conductor.step(fork, 'over')
         steps = await steps_when_stopped(conductor, fork)
         view = await conductor.view(fork)
@@ -178,7 +178,7 @@ async def test_a_step_over_replays_until_the_workflow_moves() -> None:
 async def test_a_breakpoint_halts_a_replay() -> None:
     async with make_conductor(FakeModel(pipeline_reply)) as conductor:
         run, _ = await run_pipeline(conductor)
-        fork = await conductor.fork(run, 1, variation=PLAYED, paused=True)
+        fork = await conductor.fork(run, 1, overrides=PLAYED, paused=True)
         await conductor.set_breakpoints(fork, [Breakpoint(enter='reviewing')])
         await conductor.resume(fork)
         await steps_when_stopped(conductor, fork)
@@ -200,7 +200,7 @@ async def test_human_answers_retries_and_nested_forks_are_replayed() -> None:
         names = [step.event.name for step in await conductor.transitions(run)]
         assert 'retry' in names and 'approve' in names
         assert await forks_alike(conductor, run) > 3
-        fork = await conductor.fork(run, 2, variation=PLAYED)
+        fork = await conductor.fork(run, 2, overrides=PLAYED)
         await conductor.result(fork)
         assert await forks_alike(conductor, fork) > 3
 
@@ -212,7 +212,7 @@ async def test_budget_steps_are_replayed_but_not_counted() -> None:
         names = [step.event.name for step in await conductor.transitions(run)]
         assert 'warn' in names or 'exhaust' in names
         assert await forks_alike(conductor, run) > 1
-        fork = await conductor.fork(run, 1, variation=PLAYED)
+        fork = await conductor.fork(run, 1, overrides=PLAYED)
         await conductor.result(fork)
         view = await conductor.view(fork)
         assert view.usage.total == view.inherited.total > 0

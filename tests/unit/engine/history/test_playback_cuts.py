@@ -108,7 +108,7 @@ async def test_a_fork_interrupted_at_any_step_reaches_the_same_end(begun: Any, a
     model, journal = FakeModel(pipeline_reply), MemoryJournal()
     run = await begun(model, journal)
     async with make_conductor(model, journal, Counting, Pair) as conductor:
-        fork = await conductor.fork(run, at, variation=PLAYED)
+        fork = await conductor.fork(run, at, overrides=PLAYED)
         expected_outcome = await conductor.result(fork)
         expected, original = normalize(await conductor.transitions(run)), await conductor.transitions(run)
     begin, request_count = (await journal.info(fork)).parent_at, len(model.requests)
@@ -138,7 +138,7 @@ async def test_a_raised_budget_is_replayed_as_it_was() -> None:
     run = await extend_budget(model, journal)
     async with make_conductor(model, journal, Pair) as conductor:
         assert await forks_alike(conductor, run) > 5
-        fork = await conductor.fork(run, 4, variation=PLAYED)
+        fork = await conductor.fork(run, 4, overrides=PLAYED)
         await conductor.result(fork)
         one, other = await conductor.view(run), await conductor.view(fork)
         assert other.inherited.total == other.usage.total, 'it has used nothing itself'
@@ -151,7 +151,7 @@ async def test_refused_events_do_not_stop_a_replay() -> None:
     model, journal = FakeModel(working), MemoryJournal()
     async with make_conductor(model, journal, Pair) as conductor:
         run = await complete_run(conductor, 'pair')
-        fork = await conductor.fork(run, 1, variation=PLAYED)
+        fork = await conductor.fork(run, 1, overrides=PLAYED)
         refused = 0
         while fork in conductor._live.runs:
             try:
@@ -168,7 +168,7 @@ async def test_a_paused_fork_replays_nothing_before_it_is_resumed(at: int) -> No
     model, journal = FakeModel(working), MemoryJournal()
     async with make_conductor(model, journal, Pair) as conductor:
         run = await complete_run(conductor, 'pair')
-        fork = await conductor.fork(run, at, variation=PLAYED, paused=True)
+        fork = await conductor.fork(run, at, overrides=PLAYED, paused=True)
         await settle(200)
         info = await conductor.info(fork)
         assert (info.seq, info.status) == (at + 1, Status.PAUSED)
@@ -189,7 +189,7 @@ async def stuck(conductor: Conductor, model: FakeModel) -> RunId:
     run = await complete_run(conductor, 'pair')
     part = await cut_run(conductor, run, 5)
     model.requests.clear()
-    fork = await conductor.fork(part, 1, variation=ForkOverrides(after='recorded', beyond='stop'))
+    fork = await conductor.fork(part, 1, overrides=ForkOverrides(after='recorded', beyond='stop'))
     await until(lambda: conductor._live.runs[fork].projection.status is Status.PAUSED)
     return fork
 
@@ -212,7 +212,7 @@ async def test_a_manual_pause_does_not_permit_going_live() -> None:
         part = await cut_run(conductor, run, 9)
         model.requests.clear()
         variation = ForkOverrides(after='recorded', beyond='stop')
-        fork = await conductor.fork(part, 1, variation=variation, paused=True)
+        fork = await conductor.fork(part, 1, overrides=variation, paused=True)
         await conductor.resume(fork)
         await conductor.send(fork, 'pause', data={'reason': 'lunch'})
         await settle(200)
@@ -229,7 +229,7 @@ async def test_a_fork_interrupted_before_its_first_step_starts_as_requested(afte
         run = await complete_run(conductor, 'pair')
         change = Change(op='replace', path='/memory/said', value='mine')
         overrides = ForkOverrides(after=after, changes=[change])
-        fork = await conductor.fork(run, 4, variation=overrides, paused=True, budget=Budget(tokens=500))
+        fork = await conductor.fork(run, 4, overrides=overrides, paused=True, budget=Budget(tokens=500))
         first = (await conductor.transitions(fork))[4]
         assert first.changes == (change,)
         partial_journal = await copy_first_steps(journal, run, fork, 4)

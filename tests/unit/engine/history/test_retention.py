@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine import Catalog, Conductor, EventRefused, InvalidInput, SimulatedClock, Status
+from engine import Catalog, Conductor, EventRefused, InvalidInput, LocalConductor, SimulatedClock, Status
 from engine.errors import UnknownNote, UnknownRun, UnknownStep
 from engine.journal import Journal, Retention
 from engine.records import Note, RunId, RunInfo, RunQuery
@@ -20,7 +20,7 @@ DAY = 86_400.0
 
 @pytest.fixture
 async def keeper(journal: Journal, tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with Conductor(
+    async with LocalConductor(
         journal, catalog=Catalog.load(), clock=SimulatedClock(), workspaces=tmp_path / 'files'
     ) as conductor:
         yield conductor
@@ -38,7 +38,7 @@ async def keep(keeper: Conductor, name: str, days: float = 0, files: int = 0, **
         'seq': 3,
     }
     info = RunInfo(id=RunId(name), **(plain | fields))
-    await keeper.journal.create(info, keeper.draw('pipeline'))
+    await keeper.journal.create(info, keeper.catalog.draw('pipeline'))
     home = keeper.workspaces.home(info.id)
     (home / 'agents' / 'one').mkdir(parents=True)
     (home / 'agents' / 'one' / 'data').write_bytes(b'x' * files)
@@ -79,7 +79,7 @@ async def test_only_deleted_runs_are_purged(keeper: Conductor) -> None:
 
 
 async def test_an_unfinished_run_is_cancelled_before_deletion() -> None:
-    async with Conductor(catalog=catalog(model=FakeModel(asyncio.Event()))) as conductor:
+    async with LocalConductor(catalog=catalog(model=FakeModel(asyncio.Event()))) as conductor:
         run = (await conductor.start('pipeline', {'task': 'A task to be cancelled'})).id
         with pytest.raises(EventRefused, match='cancel it first'):
             await conductor.delete(run)
@@ -90,7 +90,7 @@ async def test_an_unfinished_run_is_cancelled_before_deletion() -> None:
 
 
 async def test_deeply_nested_folders_are_purged(swept: Path) -> None:
-    async with Conductor(catalog=Catalog.load(), workspaces=swept) as conductor:
+    async with LocalConductor(catalog=Catalog.load(), workspaces=swept) as conductor:
         run = await keep(conductor, 'a', files=10)
         home = conductor.workspaces.home(run)
         nest(home / 'agents' / 'pipeline', 1_500)

@@ -6,7 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from engine import Conductor, Status
+from engine import LocalConductor, Status
 from engine.history import RegressionTest
 from engine.journal import MemoryJournal
 from engine.patterns.pipeline.pattern import Pipeline
@@ -27,11 +27,11 @@ class Hasty(Pipeline):
 
 async def test_a_saved_run_passes_without_calls_and_detects_changes() -> None:
     model = FakeModel(pipeline_reply)
-    async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
         run = await complete_run(conductor, 'pipeline', {'task': 'Count the bees'})
         test = await conductor.save_test(run)
     request_count = len(model.requests)
-    async with Conductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog(model), clock=IdleClock()) as conductor:
         result = await conductor.check(test)
         assert result.passed and not result.parted and result.steps == len(test.recorded)
         strict = test.model_copy(deep=True)
@@ -64,13 +64,13 @@ def test_the_command_line_saves_checks_and_reports(tmp_path: Path, done: Hemicyc
 
 async def test_a_waiting_run_with_files_can_be_saved_as_a_test() -> None:
     own_catalog = catalog(FakeModel(letters), Post, tools=(send,))
-    async with Conductor(MemoryJournal(), catalog=own_catalog, clock=IdleClock()) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=own_catalog, clock=IdleClock()) as conductor:
         run = (await conductor.start('post', approvals='all')).id
         await wait_for_state(conductor, run, 'writing.approving')
         await conductor.send(run, 'approve')
         await wait_for_state(conductor, run, 'writing.approving')
         test = RegressionTest.model_validate((await conductor.save_test(run)).model_dump(mode='json'))
         assert test.expect.status is Status.WAITING
-    async with Conductor(MemoryJournal(), catalog=own_catalog, clock=IdleClock()) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=own_catalog, clock=IdleClock()) as conductor:
         result = await asyncio.wait_for(conductor.check(test), 30)
         assert result.passed and not result.misses

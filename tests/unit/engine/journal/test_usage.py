@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, Event, Transition
+from engine import Event, LocalConductor, Transition
 from engine.errors import ModelError
 from engine.journal import Fold
 from engine.journal.projection import RunProjection
@@ -43,7 +43,7 @@ class Silent(FakeModel):
 async def play(models: dict[str, Any], chosen: str) -> Fold:
     own_catalog = catalog(FakeModel(), Lone)
     own_catalog.models.update(models)  # type: ignore[arg-type]
-    async with Conductor(catalog=own_catalog, clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=own_catalog, clock=HastyClock()) as conductor:
         run = await complete_run(conductor, 'lone', models={'': chosen})
         fold = await conductor.fold(run)
         assert (await conductor.info(run)).usage == fold.view.usage
@@ -84,7 +84,7 @@ async def test_a_permanent_failure_counts_too() -> None:
 
 
 async def test_each_agent_has_its_own_sum_and_simulated_calls_cost_nothing() -> None:
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(pipeline_reply)), clock=HastyClock()) as conductor:
         run = await complete_run(conductor, 'pipeline', {'task': 'six?'})
         view = await conductor.view(run)
     assert {path: spent.total.calls for path, spent in view.spending.items()} == {

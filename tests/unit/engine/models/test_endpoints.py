@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from engine import Conductor
+from engine import LocalConductor
 from engine.configuration import Configuration, load_configuration
 from engine.configuration.catalog import Catalog
 from engine.configuration.editing import write_section
@@ -297,7 +297,7 @@ async def test_a_run_calls_a_model_behind_an_endpoint() -> None:
 
     own_catalog = catalog(FakeModel(), Lone)
     own_catalog.registry = make_registry(answer, ENDPOINT)
-    async with Conductor(catalog=own_catalog) as conductor:
+    async with LocalConductor(catalog=own_catalog) as conductor:
         run = (await conductor.start('lone', models={'': 'here/m'})).id
         outcome = await conductor.result(run)
         info, steps = await conductor.info(run), await conductor.transitions(run)

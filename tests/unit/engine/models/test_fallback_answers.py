@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, create_model
 
-from engine import Catalog, Conductor, Status
+from engine import Catalog, LocalConductor, Status
 from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from engine.models.protocol import Hints, ModelRequest, ToolSpec
@@ -249,7 +249,7 @@ def test_agents_of_one_role_differ_and_take_sides() -> None:
 async def test_a_pipeline_ends_approved_whatever_the_task(task: str) -> None:
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0)
-    async with Conductor(MemoryJournal(), catalog=catalog) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog) as conductor:
         run = (await conductor.start('pipeline', {'task': f'On {task}'})).id
         while not (await conductor.info(run)).status.ended:
             await settle()

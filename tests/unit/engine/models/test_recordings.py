@@ -10,7 +10,7 @@ import httpx
 import orjson
 import pytest
 
-from engine import Catalog, Conductor, InvalidInput, Memory, Status, Transition
+from engine import Catalog, Conductor, InvalidInput, LocalConductor, Memory, Status, Transition
 from engine.agents.chart import agent
 from engine.configuration import Configuration
 from engine.journal import MemoryJournal
@@ -105,7 +105,7 @@ class Place:
 
     def open(self, *, offline: bool = False, catalog: Catalog | None = None) -> Conductor:
         SEEN.clear()
-        return Conductor(
+        return LocalConductor(
             self.journal,
             catalog=catalog or make_catalog(None if offline else self.provider),
             clock=HastyClock(),

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from engine import Catalog, Conductor, Status, Transition
+from engine import Catalog, LocalConductor, Status, Transition
 from engine.journal import MemoryJournal
 from engine.models.scripted.library import FOLDER, Library, scenarios
 from engine.models.scripted.model import Scripted
@@ -172,7 +172,7 @@ async def play(scenario: Scenario) -> tuple[Outcome, list[Transition]]:
     """Run a scenario's sample with simulated waits."""
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0)
-    async with Conductor(MemoryJournal(), catalog=catalog, clock=IdleClock()) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog, clock=IdleClock()) as conductor:
         parameters = {**scenario.parameters, scenario.field: scenario.task}
         run = (await conductor.start(scenario.pattern, parameters)).id
         return await conductor.result(run), await conductor.transitions(run)

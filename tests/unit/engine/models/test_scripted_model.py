@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import Catalog, Conductor, SimulatedClock
+from engine import Catalog, LocalConductor, SimulatedClock
 from engine.agents.message_accumulator import MessageAccumulator
 from engine.errors import ModelError
 from engine.models.protocol import (
@@ -257,7 +257,7 @@ async def test_a_turn_can_take_simulated_time(tmp_path: Path) -> None:
     clock = SimulatedClock()
     catalog = Catalog.load()
     catalog.models['scripted'] = Scripted(pace=0, folder=tmp_path)
-    async with Conductor(catalog=catalog, clock=clock) as conductor:
+    async with LocalConductor(catalog=catalog, clock=clock) as conductor:
         run = (await conductor.start('pipeline', {'task': 'Weigh it'})).id
         await clock.advance(29)
         seq = (await conductor.info(run)).seq

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from engine import Catalog, Conductor
+from engine import Catalog, LocalConductor
 from engine.models.endpoint import Endpoint
 from engine.models.http.endpoint_settings import EndpointSettings
 from engine.models.registry import ModelRegistry
@@ -101,7 +101,7 @@ async def test_echoed_keys_are_not_journaled(fails: bool) -> None:
         EndpointSettings(endpoints={'here': Endpoint(name='here', url='http://x.example', key=KEY)}),
         transport=lambda endpoint: httpx.MockTransport(answer),
     )
-    async with Conductor(catalog=catalog, clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=catalog, clock=HastyClock()) as conductor:
         run = await complete_run(conductor, 'lone', models={'': 'here/m'})
         journal = repr([*await conductor.transitions(run)])
     assert '[hidden]' in journal

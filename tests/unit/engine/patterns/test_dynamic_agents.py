@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import Catalog, Conductor, InvalidInput, Status, Transition
+from engine import Catalog, Conductor, InvalidInput, LocalConductor, Status, Transition
 from engine.errors import UnknownPattern
 from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
@@ -33,7 +33,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 def make_conductor(model: Any = None, **options: Any) -> Conductor:
     catalog = Catalog.load()
     catalog.models['scripted'] = model or Scripted(pace=0)
-    return Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock(), **options)
+    return LocalConductor(MemoryJournal(), catalog=catalog, clock=HastyClock(), **options)
 
 
 async def play(model: Any = None, **parameters: Any) -> Outcome:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine import Catalog, Conductor, Status
+from engine import Catalog, LocalConductor, Status
 from engine.journal import MemoryJournal
 from engine.models.scripted import has_scenario
 from engine.models.scripted.model import Scripted
@@ -30,7 +30,7 @@ EPISODE = {'request': 'What is in this?', 'transcript': f'{TALK}\n'}
 async def play(pattern: str, parameters: dict[str, Any], model: Any = None) -> Outcome:
     catalog = Catalog.load()
     catalog.models['scripted'] = model or Scripted(pace=0)
-    async with Conductor(MemoryJournal(), catalog=catalog, clock=HastyClock()) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog, clock=HastyClock()) as conductor:
         run = (await conductor.start(pattern, parameters)).id
         outcome = await conductor.result(run)
         assert await conductor.audit(run)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, InvalidInput, PatternError, Role, Status, Transition
+from engine import InvalidInput, LocalConductor, PatternError, Role, Status, Transition
 from engine.errors import ModelError
 from engine.models.protocol import ModelRequest
 from engine.patterns.supervisor.pattern import Supervisor
@@ -304,7 +304,7 @@ async def test_a_custom_pattern_can_have_other_roles() -> None:
 
 
 async def test_a_role_whose_tool_is_missing_is_an_error_at_the_start() -> None:
-    async with Conductor(catalog=catalog(FakeModel('x'), Supervisor)) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel('x'), Supervisor)) as conductor:
         with pytest.raises(PatternError, match="no tool 'get_previous'"):
             await begin(conductor)
 

@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from engine import Budget, Catalog, Conductor, EventRefused, InvalidInput, SimulatedClock, Status
+from engine import (
+    Budget,
+    Catalog,
+    Conductor,
+    EventRefused,
+    InvalidInput,
+    LocalConductor,
+    SimulatedClock,
+    Status,
+)
 from engine.errors import ModelError
 from engine.history import report_of
 from engine.models.protocol import ModelRequest
@@ -497,7 +506,7 @@ async def test_a_test_suite_may_take_as_long_as_its_limit_allows(
     catalog = Catalog.load()
     catalog.models['scripted'] = FakeModel(good)  # type: ignore[assignment]
     limits = {'minutes': 600, 'test_seconds': allowed, 'agent_seconds': 60, 'max_rounds': 1}
-    async with Conductor(catalog=catalog, clock=clock, sandbox=LongSuite(clock, takes)) as conductor:
+    async with LocalConductor(catalog=catalog, clock=clock, sandbox=LongSuite(clock, takes)) as conductor:
         run = await begin(conductor, **limits)
         outcome = await conductor.result(run)
     assert outcome.memory['status'] == status, outcome.error

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine import Conductor, Event, Memory, Pattern, Transition
+from engine import Event, LocalConductor, Memory, Pattern, Transition
 from engine.errors import Diverged
 from engine.history.audit import audit
 from tests.support.harness import FakeModel, catalog, complete_run
@@ -46,7 +46,7 @@ class Guarded(Counter):
 
 
 async def record_steps(pattern: type[Pattern]) -> list[Transition]:
-    async with Conductor(catalog=catalog(FakeModel(), pattern)) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(), pattern)) as conductor:
         return await conductor.transitions(await complete_run(conductor, pattern.name))
 
 

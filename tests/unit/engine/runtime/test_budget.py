@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Budget, Conductor, Memory, SimulatedClock, Status
+from engine import Budget, Conductor, LocalConductor, Memory, SimulatedClock, Status
 from engine.agents.chart import agent
 from engine.errors import ModelError
 from engine.host.clock import settle
@@ -84,7 +84,7 @@ class Quoted(Live):
 
 def make_conductor(model: FakeModel, journal: Journal | None = None, clock: Any = None) -> Conductor:
     patterns = (Rounds, Reporting, Side, Lone)
-    return Conductor(journal, catalog=catalog(model, *patterns), clock=clock or HastyClock())
+    return LocalConductor(journal, catalog=catalog(model, *patterns), clock=clock or HastyClock())
 
 
 async def names(conductor: Conductor, run: RunId) -> list[str]:
@@ -391,7 +391,7 @@ async def test_a_memory_edit_keeps_pending_budget_notices() -> None:
 
 
 async def test_the_simulated_model_answers_its_task_and_not_the_notice() -> None:
-    async with Conductor(clock=HastyClock()) as conductor:
+    async with LocalConductor(clock=HastyClock()) as conductor:
         conductor.catalog.models['scripted'].pace = 0  # type: ignore[attr-defined]
         task = {'task': 'Which tea suits rain?'}
         plain = await conductor.result((await conductor.start('pipeline', task)).id)

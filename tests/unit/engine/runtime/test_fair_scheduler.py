@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine import Activity, Catalog, Conductor, Event, Pattern, SimulatedClock
+from engine import Activity, Catalog, Event, LocalConductor, Pattern, SimulatedClock
 from engine.runtime.fair_scheduler import MAX_ROUND_SECONDS, FairScheduler
 
 PIECE = 0.001
@@ -90,7 +90,7 @@ class Working(Pattern):
 async def test_work_of_many_runs_leaves_room_for_others() -> None:
     clock = WorkClock()
     watcher = Watcher(clock)
-    async with Conductor(catalog=Catalog(patterns={'working': Working}), clock=clock) as conductor:
+    async with LocalConductor(catalog=Catalog(patterns={'working': Working}), clock=clock) as conductor:
 
         async def one() -> None:
             await conductor.result((await conductor.start('working')).id)
@@ -114,7 +114,7 @@ async def test_decisions_of_many_runs_leave_room_for_others() -> None:
         def decide(self, memory: Any, event: Event) -> None:
             clock.work()
 
-    async with Conductor(catalog=Catalog(patterns={'told': Told}), clock=clock) as conductor:
+    async with LocalConductor(catalog=Catalog(patterns={'told': Told}), clock=clock) as conductor:
         runs = [await conductor.start('told') for _ in range(100)]
         watching = asyncio.create_task(watcher.watch())
         await asyncio.gather(*(run.send('go') for run in runs))

@@ -12,6 +12,7 @@ from engine import (
     Activity,
     Conductor,
     EventRefused,
+    LocalConductor,
     Memory,
     Pattern,
     Retry,
@@ -86,7 +87,7 @@ def held_journal() -> HeldJournal:
 @pytest.fixture
 async def conductor(held_journal: HeldJournal, clock: SimulatedClock) -> AsyncIterator[Conductor]:
     Visits.begun, Visits.seen, Visits.ends = [], [], {}
-    async with Conductor(held_journal, catalog=catalog(FakeModel(), Visits), clock=clock) as conductor:
+    async with LocalConductor(held_journal, catalog=catalog(FakeModel(), Visits), clock=clock) as conductor:
         yield conductor
         held_journal.holds = False
         while held_journal.waiting:
@@ -132,7 +133,7 @@ async def test_a_model_is_called_only_in_a_journaled_state(
         return reply(request)
 
     model = FakeModel(answer)
-    async with Conductor(held_journal, catalog=catalog(model, Pair)) as conductor:
+    async with LocalConductor(held_journal, catalog=catalog(model, Pair)) as conductor:
         starting = asyncio.ensure_future(conductor.start(pattern.name, parameters))
         await held_journal.next()
         assert model.requests == []

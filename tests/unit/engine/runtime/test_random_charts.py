@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import Activity, Conductor, Pattern, Transition
+from engine import Activity, LocalConductor, Pattern, Transition
 from engine.host.clock import settle
 from engine.records import StatePath
 from engine.statechart.shape_builder import walk
@@ -75,7 +75,7 @@ def assert_consistent(before: set[str], step: Transition) -> set[str]:
 @given(charts(), st.lists(st.sampled_from(TRIGGERS), min_size=1, max_size=6))
 def test_what_is_active_runs_and_nothing_else_does(pattern: type[Pattern], triggers: list[str]) -> None:
     async def play() -> None:
-        async with Conductor() as conductor:
+        async with LocalConductor() as conductor:
             run = (await conductor.start(pattern)).id
             for trigger in triggers:
                 if any(event.event == trigger for event in await conductor.accepts(run)):

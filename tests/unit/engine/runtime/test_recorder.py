@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, EventRefused, Pattern, SimulatedClock, Status
+from engine import EventRefused, LocalConductor, Pattern, SimulatedClock, Status
 from engine.agents.chart import agent
 from engine.errors import JournalUnavailable
 from engine.journal import MemoryJournal, fold
@@ -34,7 +34,7 @@ class Full(MemoryJournal):
 async def full() -> Any:
     """A run whose journal is full from the second step on."""
     journal, clock, model = Full(), SimulatedClock(), FakeModel()
-    async with Conductor(journal, catalog=catalog(model, Lone), clock=clock) as conductor:
+    async with LocalConductor(journal, catalog=catalog(model, Lone), clock=clock) as conductor:
         run = (await conductor.start('lone')).id
         journal.full = True
         await until(lambda: clock._sleepers)
@@ -77,7 +77,7 @@ async def test_releasing_during_an_outage_is_quick_and_loses_nothing(full: Any) 
     with pytest.raises(EventRefused, match='closing'):
         await waiting
     journal.full = False
-    async with Conductor(journal, catalog=catalog(FakeModel(), Lone)) as successor:
+    async with LocalConductor(journal, catalog=catalog(FakeModel(), Lone)) as successor:
         assert await successor.recover() == [run]
         assert (await successor.result(run)).status is Status.DONE
 
@@ -93,7 +93,7 @@ class Long(Lone):
 async def test_snapshots_equal_the_folded_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, 'SNAPSHOT_STEPS', 2)
     journal = MemoryJournal()
-    async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply))) as conductor:
+    async with LocalConductor(journal, catalog=catalog(FakeModel(pipeline_reply))) as conductor:
         run = await complete_run(conductor, 'pipeline', {'task': 'six?'})
         seqs = [item.seq for item in journal._snapshots[run]]
         assert len(seqs) >= 2
@@ -105,7 +105,7 @@ async def test_snapshots_equal_the_folded_steps(monkeypatch: pytest.MonkeyPatch)
 async def test_snapshots_take_no_more_space_than_the_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder_module, 'SNAPSHOT_STEPS', 10)
     journal = MemoryJournal()
-    async with Conductor(journal, catalog=catalog(FakeModel('word ' * 20), Long)) as conductor:
+    async with LocalConductor(journal, catalog=catalog(FakeModel('word ' * 20), Long)) as conductor:
         run = (await conductor.start('long')).id
         await until(lambda: journal._infos[run].seq > 400)
         await conductor.cancel(run)
@@ -123,7 +123,7 @@ class Level(Pattern):
 
 async def test_snapshots_of_constant_size_are_taken_as_often_as_allowed() -> None:
     journal = MemoryJournal()
-    async with Conductor(journal, catalog=catalog(FakeModel(), Level)) as conductor:
+    async with LocalConductor(journal, catalog=catalog(FakeModel(), Level)) as conductor:
         run = (await conductor.start('level')).id
         for _ in range(1_000):
             await conductor.send(run, 'go')

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, EngineError, EventRefused, SimulatedClock, Status, Transition
+from engine import Conductor, EngineError, EventRefused, LocalConductor, SimulatedClock, Status, Transition
 from engine.agents.chart import agent
 from engine.errors import JournalConflict, JournalError, ModelError, StaleOwner, UnknownPattern, UnknownStep
 from engine.host.clock import settle
@@ -33,7 +33,7 @@ def make_conductor(
     journal: MemoryJournal, reply: Any = 'ok', *, owner: str = 'a', **options: Any
 ) -> Conductor:
     model = reply if isinstance(reply, FakeModel) else FakeModel(reply)
-    return Conductor(journal, catalog=catalog(model, Lone, Two), owner=owner, **options)
+    return LocalConductor(journal, catalog=catalog(model, Lone, Two), owner=owner, **options)
 
 
 def hanging() -> FakeModel:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, InvalidInput
+from engine import Conductor, InvalidInput, LocalConductor
 from engine.history import ForkOverrides
 from engine.records import Change, RunId
 from tests.support.harness import start_run
@@ -29,13 +29,13 @@ EDIT = Change(op='replace', path='/memory/analysis', value='a\0b')
         lambda conductor, run: conductor.annotate(run, tags=['a\0b']),
         lambda conductor, run: conductor.annotate(run, note='a\0b'),
         lambda conductor, run: conductor.write_note(run, 'a\0b', at=1),
-        lambda conductor, run: conductor.fork(run, 1, variation=ForkOverrides(changes=[EDIT])),
-        lambda conductor, run: conductor.fork(run, 1, variation=ForkOverrides(parameters={'task': 'a\0b'})),
-        lambda conductor, run: conductor.fork(run, 1, variation=ForkOverrides(prompts={'analyzer': 'a\0b'})),
+        lambda conductor, run: conductor.fork(run, 1, overrides=ForkOverrides(changes=[EDIT])),
+        lambda conductor, run: conductor.fork(run, 1, overrides=ForkOverrides(parameters={'task': 'a\0b'})),
+        lambda conductor, run: conductor.fork(run, 1, overrides=ForkOverrides(prompts={'analyzer': 'a\0b'})),
     ],
 )
 async def test_text_with_nul_is_refused(give: Callable[[Conductor, RunId], Awaitable[Any]]) -> None:
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         run = await start_run(conductor, 'pipeline', {'task': TASK}, paused=True)
         before = await conductor.info(run), await conductor.notes(run)
         with pytest.raises(InvalidInput, match='has a NUL character'):

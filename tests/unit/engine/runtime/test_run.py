@@ -12,6 +12,7 @@ from engine import (
     Activity,
     Conductor,
     EventRefused,
+    LocalConductor,
     Memory,
     Pattern,
     Retry,
@@ -70,7 +71,7 @@ def clock() -> SimulatedClock:
 
 @pytest.fixture
 async def conductor(clock: SimulatedClock) -> AsyncIterator[Conductor]:
-    async with Conductor(catalog=catalog(FakeModel(), Chain, Lone), clock=clock) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(), Chain, Lone), clock=clock) as conductor:
         yield conductor
 
 
@@ -144,7 +145,7 @@ class Bare(Chain):
 
 async def test_work_that_ends_while_a_pause_is_journaled_is_not_a_dead_end(gates: Gates) -> None:
     Bare.started, Bare.does = [], Chain.does  # type: ignore[assignment]
-    async with Conductor(Slow(), catalog=catalog(FakeModel(), Bare)) as conductor:
+    async with LocalConductor(Slow(), catalog=catalog(FakeModel(), Bare)) as conductor:
         run = (await conductor.start('bare')).id
         await until(lambda: 'one' in gates.waiting)
         live = conductor._live.runs[run]
@@ -395,7 +396,7 @@ async def test_a_run_that_has_just_ended_is_not_reported_as_finishing_its_calls(
             await cleaned.wait()
 
     Chain.does, Chain.started = clean_up_late, []
-    conductor = Conductor(catalog=catalog(FakeModel(simulated=False), Chain))
+    conductor = LocalConductor(catalog=catalog(FakeModel(simulated=False), Chain))
     run = await conductor.start(Chain)
     await settle()
     cancelling = asyncio.create_task(conductor.cancel(run.id))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from engine import Conductor, EventRefused, InvalidInput, Memory, Pattern, PatternError
+from engine import Conductor, EventRefused, InvalidInput, LocalConductor, Memory, Pattern, PatternError
 from engine.agents.chart import agent
 from engine.errors import UnknownPattern, UnknownRun
 from engine.journal import Fold, MemoryJournal
@@ -59,7 +59,7 @@ def change(op: str, path: str, value: Any = None) -> dict[str, Any]:
 
 @pytest.fixture
 async def conductor() -> Any:
-    async with Conductor(catalog=catalog(FakeModel(), Counting, Lone)) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(), Counting, Lone)) as conductor:
         yield conductor
 
 
@@ -222,10 +222,10 @@ async def read_count(conductor: Conductor, run: RunId) -> int:
 
 async def test_a_repeated_event_is_recognized_by_its_key_after_a_restart() -> None:
     journal = MemoryJournal()
-    async with Conductor(journal, catalog=catalog(FakeModel(), Counting)) as before:
+    async with LocalConductor(journal, catalog=catalog(FakeModel(), Counting)) as before:
         run = await start_run(before, 'counting')
         await before.send(run, 'add', key='a')
-    async with Conductor(journal, catalog=catalog(FakeModel(), Counting)) as after:
+    async with LocalConductor(journal, catalog=catalog(FakeModel(), Counting)) as after:
         await after.recover()
         await after.send(run, 'add', key='a')
         assert await read_count(after, run) == 1

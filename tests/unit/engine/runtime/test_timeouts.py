@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
-from engine import Conductor, EventRefused, InvalidInput, Memory, Pattern, PatternError, SimulatedClock
+from engine import (
+    Conductor,
+    EventRefused,
+    InvalidInput,
+    LocalConductor,
+    Memory,
+    Pattern,
+    PatternError,
+    SimulatedClock,
+)
 from engine.host.clock import settle
 from engine.journal import MemoryJournal
 from tests.support.harness import FakeModel, catalog
@@ -58,7 +67,7 @@ class Timely(Pattern):
 
 
 def make_conductor(journal: Any, clock: SimulatedClock) -> Conductor:
-    return Conductor(journal, catalog=catalog(FakeModel(), Timely), clock=clock, owner='me')
+    return LocalConductor(journal, catalog=catalog(FakeModel(), Timely), clock=clock, owner='me')
 
 
 async def test_a_timeout_follows_memory_and_excludes_pauses() -> None:
@@ -159,7 +168,9 @@ async def test_a_failing_timeout_method_ends_the_run_with_an_error() -> None:
             raise ZeroDivisionError('oh')
 
     clock = SimulatedClock()
-    async with Conductor(MemoryJournal(), catalog=catalog(FakeModel(), Broken), clock=clock) as conductor:
+    async with LocalConductor(
+        MemoryJournal(), catalog=catalog(FakeModel(), Broken), clock=clock
+    ) as conductor:
         run = (await conductor.start('broken')).id
         await settle()
         outcome = await conductor.result(run)

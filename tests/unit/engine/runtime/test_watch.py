@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, Transition
+from engine import Conductor, LocalConductor, Transition
 from engine.errors import JournalUnavailable, UnknownRun, UnknownStep
 from engine.host.clock import settle
 from engine.journal import MemoryJournal
@@ -24,7 +24,7 @@ RUN = RunId('r')
 def make_conductor(
     reply: Any = pipeline_reply, journal: MemoryJournal | None = None, **options: Any
 ) -> Conductor:
-    return Conductor(journal, catalog=catalog(FakeModel(reply), Lone), **options)
+    return LocalConductor(journal, catalog=catalog(FakeModel(reply), Lone), **options)
 
 
 def delta(text: str, path: str = 'a', kind: Any = 'text') -> Delta:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from engine import Conductor, Pattern
+from engine import LocalConductor, Pattern
 from engine.patterns.review.pattern import ParallelReview
 from engine.runtime.activity import Activity
 from engine.statechart.chart_builder import build_chart
@@ -124,7 +124,7 @@ def test_tracked_parameters_still_compare_as_equal() -> None:
 
 
 async def test_a_chart_is_shared_by_runs_with_equal_parameters() -> None:
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         charts = conductor._live.charts
         one = charts.of(Branching(Wanted(task='a')))
         assert charts.of(Branching(Wanted(task='b', workers=5))) is one
@@ -137,7 +137,7 @@ async def test_a_chart_is_shared_by_runs_with_equal_parameters() -> None:
 
 
 async def test_a_chart_that_keeps_its_parameters_is_not_shared() -> None:
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         for item in (Keeping, KeepingParameters):
             for task in TASKS:
                 invoke = conductor._live.charts.of(item(Wanted(task=task)))._invokes['working']  # type: ignore[index]
@@ -145,7 +145,7 @@ async def test_a_chart_that_keeps_its_parameters_is_not_shared() -> None:
 
 
 async def test_parallel_reviews_of_different_tasks_share_one_chart() -> None:
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         workflows = [ParallelReview(ParallelReview.parse({'task': task})) for task in TASKS]
         first, second = (conductor._live.charts.of(workflow) for workflow in workflows)
         assert first is second
@@ -156,7 +156,7 @@ async def test_parallel_reviews_of_different_tasks_share_one_chart() -> None:
 
 async def test_the_least_recently_used_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr('engine.runtime.run_factory.MAX_CHARTS', 2)
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         charts = conductor._live.charts
         one = charts.of(Branching(Wanted()))
         charts.of(Branching(Wanted(many=True, workers=3)))

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from engine import Catalog, Conductor, InvalidInput
+from engine import Catalog, InvalidInput, LocalConductor
 from engine.records import EdgeShape, Shape, StatePath, StateShape
 from engine.statechart import mermaid
 
-CONDUCTOR = Conductor()
+CONDUCTOR = LocalConductor()
 EDGE = re.compile(r'^( *)(\S+) --> (\S+?)(?:: (.*))?$', flags=re.M)
 
 
@@ -24,7 +24,7 @@ def test_the_supervisors_diagram_matches_its_transitions() -> None:
 
     Two final states, complete and failed, represent the specification's single end.
     """
-    edges = list_top_level_edges(mermaid(CONDUCTOR.draw('supervisor'), folded=True))
+    edges = list_top_level_edges(mermaid(CONDUCTOR.catalog.draw('supervisor'), folded=True))
     assert [edge for edge in edges if 'failed' not in edge[:2]] == [
         ('[*]', 'planning', ''),
         ('planning', 'executing', 'has pending tasks'),
@@ -39,7 +39,7 @@ def test_the_supervisors_diagram_matches_its_transitions() -> None:
 
 def test_parallel_workers_are_regions() -> None:
     parameters = {'execution': 'side by side', 'workers': 3}
-    text = mermaid(CONDUCTOR.draw('supervisor', parameters), folded=True)
+    text = mermaid(CONDUCTOR.catalog.draw('supervisor', parameters), folded=True)
     assert text.count('\n        --\n') == 2
     assert len(re.findall(r'state "worker \d" as executing__worker_\d \{', text)) == 3
     assert 'executing__worker_2__taking --> executing__worker_2__working: next task is ready' in text
@@ -49,7 +49,7 @@ def test_parallel_workers_are_regions() -> None:
 @pytest.mark.parametrize('name', list(Catalog.load().patterns))
 @pytest.mark.parametrize('folded', [True, False])
 def test_every_state_and_edge_of_a_pattern_is_drawn(name: str, folded: bool) -> None:
-    shape = CONDUCTOR.draw(name)
+    shape = CONDUCTOR.catalog.draw(name)
     text = mermaid(shape, folded=folded)
     parallel = tuple(f'{state.path}.' for state in shape.states if state.kind == 'parallel')
     closed = tuple(
@@ -104,15 +104,15 @@ def test_events_and_guards_are_labels_and_an_internal_edge_is_a_loop() -> None:
 
 
 def test_a_chart_can_be_drawn_with_some_parameters() -> None:
-    two = CONDUCTOR.draw('supervisor', {'execution': 'side by side', 'workers': 2})
+    two = CONDUCTOR.catalog.draw('supervisor', {'execution': 'side by side', 'workers': 2})
     assert sum(state.name.startswith('worker_') for state in two.states) == 2
     for parameters in ({'workers': 9}, {'no_such': 1}):
         with pytest.raises(InvalidInput) as refused:
-            CONDUCTOR.draw('supervisor', parameters)
+            CONDUCTOR.catalog.draw('supervisor', parameters)
         assert refused.value.problems.keys() == parameters.keys()
 
 
 def test_a_folded_state_represents_its_children():
-    text = mermaid(Conductor().draw('time-bounded'), folded={'working'})
+    text = mermaid(Catalog.load().draw('time-bounded'), folded={'working'})
     assert 'working --> shutting_down' in text
     assert 'working__' not in text

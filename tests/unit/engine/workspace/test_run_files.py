@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from engine import Activity, Catalog, Conductor, Pattern, Status, ToolContext
+from engine import Activity, Catalog, Conductor, LocalConductor, Pattern, Status, ToolContext
 from engine.agents.chart import agent
 from engine.errors import UnknownRun, WorkspaceError
 from engine.journal import MemoryJournal
@@ -54,7 +54,7 @@ def writing(turns: int, *, hangs: bool = False) -> FakeModel:
 
 
 def make_conductor(journal: Any, model: FakeModel, root: Path | None = None) -> Conductor:
-    return Conductor(journal, catalog=catalog(model, Pair, tools=(jot,)), workspaces=root)
+    return LocalConductor(journal, catalog=catalog(model, Pair, tools=(jot,)), workspaces=root)
 
 
 def list_files(conductor: Conductor, run: RunId, which: str) -> list[str]:
@@ -107,7 +107,7 @@ class Digging(Lone):
 
 async def test_a_model_is_told_why_its_folder_cannot_be_saved(swept: Path) -> None:
     model = FakeModel(in_turn(calls(('dig', {})), 'over'))
-    async with Conductor(catalog=catalog(model, Digging, tools=(dig,)), workspaces=swept) as conductor:
+    async with LocalConductor(catalog=catalog(model, Digging, tools=(dig,)), workspaces=swept) as conductor:
         run = (await conductor.start('digging')).id
         assert (await conductor.result(run)).status is Status.DONE
         assert 'nested more than 64 deep' in model.requests[1].messages[-1].parts[0].text
@@ -198,7 +198,9 @@ async def test_an_agent_writes_and_runs_a_program(tmp_path: Path) -> None:
     )
     tools = Catalog.load().tools
     own_catalog = catalog(FakeModel(reply), Builder, tools=(tools['write_file'], tools['run_command']))
-    async with Conductor(catalog=own_catalog, workspaces=tmp_path, sandbox=Sandbox(unsafe=True)) as conductor:
+    async with LocalConductor(
+        catalog=own_catalog, workspaces=tmp_path, sandbox=Sandbox(unsafe=True)
+    ) as conductor:
         run = (await conductor.start('builder')).id
         await conductor.result(run)
         view = await conductor.view(run)
@@ -239,7 +241,7 @@ async def test_a_pattern_may_use_the_name_snapshots(tmp_path: Path) -> None:
             await activity.workspace('mine').write('x', b'1')
             return {'snapshots': {'x': 'y', 'mine': await activity.workspace('mine').snapshot()}}
 
-    async with Conductor(catalog=catalog(FakeModel(), Odd), workspaces=tmp_path) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(), Odd), workspaces=tmp_path) as conductor:
         run = (await conductor.start('odd')).id
         assert (await conductor.result(run)).status is Status.DONE
         assert list((await conductor.view(run)).files) == ['mine']
@@ -262,7 +264,9 @@ class Passed(Lone):
 
 
 async def test_a_folder_is_shared_by_all_that_name_it(tmp_path: Path) -> None:
-    async with Conductor(catalog=catalog(writing(1), Passed, tools=(jot,)), workspaces=tmp_path) as conductor:
+    async with LocalConductor(
+        catalog=catalog(writing(1), Passed, tools=(jot,)), workspaces=tmp_path
+    ) as conductor:
         run = (await conductor.start('passed')).id
         assert (await conductor.result(run)).status is Status.DONE
         view = await conductor.view(run)

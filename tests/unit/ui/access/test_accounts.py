@@ -10,10 +10,10 @@ from engine import InvalidInput, SimulatedClock
 from engine.errors import JournalUnavailable, SignedOut
 from engine.journal import EntryQuery, MemoryJournal
 from engine.journal.documents import MemoryDocuments
+from engine.operations import Role
 from ui.access.access import ATTEMPT_WINDOW, MAX_ATTEMPTS, Access, LoginRefused, network_of
 from ui.access.accounts import MAX_IDLE_SECONDS, MAX_SESSION_SECONDS
 from ui.access.audit_log import AuditQuery, as_csv
-from ui.access.caller import Role
 from ui.access.login import local_path
 from ui.access.passwords import PROFILE
 

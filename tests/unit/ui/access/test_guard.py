@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 import pytest
 
-from engine import Catalog, Conductor, EngineError, SimulatedClock
+from engine import Catalog, Conductor, EngineError, LocalConductor, SimulatedClock
 from engine.errors import NotAllowed, SignedOut, UnknownRun
 from engine.journal import MemoryJournal
-from engine.records import Launch, RunQuery
+from engine.operations import Role, operations_of, parts_of
+from engine.records import Launch, RunId, RunInfo, RunQuery
 from tests.support.harness import FakeModel, Lone, catalog, pipeline_reply
 from tests.support.identity import FixedIdentity
 from ui.access.access import Access
 from ui.access.audit_log import AuditQuery
-from ui.access.caller import Caller, Role
-from ui.access.permissions import METHOD_ROLES, PARTS, WITHHELD
+from ui.access.caller import Caller
 
 UNKNOWN_NAME = 'no such thing'
 
 
 @pytest.fixture
 async def conductor() -> Any:
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(pipeline_reply), Lone)) as conductor:
         yield conductor
 
 
@@ -36,37 +36,38 @@ def access(conductor: Conductor) -> Access:
     return Access(conductor.journal.documents, conductor.clock)
 
 
-def names(conductor: Conductor) -> Iterator[str]:
-    """Yield every public name of a conductor and of its guarded parts."""
-    for prefix in ('', *(f'{part}.' for part in sorted(PARTS))):
-        target: Any = conductor
-        for name in filter(None, prefix.split('.')):
-            target = getattr(target, name)
-        yield from (f'{prefix}{name}' for name in dir(target) if not name.startswith('_'))
-
-
 def as_role(access: Access, conductor: Conductor, role: Role, name: str = 'ada') -> Conductor:
     return access.guard(conductor, FixedIdentity(Caller(name, role)))
 
 
-async def test_every_method_is_listed_once(conductor: Conductor) -> None:
-    public = set(names(conductor))
-    assert public - set(METHOD_ROLES) - PARTS - WITHHELD == set(), (
-        'say in ui/access/permissions.py which role may do this'
-    )
-    assert (set(METHOD_ROLES) | PARTS | WITHHELD) - public == set(), 'these are gone: remove them'
-    assert set(METHOD_ROLES) & WITHHELD == set()
+def test_every_argument_that_names_a_run_is_checked() -> None:
+    for protocol in (Conductor, *parts_of(Conductor).values()):
+        for name, operation in operations_of(protocol).items():
+            naming = {
+                argument
+                for argument, parameter in operation.signature.parameters.items()
+                if plain(parameter.annotation) in NAMES_OF_RUNS and argument not in CHOSEN.get(name, ())
+            }
+            assert naming == set(operation.runs), name
 
 
-async def test_guarded_methods_take_the_parameters_of_the_conductors(
-    access: Access, conductor: Conductor
-) -> None:
-    guarded = as_role(access, conductor, Role.VIEWER)
-    methods = [path for path in METHOD_ROLES if '.' not in path and callable(getattr(conductor, path))]
-    signatures = {path: list(inspect.signature(getattr(guarded, path)).parameters) for path in methods}
-    assert signatures == {
-        path: list(inspect.signature(getattr(conductor, path)).parameters) for path in methods
-    }
+def plain(annotation: Any) -> Any:
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+
+
+NAMES_OF_RUNS = (RunId, RunId | None, RunInfo, Iterable[RunInfo], Sequence[RunId])
+CHOSEN = {'start': ('run',)} | dict.fromkeys(('fork', 'fork_all', 'rerun', 'retry', 'send_back'), ('new',))
+"""Arguments that name a run that does not exist yet."""
+
+
+async def test_what_is_no_operation_is_not_there(access: Access, conductor: LocalConductor) -> None:
+    guarded = as_role(access, conductor, Role.ADMIN)
+    for part, protocol in (('', Conductor), *parts_of(Conductor).items()):
+        target, behind = (getattr(each, part) if part else each for each in (conductor, guarded))
+        declared = {*operations_of(protocol), *vars(protocol)}
+        public = {name for name in {*vars(target), *dir(target)} if not name.startswith('_')}
+        assert [name for name in public - declared if hasattr(behind, name)] == []
+        assert [name for name in operations_of(protocol) if not callable(getattr(behind, name))] == []
 
 
 @pytest.mark.parametrize('role', list(Role))
@@ -74,10 +75,10 @@ async def test_a_role_may_do_what_is_listed_and_no_more(
     access: Access, conductor: Conductor, role: Role
 ) -> None:
     behind = as_role(access, conductor, role)
-    for path, least in METHOD_ROLES.items():
-        assert await is_refused(behind, path) is not role.includes(least), f'{role} {path}'
-    for path in WITHHELD:
-        assert await is_refused(behind, path), path
+    for part, protocol in (('', Conductor), *parts_of(Conductor).items()):
+        for name, operation in operations_of(protocol).items():
+            path = f'{part}.{name}'.lstrip('.')
+            assert await is_refused(behind, path) is not role.includes(operation.role), f'{role} {path}'
 
 
 async def is_refused(behind: Conductor, path: str) -> bool:
@@ -197,22 +198,23 @@ async def test_refusals_are_logged(access: Access, conductor: Conductor) -> None
 async def test_configuration_changes_are_logged(access: Access, tmp_path: Path) -> None:
     (tmp_path / 'endpoints.toml').write_text('')
     loaded = Catalog.load(endpoints=tmp_path / 'endpoints.toml')
-    async with Conductor(catalog=loaded) as conductor:
+    async with LocalConductor(catalog=loaded) as conductor:
         ada = as_role(access, conductor, Role.ADMIN)
         await ada.preview_cleanup()  # The settings page calls this: it changes nothing.
-        await ada.catalog.connect('endpoints', 'lab', {'url': 'https://lab.example/v1', 'key': 'env:LAB'})
-        await ada.catalog.disconnect('endpoints', 'lab')
+        await ada.endpoints.save('lab', {'url': 'https://lab.example/v1', 'key': 'env:LAB'})
+        await ada.endpoints.remove('lab')
     lines = await access.audit.lines(AuditQuery())
     assert [(line.who, line.action, line.details) for line in lines] == [
-        ('ada', f'catalog.{action}', {'kind': 'endpoints', 'name': 'lab'})
-        for action in ('disconnect', 'connect')
+        ('ada', f'endpoints.{action}', {'name': 'lab'}) for action in ('remove', 'save')
     ]
 
 
 async def test_an_ended_session_ends_everywhere() -> None:
     clock = SimulatedClock()
     journal = MemoryJournal()
-    async with Conductor(journal, catalog=catalog(FakeModel(pipeline_reply), Lone), clock=clock) as conductor:
+    async with LocalConductor(
+        journal, catalog=catalog(FakeModel(pipeline_reply), Lone), clock=clock
+    ) as conductor:
         access = Access(journal.documents, clock)
         await access.accounts.add('ada', Role.OPERATOR)
         identity = await access.identify_session(

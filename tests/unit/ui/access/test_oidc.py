@@ -14,9 +14,9 @@ from joserfc.jwk import RSAKey
 
 from engine import SimulatedClock
 from engine.journal import MemoryJournal
+from engine.operations import Role
 from ui.access.access import Access, LoginRefused
 from ui.access.audit_log import AuditQuery
-from ui.access.caller import Role
 from ui.access.oidc import Provider, ProviderSettings
 
 ISSUER, CALLBACK = 'https://id.example', 'https://us.example/login/callback'

@@ -4,45 +4,46 @@ from __future__ import annotations
 
 import pytest
 
-from ui.access.caller import Role
-from ui.access.permissions import METHOD_ROLES
+from engine.operations import Role
 from ui.cli.commands import COMMANDS, load
 from ui.web.permission import ROLES
 
 COMMAND_OF = {
+    'agents.test': 'agent test',
     'annotate': 'edit',
+    'approve': 'send RUN approve',
     'cancel': 'send RUN cancel',
-    'catalog.agents.test': 'agent test',
-    'catalog.connect': 'mcp-server add',
-    'catalog.disconnect': 'mcp-server remove',
-    'catalog.mcp.refresh': 'tool list',
-    'catalog.mcp.sign_in': 'sign-in',
-    'catalog.mcp.test': 'mcp-server test',
-    'catalog.registry.discover': 'endpoint list',
-    'catalog.registry.health': 'doctor --call',
-    'catalog.registry.refresh': 'endpoint test',
-    'catalog.registry.test': 'endpoint test',
-    'catalog.section': 'endpoint change',
     'check': 'check',
     'clean_up': 'retain',
     'delete': 'delete',
+    'deny': 'send RUN deny',
     'delete_note': 'note --remove',
     'destinations.add': 'destination add',
     'destinations.change': 'destination change',
     'destinations.get': 'destination show',
     'destinations.list': 'destination list',
     'destinations.remove': 'destination remove',
+    'edit': 'send RUN edit',
+    'endpoints.discover': 'endpoint list',
+    'endpoints.get': 'endpoint change',
+    'endpoints.remove': 'endpoint remove',
+    'endpoints.save': 'endpoint add',
+    'endpoints.test': 'endpoint test',
     'extend': 'send RUN extend',
     'fleet.drain': 'workers drain',
     'fork': 'fork',
     'fork_all': 'variants',
+    'hand_back': 'send RUN hand_back',
     'import_bundle': 'import',
     'inbox.answer': 'inbox answer',
     'inbox.assign': 'inbox assign',
-    'inbox.find': 'inbox show',
-    'inbox.list': 'inbox list',
     'inbox.snooze': 'inbox snooze',
     'mark_winner': 'winner',
+    'mcp_servers.get': 'mcp-server change',
+    'mcp_servers.remove': 'mcp-server remove',
+    'mcp_servers.save': 'mcp-server add',
+    'mcp_servers.sign_in': 'sign-in',
+    'mcp_servers.test': 'mcp-server test',
     'merging.compose': 'merge --pick',
     'merging.merge': 'merge',
     'merging.send_back': 'send-back',
@@ -62,15 +63,13 @@ COMMAND_OF = {
     'schedules.add': 'schedule add',
     'schedules.backfill': 'schedule backfill',
     'schedules.change': 'schedule change',
-    'schedules.get': 'schedule show',
-    'schedules.list': 'schedule list',
-    'schedules.log': 'schedule show',
     'schedules.remove': 'schedule remove',
     'schedules.run_now': 'schedule run',
     'send': 'send',
     'set_breakpoints': 'break',
     'start': 'run',
     'step': 'step',
+    'take_seat': 'send RUN take_seat',
     'triggers.add': 'trigger add',
     'triggers.change': 'trigger change',
     'triggers.get': 'trigger show',
@@ -84,7 +83,7 @@ COMMAND_OF = {
 
 
 def test_each_action_of_a_page_has_a_command() -> None:
-    reads = {name for name, role in METHOD_ROLES.items() if role is Role.VIEWER}
+    reads = {name for name, role in ROLES.items() if role is Role.VIEWER}
     assert sorted(COMMAND_OF) == sorted(ROLES.keys() - reads)
 
 

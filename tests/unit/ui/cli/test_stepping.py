@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import Breakpoint, Conductor, InvalidInput, SimulatedClock, Status
+from engine import Breakpoint, InvalidInput, LocalConductor, SimulatedClock, Status
 from engine.journal import Fold
 from tests.support.cli import Hemicycle
 from tests.support.harness import FakeModel, catalog, pipeline_reply, start_run, until
@@ -65,7 +65,7 @@ async def type_lines(*lines: str, **start: Any) -> tuple[Typist, Fold]:
     """Control a run by typing, and return the typist and the final state."""
     typist = Typist(*lines)
     model = FakeModel(pipeline_reply)
-    async with Conductor(catalog=catalog(model), clock=SimulatedClock()) as conductor:
+    async with LocalConductor(catalog=catalog(model), clock=SimulatedClock()) as conductor:
         begin = start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'}, paused=True, **start)
         await follow(conductor, begin, QuietReporter(), ask=typist.prompt)
         (info,) = (await conductor.runs()).runs
@@ -106,7 +106,9 @@ async def test_errors_are_printed_and_the_prompt_repeated() -> None:
 
 async def test_a_run_can_be_cancelled_at_the_prompt() -> None:
     typist, cancelled = Typist(), asyncio.Event()
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()) as conductor:
+    async with LocalConductor(
+        catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()
+    ) as conductor:
         begin = start_run(conductor, 'pipeline', {'task': 'Compare tea and coffee'}, paused=True)
 
         class Told(QuietReporter):

@@ -5,16 +5,16 @@ import shutil
 
 import pytest
 
-from engine import Conductor
+from engine import Catalog
 from engine.records import Shape
 from ui.components.diagram.fitting import COLUMN, MIN_SCALE, VIEW_BOX, fit
 from ui.formatting.diagram.folding import composites_around, count_drawn, default_folds, fold_levels
 from ui.formatting.diagram.rendering import svg
 
 pytestmark = pytest.mark.skipif(not shutil.which('dot'), reason='Graphviz is not installed')
-CONDUCTOR = Conductor()
+CATALOG = Catalog.load()
 PAGE = (1380, 640)
-LARGE = CONDUCTOR.draw('parallel-review', {'task': 'Write it.', 'coders': 6, 'reviewers': 5})
+LARGE = CATALOG.draw('parallel-review', {'task': 'Write it.', 'coders': 6, 'reviewers': 5})
 
 
 def scale(drawn: str, room: tuple[int, int]) -> float:
@@ -27,15 +27,15 @@ def first_leaf(shape: Shape) -> str:
 
 
 @pytest.mark.parametrize('room', [COLUMN, PAGE], ids=['column', 'page'])
-@pytest.mark.parametrize('pattern', list(CONDUCTOR.catalog.patterns))
+@pytest.mark.parametrize('pattern', list(CATALOG.patterns))
 async def test_each_pattern_is_readable_as_a_whole(pattern, room):
-    shape = CONDUCTOR.draw(pattern)
+    shape = CATALOG.draw(pattern)
     drawn, _ = await fit(shape, room, active=(first_leaf(shape),))
     assert scale(drawn, room) >= MIN_SCALE
 
 
 async def test_with_enough_room_edges_have_labels_and_charts_may_be_horizontal():
-    shape = CONDUCTOR.draw('vote')
+    shape = CATALOG.draw('vote')
     narrow, _ = await fit(shape, COLUMN)
     broad, _ = await fit(shape, PAGE)
     width, height = map(float, VIEW_BOX.findall(broad)[0])
@@ -63,7 +63,7 @@ def test_inactive_states_fold_first(phase):
 
 
 def test_the_active_agent_is_unfolded_among_folded_ones():
-    shape = CONDUCTOR.draw('time-bounded')
+    shape = CATALOG.draw('time-bounded')
     leaf = first_leaf(shape)
     closed = default_folds(shape) & composites_around(shape, [leaf])
     assert closed
@@ -71,19 +71,19 @@ def test_the_active_agent_is_unfolded_among_folded_ones():
 
 
 async def test_failures_are_badges_on_the_states_they_leave():
-    drawn = (await svg(CONDUCTOR.draw('race'), folded=True)).replace('&gt;', '>')
+    drawn = (await svg(CATALOG.draw('race'), folded=True)).replace('&gt;', '>')
     badges = re.findall(r'<g id="e:([^"]+)" class="edge failing badge">', drawn)
     assert badges
     assert not re.findall(r'class="edge edge failing"', drawn)
     assert len(set(badges)) == len(badges)
-    wide = (await svg(CONDUCTOR.draw('race'), folded=True, wide=True)).replace('&gt;', '>')
+    wide = (await svg(CATALOG.draw('race'), folded=True, wide=True)).replace('&gt;', '>')
     assert set(badges) == set(
         re.findall(r'id="e:([^"]+)" class="edge edge failing"', wide.replace('&#45;', '-'))
     )
 
 
 async def test_racers_are_drawn_in_order_and_aligned():
-    drawn, _ = await fit(CONDUCTOR.draw('race'), COLUMN)
+    drawn, _ = await fit(CATALOG.draw('race'), COLUMN)
     places = {
         path: tuple(map(float, place))
         for path, *place in re.findall(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from engine.errors import UnknownRun
 from engine.history import ForkOverrides, Redaction
 from engine.records import Change, RunId, RunInfo
@@ -45,7 +45,7 @@ async def conductor() -> AsyncIterator[Conductor]:
             return f'{HOSTILE} {SECRET}'
         return pipeline_reply(request)
 
-    async with Conductor(catalog=catalog(FakeModel(reply), Lone), clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(reply), Lone), clock=HastyClock()) as conductor:
         yield conductor
 
 
@@ -193,7 +193,7 @@ async def test_the_origin_and_end_of_a_forks_replay_are_shown(conductor: Conduct
     run = (await conductor.start('pipeline', {'task': 'Which database?'})).id
     await wait_for_state(conductor, run, 'reviewing.thinking')
     await conductor.pause(run)
-    fork = await conductor.fork(run, 5, variation=ForkOverrides(after='recorded'))
+    fork = await conductor.fork(run, 5, overrides=ForkOverrides(after='recorded'))
     await to_the_end(conductor, fork)
     text = await read_transcript(conductor, fork)
     at = (await conductor.info(fork)).parent_at

@@ -13,7 +13,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from engine import Breakpoint, Budget, Conductor, Transition
+from engine import Breakpoint, Budget, Conductor, LocalConductor, Transition
 from engine.errors import JournalUnavailable
 from engine.journal import MemoryJournal
 from engine.models.protocol import ModelRequest
@@ -109,12 +109,14 @@ class Fleet:
 
         self._serve(
             name,
-            Conductor(self.journal, catalog=self._catalog(), owner=f'http://{name}#{name}', live_runs=make),
+            LocalConductor(
+                self.journal, catalog=self._catalog(), owner=f'http://{name}#{name}', live_runs=make
+            ),
         )
 
     def web(self) -> HttpConductor:
         runs = partial(FleetRuns, temporal=cast(Temporal, self), connect=self.connect)
-        self._serve('web', Conductor(self.journal, catalog=self._catalog(), live_runs=runs))
+        self._serve('web', LocalConductor(self.journal, catalog=self._catalog(), live_runs=runs))
         return HttpConductor('http://web', transport=self.network, patience=5.0)
 
     def connect(self, url: str) -> Connection:

@@ -9,13 +9,13 @@ import graphviz
 import pytest
 from pydantic import BaseModel
 
-from engine import Conductor, EngineError, Event, Pattern, Transition, agent
+from engine import Catalog, EngineError, Event, Pattern, Transition, agent
 from engine.journal import Fold
 from engine.records import Edge, EdgeShape, RunId, Shape, StatePath, StateShape
 from engine.statechart.shape_builder import build_shape
 from ui.formatting.diagram.rendering import Layout, dot, export_chart, highlight, render_svg, svg
 
-SHAPE = Conductor().draw('pipeline')
+SHAPE = Catalog.load().draw('pipeline')
 
 
 def after(*steps: Transition) -> dict:
@@ -125,7 +125,7 @@ FOUR_AND_JUDGE = [f'voting.voter{number}' for number in (1, 2, 3, 4)] + ['judgin
     ],
 )
 def test_regions_keep_their_declared_order(pattern, parameters, folded, sideways):
-    shape = Conductor().draw(pattern, parameters)
+    shape = Catalog.load().draw(pattern, parameters)
     drawn = render_svg(shape, frozenset(folded), Layout(sideways=sideways, labels=not folded))
     along, across = (0, 1) if sideways else (1, 0)
     for parent in [state.path for state in shape.states if state.kind == 'parallel']:
@@ -193,7 +193,7 @@ async def test_a_chart_is_available_in_every_format(monkeypatch):
 
 
 def test_only_regions_that_wait_for_a_person_are_shown_waiting():
-    shape = Conductor().draw('parallel-review', {'task': 'Write it.', 'coders': 2})
+    shape = Catalog.load().draw('parallel-review', {'task': 'Write it.', 'coders': 2})
     leaves = ('implementing.coder1.person', 'implementing.coder2.working.thinking')
     view = Fold(RunId('r'), shape).apply_all([step('start', active=leaves)]).view
     assert highlight(shape, view, None)['waiting'] == ['implementing.coder1.person']

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine import Conductor
+from engine import Catalog
 from ui.formatting.diagram.folding import (
     MAX_STATES,
     agent_paths,
@@ -15,13 +15,13 @@ from ui.formatting.diagram.folding import (
 from ui.formatting.diagram.rendering import dot
 from ui.formatting.steps import active_text
 
-CONDUCTOR = Conductor()
-REVIEW = CONDUCTOR.draw('parallel-review')
+CATALOG = Catalog.load()
+REVIEW = CATALOG.draw('parallel-review')
 
 
-@pytest.mark.parametrize('pattern', list(CONDUCTOR.catalog.patterns))
+@pytest.mark.parametrize('pattern', list(CATALOG.patterns))
 def test_each_pattern_is_drawn_with_a_limited_number_of_states(pattern):
-    shape = CONDUCTOR.draw(pattern)
+    shape = CATALOG.draw(pattern)
     folded = default_folds(shape)
     assert count_drawn(shape, folded) <= MAX_STATES
     text = dot(shape, folded=folded)
@@ -29,7 +29,7 @@ def test_each_pattern_is_drawn_with_a_limited_number_of_states(pattern):
 
 
 def test_a_small_chart_is_drawn_unfolded():
-    assert default_folds(CONDUCTOR.draw('pipeline')) == frozenset()
+    assert default_folds(CATALOG.draw('pipeline')) == frozenset()
 
 
 def test_regions_unfold_before_their_contents():
@@ -69,7 +69,7 @@ def test_a_double_click_applies_to_the_innermost_box(folded, path, holder):
 
 
 def test_edges_of_folded_states_end_at_their_visible_parent():
-    shape = CONDUCTOR.draw('time-bounded')
+    shape = CATALOG.draw('time-bounded')
     text = dot(shape, folded=frozenset({'working'}))
     assert 'e:working>shutting_down' in text
     assert 'working.' not in text
@@ -89,7 +89,7 @@ def test_several_states_are_named_by_their_common_parent(active, text):
 
 
 def test_each_of_six_coders_has_its_own_box():
-    shape = CONDUCTOR.draw('parallel-review', {'task': 'Write it.', 'coders': 6, 'reviewers': 5})
+    shape = CATALOG.draw('parallel-review', {'task': 'Write it.', 'coders': 6, 'reviewers': 5})
     drawn = dot(shape, folded=default_folds(shape))
     for phase in ('implementing', 'revising'):
         assert [f'id="s:{phase}.coder{number}"' in drawn for number in range(1, 7)] == [True] * 6

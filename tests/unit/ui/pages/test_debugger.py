@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import Breakpoint, Conductor, Memory, Pattern, SimulatedClock
+from engine import Breakpoint, Conductor, LocalConductor, Memory, Pattern, SimulatedClock
 from engine.agents.chart import agent
 from tests.support.harness import FakeModel, catalog, until
 from ui.formatting.debugger import (
@@ -76,7 +76,7 @@ class Stage:
 async def stage():
     gates = {side: asyncio.Event() for side in ('left', 'right')}
     model = FakeModel(lambda request: gates[request.hints.state.rpartition('.')[2]])
-    async with Conductor(catalog=catalog(model, Duo), clock=SimulatedClock()) as conductor:
+    async with LocalConductor(catalog=catalog(model, Duo), clock=SimulatedClock()) as conductor:
         yield Stage(conductor, gates)
 
 
@@ -146,7 +146,7 @@ def test_the_shape_of_a_mark_shows_the_kind_of_breakpoint():
 
 
 async def test_a_line_in_a_folded_chart_represents_all_its_edges(stage):
-    shape = stage.conductor.draw('duo')
+    shape = stage.conductor.catalog.draw('duo')
     assert edges_of(shape, 'both>last', frozenset()) == ['both>last']
     inside = edges_of(shape, 'both.left.thinking>both.left.done', frozenset())
     assert inside == ['both.left.thinking>both.left.done']

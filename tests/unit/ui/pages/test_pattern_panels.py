@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine import Conductor
+from engine import LocalConductor
 from ui.pages.run.panels.pattern_tabs import TAB_TITLES
 from ui.pages.run.panels.registry import PANELS
 
@@ -11,7 +11,7 @@ ELSEWHERE = {'plan', 'report'}
 
 
 def test_every_panel_of_the_included_patterns_is_registered():
-    patterns = Conductor().catalog.patterns.values()
+    patterns = LocalConductor().catalog.patterns.values()
     panels = {panel for pattern in patterns for panel in pattern.sample().chart_panels()}
     assert panels - ELSEWHERE <= {panel.title.lower() for panel in PANELS}
     assert panels >= {'messages', 'time', 'supervision', 'debate', 'candidates'}

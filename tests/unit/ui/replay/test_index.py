@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine import Conductor, Event, Transition
+from engine import Event, LocalConductor, Transition
 from engine.records import Change, Edge, MarkField, RunId, Shape, StatePath
 from ui.replay.index import MAX_CACHED, Index, next_step, previous_step, shared_index
 from ui.replay.marks import KINDS, UNDRAWN, marks_of
@@ -109,7 +109,7 @@ def test_steps_are_indexed_once_and_in_order():
 
 
 async def test_pages_share_an_index_and_old_ones_are_evicted():
-    async with Conductor() as conductor, Conductor() as other:
+    async with LocalConductor() as conductor, LocalConductor() as other:
         first = shared_index(conductor, RunId('r0'), SHAPE)
         assert shared_index(conductor, RunId('r0'), SHAPE) is first
         assert shared_index(other, RunId('r0'), SHAPE) is not first

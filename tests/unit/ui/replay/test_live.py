@@ -1,11 +1,11 @@
 """Updates for a page that follows a run."""
 
-from engine import Conductor
+from engine import LocalConductor
 from ui.replay.live import Follower
 
 
 async def test_no_streamed_piece_follows_the_step_with_the_whole_reply():
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         run = (await conductor.start('pipeline', {'task': 'Tea or coffee?'})).id
         follower = Follower(conductor, await conductor.info(run), await conductor.shape(run))
         await follower.follow()

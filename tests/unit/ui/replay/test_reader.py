@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from engine import Catalog, Conductor, Memory, Pattern
+from engine import Catalog, LocalConductor, Memory, Pattern
 from engine.errors import UnknownStep
 from engine.journal import fold
 from engine.records import RunId
@@ -36,7 +36,7 @@ class Walk(Pattern):
 
 @pytest.fixture
 async def walked():
-    async with Conductor(catalog=Catalog(patterns={'walk': Walk})) as conductor:
+    async with LocalConductor(catalog=Catalog(patterns={'walk': Walk})) as conductor:
         run = (await conductor.start('walk')).id
         for number in range(STEPS - 1):
             await conductor.send(run, 'go', data={'word': f'w{number % 7}'})

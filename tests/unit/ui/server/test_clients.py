@@ -12,7 +12,7 @@ import pytest
 from nicegui import Client, app
 from nicegui.testing import User
 
-from engine import Conductor
+from engine import LocalConductor
 from tests.support.harness import until
 from ui.components import theme
 from ui.server import clients
@@ -37,7 +37,7 @@ async def browser(user: User) -> AsyncIterator[httpx.AsyncClient]:
         page.register(backend)
     transport = httpx.ASGITransport(app=OwnRequests(HeadRequests(app)))
     async with (
-        Conductor() as conductor,
+        LocalConductor() as conductor,
         httpx.AsyncClient(transport=transport, base_url='http://localhost') as client,
     ):
         backend.open(conductor)

@@ -17,7 +17,7 @@ from asgi_correlation_id import CorrelationIdMiddleware
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 
-from engine import Conductor
+from engine import LocalConductor
 from engine.errors import JournalUnavailable, ModelError
 from engine.host.clock import SimulatedClock
 from engine.journal import MemoryJournal
@@ -58,7 +58,7 @@ class Served:
     def __init__(self) -> None:
         self.journal, self.metrics, self.backend = BreakableJournal(), Metrics(), Backend()
         self.app = Starlette(routes=monitoring_routes(self.backend, self.metrics))
-        self.conductor = Conductor(observe(self.journal, RunLog(), self.metrics))
+        self.conductor = LocalConductor(observe(self.journal, RunLog(), self.metrics))
         transport = httpx.ASGITransport(app=CorrelationIdMiddleware(self.app, validator=is_request_id))
         self.client = httpx.AsyncClient(transport=transport, base_url='http://localhost')
 
@@ -108,7 +108,7 @@ async def test_with_a_full_disk_a_server_is_not_ready(
     journal, backend = await open_journal(Settings(database=tmp_path / 'runs.db')), Backend()
     transport = httpx.ASGITransport(app=Starlette(routes=monitoring_routes(backend, Metrics())))
     client = httpx.AsyncClient(transport=transport, base_url='http://localhost')
-    async with Conductor(journal, workspaces=tmp_path / 'files') as conductor, client:
+    async with LocalConductor(journal, workspaces=tmp_path / 'files') as conductor, client:
         backend.open(conductor)
         assert isinstance(journal.database, SqliteDatabase)
         await journal.database._writer.do(lambda connection: limit_size(connection, 1))

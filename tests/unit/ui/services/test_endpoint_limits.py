@@ -12,7 +12,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from engine.errors import EntryChanged, JournalUnavailable, ModelError
 from engine.host.clock import SimulatedClock, settle
 from engine.journal import Entry, MemoryJournal
@@ -260,7 +260,7 @@ async def test_a_429_in_one_process_delays_the_others() -> None:
         return httpx.Response(next(statuses), headers=headers, content=body)
 
     def process(name: str) -> Conductor:
-        conductor = Conductor(journal, owner=name, clock=clock)
+        conductor = LocalConductor(journal, owner=name, clock=clock)
         conductor.catalog.registry = ModelRegistry(
             {},
             EndpointSettings(endpoints={'paid': replace(endpoint(), name='paid')}),

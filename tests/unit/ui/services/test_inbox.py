@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from engine import Catalog, Conductor, InvalidInput, Pattern, Status
+from engine import Catalog, Conductor, InvalidInput, LocalConductor, Pattern, Status
 from engine.agents.chart import agent
 from engine.errors import JournalDamaged
 from engine.host.clock import SimulatedClock
 from engine.journal import Fold
 from engine.records import RunId
+from engine.runtime import acting_as
 from tests.processes.mcp.test_questions import Hotel
 from tests.support.harness import FakeModel, calls, catalog, start_run, turns
 from ui.services.inbox import Inbox, InboxItem, QuestionClosed, UnknownQuestion, wait_texts
@@ -45,7 +46,7 @@ def reply(request: Any) -> Any:
 
 @pytest.fixture
 async def conductor() -> AsyncIterator[Conductor]:
-    async with Conductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(reply), Pair)) as conductor:
         yield conductor
 
 
@@ -66,7 +67,7 @@ async def wait_for_questions(inbox: Inbox, count: int, run: str = '') -> Sequenc
 
 async def test_questions_of_all_runs_are_listed_oldest_first():
     clock = SimulatedClock()
-    async with Conductor(catalog=catalog(FakeModel(reply), Pair), clock=clock) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(reply), Pair), clock=clock) as conductor:
         runs = []
         for _ in range(3):
             runs.append(await start_asking(conductor))
@@ -112,13 +113,12 @@ async def test_an_answer_counts_even_if_another_region_has_moved(conductor: Cond
 async def test_a_second_answer_is_refused(conductor: Conductor):
     run, inbox = await start_asking(conductor), Inbox(conductor)
     left, right = (item.ask for item in (await inbox.list()).items)
-    both = await asyncio.gather(
-        *(
-            inbox.answer(left.id, event, digest=left.digest, by=by)
-            for event, by in (('approve', 'Ada'), ('deny', 'Bo'))
-        ),
-        return_exceptions=True,
-    )
+
+    async def answer(event: str, by: str) -> object:
+        with acting_as(by):
+            return await inbox.answer(left.id, event, digest=left.digest)
+
+    both = await asyncio.gather(answer('approve', 'Ada'), answer('deny', 'Bo'), return_exceptions=True)
     refused = [item for item in both if isinstance(item, QuestionClosed)]
     assert len(refused) == 1
     steps = (await conductor.info(run)).seq
@@ -201,6 +201,6 @@ def test_a_pattern_states_in_words_what_its_runs_wait_for():
 def test_every_one_word_that_a_built_in_pattern_waits_for_is_stated_in_words(name: str):
     chosen = {'pick': 'person', 'merge': 'files', 'files_by': 'person', 'conflicts': 'person'}
     fields = CATALOG.pattern(name).Parameters.model_fields
-    shape = Conductor(catalog=CATALOG).draw(name, {key: chosen[key] for key in chosen.keys() & fields.keys()})
+    shape = CATALOG.draw(name, {key: chosen[key] for key in chosen.keys() & fields.keys()})
     kinds = {state.waits for state in shape.states if state.waits}
     assert {kind for kind in kinds if ' ' not in kind} <= wait_texts(CATALOG, name).keys()

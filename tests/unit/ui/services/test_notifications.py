@@ -12,11 +12,12 @@ import pytest
 from aiosmtpd.controller import Controller
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from engine import Budget, Conductor, InvalidInput, SimulatedClock
+from engine import Budget, Conductor, InvalidInput, LocalConductor, SimulatedClock
 from engine.errors import JournalDamaged
 from engine.host.clock import settle
 from engine.journal import Journal, MemoryJournal
 from engine.records import RunId, Transition
+from engine.runtime import acting_as
 from tests.bench.servers.processes import free_port
 from tests.support.harness import (
     FakeModel,
@@ -59,7 +60,7 @@ class Receiver:
 
 
 def conductor_of(journal: Journal | None = None, clock: Any = None) -> Conductor:
-    return Conductor(
+    return LocalConductor(
         journal or MemoryJournal(), catalog=catalog(FakeModel(reply), Pair, Lone), clock=clock or HastyClock()
     )
 
@@ -92,7 +93,7 @@ async def test_a_webhook_is_signed_according_to_the_standard(conductor: Conducto
 async def test_a_receiver_that_knows_the_secret_accepts_and_others_do_not():
     """Uses the real clock: the library refuses messages older than five minutes."""
     receiver = Receiver()
-    async with Conductor(catalog=catalog(FakeModel(reply), Lone)) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(reply), Lone)) as conductor:
         notifications = receiver.notifications(conductor)
         team = await notifications.destinations.add(hook())
         await complete_run(conductor, 'lone', title='A run')
@@ -129,7 +130,7 @@ async def test_a_question_is_notified_with_a_link(conductor: Conductor):
 async def test_failures_and_budgets_are_notified():
     receiver = Receiver()
     model = FakeModel(lambda request: ValueError('broken'))
-    async with Conductor(catalog=catalog(model, Lone), clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=catalog(model, Lone), clock=HastyClock()) as conductor:
         notifications = receiver.notifications(conductor)
         await notifications.destinations.add(hook(events=('run.failed',)))
         await complete_run(conductor, 'lone')
@@ -147,7 +148,7 @@ async def test_failures_and_budgets_are_notified():
 
 async def test_an_incomplete_result_is_notified_as_such():
     receiver = Receiver()
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(pipeline_reply)), clock=HastyClock()) as conductor:
         notifications = receiver.notifications(conductor)
         await notifications.destinations.add(hook())
         await complete_run(conductor, 'pipeline', {'task': 'Tea?', 'max_iterations': 0})
@@ -179,12 +180,13 @@ async def test_people_are_notified_of_assignments(conductor: Conductor):
     notifications = receiver.notifications(conductor)
     await notifications.destinations.add(hook(person='Ada'))
     await start_run(conductor, 'pair', approvals='all')
-    inbox = Inbox(conductor)
+    inbox = Inbox(conductor, notify=notifications.notify_assignee)
     items = await wait_for_questions(inbox, 2)
     await send_all(notifications)
     assert receiver.accepted == []
     for person in ('Bo', 'Ada'):
-        await notifications.notify_assignee(await inbox.assign(items[0].ask.id, person), by='Cy')
+        with acting_as('Cy'):
+            await inbox.assign(items[0].ask.id, person)
     await notifications._dispatcher.wait_until_idle()
     (payload,) = receiver.accepted
     assert (payload['type'], payload['data']['assignee'], payload['data']['by']) == (

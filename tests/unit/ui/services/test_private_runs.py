@@ -24,11 +24,11 @@ async def test_private_runs_are_private_in_notifications_too(conductor: Conducto
 
     with acting_as('ada'):
         run = await start_run(conductor, 'pair', approvals='all', private=True)
-    inbox = Inbox(conductor)
+    inbox = Inbox(conductor, notify=notifications.notify_assignee)
     (item, _) = await wait_for_questions(inbox, 2)
     await send_all(notifications)
     assert group_types() == {'/of-Ada': ['run.waiting', 'run.waiting']}
-    await notifications.notify_assignee(await inbox.assign(item.ask.id, 'bo'), by='ada')
+    await inbox.assign(item.ask.id, 'bo')
     await notifications._dispatcher.wait_until_idle()
     assert group_types()['/of-Bo'] == ['question.assigned']
     await conductor.cancel(run)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from engine import Conductor, InvalidInput
+from engine import InvalidInput, LocalConductor
+from engine.operations import Role
 from engine.records import Launch
 from ui.access.accounts import Accounts
-from ui.access.caller import Role
 from ui.services.notifications import Destination
 from ui.services.notifications.destinations import Destinations
 from ui.services.schedules import Schedule, Schedules, ScheduleSpec, Trigger, Triggers
 
 
 async def test_names_with_nul_are_refused_by_all_services() -> None:
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         name, action = 'a\0b', Launch(pattern='pipeline', parameters={'task': 'Compare tea and coffee'})
         spec = ScheduleSpec(cron=('0 2 * * *',))
         accounts = Accounts(conductor.journal.documents, conductor.clock)

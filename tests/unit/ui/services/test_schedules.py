@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook
 
-from engine import Conductor, InvalidInput, SimulatedClock, Status
+from engine import Conductor, InvalidInput, LocalConductor, SimulatedClock, Status
 from engine.host.clock import settle
 from engine.journal import Journal, MemoryJournal
+from engine.operations import Role
 from engine.records import Launch, RunId, RunQuery
 from engine.runtime import acting_as
 from storage import open_journal
@@ -26,7 +27,6 @@ from tests.support.harness import PIPELINE_TASK, FakeModel, Lone, catalog
 from tests.unit.ui.services.test_notification_outbox import Cut, CutJournal
 from ui.access.accounts import Accounts
 from ui.access.audit_log import AuditLog, AuditQuery
-from ui.access.caller import Role
 from ui.services.schedules import (
     BadSignature,
     Interval,
@@ -45,7 +45,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
 
 
 def conductor_of(journal: Journal | None = None, *, reply: Any = 'ok', now: float = NOON) -> Conductor:
-    return Conductor(
+    return LocalConductor(
         journal or MemoryJournal(), catalog=catalog(FakeModel(reply), Lone), clock=SimulatedClock(now)
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from engine.records import View, parent_of
+from ui.components.dialogs import notify_errors
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.steps import role_title
@@ -31,8 +32,8 @@ class ApprovalBar:
             self._deny = button('Deny', kind='small danger', label='Deny')
             self._reply = button('Answer', kind='primary small', requires='send')
             self._reply.on('click', lambda: reveal(parent_of(self._leaf)))
-            self._allow.on('click', lambda: self._answer('approve'))
-            self._deny.on('click', lambda: self._answer('deny'))
+            self._allow.on('click', self._approve)
+            self._deny.on('click', self._refuse)
         self._root.set_visibility(False)
 
     def show(self, view: View, *, may_control: bool) -> None:
@@ -60,6 +61,10 @@ class ApprovalBar:
         self._summary.show(text)
         set_attributes(self._summary, title=text)
 
-    async def _answer(self, name: str) -> None:
+    async def _approve(self) -> None:
         if self._leaf:
-            await self._context.send(name, self._leaf, {})
+            await notify_errors(self._context.conductor.approve(self._context.run, self._leaf))
+
+    async def _refuse(self) -> None:
+        if self._leaf:
+            await notify_errors(self._context.conductor.deny(self._context.run, self._leaf))

@@ -172,7 +172,7 @@ class Models(RoleFields[ModelControl]):
         if unknown:
             self._busy = f'Loading models from {", ".join(unknown)}…'
             self._show_groups()
-        if is_permitted('catalog.registry.refresh'):
+        if is_permitted('endpoints.discover'):
             await self._registry.refresh()
         self._busy = ''
         if not self._place.is_deleted:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine import Conductor, Status
+from engine import Conductor, LocalConductor, Status
 from engine.errors import BundleError, Diverged, UnknownPattern
 from engine.history.chart_walk import audit_walk
 from engine.history.traces import attributes as names
@@ -30,13 +30,13 @@ CHAT = {names.OPERATION: 'chat', names.MODEL: 'm', names.INPUT_TOKENS: 3, names.
 @pytest.fixture(params=['memory', 'sql'])
 async def conductor(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Conductor]:
     journal = MemoryJournal() if request.param == 'memory' else await open_journal(tmp_path / 'runs.db')
-    async with Conductor(journal, workspaces=tmp_path / 'files') as conductor:
+    async with LocalConductor(journal, workspaces=tmp_path / 'files') as conductor:
         yield conductor
 
 
 @pytest.fixture
 async def memory_conductor(tmp_path: Path) -> AsyncIterator[Conductor]:
-    async with Conductor(workspaces=tmp_path / 'files') as conductor:
+    async with LocalConductor(workspaces=tmp_path / 'files') as conductor:
         yield conductor
 
 
@@ -203,7 +203,7 @@ async def test_an_imported_trace_is_audited_compared_exported_and_recognized(
         [imported] = await conductor.import_bundle(file)
     assert (imported.run, imported.outcome) == (info.id, 'known')
     bundle = b''.join([piece async for piece in conductor.export_bundle([info.id])])
-    async with Conductor(workspaces=tmp_path / 'there') as other:
+    async with LocalConductor(workspaces=tmp_path / 'there') as other:
         [copied] = await other.import_bundle(io.BytesIO(bundle))
         assert copied.outcome == 'new' and await other.transitions(copied.run) == steps
         assert await other.audit(copied.run) == info.seq
@@ -478,7 +478,7 @@ async def test_any_tree_of_spans_is_drawn_audited_and_viewed_at_each_step(spans:
         )
         for number, (operation, parent, start, length, error, name) in enumerate(spans)
     ]  # fmt: skip
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         try:
             run = await import_spans(conductor, *generated)
         except BundleError as error:

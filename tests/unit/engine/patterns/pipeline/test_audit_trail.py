@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, Status
+from engine import LocalConductor, Status
 from engine.errors import ModelError
 from engine.patterns import audit_trail
 from engine.patterns.pipeline import Pipeline
@@ -24,7 +24,7 @@ def list_entries(memory: Any, *kinds: str) -> list[tuple[str, str, str]]:
 
 
 async def test_every_action_is_in_the_history_with_its_time_and_step() -> None:
-    async with Conductor(catalog=catalog(FakeModel(partial(pipeline_reply, revisions=0)))) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(partial(pipeline_reply, revisions=0)))) as conductor:
         run = (await conductor.start('pipeline', TASK)).id
         outcome = await conductor.result(run)
         steps = await conductor.transitions(run)
@@ -63,7 +63,7 @@ async def test_a_repeated_attempt_is_in_the_history_with_its_reason() -> None:
             return ModelError('too busy', kind='rate limit', retryable=True)
         return pipeline_reply(request, revisions=0)
 
-    async with Conductor(catalog=catalog(FakeModel(once)), clock=HastyClock()) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(once)), clock=HastyClock()) as conductor:
         run = (await conductor.start('pipeline', TASK)).id
         outcome = await conductor.result(run)
         assert await conductor.audit(run) == (await conductor.info(run)).seq

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine import Conductor, EngineError, InvalidInput, Status
+from engine import EngineError, InvalidInput, LocalConductor, Status
 from engine.errors import ModelError
 from engine.patterns.pipeline.pattern import AnalyzerAgent, ResearchAgent, ReviewerAgent
 from engine.patterns.pipeline.task_state import AgentMessage, Draft, Review, TaskState, TaskStatus
@@ -20,7 +20,7 @@ FINDINGS = {'findings': ['six'], 'sources': [], 'open_questions': ['why']}
 
 
 def test_the_chart_has_the_statuses_and_edges_of_the_document() -> None:
-    shape = Conductor(catalog=catalog(FakeModel())).draw('pipeline')
+    shape = catalog(FakeModel()).draw('pipeline')
     top = [state for state in shape.states if not state.parent]
     assert {state.name.upper() for state in top} == {status.value for status in TaskStatus}
     assert {state.name: state.outcome for state in top if state.kind == 'final'} == {
@@ -88,7 +88,7 @@ def score_of_zero(request: Any) -> Any:
     ],
 )
 async def test_an_incomplete_result_is_done_with_issues(reply: Any, limit: int, caveat: str) -> None:
-    async with Conductor(catalog=catalog(FakeModel(reply))) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(reply))) as conductor:
         run = (await conductor.start('pipeline', {**TASK, 'max_iterations': limit})).id
         outcome = await conductor.result(run)
         info, view = await conductor.info(run), await conductor.view(run)
@@ -126,7 +126,7 @@ async def test_an_answer_that_never_fits_fails_the_run_with_the_reason() -> None
 async def test_bad_parameters_are_refused_with_the_fields_name(
     parameters: dict[str, Any], field: str
 ) -> None:
-    async with Conductor(catalog=catalog(FakeModel())) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel())) as conductor:
         with pytest.raises(InvalidInput) as refused:
             await conductor.start('pipeline', parameters)
         assert list(refused.value.problems) == [field]

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
-from engine import Conductor, PatternError, Status
+from engine import LocalConductor, PatternError, Status
 from engine.models.scripted.model import Scripted
 from engine.patterns.pipeline import Pipeline
 from engine.patterns.pipeline.pattern import AnalyzerAgent, ResearchAgent, ReviewerAgent
@@ -266,7 +266,7 @@ async def test_an_agent_called_in_a_stage_uses_the_runs_models(work: Any) -> Non
     pattern = Pipeline.with_stages('inside', researching=work)
     own_catalog = catalog(FakeModel('never'), pattern)
     own_catalog.models['other'] = real  # type: ignore[assignment]
-    async with asyncio.timeout(60), Conductor(catalog=own_catalog) as conductor:
+    async with asyncio.timeout(60), LocalConductor(catalog=own_catalog) as conductor:
         run = (await conductor.start('inside', TASK, models={'': 'other'})).id
         outcome, view = await conductor.result(run), await conductor.view(run)
     assert outcome.memory['research'] == '- six'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine import Conductor, Status
+from engine import LocalConductor, Status
 from engine.journal import MemoryJournal
 from engine.patterns.competition.race import Race
 from tests.support.harness import FakeModel, HastyClock, calls, to_the_end
@@ -71,7 +71,7 @@ def cache_only(request):
 async def test_no_one_wins_a_race_without_a_file(tmp_path):
     (tmp_path / 'work.txt').write_text('good as it was given')
     model = FakeModel(actors({'racer1': 'I am done.', 'racer2': 'I am done.'}))
-    async with Conductor(
+    async with LocalConductor(
         MemoryJournal(), catalog=review_catalog(model, Race), clock=HastyClock(), sandbox=WordSandbox()
     ) as conductor:
         parameters = {'task': 'Do it well.', 'racers': 2, 'command': 'check', 'project': str(tmp_path)}

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine import Conductor, Status
+from engine import LocalConductor, Status
 from engine.journal import MemoryJournal
 from engine.patterns.competition.race import Race
 from engine.patterns.competition.vote import Vote, normalize
@@ -17,7 +17,7 @@ from tests.support.teams.parallel_review import BROKEN, WordSandbox, actors, rev
 
 async def play(name, model, **parameters) -> Outcome:
     fake_model = model if isinstance(model, FakeModel) else FakeModel(actors(model))
-    async with Conductor(
+    async with LocalConductor(
         MemoryJournal(),
         catalog=review_catalog(fake_model, Race, Vote),
         clock=HastyClock(),

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine import Conductor, InvalidInput, SimulatedClock, Status
+from engine import InvalidInput, LocalConductor, SimulatedClock, Status
 from engine.runtime import LiveRuns
 from tests.support.harness import FakeModel, to_the_end, until, wait_for_state
 from tests.support.teams.parallel_review import (
@@ -186,7 +186,9 @@ async def test_a_server_without_runs_leaves_the_project_check_to_workers():
     class Elsewhere(LiveRuns):
         works = False
 
-    async with Conductor(catalog=review_catalog(FakeModel(actors({}))), live_runs=Elsewhere) as conductor:
+    async with LocalConductor(
+        catalog=review_catalog(FakeModel(actors({}))), live_runs=Elsewhere
+    ) as conductor:
         assert await begin(conductor, project='/nowhere/at/all')
 
 

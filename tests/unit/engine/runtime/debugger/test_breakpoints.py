@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from engine import Breakpoint, Conductor, InvalidInput, Memory, Pattern, SimulatedClock, Status, Transition
+from engine import (
+    Breakpoint,
+    Conductor,
+    InvalidInput,
+    LocalConductor,
+    Memory,
+    Pattern,
+    SimulatedClock,
+    Status,
+    Transition,
+)
 from engine.agents.chart import agent
 from engine.history.audit import group_turns
 from engine.journal import Fold, MemoryJournal
@@ -61,7 +71,7 @@ def reply(request: Any) -> Any:
 
 @pytest.fixture
 async def conductor() -> AsyncIterator[Conductor]:
-    async with Conductor(
+    async with LocalConductor(
         MemoryJournal(), catalog=catalog(FakeModel(reply), Twins), clock=SimulatedClock()
     ) as conductor:
         yield conductor
@@ -318,7 +328,7 @@ async def test_breakpoints_survive_restarts_but_are_not_forked(conductor: Conduc
     assert loaded.view == fold.view and loaded.projection.pauses.dump() == fold.projection.pauses.dump()
     await conductor._live.runs[run].release()
     conductor._live.runs.clear()
-    async with Conductor(conductor.journal, catalog=conductor.catalog) as second_conductor:
+    async with LocalConductor(conductor.journal, catalog=conductor.catalog) as second_conductor:
         await second_conductor.recover()
         await second_conductor.resume(run)
         fold = await wait_until_at_rest(second_conductor, run)
@@ -341,7 +351,7 @@ async def test_recovery_at_any_step_hits_the_same_breakpoints(conductor: Conduct
     assert len(seqs) > 8
     for count in seqs:
         partial_journal = await first_steps(conductor.journal, run, count)
-        async with Conductor(partial_journal, catalog=conductor.catalog) as successor:
+        async with LocalConductor(partial_journal, catalog=conductor.catalog) as successor:
             await successor.recover()
             await wait_until_at_rest(successor, run)
             is_paused = steps[count - 1].event.name == 'pause'
@@ -390,7 +400,7 @@ class Arguing(Pattern):
     ],
 )
 async def test_disagreement_is_read_from_the_latest_positions(transcript: Any, differ: bool) -> None:
-    async with Conductor(catalog=catalog(FakeModel(), Arguing), clock=SimulatedClock()) as conductor:
+    async with LocalConductor(catalog=catalog(FakeModel(), Arguing), clock=SimulatedClock()) as conductor:
         run = (await conductor.start('arguing', breakpoints=[Breakpoint(when='disagree')])).id
         data = {'said': [item.model_dump(mode='json') for item in transcript]}
         await conductor.send(run, 'say', data=data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine import Conductor, EventRefused, InvalidInput, SimulatedClock
+from engine import Conductor, EventRefused, InvalidInput, LocalConductor, SimulatedClock
 from tests.support.harness import FakeModel, catalog, complete_run, pipeline_reply, turns
 
 QUESTION = {'task': 'Which database suits a small shop?'}
@@ -12,7 +12,9 @@ QUESTION = {'task': 'Which database suits a small shop?'}
 
 @pytest.fixture
 async def conductor():
-    async with Conductor(catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()) as conductor:
+    async with LocalConductor(
+        catalog=catalog(FakeModel(pipeline_reply)), clock=SimulatedClock()
+    ) as conductor:
         yield conductor
 
 

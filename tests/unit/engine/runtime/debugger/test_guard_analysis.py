@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine import Conductor, Event, Memory, Pattern
+from engine import Catalog, Event, LocalConductor, Memory, Pattern
 from engine.runtime import GuardExplanation, GuardExplanations
 
 ENOUGH = 3
@@ -166,9 +166,9 @@ def test_a_guard_without_source_still_has_a_description():
 
 
 def test_agent_guards_are_analyzed_with_their_closures():
-    pattern = Conductor().catalog.pattern('pipeline').sample()
+    pattern = LocalConductor().catalog.pattern('pipeline').sample()
     before = {'memory': {}, 'agents': {'reviewing': {'turns': 2}}}
-    edges = [edge for edge in Conductor().draw('pipeline').edges if 'out_of_turns' in edge.conditions]
+    edges = [edge for edge in Catalog.load().draw('pipeline').edges if 'out_of_turns' in edge.conditions]
     edge = next(edge for edge in edges if edge.source.startswith('reviewing.'))
     ground = GuardExplanations(pattern, {}).of(edge.source, edge.dest, 'out_of_turns', before, EVENT)
     assert ground.says == 'The agent has used all its turns.'
@@ -177,17 +177,17 @@ def test_agent_guards_are_analyzed_with_their_closures():
     assert saw['spec.turns'] > 2
 
 
-@pytest.mark.parametrize('name', sorted(Conductor().catalog.patterns))
+@pytest.mark.parametrize('name', sorted(LocalConductor().catalog.patterns))
 def test_every_included_guard_has_a_description(name):
-    conductor = Conductor()
+    conductor = LocalConductor()
     explanations = GuardExplanations(conductor.catalog.pattern(name).sample(), {})
-    for edge in conductor.draw(name).edges:
+    for edge in conductor.catalog.draw(name).edges:
         for guard in (*edge.conditions, *edge.unless):
             assert explanations.of(edge.source, edge.dest, guard, {}, EVENT).says, guard
 
 
 async def test_a_run_has_its_patterns_explanations():
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         run = (await conductor.start('pipeline', {'task': 'Which database suits a small shop?'})).id
         await conductor.result(run)
         explanations = await conductor.explain_guards(run)

@@ -14,6 +14,7 @@ from engine import (
     Conductor,
     EventRefused,
     InvalidInput,
+    LocalConductor,
     Memory,
     Pattern,
     SimulatedClock,
@@ -158,7 +159,7 @@ async def crew() -> AsyncIterator[Crews]:
         return f'{request.hints.role} said'
 
     clock, model = SimulatedClock(), Gated(reply)
-    async with Conductor(MemoryJournal(), catalog=catalog(model, Crew), clock=clock) as conductor:
+    async with LocalConductor(MemoryJournal(), catalog=catalog(model, Crew), clock=clock) as conductor:
         yield Crews(conductor, clock, model)
 
 
@@ -413,7 +414,7 @@ async def test_held_regions_and_steps_in_progress_survive_a_restart(crew: Crews)
     journal, before = crew.conductor.journal, await crew.conductor.view(run)
     await crew.live.release()
     crew.conductor._live.runs.clear()
-    async with Conductor(journal, catalog=crew.conductor.catalog, clock=crew.clock) as conductor:
+    async with LocalConductor(journal, catalog=crew.conductor.catalog, clock=crew.clock) as conductor:
         assert await conductor.recover() == [run]
         crew.conductor = conductor
         assert dict((await conductor.view(run)).held) == dict(before.held) == {'both.left': ''}
@@ -434,7 +435,7 @@ async def test_a_fork_holds_no_region(crew: Crews) -> None:
 
 
 def test_each_state_has_its_innermost_region() -> None:
-    shape = Conductor(catalog=catalog(FakeModel(), Crew)).draw('crew')
+    shape = catalog(FakeModel(), Crew).draw('crew')
     for path, region in (
         ('planning.thinking', ''),
         ('both', ''),

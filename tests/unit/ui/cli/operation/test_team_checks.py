@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from engine import Conductor
+from engine import Conductor, LocalConductor
 from engine.journal import Entry
+from engine.operations import Role
 from engine.records import Launch, RunId
 from storage import open_journal
 from tests.unit.ui.cli.conftest import Doctor
 from ui.access.audit_log import AuditLog
-from ui.access.caller import Caller, Role
+from ui.access.caller import Caller
 from ui.services.notifications import Destination
 from ui.services.notifications.destinations import Destinations
 from ui.services.notifications.outbox import Outbox, OutboxMessage
@@ -28,7 +29,7 @@ def prepare(doctor: Doctor, work: Callable[[Conductor], Awaitable[object]]) -> N
     """Do some work in the installation's database."""
 
     async def run() -> None:
-        async with Conductor(await open_journal(doctor.hemicycle.database)) as conductor:
+        async with LocalConductor(await open_journal(doctor.hemicycle.database)) as conductor:
             await work(conductor)
 
     asyncio.run(run())

@@ -20,7 +20,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from engine import Conductor, Status, ToolContext, agent, tool
+from engine import Conductor, LocalConductor, Status, ToolContext, agent, tool
 from engine.errors import ToolError
 from engine.history.traces import attributes
 from engine.journal import MemoryJournal, usage_from_dict
@@ -59,7 +59,7 @@ def read(span: ReadableSpan, name: str) -> object:
 
 
 async def test_a_run_is_a_tree_of_workflow_agents_and_calls() -> None:
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         run = await conductor.start('supervisor', objective=TASK, max_tasks=2)
         await run.result()
         info, spans = await run.info(), await spans_of(conductor, run.id)
@@ -113,7 +113,7 @@ def as_file(spans: Sequence[ReadableSpan]) -> io.BytesIO:
     ],
 )
 async def test_an_exported_trace_can_be_imported_again(pattern: str, parameters: dict[str, Any]) -> None:
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         run = await conductor.start(pattern, parameters)
         await run.result()
         spans = await spans_of(conductor, run.id, contents=True)
@@ -162,7 +162,7 @@ async def tasks(conductor: Conductor, run: RunId) -> set[str]:
 
 
 async def test_trace_ids_are_stable_and_differ_for_forks() -> None:
-    async with Conductor() as conductor:
+    async with LocalConductor() as conductor:
         run = await conductor.start('pipeline', task=TASK)
         await run.result()
         fork = await conductor.fork(run.id, at=5)
@@ -188,7 +188,7 @@ class WithTool(Lone):
 async def spans_with_tool(contents: bool) -> list[ReadableSpan]:
     """Return the spans of an agent that calls a tool, which fails, and then answers."""
     model = FakeModel(in_turn(calls(('broken', {'word': 'secret'})), 'the secret answer'))
-    async with Conductor(catalog=catalog(model, WithTool, tools=(broken,))) as conductor:
+    async with LocalConductor(catalog=catalog(model, WithTool, tools=(broken,))) as conductor:
         run = await conductor.start(WithTool, title='their task')
         await run.result()
         return await spans_of(conductor, run.id, contents=contents)
@@ -210,7 +210,7 @@ async def test_spans_hold_no_content_unless_configured() -> None:
 
 async def test_a_failed_run_records_the_reason() -> None:
     model = FakeModel(ValueError('the well is dry'))
-    async with Conductor(catalog=catalog(model, Lone)) as conductor:
+    async with LocalConductor(catalog=catalog(model, Lone)) as conductor:
         run = await conductor.start(Lone)
         assert (await run.result()).status is Status.FAILED
         spans = await spans_of(conductor, run.id)
@@ -221,7 +221,7 @@ async def test_a_failed_run_records_the_reason() -> None:
 async def test_the_trace_of_each_run_that_ends_is_sent_once_and_before_the_journal_closes() -> None:
     journal, span_keeper = MemoryJournal(), SpanKeeper()
     traces = TraceExporter(journal, span_keeper)
-    async with Conductor(observe(journal, traces)) as conductor:
+    async with LocalConductor(observe(journal, traces)) as conductor:
         runs = [await conductor.start('pipeline', task=TASK) for _ in range(3)]
         for run in runs:
             await run.result()
@@ -266,7 +266,7 @@ async def test_traces_are_sent_over_otlp(
     journal = MemoryJournal()
     monkeypatch.setenv(ADDRESSES[0], url)
     monkeypatch.setenv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=test')
-    async with Conductor(observe(journal, *trace_exporters(journal))) as conductor:
+    async with LocalConductor(observe(journal, *trace_exporters(journal))) as conductor:
         run = await conductor.start('pipeline', task=TASK)
         await run.result()
         expected = await spans_of(conductor, run.id)
@@ -286,7 +286,7 @@ async def test_a_refusing_receiver_is_logged_and_ignored(
             return SpanExportResult.FAILURE
 
     journal = MemoryJournal()
-    async with Conductor(observe(journal, TraceExporter(journal, Refusing()))) as conductor:
+    async with LocalConductor(observe(journal, TraceExporter(journal, Refusing()))) as conductor:
         run = await conductor.start('pipeline', task=TASK)
         assert (await run.result()).status is Status.DONE
     assert f'run {run.id}: its trace was not accepted' in caplog.text

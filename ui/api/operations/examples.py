@@ -68,6 +68,8 @@ BODIES: Mapping[str, Any] = {
         'mapping': {'task': '/issue/title'},
     },
     'change_trigger': {'paused': True},
+    'save_endpoint': {'values': {'url': 'https://models.team.example/v1', 'key': 'env:TEAM_KEY'}},
+    'save_mcp_server': {'values': {'url': 'https://docs.team.example/mcp'}},
     'receive_webhook': {'issue': {'title': 'It does not print'}},
     'run_with_agui': {
         'threadId': 'thread-1',
@@ -80,6 +82,47 @@ BODIES: Mapping[str, Any] = {
     },
 }
 """By operation; bodies whose models have their own examples are left out."""
+START_OPTIONS = {'name': 'StartOptions', 'text': 'How a new run starts.'}
+PART = {'name': 'Region', 'text': 'A part of a run.'}
+LEFT_OUT = 'fields that are left out stay as they are.'
+BODY_TEXTS: Mapping[str, Mapping[str, Any]] = {
+    'send': {
+        'name': 'Sent',
+        'text': 'An event from outside.',
+        'examples': [
+            {'name': 'approve', 'at': 'working.approving'},
+            {'name': 'answer', 'at': 'working.asking', 'data': {'content': {'name': 'Ada'}}},
+            {
+                'name': 'say',
+                'data': {'reviewer': 'reviewer2', 'text': 'I ran the tests.', 'verdict': 'APPROVE'},
+            },
+        ],
+    },
+    'pause': PART,
+    'resume': PART,
+    'step': {'name': 'StepRequest', 'text': 'How far to continue.'},
+    'cancel': {'name': 'Reason', 'text': 'The reason for an action.'},
+    'extend': {'name': 'Increase', 'text': 'How much to raise a budget by.'},
+    'approve': {'name': 'Approval', 'text': 'Approval of the tool calls that are waiting.'},
+    'deny': {'name': 'Denial', 'text': 'Denial of the tool calls that are waiting.'},
+    'edit': {'name': 'Edit', 'text': 'Changes to a paused run.'},
+    'set_breakpoints': {'name': 'Breakpoints', 'text': 'All breakpoints of a run.'},
+    'probe': {'name': 'Condition', 'text': 'A condition of a breakpoint.'},
+    'fork': {'name': 'NewFork', 'text': 'A fork: where it starts, and what is different.'},
+    'forecast': {'name': 'ForecastRequest', 'text': 'A fork that is not started.'},
+    'rerun': START_OPTIONS,
+    'retry': START_OPTIONS,
+    'send_back': {'name': 'SentBack', 'text': 'A message to an agent about its work.'},
+    'answer_question': {'name': 'AnswerInput', 'text': 'An answer to a question.'},
+    'assign_question': {'name': 'Assigned', 'text': 'The person who is to answer.'},
+    'add_destination': {'text': 'A destination.'},
+    'change_destination': {'text': f'Changes to a destination; {LEFT_OUT}'},
+    'add_schedule': {'text': 'A schedule.'},
+    'change_schedule': {'text': f'Changes to a schedule; {LEFT_OUT}'},
+    'add_trigger': {'text': 'A trigger.'},
+    'change_trigger': {'text': f'Changes to a trigger; {LEFT_OUT}'},
+}
+"""By derived operation: what its body is called and described as, where not as the operation itself."""
 TAGS = (
     ('Patterns', 'What can be run, with its parameters and its chart.'),
     ('Runs', 'Starting runs, and reading them at any step.'),

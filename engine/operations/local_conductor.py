@@ -1,14 +1,15 @@
-"""Conductor: the engine's single entry point to start, watch, control, recover, fork and read runs."""
+"""LocalConductor: starts, watches, controls, recovers, forks and reads runs in this process."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from typing import Any, BinaryIO, Self
 
 from engine.configuration.catalog import Catalog
+from engine.configuration.connections import CatalogAgents, CatalogEndpoints, CatalogServers
 from engine.errors import InvalidInput
 from engine.history.bundle.importer import Imported
 from engine.history.bundle.redaction import Redaction
@@ -27,16 +28,16 @@ from engine.journal.memory_journal import MemoryJournal
 from engine.journal.protocol import Journal
 from engine.journal.retention_policy import Retention
 from engine.models import endpoints_file
-from engine.records import Launch, RunId, RunInfo, Status, View
+from engine.operations.conductor import RunHandle
+from engine.records import Launch, RunId, RunInfo
 from engine.runtime.activity import Services
 from engine.runtime.debugger.breakpoint_validation import validate_breakpoints
 from engine.runtime.fair_scheduler import FairScheduler
-from engine.runtime.feed import Feed, Item
+from engine.runtime.feed import Feed
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.recording.run_recordings import Recordings
 from engine.runtime.run_control import RunControl
 from engine.runtime.run_factory import initial_state, new_run_info, unknown_names
-from engine.statechart.memory import Memory
 from engine.statechart.pattern import Pattern
 from engine.workspace.git.worktree import has_worktree, listed_files
 from engine.workspace.project import missing_projects, oversized_projects
@@ -44,38 +45,13 @@ from engine.workspace.sandbox.sandbox import PRIVATE_ADDRESSES, Sandbox, env_fla
 from engine.workspace.shared.remote_files import RemoteFiles
 from engine.workspace.workspaces import Workspaces
 
-P = ParamSpec('P')
-T = TypeVar('T')
 
-
-class Delegated(Generic[P, T]):
-    """A method of the conductor that is the same method of one of its components.
-
-    Args:
-        component: the conductor's attribute that holds it.
-        method: as its class declares it; a subclass may override it.
-    """
-
-    def __init__(self, component: str, method: Callable[Concatenate[Any, P], T]) -> None:
-        self._component, self._method = component, method
-
-    @overload
-    def __get__(self, conductor: None, owner: type) -> Callable[Concatenate[Any, P], T]: ...
-    @overload
-    def __get__(self, conductor: Conductor, owner: type) -> Callable[P, T]: ...
-    def __get__(self, conductor: Conductor | None, owner: type) -> Callable[..., T]:
-        if conductor is None:
-            return self._method
-        method: Callable[P, T] = getattr(getattr(conductor, self._component), self._method.__name__)
-        return method
-
-
-class Conductor:
-    """Runs workflows.
+class LocalConductor:
+    """Runs workflows in this process; see `Conductor`.
 
     Use it as an async context manager: on exit it releases the runs, which continue once recovered.
 
-    Most of its methods are those of components with one concern each: `Journal`, `LiveRuns`, `RunControl`,
+    Most operations are carried out by components with one concern each: `Journal`, `LiveRuns`, `RunControl`,
     `RunReader`, `RunMaintenance`, `Forks`, `RegressionTests`.
 
     Args:
@@ -140,71 +116,69 @@ class Conductor:
             is_alive=is_alive,
         )
         self.owner, self.stranded = live.owner, live.stranded
-        self._control = RunControl(live)
-        self._reader = RunReader(self.journal, self.catalog)
-        self._maintenance = RunMaintenance(live, self._control)
-        self._forks = Forks(live, self._reader)
-        self._tests = RegressionTests(live, self._reader, self._forks)
-        self.merging = RunMerging(self._reader, self.workspaces, self.sandbox, self._forks)
+        control, reader = RunControl(live), RunReader(self.journal, self.catalog)
+        maintenance, forks = RunMaintenance(live, control), Forks(live, reader)
+        tests = RegressionTests(live, reader, forks)
+        self.endpoints, self.mcp_servers = CatalogEndpoints(self.catalog), CatalogServers(self.catalog)
+        self.agents = CatalogAgents(self.catalog, self.sandbox)
+        self.merging = RunMerging(reader, self.workspaces, self.sandbox, forks)
         self._bundles = BundleStore(
-            reader=self._reader, workspaces=self.workspaces, recordings=self.recordings, clock=self.clock
+            reader=reader, workspaces=self.workspaces, recordings=self.recordings, clock=self.clock
         )
 
-    recover = Delegated('_live', LiveRuns.recover)
-    watch = Delegated('_live', LiveRuns.watch)
-    result = Delegated('_live', LiveRuns.result)
-    send = Delegated('_live', LiveRuns.send)
-    probe = Delegated('_live', LiveRuns.probe)
-    can_control = Delegated('_live', LiveRuns.can_control)
-    resting_step = Delegated('_live', LiveRuns.resting_step)
-
-    pause = Delegated('_control', RunControl.pause)
-    resume = Delegated('_control', RunControl.resume)
-    step = Delegated('_control', RunControl.step)
-    extend = Delegated('_control', RunControl.extend)
-    cancel = Delegated('_control', RunControl.cancel)
-    set_breakpoints = Delegated('_control', RunControl.set_breakpoints)
-
-    info = Delegated('journal', Journal.info)
-    shape = Delegated('journal', Journal.shape)
-    snapshot = Delegated('journal', Journal.snapshot)
-    transitions = Delegated('journal', Journal.transitions)
-    notes = Delegated('journal', Journal.notes)
-    delete_note = Delegated('journal', Journal.delete_note)
-
-    runs = Delegated('_reader', RunReader.runs)
-    view = Delegated('_reader', RunReader.view)
-    fold = Delegated('_reader', RunReader.fold)
-    turn_end = Delegated('_reader', RunReader.turn_end)
-    accepts = Delegated('_reader', RunReader.accepts)
-    audit = Delegated('_reader', RunReader.audit)
-    compare = Delegated('_reader', RunReader.compare)
-    traffic = Delegated('_reader', RunReader.traffic)
-    explain_guards = Delegated('_reader', RunReader.explain_guards)
-    draw = Delegated('_reader', RunReader.draw)
-
-    annotate = Delegated('_maintenance', RunMaintenance.annotate)
-    write_note = Delegated('_maintenance', RunMaintenance.write_note)
-    delete = Delegated('_maintenance', RunMaintenance.delete)
-    restore = Delegated('_maintenance', RunMaintenance.restore)
-    purge = Delegated('_maintenance', RunMaintenance.purge)
-    disk_usage = Delegated('_maintenance', RunMaintenance.disk_usage)
-    preview_cleanup = Delegated('_maintenance', RunMaintenance.preview_cleanup)
-    clean_up = Delegated('_maintenance', RunMaintenance.clean_up)
-    iter_runs = Delegated('_maintenance', RunMaintenance.iter_runs)
-
-    fork = Delegated('_forks', Forks.fork)
-    fork_all = Delegated('_forks', Forks.fork_all)
-    forecast = Delegated('_forks', Forks.forecast)
-    rerun = Delegated('_forks', Forks.rerun)
-    retry = Delegated('_forks', Forks.retry)
-    retry_at = Delegated('_forks', Forks.retry_at)
-    lineage = Delegated('_forks', Forks.lineage)
-    family = Delegated('_forks', Forks.family)
-    mark_winner = Delegated('_forks', Forks.mark_winner)
-
-    save_test = Delegated('_tests', RegressionTests.save_test)
-    check = Delegated('_tests', RegressionTests.check)
+        self.recover = live.recover
+        self.watch = live.watch
+        self.result = live.result
+        self.send = live.send
+        self.probe = live.probe
+        self.can_control = live.can_control
+        self.resting_step = live.resting_step
+        self.pause = control.pause
+        self.resume = control.resume
+        self.step = control.step
+        self.extend = control.extend
+        self.cancel = control.cancel
+        self.approve = control.approve
+        self.deny = control.deny
+        self.take_seat = control.take_seat
+        self.hand_back = control.hand_back
+        self.edit = control.edit
+        self.set_breakpoints = control.set_breakpoints
+        self.info = self.journal.info
+        self.shape = self.journal.shape
+        self.snapshot = self.journal.snapshot
+        self.transitions = self.journal.transitions
+        self.notes = self.journal.notes
+        self.delete_note = self.journal.delete_note
+        self.runs = reader.runs
+        self.view = reader.view
+        self.fold = reader.fold
+        self.turn_end = reader.turn_end
+        self.accepts = reader.accepts
+        self.audit = reader.audit
+        self.compare = reader.compare
+        self.traffic = reader.traffic
+        self.explain_guards = reader.explain_guards
+        self.annotate = maintenance.annotate
+        self.write_note = maintenance.write_note
+        self.delete = maintenance.delete
+        self.restore = maintenance.restore
+        self.purge = maintenance.purge
+        self.disk_usage = maintenance.disk_usage
+        self.preview_cleanup = maintenance.preview_cleanup
+        self.clean_up = maintenance.clean_up
+        self.iter_runs = maintenance.iter_runs
+        self.fork = forks.fork
+        self.fork_all = forks.fork_all
+        self.forecast = forks.forecast
+        self.rerun = forks.rerun
+        self.retry = forks.retry
+        self.retry_at = forks.retry_at
+        self.lineage = forks.lineage
+        self.family = forks.family
+        self.mark_winner = forks.mark_winner
+        self.save_test = tests.save_test
+        self.check = tests.check
 
     async def __aenter__(self) -> Self:
         return self
@@ -301,62 +275,6 @@ class Conductor:
         if info and info.pattern != pattern:
             raise InvalidInput({'replay': f'run {run} has the pattern {info.pattern}, not {pattern}'})
         return info
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
-    """How a run ended."""
-
-    status: Status
-    answer: Any
-    """The value of the pattern's answer field; None if it has none."""
-    error: str
-    memory: Any
-    """The pattern's `Memory`, or a `Memory` with fields of JSON if the pattern is not in the catalog."""
-
-
-class UntypedMemory(Memory, extra='allow'):
-    """The memory of a run whose pattern is only known where it runs."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunHandle:
-    """A handle to one run, which continues whether or not anyone watches it."""
-
-    id: RunId
-    conductor: Conductor
-
-    async def info(self) -> RunInfo:
-        """Return its summary. Raises `UnknownRun`."""
-        return await self.conductor.info(self.id)
-
-    async def view(self, at: int | None = None) -> View:
-        """Return the run as of step `at`, or now. Raises `UnknownRun`, `UnknownStep`."""
-        return await self.conductor.view(self.id, at)
-
-    def watch(self, *, after: int = 0) -> AsyncGenerator[Item]:
-        """Follow the steps after `after` and streamed text until the run ends. Raises `UnknownRun`."""
-        return self.conductor.watch(self.id, after=after)
-
-    async def result(self) -> RunResult:
-        """Wait until the run has ended. Raises `UnknownRun`."""
-        outcome = await self.conductor.result(self.id)
-        pattern = self.conductor.catalog.find((await self.info()).pattern)
-        memory = pattern.Memory if pattern else UntypedMemory
-        return RunResult(
-            status=outcome.status,
-            answer=outcome.answer,
-            error=outcome.error,
-            memory=memory.model_validate(outcome.memory),
-        )
-
-    async def send(self, name: str, *, at: str = '', data: Mapping[str, Any] | None = None) -> None:
-        """Send an event. Raises `EventRefused`, `InvalidInput`."""
-        await self.conductor.send(self.id, name, at=at, data=data)
-
-    async def cancel(self, reason: str = '') -> None:
-        """Cancel the run; it cannot be resumed. Raises `EventRefused` if it has ended."""
-        await self.conductor.cancel(self.id, reason)
 
 
 async def _start_problems(workflow: Pattern) -> dict[str, str]:

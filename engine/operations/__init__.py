@@ -1,0 +1,42 @@
+"""Operations: what callers may do, declared once; guards, routes, clients and audit derive from it."""
+
+from engine.operations.connections import Agents, Endpoints, McpServers
+from engine.operations.forking import Forking
+from engine.operations.reading import Checking, Reading
+from engine.operations.steering import NO_DATA, Steering
+from engine.operations.table import (
+    Door,
+    Operation,
+    Role,
+    Route,
+    implement,
+    operation,
+    operations_of,
+    parts_of,
+)
+from engine.operations.upkeep import Annotating, Retaining
+from engine.operations.work import Files, Merging
+
+__all__ = [
+    'NO_DATA',
+    'ROLES',
+    'Agents',
+    'Annotating',
+    'Checking',
+    'Door',
+    'Endpoints',
+    'Files',
+    'Forking',
+    'McpServers',
+    'Merging',
+    'Operation',
+    'Reading',
+    'Retaining',
+    'Role',
+    'Route',
+    'Steering',
+    'implement',
+    'operation',
+    'operations_of',
+    'parts_of',
+]

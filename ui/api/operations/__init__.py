@@ -1,0 +1,1 @@
+"""Operations over HTTP: the shape of each request, and the routes."""

@@ -11,7 +11,7 @@ from engine.records.usage import SOURCES, Origin, Spending, Usage
 ORIGINS: tuple[Origin, ...] = ('live', 'simulated', 'replayed')
 COUNTS = ('input', 'output', 'calls', 'cached', 'written', 'reasoning', 'unpriced')
 MAX_COUNT = 10**12
-"""Maximum count in one step; larger ones are nonsense, and their sums would not fit a database."""
+"""Maximum count or dollars in one step; more is nonsense, and the sum would not fit a database."""
 
 
 def usage_to_dict(usage: Usage) -> dict[str, Any]:
@@ -73,13 +73,11 @@ def origin_of(data: Mapping[str, Any]) -> Origin | None:
 
 def _usage(recorded: Mapping[str, Any]) -> Usage:
     counts: dict[str, Any] = {
-        name: count
-        for name in COUNTS
-        if isinstance(count := recorded.get(name), int) and 0 <= count <= MAX_COUNT
+        name: count for name in COUNTS if type(count := recorded.get(name)) is int and 0 <= count <= MAX_COUNT
     }
     source, dollars = recorded.get('source'), recorded.get('dollars')
     return Usage(
         **counts,
         source=source if source in SOURCES else SOURCES[0],
-        dollars=float(dollars) if isinstance(dollars, int | float) and dollars >= 0 else 0.0,
+        dollars=float(dollars) if type(dollars) in (int, float) and 0 <= dollars <= MAX_COUNT else 0.0,
     )

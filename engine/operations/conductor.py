@@ -26,7 +26,7 @@ from engine.records import (
 )
 from engine.runtime.feed import Item
 from engine.statechart.memory import Memory
-from engine.statechart.pattern import Pattern
+from engine.statechart.pattern import Pattern, restore_memory
 
 
 class Conductor(Reading, Steering, Forking, Annotating, Retaining, Checking, Protocol):
@@ -146,7 +146,7 @@ class RunHandle:
         return self.conductor.watch(self.id, after=after)
 
     async def result(self) -> RunResult:
-        """Wait until the run has ended. Raises `UnknownRun`."""
+        """Wait until the run has ended. Raises `UnknownRun`; `InvalidInput` if its memory no longer fits."""
         outcome = await self.conductor.result(self.id)
         pattern = self.conductor.catalog.find((await self.info()).pattern)
         memory = pattern.Memory if pattern else UntypedMemory
@@ -154,7 +154,7 @@ class RunHandle:
             status=outcome.status,
             answer=outcome.answer,
             error=outcome.error,
-            memory=memory.model_validate(outcome.memory),
+            memory=restore_memory(memory, outcome.memory),
         )
 
     async def send(self, name: str, *, at: str = '', data: Mapping[str, Any] | None = None) -> None:

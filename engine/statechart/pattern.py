@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from pydantic import BaseModel, ValidationError, create_model
 
@@ -17,6 +17,8 @@ from engine.statechart.definition import PatternDefinition
 from engine.statechart.deliverables import Deliverables
 from engine.statechart.memory import Memory as BaseMemory
 from engine.statechart.validation import validate_overrides, validate_pattern
+
+M = TypeVar('M', bound=BaseMemory)
 
 
 class Pattern(PatternDefinition):
@@ -213,6 +215,20 @@ class Pattern(PatternDefinition):
             except ValidationError as error:
                 raise InvalidInput(validation_problems(error)) from None
         return cls(parameters)
+
+
+def restore_memory(memory: type[M], data: Any, *, derived: str = '') -> M:
+    """Rebuild a run's memory from stored JSON, without the field that is derived from the others.
+
+    Raises:
+        InvalidInput: names each field.
+    """
+    if not isinstance(data, Mapping):
+        raise InvalidInput({memory.__name__: f'must be an object, not {data!r:.80}'})
+    try:
+        return memory.model_validate({name: data[name] for name in data if name != derived})
+    except ValidationError as error:
+        raise InvalidInput(validation_problems(error)) from None
 
 
 def validation_problems(error: ValidationError) -> dict[str, str]:

@@ -19,6 +19,7 @@ from engine import (
     EventRefused,
     InvalidInput,
     LocalConductor,
+    Memory,
     Status,
     Transition,
 )
@@ -94,6 +95,24 @@ async def test_a_run_is_started_watched_and_read(conductor: Conductor, local_con
         guard.source, guard.dest, guard.name, document, steps[3].event
     )
     assert explanations.of(guard.source, guard.dest, guard.name, document, steps[3].event) == expected
+
+
+async def test_a_result_that_no_longer_fits_its_pattern_names_the_field() -> None:
+    class Remembering(Memory):
+        words: str
+
+    class Changed(Lone):
+        """The pattern as it is since the run."""
+
+        name = 'lone'
+        Memory = Remembering
+
+    async with LocalConductor(catalog=catalog(FakeModel(), Lone)) as conductor:
+        handle = await conductor.start('lone')
+        await handle.result()
+        conductor.catalog.patterns['lone'] = Changed
+        with pytest.raises(InvalidInput, match='words: Field required'):
+            await handle.result()
 
 
 async def test_a_result_has_the_memory_of_a_pattern_that_only_the_server_has(url: str):

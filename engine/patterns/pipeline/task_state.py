@@ -7,13 +7,13 @@ from enum import StrEnum
 from operator import not_
 from typing import Any, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from engine.errors import InvalidInput
 from engine.records.frozen import FrozenModel
 from engine.statechart.memory import Memory
-from engine.statechart.pattern import validation_problems
+from engine.statechart.pattern import restore_memory
 
 
 class TaskStatus(StrEnum):
@@ -117,16 +117,13 @@ class TaskState(Memory):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Restore a state from `to_dict`. Raises `InvalidInput`, which names the field."""
-        status = data.get('status', TaskStatus.PENDING)
+        status = data.get('status', TaskStatus.PENDING) if isinstance(data, Mapping) else TaskStatus.PENDING
         if not isinstance(status, str) or not status or _is_misspelt(status):
             known = ', '.join(TaskStatus)
             raise InvalidInput(
                 {'status': f'{status!r} is no status: it is one of {known}, or that of a custom stage'}
             )
-        try:
-            return cls.model_validate(dict(data))
-        except ValidationError as error:
-            raise InvalidInput(validation_problems(error)) from None
+        return restore_memory(cls, data)
 
 
 def _is_misspelt(status: str) -> bool:

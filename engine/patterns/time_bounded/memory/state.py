@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from engine.errors import InvalidInput
@@ -36,7 +36,7 @@ from engine.records.frozen import FrozenModel
 from engine.records.products import PlanItem
 from engine.statechart.decision_cache import CallbackContext
 from engine.statechart.memory import Memory
-from engine.statechart.pattern import validation_problems
+from engine.statechart.pattern import restore_memory
 
 
 class RunStatus(StrEnum):
@@ -197,10 +197,24 @@ class OrchestrationState(Memory):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Restore a state from `to_dict`. Raises `InvalidInput`, which names the field."""
-        try:
-            return cls.model_validate({name: data[name] for name in data if name != 'current_plan'})
-        except ValidationError as error:
-            raise InvalidInput(validation_problems(error)) from None
+        state = restore_memory(cls, data, derived='current_plan')
+        if problems := state._dangling_names():
+            raise InvalidInput(problems)
+        return state
+
+    def _dangling_names(self) -> dict[str, str]:
+        """Return, by field, what names a plan, a step or an agent that the state does not hold."""
+        inner = (name for plan in self.plans.values() for name in plan.steps)
+        named = {
+            'plan_stack': (self.plan_stack, self.plans),
+            'current_step': (filter(None, [self.current_step]), self.steps),
+            'plans': (inner, self.steps),
+            'agents': (map(str, ROLES), self.agents),
+        }
+        missing = {
+            field: [name for name in names if name not in held] for field, (names, held) in named.items()
+        }
+        return {field: f'there is no {names[0]!r}' for field, names in missing.items() if names}
 
     @property
     def plan(self) -> ExecutionPlan:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine import InvalidInput
 from engine.patterns.time_bounded import fallback
 from engine.patterns.time_bounded.gates import GATES, TEST_FILE, GateFacts, evaluate_gate
 from engine.patterns.time_bounded.memory.escalation import ACTIONS, TRIGGERS, Level, level_of, message_for
@@ -23,6 +24,7 @@ from engine.patterns.time_bounded.memory.schemas import (
     StepVerdict,
     Verdict,
 )
+from engine.patterns.time_bounded.memory.state import OrchestrationState
 
 REQUESTS = {
     MessageType.PLAN_REQUEST: Participant.PLANNER,
@@ -248,3 +250,20 @@ def test_a_verdict_in_words_with_score_and_approval_is_one(text: str, score: int
 def test_a_verdict_in_words_that_says_less_or_two_things_is_none(text: str) -> None:
     with pytest.raises(ValueError, match='score and approval'):
         Verdict.from_prose(text)
+
+
+@pytest.mark.parametrize(
+    ('data', 'problem'),
+    [
+        ({'primary_goal': 3}, 'primary_goal: '),
+        ({'status': 'done'}, "status: Input should be 'initializing'"),
+        ({'plan_stack': ['1']}, "plan_stack: there is no '1'"),
+        ({'current_step': '1'}, "current_step: there is no '1'"),
+        ({'plans': {'1': {'id': '1', 'goal': 'g', 'steps': ['2']}}}, "plans: there is no '2'"),
+        ({'agents': {}}, "agents: there is no 'supervisor'"),
+        ([], r'OrchestrationState: must be an object, not \[\]'),
+    ],
+)
+def test_a_state_that_cannot_be_restored_says_why(data: Any, problem: str) -> None:
+    with pytest.raises(InvalidInput, match=problem):
+        OrchestrationState.from_dict(data)

@@ -35,12 +35,17 @@ def shared_state(state: TaskState) -> str:
     if state.sources:
         parts.append('Sources:\n' + '\n'.join(map(bullet, state.sources)))
     if state.analysis:
-        parts.append(f'Draft {len(state.drafts)}:\n{state.analysis}')
+        parts.append(f'{latest_draft(state).capitalize()}:\n{state.analysis}')
     for number, review in enumerate(state.reviews, start=1):
         comments = ''.join(f'\n{place}. {text}' for place, text in enumerate(review.comments, start=1))
         verdict = 'approved' if review.approved else 'sent back'
         parts.append(f'Review {number} ({verdict}, {review.score}/100): {review.summary}{comments}')
     return '\n\n'.join(parts)
+
+
+def latest_draft(state: TaskState) -> str:
+    """Return what to call the latest draft: those of a custom stage may have no numbers."""
+    return f'draft {len(state.drafts)}' if state.drafts else 'the draft'
 
 
 class ResearchAgent(Stage):
@@ -92,13 +97,14 @@ class AnalyzerAgent(Stage):
 
     def prompt(self, state: TaskState) -> str:
         """The task with the findings and, in a revision, the latest draft and every review."""
-        request = f'Revise draft {len(state.drafts)}.' if state.review else 'Write the analysis.'
+        request = f'Revise {latest_draft(state)}.' if state.review else 'Write the analysis.'
         return f'{shared_state(state)}\n\n{request}'
 
     def begin(self, state: TaskState) -> TaskState:
         """Count the revision, which nobody else does outside a pipeline."""
         start = state.detached_copy()
-        start.iteration = max(start.iteration, len(start.drafts)) if start.review else start.iteration
+        if start.review:
+            start.iteration = max(start.iteration, len(start.drafts), 1)
         return start
 
     def visit(self, state: TaskState) -> int:
@@ -132,7 +138,7 @@ class ReviewerAgent(Stage):
 
     def prompt(self, state: TaskState) -> str:
         """The draft, with the task, the findings and the earlier reviews."""
-        return f'{shared_state(state)}\n\nReview draft {len(state.drafts)}.'
+        return f'{shared_state(state)}\n\nReview {latest_draft(state)}.'
 
     def visit(self, state: TaskState) -> int:
         """One for each review."""
@@ -237,7 +243,7 @@ class Pipeline(Pattern):
         if shortfall := _shortfall(memory):
             memory.caveat = shortfall
         verdict = shortfall or 'approved'
-        memory.note('orchestrator', 'user', 'result', f'Delivered draft {len(memory.drafts)}: {verdict}.')
+        memory.note('orchestrator', 'user', 'result', f'Delivered {latest_draft(memory)}: {verdict}.')
 
     def on_retry(self, memory: TaskState, event: Event) -> None:
         """Record that an agent's attempt failed and is retried."""

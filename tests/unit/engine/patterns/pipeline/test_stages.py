@@ -227,16 +227,24 @@ async def test_the_guides_revision_loop_ends_offline() -> None:
     assert len(result['drafts']) == 2
 
 
-async def test_an_agent_alone_is_told_the_whole_state_in_a_revision() -> None:
+@pytest.mark.parametrize(
+    ('drafts', 'request_text'),
+    [([PipelineDraft(version=1, text='It is six.')], 'Revise draft 1.'), ([], 'Revise the draft.')],
+    ids=['numbered', "custom stage's"],
+)
+async def test_an_agent_alone_is_told_the_whole_state_in_a_revision(
+    drafts: list[PipelineDraft], request_text: str
+) -> None:
     model = FakeModel('the second draft')
     review = Review(approved=False, score=40, comments=('Name the cost.',), summary='Too short.')
-    state = TaskState(**TASK, research='- six', analysis='It is six.', reviews=[review])
-    state.drafts.append(PipelineDraft(version=1, text='It is six.'))
+    state = TaskState(**TASK, research='- six', analysis='It is six.', reviews=[review], drafts=drafts)
     result = await AnalyzerAgent().aprocess(state, catalog=catalog(model))
     prompt = model.requests[0].messages[-1].text
     assert all(
-        text in prompt for text in (TASK['task'], '- six', 'It is six.', 'Too short.', 'Name the cost.')
+        text in prompt
+        for text in (TASK['task'], '- six', 'It is six.', 'Too short.', 'Name the cost.', request_text)
     )
+    assert 'raft 0' not in prompt + ReviewerAgent().prompt(state)
     assert (result.iteration, state.iteration, result.status) == (1, 0, 'ANALYZING')
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
-from pydantic_core import PydanticKnownError
+from pydantic import BaseModel, ConfigDict, Field
 
 from engine.workspace.project import samples
 
@@ -18,17 +17,9 @@ LongText = Annotated[str, Field(json_schema_extra={'multiline': True})]
 
 
 class Input(BaseModel):
-    """Base of a person's inputs: rejects unknown fields, and anything but true and false as a boolean."""
+    """Base of a person's inputs: rejects unknown fields."""
 
     model_config = ConfigDict(extra='forbid')
-
-    @field_validator('*', mode='before')
-    @classmethod
-    def _check_boolean(cls, value: object, info: ValidationInfo) -> object:
-        """Reject 0, 'no' and the like, which Pydantic takes for booleans: the API documents a boolean."""
-        if cls.model_fields[str(info.field_name)].annotation is bool and not isinstance(value, bool):
-            raise PydanticKnownError('bool_type')
-        return value
 
 
 class Form(Input):

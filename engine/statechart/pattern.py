@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, TypeVar, final
 
 from pydantic import BaseModel, ValidationError, create_model
+from pydantic_core import SchemaValidator
 
 from engine.errors import InvalidInput, PatternError
 from engine.records import Event, StatedReport, View
@@ -116,7 +117,7 @@ class Pattern(PatternDefinition):
             InvalidInput: names each field.
         """
         try:
-            return cls.Parameters.model_validate(dict(values))
+            return _validator(cls.Parameters).validate_python(dict(values))  # type: ignore[no-any-return]
         except ValidationError as error:
             raise InvalidInput(validation_problems(error)) from None
 
@@ -130,7 +131,8 @@ class Pattern(PatternDefinition):
         if trigger not in self.inputs:
             return data
         try:
-            return _strict(self.inputs[trigger]).model_validate(dict(data)).model_dump(mode='json')
+            validator = _validator(_strict(self.inputs[trigger]))
+            return validator.validate_python(dict(data)).model_dump(mode='json')  # type: ignore[no-any-return]
         except ValidationError as error:
             raise InvalidInput(validation_problems(error)) from None
 
@@ -211,7 +213,7 @@ class Pattern(PatternDefinition):
             parameters = cls.Parameters.model_construct()
         for name, value in overrides.items():
             try:
-                cls.Parameters.__pydantic_validator__.validate_assignment(parameters, name, value)
+                _validator(cls.Parameters).validate_assignment(parameters, name, value)
             except ValidationError as error:
                 raise InvalidInput(validation_problems(error)) from None
         return cls(parameters)
@@ -239,6 +241,30 @@ def validation_problems(error: ValidationError) -> dict[str, str]:
         else item['msg'].removeprefix('Value error, ')
         for item in error.errors()
     }
+
+
+@cache
+def _validator(record: type[BaseModel]) -> SchemaValidator:
+    """Return what reads a record from outside: a boolean is true or false, at any depth.
+
+    Pydantic also takes 0, 'no' and the like for one, but the API documents a boolean.
+    """
+    record.model_rebuild()
+    # Without the argument, pydantic would take the validators that the records already have.
+    return SchemaValidator(_with_strict_booleans(record.__pydantic_core_schema__), _use_prebuilt=False)
+
+
+def _with_strict_booleans(schema: Any) -> Any:
+    """Return a copy of a core schema, whose booleans are strict."""
+    if isinstance(schema, list | tuple):
+        return type(schema)(map(_with_strict_booleans, schema))
+    if not isinstance(schema, dict):
+        return schema
+    copy = {
+        key: part if key in ('default', 'metadata', 'expected') else _with_strict_booleans(part)
+        for key, part in schema.items()
+    }
+    return {**copy, 'strict': True} if schema.get('type') == 'bool' else copy
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from engine import (
     Breakpoint,
@@ -109,19 +109,57 @@ def test_the_form_can_be_drawn_and_matches_its_schema(pattern: type[Pattern]) ->
     assert pattern.parse(parsed.model_dump(mode='json')) == parsed
 
 
+class Switches(BaseModel):
+    on: bool = True
+
+
+class Strictly(Pattern):
+    """A user's pattern, whose records have no base class of ours."""
+
+    abstract = True
+
+    class Parameters(BaseModel):
+        plain: bool = True
+        maybe: bool | None = None
+        many: tuple[bool, ...] = ()
+        named: dict[str, bool] = {}
+        within: Switches = Switches()
+        count: int = 1
+
+    inputs = {'go': Switches}
+
+
+@pytest.mark.parametrize(
+    ('name', 'right', 'wrong'),
+    [
+        ('plain', False, 0),
+        ('maybe', None, 'no'),
+        ('many', [True], [1]),
+        ('named', {'a': True}, {'a': 'off'}),
+        ('within', {'on': False}, {'on': 'false'}),
+    ],
+)
+def test_booleans_are_strict_at_any_depth_of_any_record(name: str, right: Any, wrong: Any) -> None:
+    assert Strictly.parse({name: right, 'count': '2'}).model_dump(mode='json')[name] == right
+    with pytest.raises(InvalidInput, match=f'{name}.*valid boolean'):
+        Strictly.parse({name: wrong})
+    with pytest.raises(InvalidInput, match=r'on: .*valid boolean'):
+        Strictly().validate_input('go', {'on': 'yes'})
+
+
 def test_no_pattern_takes_a_number_or_text_for_a_boolean() -> None:
     booleans = [
-        (pattern.Parameters, name)
+        (pattern, name)
         for pattern in CATALOG.patterns.values()
         for name, field in pattern.Parameters.model_fields.items()
         if field.annotation is bool
     ]
     assert booleans
-    for parameters, name in booleans:
+    for pattern, name in booleans:
         for wrong in (0, 'false'):
-            with pytest.raises(ValidationError) as refused:
-                parameters.model_validate({name: wrong})
-            assert ('bool_type', (name,)) in [(each['type'], each['loc']) for each in refused.value.errors()]
+            with pytest.raises(InvalidInput) as refused:
+                pattern.parse({name: wrong})
+            assert 'valid boolean' in refused.value.problems[name]
 
 
 @every_pattern

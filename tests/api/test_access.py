@@ -223,14 +223,15 @@ async def test_servers_on_one_host_have_cookies_of_their_own(http: httpx.AsyncCl
         ('http://testserver', {}),
         ('http://testserver:8081', {}),
         ('http://testserver', {'X-Forwarded-Prefix': '/team/two'}),
+        ('http://testserver', {'X-Forwarded-Prefix': '/team.two'}),
     ):
         form = {'name': 'viewer', 'password': PASSWORD}
         response = await http.post(f'{host}/login', data=form, headers={'Origin': host, **headers})
         name, _, secret = response.headers['set-cookie'].partition(';')[0].partition('=')
         names.append(name)
-        sent = {'Cookie': f'other=1; {name}={secret}', **headers}
+        sent = {'Cookie': f'other={{"a": 1}}; {name}={secret}', **headers}
         assert (await http.get(f'{host}{PREFIX}/runs', headers=sent)).status_code == 200
-    assert names == [COOKIE, f'{COOKIE}-8081', f'{COOKIE}.team.two']
+    assert names == [COOKIE, f'{COOKIE}-8081', f'{COOKIE}+team+two', f'{COOKIE}+team.two']
 
 
 async def test_exports_are_logged(http: httpx.AsyncClient, access: Access, conductor: Conductor) -> None:

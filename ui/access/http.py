@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -122,22 +122,19 @@ def cookie_name(scope: Scope, name: str = COOKIE) -> str:
     """
     headers = Headers(scope=scope)
     port = headers.get('host', '').rpartition(':')[2]
-    path = headers.get(SUB_PATH, '').replace('/', '.')
+    path = headers.get(SUB_PATH, '').replace('/', '+')  # No such path has a plus sign.
     return f'{name}-{port}{path}' if port.isdecimal() else f'{name}{path}'
 
 
 def session_secret(scope: Scope) -> str:
     """Return the secret in the session cookie, or ''."""
-    cookies: SimpleCookie = SimpleCookie()
-    try:
-        cookies.load(Headers(scope=scope).get('cookie', ''))
-    except CookieError:
-        return ''
+    # Not `SimpleCookie`: it reads none if another program of the host set one with JSON or a space.
+    cookies = cookie_parser(Headers(scope=scope).get('cookie', ''))
     # Over TLS, only the name that no other host can set: other hosts of the domain can set the plain one.
     plain = cookie_name(scope)
     for name in (f'__Host-{plain}', *(() if is_secure(scope) else (plain,))):
         if name in cookies:
-            return cookies[name].value
+            return cookies[name]
     return ''
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
+import hashlib
 import ipaddress
 import os
 import signal
@@ -188,6 +189,7 @@ def run(  # noqa: PLR0913  (the last have defaults)
         failure, server.should_exit = error, True
 
     url = (access_settings.url or page_url(listening)) + access_settings.root_path
+    secret = session_secret(folder)
     app = build(open_conductor, places, locks, origins, metrics, grace, end, fleet, access_settings, url)
     add_middleware(app, origins, access_settings)
     core.sio.eio.cors_allowed_origins = None  # the page's own origin only; NiceGUI accepts any
@@ -198,11 +200,12 @@ def run(  # noqa: PLR0913  (the last have defaults)
         dark=None,
         language='en-US',
         tailwind=False,
-        storage_secret=session_secret(folder),
+        storage_secret=secret,
         session_middleware_kwargs={
             'https_only': url.startswith('https:'),
             # Browsers send it to every port and path of the host: another server there has its own.
-            'session_cookie': f'hemicycle-browser-{listening.getsockname()[1]}',
+            # The port would not do: in containers, all listen on the same one.
+            'session_cookie': f'hemicycle-browser-{hashlib.sha256(secret.encode()).hexdigest()[:8]}',
         },
         show_welcome_message=False,
         gzip_middleware_factory=None,  # `add_middleware` compresses for pages and programs alike

@@ -23,6 +23,8 @@ FORMAT_VERSION = '1.2.0'
 """The version of the podcast namespace's JSON Chapters Format."""
 MIN_CHAPTER = 60.0
 """Minimum length of a chapter in seconds when no start times are given."""
+MAX_CHAPTER = 2_700.0
+"""Length in seconds from which a chapter that is given is refused."""
 SENTENCE_END = re.compile(r'[.!?\u2026\u3002\uff01\uff1f]["\u201d\u2019)]*$')
 MAX_SENTENCE = 60
 """Maximum words of a sentence in a long passage; some transcripts have no punctuation."""
@@ -115,6 +117,11 @@ def _check_chapters(chapters: Sequence[Chapter], duration: float) -> tuple[list[
     if markers[0]['startTime']:
         notes.append(f'The first chapter was moved from {format_time(markers[0]["startTime"])} to 00:00.')
         markers[0]['startTime'] = 0.0
+    starts = [marker['startTime'] for marker in markers]
+    longest, start = max((end - start, start) for start, end in pairwise([*starts, duration]))
+    if longest >= MAX_CHAPTER:
+        problem = f'the one from {format_time(start)} lasts {format_time(longest)}'
+        raise ToolError(f'chapters: {problem}: divide it by topic')
     return markers, notes
 
 

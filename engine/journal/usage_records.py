@@ -79,5 +79,5 @@ def _usage(recorded: Mapping[str, Any]) -> Usage:
     return Usage(
         **counts,
         source=source if source in SOURCES else SOURCES[0],
-        dollars=float(dollars) if type(dollars) in (int, float) and 0 <= dollars <= MAX_COUNT else 0.0,
+        dollars=float(dollars) if isinstance(dollars, int | float) and 0 <= dollars <= MAX_COUNT else 0.0,
     )

@@ -115,7 +115,7 @@ class TaskState(Memory):
         return dict(to_jsonable_python(self))
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: Any) -> Self:
         """Restore a state from `to_dict`. Raises `InvalidInput`, which names the field."""
         status = data.get('status', TaskStatus.PENDING) if isinstance(data, Mapping) else TaskStatus.PENDING
         if not isinstance(status, str) or not status or _is_misspelt(status):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Literal, Self
 
@@ -195,7 +195,7 @@ class OrchestrationState(Memory):
         return {**to_jsonable_python(self), 'current_plan': to_jsonable_python(self.current_plan)}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+    def from_dict(cls, data: Any) -> Self:
         """Restore a state from `to_dict`. Raises `InvalidInput`, which names the field."""
         state = restore_memory(cls, data, derived='current_plan')
         if problems := state._dangling_names():
@@ -204,17 +204,15 @@ class OrchestrationState(Memory):
 
     def _dangling_names(self) -> dict[str, str]:
         """Return, by field, what names a plan, a step or an agent that the state does not hold."""
-        inner = (name for plan in self.plans.values() for name in plan.steps)
-        named = {
-            'plan_stack': (self.plan_stack, self.plans),
-            'current_step': (filter(None, [self.current_step]), self.steps),
-            'plans': (inner, self.steps),
-            'agents': (map(str, ROLES), self.agents),
-        }
+        inner = {name for plan in self.plans.values() for name in plan.steps}
+        step = {self.current_step} - {''}
         missing = {
-            field: [name for name in names if name not in held] for field, (names, held) in named.items()
+            'plan_stack': set(self.plan_stack) - self.plans.keys(),
+            'current_step': step - self.steps.keys(),
+            'plans': inner - self.steps.keys(),
+            'agents': set(map(str, ROLES)) - self.agents.keys(),
         }
-        return {field: f'there is no {names[0]!r}' for field, names in missing.items() if names}
+        return {field: f'there is no {min(names)!r}' for field, names in missing.items() if names}
 
     @property
     def plan(self) -> ExecutionPlan:

@@ -260,7 +260,7 @@ def test_a_verdict_in_words_that_says_less_or_two_things_is_none(text: str) -> N
         ({'plan_stack': ['1']}, "plan_stack: there is no '1'"),
         ({'current_step': '1'}, "current_step: there is no '1'"),
         ({'plans': {'1': {'id': '1', 'goal': 'g', 'steps': ['2']}}}, "plans: there is no '2'"),
-        ({'agents': {}}, "agents: there is no 'supervisor'"),
+        ({'agents': {}}, "agents: there is no 'coder'"),
         ([], r'OrchestrationState: must be an object, not \[\]'),
     ],
 )

@@ -151,7 +151,7 @@ def test_the_state_survives_a_round_trip_through_a_dictionary() -> None:
         TaskState.from_dict({**state.to_dict(), 'iteration': 'x', 'colour': 1})
     assert set(refused.value.problems) == {'iteration', 'colour'}
     with pytest.raises(InvalidInput, match='TaskState: must be an object, not None'):
-        TaskState.from_dict(None)  # type: ignore[arg-type]
+        TaskState.from_dict(None)
 
 
 @pytest.mark.parametrize('status', ['complete', ' PENDING', '', 5, None])

@@ -28,7 +28,7 @@ from engine.history.forks.fork_records import (
     origin_of,
 )
 from engine.history.forks.regression_tests import RegressionResult, RegressionTest
-from engine.history.merging import COMPOSED_AGENT, Mergeable, Pick, merge_message
+from engine.history.merging import COMPOSED_AGENT, Mergeable, MergeOptions, Pick, merge_message
 from engine.history.path_statistics import merge_shapes
 from engine.history.report import report_of
 from engine.history.retention import CleanupResult, DiskUsage, folder_bytes
@@ -48,6 +48,7 @@ __all__ = [
     'JsonDifference',
     'Kind',
     'LineageNode',
+    'MergeOptions',
     'Mergeable',
     'Pick',
     'Piece',

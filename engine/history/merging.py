@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypedDict, Unpack
 
 from pydantic_core import to_jsonable_python
 
@@ -68,6 +69,15 @@ class Pick:
     """The agent whose version is used."""
     hunks: tuple[int, ...] | None = None
     """The changes to take, by number from 0; None takes the whole file."""
+
+
+class MergeOptions(TypedDict, total=False):
+    """What to merge, and how."""
+
+    resolutions: Mapping[str, Resolution] | None
+    """How to resolve conflicting files, by path."""
+    only: Sequence[str]
+    """If given, merge only these files."""
 
 
 class RunMerging:
@@ -201,9 +211,7 @@ class RunMerging:
         mergeable: Mergeable,
         agent: str = '',
         into: str = '',
-        *,
-        resolutions: Mapping[str, Resolution] | None = None,
-        only: Sequence[str] = (),
+        **options: Unpack[MergeOptions],
     ) -> MergePreview:
         """Work out a merge without writing anything.
 
@@ -211,24 +219,22 @@ class RunMerging:
             mergeable: the run's mergeable work.
             agent: the agent whose work to merge; by default the best.
             into: the target branch; by default the one checked out.
-            resolutions: how to resolve conflicting files, by path.
-            only: if given, merge only these files.
+            options: how to resolve conflicts, and which files to merge.
 
         Raises:
             InvalidInput, WorkspaceError
         """
         merge, branch = await self._merge(mergeable, agent, into)
-        return await merge.preview(branch, resolutions, only=only)
+        return await merge.preview(branch, options.get('resolutions'), only=options.get('only', ()))
 
-    async def merge(  # noqa: PLR0913  (all but two have defaults)
+    async def merge(
         self,
         mergeable: Mergeable,
         preview: MergePreview,
         agent: str = '',
         *,
-        resolutions: Mapping[str, Resolution] | None = None,
-        only: Sequence[str] = (),
         message: str = '',
+        **options: Unpack[MergeOptions],
     ) -> str:
         """Merge as previewed, as one commit on the branch. Returns its id.
 
@@ -238,9 +244,7 @@ class RunMerging:
         """
         merge, _ = await self._merge(mergeable, agent, preview.branch)
         words = message or merge_message(mergeable, agent or mergeable.best)
-        return await merge.commit(
-            preview.branch, words, onto=preview.onto, resolutions=resolutions, only=only
-        )
+        return await merge.commit(preview.branch, words, onto=preview.onto, **options)
 
     async def _merge(self, mergeable: Mergeable, agent: str, into: str) -> tuple[GitMerge, str]:
         before, after = mergeable.snapshots(agent or mergeable.best)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, Unpack
 
 from pydantic import Field
 
@@ -11,17 +11,12 @@ from engine.history.forks.fork_records import CostEstimate, ForkOverrides, Linea
 from engine.operations.table import Role, operation
 from engine.records import (
     MAX_NUMBER,
-    MAX_TITLE,
-    Budget,
     RunId,
+    StartOptions,
+    VariantOptions,
 )
 
 Step = Annotated[int, Field(ge=0, le=MAX_NUMBER, description='The step; 0 to start over.')]
-Title = Annotated[
-    str, Field(max_length=MAX_TITLE, description="The new run's title; the parent's by default.")
-]
-Paused = Annotated[bool, Field(description='Whether it starts paused.')]
-Limits = Annotated[Budget | None, Field(description='Limits on what it may use.')]
 
 
 class Forking(Protocol):
@@ -31,29 +26,26 @@ class Forking(Protocol):
     """
 
     @operation(Role.OPERATOR, 'POST runs/{run}/forks')
-    async def fork(  # noqa: PLR0913  (all but the first two have defaults)
+    async def fork(
         self,
         run: RunId,
         at: Step,
         *,
-        title: Title = '',
-        paused: Paused = False,
-        budget: Limits = None,
         overrides: ForkOverrides | None = None,
         new: RunId | None = None,
+        **options: Unpack[StartOptions],
     ) -> RunId:
         """Start a new run from a step of another, which stays unchanged."""
 
     @operation(Role.OPERATOR, by_hand='fork_all')
-    async def fork_all(  # noqa: PLR0913  (all but the first three have defaults)
+    async def fork_all(
         self,
         run: RunId,
         at: int,
         variations: Mapping[str, ForkOverrides],
         *,
-        paused: bool = False,
-        budget: Budget | None = None,
         new: Sequence[RunId] = (),
+        **options: Unpack[VariantOptions],
     ) -> list[RunId]:
         """Fork several variants at once; if one is invalid, none is started."""
 
@@ -71,10 +63,8 @@ class Forking(Protocol):
         self,
         run: RunId,
         *,
-        title: Title = '',
-        paused: Paused = False,
-        budget: Limits = None,
         new: RunId | None = None,
+        **options: Unpack[StartOptions],
     ) -> RunId:
         """Start a new run with the same input and options."""
 
@@ -83,10 +73,8 @@ class Forking(Protocol):
         self,
         run: RunId,
         *,
-        title: Title = '',
-        paused: Paused = False,
-        budget: Limits = None,
         new: RunId | None = None,
+        **options: Unpack[StartOptions],
     ) -> RunId:
         """Fork a failed or cancelled run from just before it ended, to try again."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final, Protocol, Unpack
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from engine.records import (
     MAX_NUMBER,
     Breakpoint,
     Change,
+    Conditions,
     RunId,
 )
 from engine.runtime.debugger.probe import ConditionResult
@@ -46,7 +47,7 @@ class Steering(Protocol):
         """List the events that people can send to a run now, with the data that each takes."""
 
     @operation(Role.OPERATOR, 'POST runs/{run}/events')
-    async def send(  # noqa: PLR0913  (all but the first two have defaults)
+    async def send(
         self,
         run: RunId,
         name: Annotated[Name, Field(description='An event that the run accepts.')],
@@ -55,17 +56,16 @@ class Steering(Protocol):
         data: Annotated[
             Mapping[str, Any], Field(description="The event's data, for guards and actions.")
         ] = NO_DATA,
-        seen: int | None = None,
-        key: str = '',
+        **conditions: Unpack[Conditions],
     ) -> None:
         """Send an event to a run; it is journaled before the response."""
 
     @operation(Role.OPERATOR, 'POST runs/{run}/pause')
-    async def pause(self, run: RunId, at: Region = '', *, seen: int | None = None, key: str = '') -> None:
+    async def pause(self, run: RunId, at: Region = '', **conditions: Unpack[Conditions]) -> None:
         """Pause a run or a region; work in progress finishes."""
 
     @operation(Role.OPERATOR, 'POST runs/{run}/resume')
-    async def resume(self, run: RunId, at: Region = '', *, seen: int | None = None, key: str = '') -> None:
+    async def resume(self, run: RunId, at: Region = '', **conditions: Unpack[Conditions]) -> None:
         """Resume a paused run or region."""
 
     @operation(Role.OPERATOR, 'POST runs/{run}/step')
@@ -76,9 +76,7 @@ class Steering(Protocol):
             StepMode, Field(description='`in` does the next piece of work; `over` and `out` go further.')
         ] = 'in',
         at: Region = '',
-        *,
-        seen: int | None = None,
-        key: str = '',
+        **conditions: Unpack[Conditions],
     ) -> None:
         """Continue a paused run for one step."""
 
@@ -87,27 +85,24 @@ class Steering(Protocol):
         self,
         run: RunId,
         reason: Annotated[str, Field(max_length=MAX_REASON)] = '',
-        *,
-        seen: int | None = None,
-        key: str = '',
+        **conditions: Unpack[Conditions],
     ) -> None:
         """Cancel a run; it cannot be resumed."""
 
     @operation(Role.OPERATOR, 'POST runs/{run}/extend')
-    async def extend(  # noqa: PLR0913  (all but the first have defaults)
+    async def extend(
         self,
         run: RunId,
         *,
         tokens: Annotated[int | None, Field(ge=1, le=MAX_NUMBER)] = None,
         cost: Annotated[float | None, Field(gt=0, allow_inf_nan=False, description='In dollars.')] = None,
         seconds: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None,
-        seen: int | None = None,
-        key: str = '',
+        **conditions: Unpack[Conditions],
     ) -> None:
         """Raise the budget of a run; a run that had used it up continues."""
 
     @operation(Role.OPERATOR, 'POST runs/{run}/approve')
-    async def approve(  # noqa: PLR0913  (all but the first have defaults)
+    async def approve(
         self,
         run: RunId,
         at: Region = '',
@@ -117,8 +112,7 @@ class Steering(Protocol):
             Mapping[str, str],
             Field(max_length=100, description='Changed arguments as JSON text, by call id.'),
         ] = NO_DATA,
-        seen: int | None = None,
-        key: str = '',
+        **conditions: Unpack[Conditions],
     ) -> None:
         """Approve the tool calls that are waiting."""
 
@@ -131,17 +125,16 @@ class Steering(Protocol):
         reason: Annotated[
             str, Field(max_length=MAX_REASON, description='The reason given to the agent.')
         ] = '',
-        seen: int | None = None,
-        key: str = '',
+        **conditions: Unpack[Conditions],
     ) -> None:
         """Deny the tool calls that are waiting; the agent continues without them."""
 
     @operation(Role.OPERATOR, 'PUT runs/{run}/seats/{seat}')
-    async def take_seat(self, run: RunId, seat: Seat, *, seen: int | None = None, key: str = '') -> None:
+    async def take_seat(self, run: RunId, seat: Seat, **conditions: Unpack[Conditions]) -> None:
         """Take an agent's seat and do its part: `say`, `hand_in`, `plan` or `judge`."""
 
     @operation(Role.OPERATOR, 'DELETE runs/{run}/seats/{seat}')
-    async def hand_back(self, run: RunId, seat: Seat, *, seen: int | None = None, key: str = '') -> None:
+    async def hand_back(self, run: RunId, seat: Seat, **conditions: Unpack[Conditions]) -> None:
         """Hand an agent's seat back to its model."""
 
     @operation(Role.OPERATOR, 'POST runs/{run}/edit')
@@ -154,9 +147,7 @@ class Steering(Protocol):
                 min_length=1, max_length=1_000, description='JSON Patch on `/memory/...` or `/agents/...`.'
             ),
         ],
-        *,
-        seen: int | None = None,
-        key: str = '',
+        **conditions: Unpack[Conditions],
     ) -> None:
         """Change the memory or the agents of a paused run."""
 
@@ -165,9 +156,7 @@ class Steering(Protocol):
         self,
         run: RunId,
         breakpoints: Annotated[Sequence[Breakpoint], Field(max_length=100)],
-        *,
-        seen: int | None = None,
-        key: str = '',
+        **conditions: Unpack[Conditions],
     ) -> tuple[Breakpoint, ...]:
         """Replace the breakpoints of a run."""
 

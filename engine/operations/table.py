@@ -11,7 +11,19 @@ import inspect
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Literal, Protocol, TypeVar, get_type_hints
+from typing import (
+    Any,
+    Final,
+    Literal,
+    Protocol,
+    TypeVar,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from pydantic.fields import FieldInfo
 
 F = TypeVar('F', bound=Callable[..., Any])
 P = TypeVar('P')
@@ -72,12 +84,17 @@ class Operation:
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
-        """Its arguments and result, without `self`, with resolved types."""
+        """Its arguments and result, without `self`, with resolved types.
+
+        Arguments of a `TypedDict` (`**options: Unpack[StartOptions]`) are there one by one, with the defaults
+        of their fields.
+        """
         hints = get_type_hints(self.declared, include_extras=True)
         signature = inspect.signature(self.declared)
         parameters = [
-            parameter.replace(annotation=hints.get(parameter.name, Any))
+            expanded
             for parameter in [*signature.parameters.values()][1:]
+            for expanded in _expand(parameter.replace(annotation=hints.get(parameter.name, Any)))
         ]
         return signature.replace(parameters=parameters, return_annotation=hints.get('return', Any))
 
@@ -137,6 +154,22 @@ def operation(  # noqa: PLR0913  (the parts of a line of the table)
         return declared
 
     return declare
+
+
+def _expand(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    """Return the arguments that a parameter stands for, which are several for a dictionary with defaults."""
+    if get_origin(parameter.annotation) is not Unpack:
+        return [parameter]
+    expanded = []
+    for name, kind in get_type_hints(get_args(parameter.annotation)[0], include_extras=True).items():
+        infos = [note for note in get_args(kind)[1:] if isinstance(note, FieldInfo)]
+        if not infos:
+            return [parameter]
+        default = FieldInfo.merge_field_infos(*infos).get_default()
+        expanded.append(
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        )
+    return expanded
 
 
 _OPERATIONS: dict[type[Any], Mapping[str, Operation]] = {}

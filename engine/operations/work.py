@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, Unpack
 
 from pydantic import Field
 
-from engine.history.merging import Mergeable, Pick
+from engine.history.merging import Mergeable, MergeOptions, Pick
 from engine.operations.table import Role, operation
 from engine.records import (
     RunId,
 )
 from engine.workspace.diff import FileChange
-from engine.workspace.git.merge import MergePreview, Resolution
+from engine.workspace.git.merge import MergePreview
 from engine.workspace.snapshots import FileVersion
 from engine.workspace.testing.test_run import SuiteResult
 
@@ -44,22 +44,19 @@ class Merging(Protocol):
         mergeable: Mergeable,
         agent: str = '',
         into: str = '',
-        *,
-        resolutions: Mapping[str, Resolution] | None = None,
-        only: Sequence[str] = (),
+        **options: Unpack[MergeOptions],
     ) -> MergePreview:
         """Preview a merge: its files, conflicts and patch."""
 
     @operation(Role.OPERATOR, by_hand='merge')
-    async def merge(  # noqa: PLR0913  (all but two have defaults)
+    async def merge(
         self,
         mergeable: Mergeable,
         preview: MergePreview,
         agent: str = '',
         *,
-        resolutions: Mapping[str, Resolution] | None = None,
-        only: Sequence[str] = (),
         message: str = '',
+        **options: Unpack[MergeOptions],
     ) -> str:
         """Merge as previewed, in one commit on the branch; returns its id."""
 

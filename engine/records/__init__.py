@@ -11,6 +11,7 @@ from engine.records.events import (
     ENGINE_EVENTS,
     EXHAUSTED,
     Change,
+    Conditions,
     Delta,
     DeltaKind,
     Edge,
@@ -24,7 +25,7 @@ from engine.records.events import (
 )
 from engine.records.frozen import COMPUTED, HIDDEN, Label
 from engine.records.jsonable import clip, refuse_nul
-from engine.records.launch import Launch
+from engine.records.launch import Launch, StartOptions, VariantOptions
 from engine.records.message import Message, message_of
 from engine.records.path_stats import RULES, Dwell, EdgeTraffic, Ends, PathStats, StateTraffic, Traffic
 from engine.records.products import Artifact, Criterion, PlanItem, StatedReport
@@ -85,6 +86,7 @@ __all__ = [
     'Breakpoint',
     'Budget',
     'Change',
+    'Conditions',
     'Criterion',
     'Delta',
     'DeltaKind',
@@ -118,6 +120,7 @@ __all__ = [
     'Shape',
     'Snapshot',
     'Spending',
+    'StartOptions',
     'StatePath',
     'StateShape',
     'StateTraffic',
@@ -126,6 +129,7 @@ __all__ = [
     'Traffic',
     'Transition',
     'Usage',
+    'VariantOptions',
     'View',
     'answer_model',
     'clip',

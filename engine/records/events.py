@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
+
+from pydantic import Field
 
 from engine.records.breakpoint import Breakpoint
 from engine.records.budget import Gauge
@@ -237,3 +239,13 @@ class Outcome:
     def done_with_issues(self) -> bool:
         """Whether the run completed but fell short of what was asked."""
         return self.status is Status.DONE and bool(self.error)
+
+
+class Conditions(TypedDict, total=False):
+    """The conditions under which a run accepts an event."""
+
+    seen: Annotated[int | None, Field(default=None)]
+    """The last step that the sender knows: the event is refused if the run has moved on since."""
+    key: Annotated[str, Field(default='')]
+    """The sender's idempotency key: a repeated event is not carried out again while it is among the run's
+    last 100 with a key."""

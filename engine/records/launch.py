@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypedDict
 
 from pydantic import ConfigDict, Field, StrictBool, TypeAdapter, ValidationError, with_config
 
@@ -20,6 +20,23 @@ APPROVALS: Final = Label(
     'Tool approval',
     {'marked': 'When the tool requires it', 'all': 'For every tool call', 'none': 'Never'},
 )
+
+
+class VariantOptions(TypedDict, total=False):
+    """How each of several new runs starts."""
+
+    paused: Annotated[bool, Field(default=False, description='Whether it starts paused.')]
+    budget: Annotated[Budget | None, Field(default=None, description='Limits on what it may use.')]
+    """By default, its parent's: what the parent has used does not count."""
+
+
+class StartOptions(VariantOptions, total=False):
+    """How a new run starts."""
+
+    title: Annotated[
+        str,
+        Field(default='', max_length=MAX_TITLE, description="The new run's title; the parent's by default."),
+    ]
 
 
 @with_config(ConfigDict(extra='forbid'))

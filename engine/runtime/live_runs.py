@@ -8,14 +8,14 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Unpack
 
 from engine.configuration.catalog import Catalog
 from engine.errors import EngineError, EventRefused, JournalError, RunElsewhere, WorkspaceError
 from engine.journal.fold_reader import read_fold
 from engine.journal.projection import RunProjection
 from engine.journal.protocol import Journal
-from engine.records import Event, Outcome, RunId, RunInfo
+from engine.records import Conditions, Event, Outcome, RunId, RunInfo
 from engine.records.jsonable import describe_error
 from engine.runtime.activity import LiveRun, RuntimeContext, Services
 from engine.runtime.debugger.condition import check_condition
@@ -103,15 +103,14 @@ class LiveRuns:
             raise RunElsewhere(run, event, elsewhere)
         return self.runs[run]
 
-    async def send(  # noqa: PLR0913  (all but the first two have defaults)
+    async def send(
         self,
         run: RunId,
         name: str,
         *,
         at: str = '',
         data: Mapping[str, Any] | None = None,
-        seen: int | None = None,
-        key: str = '',
+        **conditions: Unpack[Conditions],
     ) -> None:
         """Send an event to a run; it is journaled when this returns.
 
@@ -122,20 +121,17 @@ class LiveRuns:
             data: JSON values for the guards and actions. `approve` takes `always` (true: do not ask again for
                 these tools) and `arguments` (by call id, the JSON text to call it with instead); `deny` takes
                 `reason`.
-            seen: the last step the sender knows: the event is refused if the run has moved on since.
-                Means the same in all other methods that control a run.
-            key: the sender's idempotency key: a repeated event is not carried out again while it is among the
-                last 100 with a key. Means the same in all other methods that control a run.
+            conditions: under which the run accepts it; mean the same in all methods that control a run.
 
         Raises:
             UnknownRun, EventRefused, InvalidInput
             StepPassed: the run has moved on since step `seen`.
         """
-        key = event_key(run, key, name, at, data)
+        key = event_key(run, conditions.get('key', ''), name, at, data)
         if key and await self._has_accepted(run, name, key):
             return
         live = await self.require(run, name)
-        await live.send(outside_event(run, live.projection, name, at, data, key), seen=seen)
+        await live.send(outside_event(run, live.projection, name, at, data, key), seen=conditions.get('seen'))
 
     async def _has_accepted(self, run: RunId, name: str, key: str) -> bool:
         """Return whether a run has an event with this key; if it is live elsewhere, that process checks."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Header, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from starlette.requests import HTTPConnection
 
 from engine import Conductor, InvalidInput, Status
-from engine.records import MAX_NUMBER, RunId, RunInfo, RunQuery
+from engine.records import MAX_NUMBER, Conditions, RunId, RunInfo, RunQuery
 from ui.access.caller import Caller
 from ui.api.access import identify
 from ui.api.cursors import Page
@@ -169,13 +169,6 @@ class ChangesBody(RequestBody):
     model_config = ConfigDict(json_schema_extra=_drop_defaults)
 
 
-class SteeringConditions(TypedDict):
-    """The conditions under which a run accepts an event; parameters of every method that steers."""
-
-    seen: int | None
-    key: str
-
-
 def conditions(
     seen: Annotated[int | None, Depends(seen_step)],
     key: Annotated[
@@ -188,12 +181,12 @@ def conditions(
             examples=['4b1c2f0e-step'],
         ),
     ] = '',
-) -> SteeringConditions:
+) -> Conditions:
     """Return the conditions under which a request steers."""
     return {'seen': seen, 'key': key}
 
 
-Steering = Annotated[SteeringConditions, Depends(conditions)]
+Steering = Annotated[Conditions, Depends(conditions)]
 
 
 def run_query(  # noqa: PLR0913  (its parameters are the query's)

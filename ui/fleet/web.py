@@ -8,12 +8,12 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack
 from weakref import WeakValueDictionary
 
 from engine.errors import JournalUnavailable, RunElsewhere, StaleOwner
 from engine.operations import Steering
-from engine.records import RunId, RunInfo
+from engine.records import Conditions, RunId, RunInfo
 from engine.runtime import ConditionResult, Item, LiveRuns
 from ui.api.client import Connection, ServerUnreachable, remote
 from ui.fleet.owners import address_of
@@ -100,23 +100,22 @@ class FleetRuns(LiveRuns):
             async for item in items:
                 yield item
 
-    async def send(  # noqa: PLR0913  (all but the first two have defaults)
+    async def send(
         self,
         run: RunId,
         name: str,
         *,
         at: str = '',
         data: Mapping[str, Any] | None = None,
-        seen: int | None = None,
-        key: str = '',
+        **conditions: Unpack[Conditions],
     ) -> None:
         """Send an event to the run's worker, or journal it here if it has none.
 
         It always has an idempotency key: a worker may die or lose the run after journaling the event but
         before responding.
         """
-        key = key or uuid.uuid4().hex
-        options: dict[str, Any] = {'at': at, 'data': data or {}, 'seen': seen, 'key': key}
+        key = conditions.get('key') or uuid.uuid4().hex
+        options: dict[str, Any] = {**conditions, 'at': at, 'data': data or {}, 'key': key}
         await self._run_where_driven(
             run,
             remotely=lambda worker: remote(Steering, worker).send(run, name, **options),

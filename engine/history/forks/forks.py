@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Unpack
 
 from engine.errors import EventRefused, InvalidInput, JournalConflict, JournalDamaged
 from engine.history.forks.forecast import from_others, from_parent
@@ -21,8 +21,7 @@ from engine.history.forks.fork_records import (
     make_policy,
 )
 from engine.history.run_reader import RunReader
-from engine.records import RunId, RunQuery, Status
-from engine.records.budget import Budget
+from engine.records import RunId, RunQuery, StartOptions, Status, VariantOptions
 from engine.records.jsonable import to_jsonable
 from engine.runtime.live_runs import LiveRuns
 from engine.runtime.run_factory import new_run_id, normalize_budget
@@ -38,16 +37,14 @@ class Forks:
         self._live, self._planner = live, ForkPlanner(live, reader)
         self.journal = live.journal
 
-    async def fork(  # noqa: PLR0913  (all but the first two have defaults)
+    async def fork(
         self,
         run: RunId,
         at: int,
         *,
-        title: str = '',
-        paused: bool = False,
-        budget: Budget | None = None,
         overrides: ForkOverrides | None = None,
         new: RunId | None = None,
+        **options: Unpack[StartOptions],
     ) -> RunId:
         """Start a new run from step `at` of another, which is unchanged.
 
@@ -58,29 +55,24 @@ class Forks:
         Args:
             run: the parent.
             at: the step; 0 to start over. Ignored if the overrides start over.
-            title: the new run's title; by default its parent's.
-            paused: whether it starts paused.
-            budget: the new run's budget.
             overrides: what to change and what to replay; by default, nothing changes and models are called.
             new: the new run's id, if the caller chooses it.
+            options: how it starts.
 
         Raises:
             UnknownRun, UnknownStep, UnknownPattern, EventRefused, WorkspaceError
             InvalidInput: names the field of the overrides, or the path of the edit.
         """
-        return await self._fork(
-            run, at, overrides or ForkOverrides(), title=title, paused=paused, budget=budget, new=new
-        )
+        return await self._fork(run, at, overrides or ForkOverrides(), new=new, **options)
 
-    async def fork_all(  # noqa: PLR0913  (all but the first three have defaults)
+    async def fork_all(
         self,
         run: RunId,
         at: int,
         variations: Mapping[str, ForkOverrides],
         *,
-        paused: bool = False,
-        budget: Budget | None = None,
         new: Sequence[RunId] = (),
+        **options: Unpack[VariantOptions],
     ) -> list[RunId]:
         """Fork several variants together, to be watched side by side.
 
@@ -88,9 +80,8 @@ class Forks:
             run: the parent.
             at: the step.
             variations: the overrides by the variant's name, which is appended to its title.
-            paused: whether they start paused.
-            budget: the budget of each.
             new: the new runs' ids, if the caller chooses them; existing runs are left unchanged.
+            options: how each starts.
 
         Returns:
             The runs, in the order of `variations`. They share a tag: see `LineageNode.group`.
@@ -110,9 +101,7 @@ class Forks:
         titles = {name: f'{parent.title} ({name})' for name in variations}
         for (name, variation), id in zip(variations.items(), ids, strict=True):
             with suppress(JournalConflict):  # It was already forked in an earlier attempt: see `new`.
-                await self._fork(
-                    run, at, variation, title=titles[name], paused=paused, budget=budget, group=group, new=id
-                )
+                await self._fork(run, at, variation, group=group, new=id, title=titles[name], **options)
         return list(ids)
 
     async def forecast(self, run: RunId, at: int, overrides: ForkOverrides | None = None) -> CostEstimate:
@@ -139,10 +128,8 @@ class Forks:
         self,
         run: RunId,
         *,
-        title: str = '',
-        paused: bool = False,
-        budget: Budget | None = None,
         new: RunId | None = None,
+        **options: Unpack[StartOptions],
     ) -> RunId:
         """Start a run over from the first step, with the same parameters, models, seed, options and budget.
 
@@ -152,18 +139,14 @@ class Forks:
             UnknownRun, UnknownPattern, InvalidInput
         """
         live = ForkOverrides(before='live')
-        return await self._fork(
-            run, 0, live, title=title, paused=paused, budget=budget, kind='rerun', new=new
-        )
+        return await self._fork(run, 0, live, kind='rerun', new=new, **options)
 
     async def retry(
         self,
         run: RunId,
         *,
-        title: str = '',
-        paused: bool = False,
-        budget: Budget | None = None,
         new: RunId | None = None,
+        **options: Unpack[StartOptions],
     ) -> RunId:
         """Fork a failed or cancelled run from just before the failure, so that the failed work is retried.
 
@@ -174,9 +157,7 @@ class Forks:
             EventRefused: the run has not failed.
         """
         at = await self.retry_at(run)
-        return await self._fork(
-            run, at, ForkOverrides(), title=title, paused=paused, budget=budget, kind='retry', new=new
-        )
+        return await self._fork(run, at, ForkOverrides(), kind='retry', new=new, **options)
 
     async def retry_at(self, run: RunId) -> int:
         """Return the step from which `retry` continues. Raises `UnknownRun`, `EventRefused`."""
@@ -214,13 +195,12 @@ class Forks:
         at: int,
         variation: ForkOverrides,
         *,
-        title: str,
-        paused: bool,
-        budget: Budget | None,
         kind: Kind = 'fork',
         group: str = '',
         new: RunId | None = None,
+        **options: Unpack[StartOptions],
     ) -> RunId:
+        title, paused = options.get('title', ''), options.get('paused', False)
         parent = await self.journal.info(run)
         draft = await self._planner.plan(parent, at, variation)
         begin = draft.info.parent_at
@@ -232,7 +212,7 @@ class Forks:
             'paused': begins_paused,
             'play': plays and asdict(plays),
         }
-        limited = normalize_budget(budget) or draft.info.budget
+        limited = normalize_budget(options.get('budget')) or draft.info.budget
         if begin:
             says: dict[str, Any] = {
                 'forked': f'{run}@{begin}',

@@ -17,8 +17,8 @@ PUBLIC = {
     'engine.agents': ('AgentInfo Check Criteria Evidence RoleAssignment ToolPlayground ToolTrial agents_of'),
     'engine.history': (
         'AcceptedEvent COMPOSED_AGENT CleanupResult Comparison CostEstimate DiskUsage Divergence '
-        'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode Mergeable Pick Piece '
-        'Redaction RegressionResult RegressionTest Row RunReader RunStats StepSource artifacts_of '
+        'ForkOverrides GuardDifference Imported JsonDifference Kind LineageNode MergeOptions Mergeable Pick '
+        'Piece Redaction RegressionResult RegressionTest Row RunReader RunStats StepSource artifacts_of '
         'diff_words diff_words_async find_change folder_bytes json_differences lineage_tree merge_message '
         'merge_shapes open_question origin_of program_version report_of whole_value'
     ),
@@ -39,14 +39,14 @@ PUBLIC = {
         'VerificationResult Version audit_trail burn_down execute_plan open_points'
     ),
     'engine.records': (
-        'ANSWER Annotation Approvals Artifact Breakpoint Budget COMPUTED CONTROL Change Criterion Delta '
-        'DeltaKind Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends Event Fault '
-        'Gauge GuardResult HIDDEN Instant JournalOutage Label Launch MAX_NOTE MAX_NUMBER MAX_TAG MAX_TAGS '
-        'MAX_TITLE MarkField Message Note Origin Outcome PURGING PanelField PathStats PlanItem Question '
-        'RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot Spending '
-        'StatePath StateShape StateTraffic StatedReport Status Traffic Transition Usage View answer_model '
-        'clip escape_token is_active is_within message_of parent_of refuse_nul resolve_pointer '
-        'split_pointer'
+        'ANSWER Annotation Approvals Artifact Breakpoint Budget COMPUTED CONTROL Change Conditions '
+        'Criterion Delta DeltaKind Dwell ENDINGS ENGINE_EVENTS EXHAUSTED Edge EdgeShape EdgeTraffic Ends '
+        'Event Fault Gauge GuardResult HIDDEN Instant JournalOutage Label Launch MAX_NOTE MAX_NUMBER '
+        'MAX_TAG MAX_TAGS MAX_TITLE MarkField Message Note Origin Outcome PURGING PanelField PathStats '
+        'PlanItem Question RULES RUN RunId RunInfo RunOrder RunPage RunQuery SOURCES SUMMED Shape Snapshot '
+        'Spending StartOptions StatePath StateShape StateTraffic StatedReport Status Traffic Transition '
+        'Usage VariantOptions View answer_model clip escape_token is_active is_within message_of parent_of '
+        'refuse_nul resolve_pointer split_pointer'
     ),
     'engine.operations': (
         'Agents Annotating Checking Door Endpoints Files Forking McpServers Merging NO_DATA Operation ROLES '

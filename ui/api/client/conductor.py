@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import httpx
 
-from engine import Budget, Catalog, InvalidInput, Pattern, RunHandle
+from engine import Catalog, InvalidInput, Pattern, RunHandle
 from engine.history import (
     DiskUsage,
     ForkOverrides,
@@ -44,6 +44,7 @@ from engine.records import (
     RunQuery,
     Shape,
     Traffic,
+    VariantOptions,
 )
 from engine.runtime import Item
 from ui.api.client.connection import Connection
@@ -219,21 +220,26 @@ class HttpConductor:
         """Return the last step of a watched run that is paused with nothing in progress; otherwise 0."""
         return self._rest_steps.get(run, 0)
 
-    async def fork_all(  # noqa: PLR0913  (all but the first three have defaults)
+    async def fork_all(
         self,
         run: RunId,
         at: int,
         variations: Mapping[str, ForkOverrides],
         *,
-        paused: bool = False,
-        budget: Budget | None = None,
         new: Sequence[RunId] = (),
+        **options: Unpack[VariantOptions],
     ) -> list[RunId]:
         """Fork several variants at once. The server chooses their ids."""
         if new:
             raise InvalidInput({'new': 'the server chooses the ids'})
+        budget = options.get('budget')
         chosen = [{'name': name, 'overrides': dump(overrides)} for name, overrides in variations.items()]
-        body = {'at': at, 'variants': chosen, 'paused': paused, 'budget': budget and asdict(budget)}
+        body = {
+            'at': at,
+            'variants': chosen,
+            'paused': options.get('paused', False),
+            'budget': budget and asdict(budget),
+        }
         return [RunId(info['id']) for info in await self._ask.create(f'runs/{run}/variants', body)]
 
     async def lineage(self, run: RunId) -> LineageNode:

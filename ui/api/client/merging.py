@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
-from engine.history import COMPOSED_AGENT, Mergeable, Pick
+from engine.history import COMPOSED_AGENT, Mergeable, MergeOptions, Pick
 from engine.operations import Merging
 from engine.records import RunId
-from engine.workspace import FileChange, MergePreview, Resolution, SuiteResult, is_own_work
+from engine.workspace import FileChange, MergePreview, SuiteResult, is_own_work
 from ui.api.client.connection import Connection
 from ui.api.client.derived import remote
 from ui.api.client.files import RemoteFiles
@@ -46,27 +46,24 @@ class RemoteMerging:
         mergeable: Mergeable,
         agent: str = '',
         into: str = '',
-        *,
-        resolutions: Mapping[str, Resolution] | None = None,
-        only: Sequence[str] = (),
+        **options: Unpack[MergeOptions],
     ) -> MergePreview:
         """Preview a merge; change nothing."""
-        body = {**_source_of(mergeable, agent), 'into': into, **_merge_options(resolutions, only)}
+        body = {**_source_of(mergeable, agent), 'into': into, **_merge_options(options)}
         return decode(MergePreview, await self._do(mergeable, 'preview', body))
 
-    async def merge(  # noqa: PLR0913  (all but two have defaults)
+    async def merge(
         self,
         mergeable: Mergeable,
         preview: MergePreview,
         agent: str = '',
         *,
-        resolutions: Mapping[str, Resolution] | None = None,
-        only: Sequence[str] = (),
         message: str = '',
+        **options: Unpack[MergeOptions],
     ) -> str:
         """Merge as previewed, in one commit on the branch; return its id."""
         place = {'into': preview.branch, 'onto': preview.onto, 'message': message}
-        body = {**_source_of(mergeable, agent), **place, **_merge_options(resolutions, only)}
+        body = {**_source_of(mergeable, agent), **place, **_merge_options(options)}
         return str((await self._do(mergeable, 'merge', body))['commit'])
 
     async def _do(self, mergeable: Mergeable, action: str, body: Mapping[str, Any]) -> Any:
@@ -80,6 +77,6 @@ def _source_of(mergeable: Mergeable, agent: str) -> dict[str, Any]:
     return {'agent': name, **composed}
 
 
-def _merge_options(resolutions: Mapping[str, Resolution] | None, only: Sequence[str]) -> dict[str, Any]:
-    choices = {path: dump(resolution) for path, resolution in (resolutions or {}).items()}
-    return {'resolutions': choices, 'only': list(only)}
+def _merge_options(options: MergeOptions) -> dict[str, Any]:
+    choices = {path: dump(resolution) for path, resolution in (options.get('resolutions') or {}).items()}
+    return {'resolutions': choices, 'only': list(options.get('only', ()))}

@@ -14,9 +14,9 @@ from starlette.websockets import WebSocketDisconnect
 from engine import Conductor, EngineError
 from engine.errors import UnknownStep
 from engine.operations import Operation, Steering, operations_of
-from engine.records import MAX_NUMBER, RunId
+from engine.records import MAX_NUMBER, Conditions, RunId
 from engine.runtime import Feed
-from ui.api.dependencies import Engine, SteeringConditions, backend_of
+from ui.api.dependencies import Engine, backend_of
 from ui.api.operations.shape import shape_of
 from ui.api.problems import Problem, problem_of
 from ui.api.streams.messages import StreamMessage, list_messages, run_messages
@@ -57,7 +57,7 @@ class _Steering(_Command):
     )
 
     @property
-    def conditions(self) -> SteeringConditions:
+    def conditions(self) -> Conditions:
         """The conditions under which the run accepts it."""
         return {'seen': self.seen, 'key': self.key}
 

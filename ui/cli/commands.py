@@ -1,10 +1,12 @@
-"""The table of commands, and the group that loads each command only when it is called."""
+"""The table of commands, and the groups that load each command only when it is called."""
 
 from __future__ import annotations
 
 import importlib
 import resource
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -13,300 +15,254 @@ from typing_extensions import override
 from ui.cli.exit_codes import ExitCode
 
 
-class Command(NamedTuple):
-    """Where the help lists a command, and where its code is."""
+class Verb(NamedTuple):
+    """A command at the top."""
 
-    panel: str
-    """The part of the help that lists it."""
     place: str
-    """Its module in this folder, and the function."""
     summary: str
-    """The first paragraph of its help."""
-    epilog: str = 'EPILOG'
-    """The name of its examples in that module."""
+    """The first paragraph of its help, which the list of commands shows without importing it."""
 
 
-COMMANDS = {
-    'serve': Command(
-        'Run', 'operation.serve:serve', 'Serve the dashboard, and continue every run whose process has died.'
-    ),
-    'mcp': Command(
-        'Run', 'operation.mcp:mcp', 'Serve a chat agent over standard input and output, as an MCP server.'
-    ),
-    'acp': Command(
-        'Run', 'operation.acp:acp', 'Serve an editor over standard input and output, as a coding agent.'
-    ),
-    'worker': Command(
-        'Run', 'operation.worker:worker', 'Drive the runs that Temporal assigns, until stopped.'
-    ),
-    'run': Command('Run', 'execution.run:run', 'Start a run, and show it until it ends.'),
-    'sign-in': Command(
-        'Run', 'operation.sign_in:sign_in', "Sign in to an MCP server with this machine's browser."
-    ),
-    'resume': Command(
-        'Run',
-        'execution.resume:resume',
-        'Continue an unfinished run that no process is executing, and show it until it ends.',
-    ),
-    'send': Command(
-        'Run',
-        'execution.send:send',
-        'Send an event to an unfinished run, and show the run until it ends or waits again.',
-    ),
-    'inbox': Command(
-        'Run',
-        'services.inbox:inbox',
-        'List and answer the questions of all runs; assign and snooze them.',
-    ),
-    'fork': Command(
-        'Run',
-        'execution.fork:fork',
-        'Start a new run from a step of another run, with changes; the original is not touched.',
-        'FORK',
-    ),
-    'variants': Command(
-        'Run',
-        'execution.variants:variants',
-        'Fork several variants of a run at once, and wait until each has ended or waits.',
-    ),
-    'send-back': Command(
-        'Run',
-        'execution.send_back:send_back',
-        "Send an agent's work back to it with instructions: a fork from its last turn, shown until it ends.",
-    ),
-    'rerun': Command(
-        'Run',
-        'execution.fork:rerun',
-        'Run again from the first step with the same parameters, models, seed, options and budget.',
-        'RERUN',
-    ),
-    'retry': Command(
-        'Run',
-        'execution.fork:retry',
-        'Retry a failed or cancelled run from its last good step, in a fork.',
-        'RETRY',
-    ),
-    'step': Command(
-        'Debug',
-        'execution.step:step',
-        'Advance an unfinished run by one step, then release it.',
-        'STEP_EPILOG',
-    ),
-    'pause': Command(
-        'Debug',
-        'execution.step:pause',
-        'Pause a run, or one of its regions.',
-        'PAUSE_EPILOG',
-    ),
-    'break': Command('Debug', 'execution.break_:break_', 'Set, remove, list or try breakpoints of a run.'),
-    'runs': Command(
-        'Inspect', 'history.runs:runs', 'List runs, newest first. Works while a server is running.'
-    ),
-    'show': Command(
-        'Inspect',
-        'history.show:show',
-        'Show a run: its states, its steps with the guards evaluated, and what its agents said.',
-    ),
-    'files': Command(
-        'Inspect',
-        'history.files:files',
-        "List the files of a run's agent, or save them to a folder.",
-        'FILES',
-    ),
-    'artifacts': Command(
-        'Inspect',
-        'history.artifacts:artifacts',
-        "List the named results that a run's agents made, print one, or save them to a folder.",
-    ),
-    'diff': Command(
-        'Inspect',
-        'history.files:diff',
-        'Print as a patch what an agent changed in the project it was given.',
-        'DIFF',
-    ),
-    'merge': Command(
-        'Inspect',
-        'history.merge:merge',
-        'Merge the work of agents into a branch of your repository, or print it as a patch.',
-    ),
-    'lineage': Command(
-        'Inspect',
-        'history.lineage:lineage',
-        "Show a run's fork tree: the runs it was forked from, and all their forks, reruns and retries.",
-    ),
-    'compare': Command(
-        'Inspect',
-        'history.compare:compare',
-        'Compare two runs, A and B: where they first diverge and why, and how their figures differ.',
-    ),
-    'traffic': Command(
-        'Inspect',
-        'catalog.traffic:traffic',
-        'Show how often runs took each edge, how long they stayed in each state, and where they failed.',
-    ),
-    'save-test': Command(
-        'Inspect',
-        'history.check:save_test',
-        'Save a run as a test: it expects what the run did, and replays its recorded replies.',
-        'SAVE',
-    ),
-    'check': Command(
-        'Inspect',
-        'history.check:check',
-        'Replay saved tests through the current patterns: no model, tool or network is needed.',
-        'CHECK',
-    ),
-    'audit': Command(
-        'Inspect',
-        'history.audit:audit',
-        "Fire a run's recorded events through a fresh chart, and compare every step with the recorded one.",
-    ),
-    'edit': Command(
-        'Organize',
-        'history.annotate:edit',
-        'Change title, tags and note of runs, and who can see them.',
-        'EDIT',
-    ),
-    'note': Command(
-        'Organize',
-        'history.annotate:note',
-        'Add, change or remove a note on a step of a run; with no option, list the notes.',
-        'NOTE',
-    ),
-    'star': Command(
-        'Organize',
-        'history.annotate:star',
-        'Star runs to find them again; the retention policy never deletes them.',
-        'STAR',
-    ),
-    'pin': Command(
-        'Organize',
-        'history.annotate:pin',
-        'Pin runs to the top of the list; the retention policy never deletes them.',
-        'PIN',
-    ),
-    'winner': Command(
-        'Organize',
-        'history.annotate:winner',
-        'Mark a run as the best of the variants it was forked with.',
-        'WINNER',
-    ),
-    'delete': Command(
-        'Organize',
-        'history.retention:delete',
-        'Delete runs that have ended; they can be restored for a while, by default for 7 days.',
-        'DELETE',
-    ),
-    'restore': Command(
-        'Organize', 'history.retention:restore', 'Restore deleted runs to the list.', 'RESTORE'
-    ),
-    'purge': Command(
-        'Organize',
-        'history.retention:purge',
-        'Permanently remove deleted runs, with their histories, files and recordings.',
-        'PURGE',
-    ),
-    'retain': Command(
-        'Organize',
-        'history.retention:retain',
-        'Apply the retention policy: delete what it selects, and purge what was deleted long enough ago.',
-        'RETAIN',
-    ),
-    'export': Command(
-        'Share',
-        'history.export:export',
-        'Export a run to a file for others. Keys and other secrets known to this machine are removed.',
-    ),
-    'import': Command(
-        'Share',
-        'history.import_:import_runs',
-        'Import the runs of bundles: each as a whole or not at all. Nothing here is overwritten.',
-    ),
-    'schedule': Command(
-        'Operate',
-        'services.schedule:schedule',
-        'Manage the schedules, which start runs by the clock; a server has to be running.',
-    ),
-    'trigger': Command(
-        'Operate',
-        'services.trigger:trigger',
-        'Manage the triggers, which start runs when a webhook or a file arrives.',
-    ),
-    'destination': Command(
-        'Operate',
-        'services.destination:destination',
-        'Manage the destinations of notifications: webhooks, Slack and e-mail.',
-    ),
-    'message': Command(
-        'Operate',
-        'services.message:message',
-        'List the notifications with their delivery attempts; send them again.',
-    ),
-    'doctor': Command(
-        'Operate',
-        'operation.doctor:doctor',
-        'Check this installation: storage, sandbox, plug-ins, accounts, mail, schedules; suggest fixes.',
-    ),
-    'backup': Command(
-        'Operate',
-        'operation.backup:backup',
-        'Write all runs and their files to one archive, even while a server is running.',
-        'BACKUP',
-    ),
-    'restore-backup': Command(
-        'Operate',
-        'operation.backup:restore_backup',
-        'Restore a backup where there is no database yet: all of it or nothing. Nothing is overwritten.',
-        'RESTORE',
-    ),
-    'copy-database': Command(
-        'Operate',
-        'operation.copy_database:copy_database',
-        'Copy a whole database into an empty one: from SQLite to PostgreSQL, or back.',
-    ),
-    'workers': Command(
-        'Operate',
-        'operation.workers:workers',
-        'List the workers of a fleet and the runs that wait for one; drain workers.',
-    ),
-    'user': Command(
-        'Operate', 'operation.accounts:user', 'Manage accounts: people and programs that can log in.'
-    ),
-    'token': Command('Operate', 'operation.accounts:token', 'Manage the tokens that programs log in with.'),
-    'log': Command(
-        'Operate',
-        'operation.accounts:log',
-        'Show who did what: logins, launches, answers, exports, changes to settings and accounts.',
-        'LOG',
-    ),
-    'tool': Command('Inspect', 'catalog.tool:tool', 'List and try the tools that agents can use.'),
-    'endpoint': Command(
-        'Operate',
-        'catalog.endpoint:endpoint',
-        'List, test, add, change and remove the endpoints of models.',
-    ),
-    'mcp-server': Command(
-        'Operate',
-        'catalog.mcp_server:mcp_server',
-        'List, test, add, change and remove the MCP servers whose tools agents use.',
-    ),
-    'agent': Command(
-        'Operate',
-        'catalog.agent:agent',
-        'List and test coding agents, which can take the place of a model.',
-    ),
-    'patterns': Command(
-        'Inspect',
-        'catalog.patterns:patterns',
-        'List patterns with their parameters, and files that could not be loaded.',
-    ),
-    'diagram': Command(
-        'Inspect',
-        'catalog.diagram:diagram',
-        'Draw the chart of a pattern with these parameters, without running it.',
-    ),
+class Noun(NamedTuple):
+    """A group: what commands are about."""
+
+    summary: str
+    commands: Mapping[str, str | Noun]
+    """By name: where the command is, or a noun that is a part of this one."""
+
+
+Entry: TypeAlias = Verb | Noun | str
+"""A place is a module in this folder, and a function in it. The module's `EPILOG` has the examples."""
+
+PANELS: dict[str, dict[str, Verb | Noun]] = {
+    'Every day': {
+        'serve': Verb(
+            'operation.serve:serve',
+            'Serve the dashboard, and continue every run whose process has died.',
+        ),
+        'run': Verb('execution.run:run', 'Start a run, and show it until it ends.'),
+        'show': Verb(
+            'history.show:show',
+            'Show a run: its states, its steps with the guards evaluated, and what its agents said.',
+        ),
+        'send': Verb(
+            'execution.send:send',
+            'Send an event to an unfinished run, and show the run until it ends or waits again.',
+        ),
+        'resume': Verb(
+            'execution.resume:resume',
+            'Continue an unfinished run that no process is executing, and show it until it ends.',
+        ),
+        'step': Verb('execution.step:step', 'Advance an unfinished run by one step, then release it.'),
+        'pause': Verb('execution.step:pause', 'Pause a run, or one of its regions.'),
+        'doctor': Verb(
+            'operation.doctor:doctor',
+            'Check this installation: storage, sandbox, plug-ins, accounts, mail, schedules; suggest fixes.',
+        ),
+    },
+    'Runs': {
+        'runs': Noun(
+            'Find, label, compare, merge, share and delete runs.',
+            {
+                'list': 'history.runs:list_runs',
+                'change': 'history.annotate:change',
+                'compare': 'history.compare:compare',
+                'audit': 'history.audit:audit',
+                'merge': 'history.merge:merge',
+                'export': 'history.export:export',
+                'import': 'history.import_:import_runs',
+                'remove': 'history.retention:remove',
+                'restore': 'history.retention:restore',
+                'purge': 'history.retention:purge',
+                'retain': 'history.retention:retain',
+                'note': Noun(
+                    'Manage the notes on the steps of a run.',
+                    {
+                        'list': 'history.notes:list_notes',
+                        'add': 'history.notes:add',
+                        'change': 'history.notes:change',
+                        'remove': 'history.notes:remove',
+                    },
+                ),
+                'file': Noun(
+                    "List, save and compare the files of a run's agents.",
+                    {
+                        'list': 'history.files:list_files',
+                        'save': 'history.files:save',
+                        'diff': 'history.files:diff',
+                    },
+                ),
+                'artifact': Noun(
+                    "List, show and save the named results that a run's agents made.",
+                    {
+                        'list': 'history.artifacts:list_artifacts',
+                        'show': 'history.artifacts:show',
+                        'save': 'history.artifacts:save',
+                    },
+                ),
+            },
+        ),
+        'inbox': Noun(
+            'List and answer the questions of all runs; assign and snooze them.',
+            {
+                'list': 'services.inbox:list_questions',
+                'show': 'services.inbox:show',
+                'answer': 'services.inbox:answer',
+                'assign': 'services.inbox:assign',
+                'snooze': 'services.inbox:snooze',
+            },
+        ),
+        'fork': Noun(
+            'Start runs from other runs, and see how they are related.',
+            {
+                'start': 'execution.fork:start',
+                'rerun': 'execution.fork:rerun',
+                'retry': 'execution.fork:retry',
+                'send-back': 'execution.send_back:send_back',
+                'variants': 'execution.variants:variants',
+                'list': 'history.lineage:lineage',
+                'choose': 'history.annotate:choose',
+            },
+        ),
+        'breakpoint': Noun(
+            'Manage the breakpoints of a run.',
+            {
+                'list': 'execution.breakpoints:list_breakpoints',
+                'add': 'execution.breakpoints:add',
+                'remove': 'execution.breakpoints:remove',
+                'test': 'execution.breakpoints:test',
+            },
+        ),
+        'test': Noun(
+            'Save runs as tests of their patterns, and check the patterns with them.',
+            {'save': 'history.check:save', 'check': 'history.check:check'},
+        ),
+    },
+    'What runs use': {
+        'pattern': Noun(
+            'List and draw the patterns that can be run, and show their traffic.',
+            {
+                'list': 'catalog.patterns:list_patterns',
+                'draw': 'catalog.diagram:draw',
+                'traffic': 'catalog.traffic:traffic',
+            },
+        ),
+        'tool': Noun(
+            'List and test the tools that agents can use.',
+            {'list': 'catalog.tool:list_tools', 'show': 'catalog.tool:show', 'test': 'catalog.tool:test'},
+        ),
+        'endpoint': Noun(
+            'Manage the endpoints of models.',
+            {
+                'list': 'catalog.endpoint:list_endpoints',
+                'add': 'catalog.endpoint:add',
+                'change': 'catalog.endpoint:change',
+                'remove': 'catalog.endpoint:remove',
+                'test': 'catalog.endpoint:test',
+            },
+        ),
+        'mcp-server': Noun(
+            'Manage the MCP servers whose tools agents use, or be one.',
+            {
+                'list': 'catalog.mcp_server:list_servers',
+                'add': 'catalog.mcp_server:add',
+                'change': 'catalog.mcp_server:change',
+                'remove': 'catalog.mcp_server:remove',
+                'test': 'catalog.mcp_server:test',
+                'sign-in': 'operation.sign_in:sign_in',
+                'serve': 'operation.mcp:serve',
+            },
+        ),
+        'agent': Noun(
+            'List and test the coding agents that can take the place of a model, or be one.',
+            {
+                'list': 'catalog.agent:list_agents',
+                'test': 'catalog.agent:test',
+                'serve': 'operation.acp:serve',
+            },
+        ),
+    },
+    'Around runs': {
+        'schedule': Noun(
+            'Manage the schedules, which start runs by the clock; a server has to be running.',
+            {
+                'list': 'services.schedule:list_schedules',
+                'show': 'services.schedule:show',
+                'add': 'services.schedule:add',
+                'change': 'services.schedule:change',
+                'remove': 'services.schedule:remove',
+                'run': 'services.schedule:run',
+                'backfill': 'services.schedule:backfill',
+            },
+        ),
+        'trigger': Noun(
+            'Manage the triggers, which start runs when a webhook or a file arrives.',
+            {
+                'list': 'services.trigger:list_triggers',
+                'show': 'services.trigger:show',
+                'add': 'services.trigger:add',
+                'change': 'services.trigger:change',
+                'remove': 'services.trigger:remove',
+            },
+        ),
+        'destination': Noun(
+            'Manage the destinations of notifications: webhooks, Slack and e-mail.',
+            {
+                'list': 'services.destination:list_destinations',
+                'show': 'services.destination:show',
+                'add': 'services.destination:add',
+                'change': 'services.destination:change',
+                'remove': 'services.destination:remove',
+                'test': 'services.destination:test',
+                'message': Noun(
+                    'List the notifications with their delivery attempts; send them again.',
+                    {'list': 'services.message:list_messages', 'resend': 'services.message:resend'},
+                ),
+            },
+        ),
+    },
+    'Operate': {
+        'user': Noun(
+            'Manage accounts: people and programs that can log in.',
+            {
+                'list': 'operation.accounts:list_users',
+                'add': 'operation.accounts:add_user',
+                'change': 'operation.accounts:change_user',
+                'remove': 'operation.accounts:remove_user',
+                'log': 'operation.accounts:log',
+                'token': Noun(
+                    'Manage the tokens that programs log in with.',
+                    {
+                        'list': 'operation.accounts:list_tokens',
+                        'add': 'operation.accounts:add_token',
+                        'remove': 'operation.accounts:remove_token',
+                    },
+                ),
+            },
+        ),
+        'worker': Noun(
+            'List and drain the workers of a fleet, or be one.',
+            {
+                'list': 'operation.workers:list_workers',
+                'drain': 'operation.workers:drain',
+                'serve': 'operation.worker:serve',
+            },
+        ),
+        'database': Noun(
+            'Back up, restore and copy a whole database.',
+            {
+                'backup': 'operation.backup:backup',
+                'restore': 'operation.backup:restore',
+                'copy': 'operation.copy_database:copy',
+            },
+        ),
+    },
 }
-"""By name, in the order of the help."""
+"""All commands, in the order of the help.
+
+What people type while they watch a run is a verb at the top; every other command is a noun and a verb.
+"""
+SERVERS = frozenset({'operation.serve:serve', 'operation.worker:serve'})
 
 MIN_MEMORY, SERVER_MEMORY = 512, 1_024
 """Minimum address space for a command, and for a server with its threads, in megabytes."""
@@ -334,21 +290,60 @@ for kind in (TyperOption, TyperArgument):
     setattr(kind, 'display_type_rich', name_type)  # noqa: B010
 
 
-class CommandGroup(TyperGroup):
-    """The commands, with errors turned into one line on standard error and an exit code."""
+class LazyCommand(TyperCommand):
+    """A command that is imported when it is called, or when its group lists it."""
+
+    def __init__(self, name: str, entry: Verb | str) -> None:
+        self.place, summary = (entry, None) if isinstance(entry, str) else entry
+        super().__init__(name, help=summary)
+
+    @cached_property
+    def loaded(self) -> Any:
+        """The command with its options."""
+        _check_memory(SERVER_MEMORY if self.place in SERVERS else MIN_MEMORY)
+        module, function = _find(self.place)
+        alone = typer.Typer(
+            add_completion=False, rich_markup_mode='markdown', pretty_exceptions_show_locals=False
+        )
+        alone.command(self.name, epilog=module.EPILOG)(function)
+        return typer.main.get_command(alone)
+
+    @override
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        return self.loaded.make_context(*arguments, **options)
+
+
+class LazyGroup(TyperGroup):
+    """Commands that are each imported when needed; its help shows the examples of the first."""
+
+    def __init__(self, entries: Mapping[str, Entry], **options: Any) -> None:
+        super().__init__(**options)
+        for name, entry in entries.items():
+            self.add_command(_listed(name, entry))
+
+    @override
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        return command.loaded if isinstance(command, LazyCommand) and not command.help else command
+
+    @override
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        first = next(iter(self.commands.values()))
+        if not self.epilog and isinstance(first, LazyCommand):
+            self.epilog = _find(first.place)[0].EPILOG
+        super().format_help(ctx, formatter)
+
+
+class CommandGroup(LazyGroup):
+    """All commands, with errors turned into one line on standard error and an exit code."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        for name, command in COMMANDS.items():
-            listed = TyperCommand(name, help=command.summary, rich_help_panel=command.panel)
-            self.add_command(listed)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that the arguments call, and load it."""
-        name, command, rest = super().resolve_command(ctx, args)
-        if name in ('serve', 'worker'):
-            _check_memory(SERVER_MEMORY)
-        return name, load(name) if name in COMMANDS else command, rest
+        super().__init__(
+            {name: entry for entries in PANELS.values() for name, entry in entries.items()}, **options
+        )
+        for panel, entries in PANELS.items():
+            for name in entries:
+                self.commands[name].rich_help_panel = panel
 
     @override
     def invoke(self, ctx: Any) -> Any:
@@ -369,6 +364,21 @@ class CommandGroup(TyperGroup):
             raise typer.Exit(ExitCode.STORAGE) from None
 
 
+def _listed(name: str, entry: Entry) -> LazyCommand | LazyGroup:
+    if isinstance(entry, Noun):
+        return LazyGroup(
+            entry.commands, name=name, help=entry.summary, no_args_is_help=True, rich_markup_mode='markdown'
+        )
+    return LazyCommand(name, entry)
+
+
+def _find(place: str) -> tuple[Any, Any]:
+    """Import the module of a place; return it, and the function."""
+    path, function = place.split(':')
+    module = importlib.import_module(f'{__package__}.{path}')
+    return module, getattr(module, function)
+
+
 def _check_memory(megabytes: int) -> None:
     """Exit if this process may use less memory: later imports could fail anywhere."""
     allowed = resource.getrlimit(resource.RLIMIT_AS)[0] >> 20
@@ -376,19 +386,3 @@ def _check_memory(megabytes: int) -> None:
         problem = f'{megabytes:,} MB of address space are needed, and {allowed:,} MB are allowed'
         typer.echo(f'hemicycle: not enough memory: {problem} (ulimit -v)', err=True)
         raise typer.Exit(ExitCode.REFUSED)
-
-
-def load(name: str | None) -> Any:
-    """Import the module of a command, and return the command with its options."""
-    assert name is not None
-    module, function = COMMANDS[name].place.split(':')
-    place = importlib.import_module(f'{__package__}.{module}')
-    command = getattr(place, function)
-    if isinstance(command, typer.Typer):
-        return typer.main.get_command(command)
-    alone = typer.Typer(
-        add_completion=False, rich_markup_mode='markdown', pretty_exceptions_show_locals=False
-    )
-    epilog = getattr(place, COMMANDS[name].epilog)
-    alone.command(name, epilog=epilog)(command)
-    return typer.main.get_command(alone)

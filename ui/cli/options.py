@@ -1,4 +1,4 @@
-"""Options shared by several commands, commands of several, and parameters made of options."""
+"""Options shared by several commands, and parameters made of options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FLEET = 'Fleet'
 PatternName = Annotated[
     str,
     typer.Argument(
-        metavar='PATTERN', help='Name of a pattern; `hemicycle patterns` lists them.', show_default=False
+        metavar='PATTERN', help='Name of a pattern; `hemicycle pattern list` lists them.', show_default=False
     ),
 ]
 RunName = Annotated[
@@ -132,16 +132,6 @@ Pace = Annotated[
         show_default=False,
     ),
 ]
-
-
-def group(help: str, epilog: str) -> typer.Typer:
-    """Return a command that consists of several."""
-    options: dict[str, Any] = {
-        'no_args_is_help': True,
-        'add_completion': False,
-        'rich_markup_mode': 'markdown',
-    }
-    return typer.Typer(help=help, epilog=epilog, **options)
 
 
 def replace_parameter(

@@ -13,7 +13,6 @@ from engine import InvalidInput
 from engine.acp import AgentHealth, ExternalAgentInfo
 from engine.workspace import Sandbox
 from ui.cli.catalog.saving import open_catalog, report_tests
-from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
@@ -28,10 +27,8 @@ hemicycle run race --task "Fix the failing test" --model racer1=agent:claude
 ```
 
 Exit code: **0** done · **1** the test failed · **2** bad input, or refused"""
-agent = group('List and test coding agents, which can take the place of a model.', EPILOG)
 
 
-@agent.command('list')
 @with_session('as_json', 'server')
 def list_agents(*, session: Session) -> None:
     """List the known coding agents: what they may access, or how to install them."""
@@ -43,7 +40,6 @@ def list_agents(*, session: Session) -> None:
             typer.echo(strip_control(f'{info.model}  {info.title}: {state}'))
 
 
-@agent.command('test')
 @with_session('as_json', 'server')
 def test(
     name: Annotated[str, typer.Argument(metavar='NAME', help='The name of the agent.', show_default=False)],

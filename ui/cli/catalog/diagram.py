@@ -1,4 +1,4 @@
-"""hemicycle diagram: a pattern's chart as Mermaid, DOT or SVG."""
+"""hemicycle pattern draw: a pattern's chart as Mermaid, DOT or SVG."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from ui.formatting.diagram.rendering import FORMATS, export_chart
 EPILOG = f"""Examples:
 
 ```
-hemicycle diagram supervisor
-hemicycle diagram supervisor --format svg --output supervisor.svg
-hemicycle diagram supervisor --set execution="side by side" --set workers=2 --folded
+hemicycle pattern draw supervisor
+hemicycle pattern draw supervisor --format svg --output supervisor.svg
+hemicycle pattern draw supervisor --set execution="side by side" --set workers=2 --folded
 ```
 
 {CODES}"""
 
 
 @with_session('patterns', 'server')
-def diagram(  # noqa: PLR0913  (its arguments are the command's)
+def draw(  # noqa: PLR0913  (its arguments are the command's)
     pattern: PatternName,
     how: Annotated[
         str, typer.Option('--format', metavar='|'.join(FORMATS), help='Output format.')

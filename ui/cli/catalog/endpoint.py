@@ -21,7 +21,6 @@ from ui.cli.catalog.saving import (
     save,
 )
 from ui.cli.inputs import check_choice, given
-from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
@@ -40,7 +39,6 @@ hemicycle endpoint remove house
 ```
 
 Exit code: **0** done · **1** a test failed · **2** bad input, or refused"""
-endpoint = group('List, test, add, change and remove the endpoints of models.', EPILOG)
 Name = Annotated[
     str, typer.Argument(metavar='NAME', help='Its models are called NAME/MODEL.', show_default=False)
 ]
@@ -80,7 +78,6 @@ Models = Annotated[
 Test = Annotated[bool, typer.Option('--test/--no-test', help='Test it afterwards.')]
 
 
-@endpoint.command('list')
 @with_session('as_json', 'server')
 def list_endpoints(*, session: Session) -> None:
     """List the endpoints: of the configuration file, the environment, and found on this machine."""
@@ -106,7 +103,6 @@ def list_endpoints(*, session: Session) -> None:
         typer.echo('no endpoint is configured: the simulated model plays all roles')
 
 
-@endpoint.command('test')
 @with_session('as_json', 'server')
 def test(
     name: Annotated[
@@ -139,7 +135,6 @@ def test(
     report_tests(asyncio.run(work()), _describe, as_json=session.as_json)
 
 
-@endpoint.command('add')
 @with_session()
 def add(  # noqa: PLR0913  (its arguments are the command's)
     name: Name,
@@ -161,7 +156,6 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
     _save(session, name, provider, url, key, models, new=True, test=test)
 
 
-@endpoint.command('change')
 @with_session()
 def change(  # noqa: PLR0913  (its arguments are the command's)
     name: Name,
@@ -182,7 +176,6 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
     _save(session, name, provider, url, key, models, new=False, test=test)
 
 
-@endpoint.command('remove')
 @with_session()
 def remove_endpoint(name: Name, *, session: Session) -> None:
     """Remove an endpoint from the configuration file; runs that use it fail at their next call.

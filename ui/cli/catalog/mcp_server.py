@@ -22,7 +22,6 @@ from ui.cli.catalog.saving import (
     save,
 )
 from ui.cli.inputs import check_choice, given, parse_pairs
-from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
@@ -37,13 +36,11 @@ hemicycle mcp-server test git
 hemicycle mcp-server add git --command "uvx mcp-server-git --repository ."
 hemicycle mcp-server add notes --url https://notes.example/mcp --oauth --no-test
 hemicycle mcp-server change git --tool "git_*" --approvals all
+hemicycle mcp-server sign-in notes
 hemicycle mcp-server remove git
 ```
 
-`hemicycle sign-in NAME` signs in to a server with `--oauth`.
-
 Exit code: **0** done · **1** a test failed · **2** bad input, or refused"""
-mcp_server = group('List, test, add, change and remove the MCP servers whose tools agents use.', EPILOG)
 SECRETS = 'For a secret, give a reference as its value: `env:NAME` or `keyring:SERVICE/USER`.'
 Name = Annotated[
     str,
@@ -105,7 +102,6 @@ Approval = Annotated[
 Test = Annotated[bool, typer.Option('--test/--no-test', help='Test it afterwards.')]
 
 
-@mcp_server.command('list')
 @with_session('as_json', 'server')
 def list_servers(*, session: Session) -> None:
     """List the MCP servers of the configuration file."""
@@ -128,7 +124,6 @@ def list_servers(*, session: Session) -> None:
         typer.echo('no MCP server is connected; agents have the built-in tools')
 
 
-@mcp_server.command('test')
 @with_session('as_json', 'server')
 def test(
     name: Annotated[
@@ -156,7 +151,6 @@ def test(
     report_tests(asyncio.run(work()), _describe, as_json=session.as_json)
 
 
-@mcp_server.command('add')
 @with_session()
 def add(  # noqa: PLR0913  (its arguments are the command's)
     name: Name,
@@ -180,7 +174,6 @@ def add(  # noqa: PLR0913  (its arguments are the command's)
     _save(session, name, _values(command, env, url, headers, oauth, tools, approvals), new=True, test=test)
 
 
-@mcp_server.command('change')
 @with_session()
 def change(  # noqa: PLR0913  (its arguments are the command's)
     name: Name,
@@ -209,7 +202,6 @@ def change(  # noqa: PLR0913  (its arguments are the command's)
     _save(session, name, values, new=False, test=test)
 
 
-@mcp_server.command('remove')
 @with_session()
 def remove_server(name: Name, *, session: Session) -> None:
     """Remove an MCP server from the configuration file; runs that use it fail at their next call.

@@ -1,4 +1,4 @@
-"""hemicycle patterns: the patterns that can be run, and the files that could not be loaded."""
+"""hemicycle pattern list: the patterns that can be run, and the files that could not be loaded."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ui.formatting.plain_text import strip_control
 EPILOG = """Examples:
 
 ```
-hemicycle patterns
-hemicycle patterns --patterns ./my_patterns
-hemicycle patterns --server http://127.0.0.1:8080
+hemicycle pattern list
+hemicycle pattern list --patterns ./my_patterns
+hemicycle pattern list --server http://127.0.0.1:8080
 ```"""
 
 
 @with_session('patterns', 'as_json', 'server')
-def patterns(*, session: Session) -> None:
+def list_patterns(*, session: Session) -> None:
     """List patterns with their parameters, and files that could not be loaded."""
     listing = asyncio.run(find_patterns(session))
     if session.as_json:

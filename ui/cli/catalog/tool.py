@@ -1,4 +1,4 @@
-"""hemicycle tool: the tools of agents: list, show and try them."""
+"""hemicycle tool: the tools of agents: list, show and test them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from engine import Catalog, InvalidInput, LocalConductor
 from engine.agents import ToolPlayground, ToolTrial
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import check_choice, parse_data
-from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
@@ -32,15 +31,13 @@ EPILOG = """Examples:
 hemicycle tool list
 hemicycle tool list --category files --json | jq -r .name
 hemicycle tool show calculator
-hemicycle tool try calculator --set expression="2 + 2"
+hemicycle tool test calculator --set expression="2 + 2"
 ```
 
 Exit code: **0** done · **1** the tool failed · **2** bad input, or refused"""
-tool = group('List and try the tools that agents can use.', EPILOG)
 ToolName = Annotated[str, typer.Argument(metavar='TOOL', help='The name of the tool.', show_default=False)]
 
 
-@tool.command('list')
 @with_session('patterns', 'as_json', 'server')
 def list_tools(
     category: Annotated[
@@ -64,7 +61,6 @@ def list_tools(
             _print(tool, session.as_json)
 
 
-@tool.command('show')
 @with_session('patterns', 'as_json', 'server')
 def show(name: ToolName, *, session: Session) -> None:
     """Show a tool: its description for models, its arguments, and whether it can be used here."""
@@ -76,9 +72,8 @@ def show(name: ToolName, *, session: Session) -> None:
     _print(asyncio.run(work()), session.as_json, whole=True)
 
 
-@tool.command('try')
 @with_session('patterns', 'as_json', 'server')
-def try_(
+def test(
     name: ToolName,
     sets: Annotated[
         list[str] | None,

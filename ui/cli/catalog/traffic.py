@@ -1,4 +1,4 @@
-"""hemicycle traffic: statistics of many runs of a pattern."""
+"""hemicycle pattern traffic: statistics of many runs of a pattern."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from ui.formatting.values import day_range, parse_day, percent
 EPILOG = """Examples:
 
 ```
-hemicycle traffic pipeline
-hemicycle traffic pipeline --tag nightly --since 2026-03-01
-hemicycle traffic pipeline --json | jq '.edges[] | select(.dest == "failed")'
-hemicycle runs --pattern pipeline --edge "reviewing>analyzing"
+hemicycle pattern traffic pipeline
+hemicycle pattern traffic pipeline --tag nightly --since 2026-03-01
+hemicycle pattern traffic pipeline --json | jq '.edges[] | select(.dest == "failed")'
+hemicycle runs list --pattern pipeline --edge "reviewing>analyzing"
 ```"""
 
 

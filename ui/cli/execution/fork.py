@@ -1,4 +1,4 @@
-"""hemicycle fork, rerun and retry: start a run from another one, and show it."""
+"""hemicycle fork start, rerun and retry: start a run from another one, and show it."""
 
 from __future__ import annotations
 
@@ -25,27 +25,14 @@ from ui.cli.remote import find_pattern, server_at_work
 from ui.cli.session import Session, with_session
 from ui.formatting.forks import cost_sentence, turn_sentence
 
-FORK = f"""Examples:
+EPILOG = f"""Examples:
 
 ```
-hemicycle fork last --at 17 --model reviewer=ollama/qwen3
-hemicycle fork last --at 17 --set-memory /memory/iteration=0 --yes
-hemicycle fork last --at 17 --play recorded --plays reviewer=live
-```
-
-{CODES}"""
-RERUN = f"""Examples:
-
-```
-hemicycle rerun last
-hemicycle rerun 3f9 --yes --quiet
-```
-
-{CODES}"""
-RETRY = f"""Examples:
-
-```
-hemicycle retry last
+hemicycle fork start last --at 17 --model reviewer=ollama/qwen3
+hemicycle fork start last --at 17 --set-memory /memory/iteration=0 --yes
+hemicycle fork start last --at 17 --play recorded --plays reviewer=live
+hemicycle fork rerun 3f9 --yes --quiet
+hemicycle fork retry last
 ```
 
 {CODES}"""
@@ -58,7 +45,7 @@ Repeated = list[str] | None
 
 
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
-def fork(  # noqa: PLR0913  (its arguments are the command's)
+def start(  # noqa: PLR0913  (its arguments are the command's)
     run: RunName = 'last',
     *,
     at: Annotated[int, typer.Option('--at', min=0, help='Fork from this step; 0 is before the first.')],

@@ -29,7 +29,7 @@ NOTES: Final[Mapping[str, OptionNote]] = {
         panel=DEBUG,
         metavar='WHERE',
         hint=': `enter STATE`, `leave STATE`, `edge A>B`, and `when CONDITION`, or both; see'
-        ' `hemicycle break --help`.',
+        ' `hemicycle breakpoint add --help`.',
         parse=lambda texts: [parse_breakpoint(text) for text in texts],
     ),
 }

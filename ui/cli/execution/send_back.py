@@ -1,4 +1,4 @@
-"""hemicycle send-back: send an agent's work back to it, with instructions, in a fork."""
+"""hemicycle fork send-back: send an agent's work back to it, with instructions, in a fork."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ui.cli.session import Session, with_session
 EPILOG = f"""Examples:
 
 ```
-hemicycle send-back last racer2 "Keep the old name of the function."
+hemicycle fork send-back last racer2 "Keep the old name of the function."
 ```
 
 {CODES}"""

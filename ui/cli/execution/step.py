@@ -1,4 +1,4 @@
-"""hemicycle step and hemicycle pause: advance a run step by step, or pause it or a region."""
+"""hemicycle step, hemicycle pause: advance a run step by step, or pause it or a region."""
 
 from __future__ import annotations
 
@@ -18,20 +18,13 @@ from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.options import AtRegion, RunName
 from ui.cli.session import Session, with_session
 
-STEP_EPILOG = f"""Examples:
+EPILOG = f"""Examples:
 
 ```
 hemicycle run pipeline --task "Tea or coffee?" --paused
 hemicycle step last
 hemicycle step last --over
 hemicycle step last --out --at reviewing.thinking
-```
-
-{CODES}"""
-PAUSE_EPILOG = f"""Examples:
-
-```
-hemicycle pause last
 hemicycle pause last --at debating.left
 ```
 

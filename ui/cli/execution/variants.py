@@ -1,4 +1,4 @@
-"""hemicycle variants: several forks of a run at once, each with changes of its own."""
+"""hemicycle fork variants: several forks of a run at once, each with changes of its own."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ui.formatting.plain_text import one_line, strip_control
 EPILOG = f"""Examples:
 
 ```
-hemicycle variants last variants.yaml --at 17
-hemicycle variants last - --at 17 --yes < variants.yaml
+hemicycle fork variants last variants.yaml --at 17
+hemicycle fork variants last - --at 17 --yes < variants.yaml
 ```
 
 The file is YAML or JSON: by the name of each variant, what changes in it. The fields are those of the API.
@@ -39,7 +39,7 @@ kinder: {{instructions: {{reviewer: Praise first.}}, effort: {{reviewer: low}}}}
 one round: {{parameters: {{max_iterations: 1}}, after: simulated}}
 ```
 
-`hemicycle lineage` and `hemicycle compare` show how they differ, and `hemicycle winner` marks the best.
+`fork list` and `runs compare` show how they differ, and `fork choose` marks the best.
 
 {CODES}"""
 POLL_SECONDS = 0.2

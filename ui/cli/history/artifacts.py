@@ -1,4 +1,4 @@
-"""hemicycle artifacts: list, print or save the named results that a run's agents made."""
+"""hemicycle runs artifact: list, show or save the named results that a run's agents made."""
 
 from __future__ import annotations
 
@@ -26,11 +26,19 @@ from ui.formatting.plain_text import strip_control
 EPILOG = """Examples:
 
 ```
-hemicycle artifacts last
-hemicycle artifacts 3f9 outline
-hemicycle artifacts 3f9 draft --agent writer --at 12 > draft.md
-hemicycle artifacts 3f9 --save results/
+hemicycle runs artifact list last
+hemicycle runs artifact show 3f9 outline
+hemicycle runs artifact show 3f9 draft --agent writer --at 12 > draft.md
+hemicycle runs artifact save 3f9 results/
 ```"""
+AgentName = Annotated[
+    str,
+    typer.Option(
+        metavar='AGENT',
+        help='Only those of this agent; required if several have one of that name.',
+        show_default=False,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,53 +70,79 @@ def _file_name(text: str, default: str) -> str:
 
 
 @with_session('as_json', 'database', 'files', 'server')
-def artifacts(  # noqa: PLR0913  (its arguments are the command's)
-    run: RunName = 'last',
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar='NAME', help='The artifact to print; without it, list them.', show_default=False
-        ),
-    ] = '',
-    agent: Annotated[
-        str,
-        typer.Option(
-            metavar='AGENT',
-            help='Only those of this agent; required if several have one of that name.',
-            show_default=False,
-        ),
-    ] = '',
+def list_artifacts(
+    run: RunName = 'last', agent: AgentName = '', at: AtStep = None, *, session: Session
+) -> None:
+    """List the named results that a run's agents made."""
+
+    async def work() -> list[Artifact]:
+        async with open_reader(session) as conductor:
+            return (await _find(conductor, run, agent, '', at))[1]
+
+    artifacts = asyncio.run(work())
+    for artifact in artifacts:
+        _print(artifact, session.as_json)
+    if not artifacts and not session.as_json:
+        typer.echo('there are no artifacts')
+
+
+@with_session('as_json', 'database', 'files', 'server')
+def show(
+    run: RunName,
+    name: Annotated[str, typer.Argument(metavar='NAME', help='The artifact.', show_default=False)],
+    agent: AgentName = '',
     at: AtStep = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            metavar='FOLDER', file_okay=False, help='Write them to this folder.', show_default=False
-        ),
-    ] = None,
     *,
     session: Session,
 ) -> None:
-    """List the named results that a run's agents made, print one, or save them to a folder."""
+    """Print a named result."""
+
+    async def work() -> Artifact:
+        async with open_reader(session) as conductor:
+            run_id, chosen = await _find(conductor, run, agent, name, at)
+            if len(chosen) > 1:
+                owners = ', '.join(artifact.agent for artifact in chosen)
+                raise CommandError(f'--agent: several agents have an artifact {name!r}: {owners}')
+            return await _load(conductor, run_id, chosen[0])
+
+    artifact = asyncio.run(work())
+    if session.as_json:
+        _print(artifact, True)
+    else:
+        typer.echo(strip_control(artifact.text))
+
+
+@with_session('database', 'files', 'server')
+def save(
+    run: RunName,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar='FOLDER', file_okay=False, help='Write them to this folder.', show_default=False
+        ),
+    ],
+    agent: AgentName = '',
+    at: AtStep = None,
+    *,
+    session: Session,
+) -> None:
+    """Save the named results to a folder, in a folder for each agent."""
 
     async def work() -> None:
         async with open_reader(session) as conductor:
-            run_id = await find_run(conductor, run)
-            chosen = _choose(_collect(await conductor.view(run_id, at)), agent, name)
-            if name and len(chosen) > 1:
-                owners = ', '.join(artifact.agent for artifact in chosen)
-                raise CommandError(f'--agent: several agents have an artifact {name!r}: {owners}')
-            files = distinct_files(chosen)
-            for artifact, file in zip(chosen, files, strict=True):
-                if save is not None:
-                    await _save(await _load(conductor, run_id, artifact), save / file)
-                elif name and not session.as_json:
-                    typer.echo(strip_control((await _load(conductor, run_id, artifact)).text))
-                else:
-                    _print(artifact, session.as_json)
-            if not chosen and not session.as_json:
-                typer.echo('there are no artifacts')
+            run_id, chosen = await _find(conductor, run, agent, '', at)
+            for artifact, file in zip(chosen, distinct_files(chosen), strict=True):
+                await _save(await _load(conductor, run_id, artifact), folder / file)
 
     asyncio.run(work())
+
+
+async def _find(
+    conductor: Conductor, run: str, agent: str, name: str, at: int | None
+) -> tuple[RunId, list[Artifact]]:
+    """Return the run, and its artifacts of this agent and name. Raises `CommandError`."""
+    run_id = await find_run(conductor, run)
+    return run_id, _choose(_collect(await conductor.view(run_id, at)), agent, name)
 
 
 def _collect(view: View) -> list[Artifact]:

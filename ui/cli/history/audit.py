@@ -1,4 +1,4 @@
-"""hemicycle audit: decide every recorded step of a run again, and compare the results."""
+"""hemicycle runs audit: decide every recorded step of a run again, and compare the results."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ui.cli.session import Session, with_session
 EPILOG = f"""Examples:
 
 ```
-hemicycle audit last
-hemicycle runs --json | jq -r .id | xargs -n 1 hemicycle audit
+hemicycle runs audit last
+hemicycle runs list --json | jq -r .id | xargs -n 1 hemicycle runs audit
 ```
 
 {CODES}"""

@@ -1,4 +1,4 @@
-"""hemicycle save-test and check: runs as tests that need no network, and checking patterns with them."""
+"""hemicycle test: runs as tests that need no network, and checking patterns with them."""
 
 from __future__ import annotations
 
@@ -26,25 +26,19 @@ from ui.exports.formats import to_yaml
 
 Outcome = RegressionResult | str
 """The result for a file, or a sentence if it could not be replayed."""
-SAVE = f"""Examples:
+EPILOG = f"""Examples:
 
 ```
-hemicycle save-test last tests/sizing.yaml
-```
-
-{CODES}"""
-CHECK = f"""Examples:
-
-```
-hemicycle check tests/sizing.yaml
-hemicycle check tests/ --junit report.xml
+hemicycle test save last tests/sizing.yaml
+hemicycle test check tests/sizing.yaml
+hemicycle test check tests/ --junit report.xml
 ```
 
 {CODES}"""
 
 
 @with_session('patterns', 'database', 'server')
-def save_test(
+def save(
     run: RunName,
     file: Annotated[Path, typer.Argument(metavar='FILE', help='The YAML file to write.')],
     *,
@@ -63,9 +57,7 @@ def save_test(
 def check(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar='FILE...', help='Files written by `save-test`, or folders: all `*.yaml` in them.'
-        ),
+        typer.Argument(metavar='FILE...', help='Files written by `save`, or folders: all `*.yaml` in them.'),
     ],
     junit: Annotated[Path | None, typer.Option(help='Write a JUnit report.')] = None,
     *,
@@ -98,7 +90,7 @@ def read_test(file: Path) -> RegressionTest:
 
 def _describe(item: ErrorDetails) -> str:
     if item['type'] in ('model_type', 'dict_type'):
-        return 'it must be a mapping, as `save-test` writes it'
+        return 'it must be a mapping, as `test save` writes it'
     return item['msg'].removeprefix('Value error, ')
 
 

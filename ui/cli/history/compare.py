@@ -1,4 +1,4 @@
-"""hemicycle compare: two runs side by side, and where they diverge."""
+"""hemicycle runs compare: two runs side by side, and where they diverge."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from ui.formatting.plain_text import one_line, strip_control
 EPILOG = f"""Examples:
 
 ```
-hemicycle compare last 3f9
-hemicycle compare last            # a fork with the run that it was forked from
-hemicycle compare 3f9 a41 --json | jq .divergence
+hemicycle runs compare last 3f9
+hemicycle runs compare last            # a fork with the run that it was forked from
+hemicycle runs compare 3f9 a41 --json | jq .divergence
 ```
 
 {CODES}

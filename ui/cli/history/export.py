@@ -1,4 +1,4 @@
-"""hemicycle export: a run as a page that plays offline, as a bundle, or as Markdown."""
+"""hemicycle runs export: a run as a page that plays offline, as a bundle, or as Markdown."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 EPILOG = """Examples:
 
 ```
-hemicycle export last
-hemicycle export 3f9 --bundle --family -o family.jsonl.gz
-hemicycle export last --markdown -o - | less
+hemicycle runs export last
+hemicycle runs export 3f9 --bundle --family -o family.jsonl.gz
+hemicycle runs export last --markdown -o - | less
 ```"""
 ENDINGS: dict[str, FormatName] = {'.jsonl.gz': 'bundle', '.jsonl': 'bundle', '.md': 'markdown'}
 """Formats by the ending of the file's name."""
@@ -42,7 +42,7 @@ def export(  # noqa: PLR0913  (its arguments are the command's)
         bool, typer.Option('--html', help='One page that replays offline (the default).')
     ] = False,
     as_bundle: Annotated[
-        bool, typer.Option('--bundle', help='Everything, for `hemicycle import` on another machine.')
+        bool, typer.Option('--bundle', help='Everything, for `hemicycle runs import` on another machine.')
     ] = False,
     markdown: Annotated[bool, typer.Option('--markdown', help='A transcript.')] = False,
     family: Annotated[

@@ -1,4 +1,4 @@
-"""hemicycle files and diff: list, save or compare the files that a run's agents made."""
+"""hemicycle runs file: list, save or compare the files that a run's agents made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from engine import Conductor
 from engine.records import RunId
-from engine.workspace import format_patch, is_own_work
+from engine.workspace import FileVersion, format_patch, is_own_work
 from ui.cli.conductors import find_run, open_reader
 from ui.cli.history.show import AtStep
 from ui.cli.options import RunName
@@ -22,19 +22,12 @@ from ui.formatting.files import size
 from ui.formatting.plain_text import strip_control
 from ui.replay.history import History
 
-FILES = """Examples:
+EPILOG = """Examples:
 
 ```
-hemicycle files last
-hemicycle files 3f9 --save result/
-hemicycle files 3f9 --agent coder1 --at 12
-```"""
-DIFF = """Examples:
-
-```
-hemicycle diff last
-hemicycle diff 3f9 | git apply
-hemicycle diff 3f9 --agent coder1
+hemicycle runs file list last
+hemicycle runs file save 3f9 result/ --agent coder1 --at 12
+hemicycle runs file diff 3f9 | git apply
 ```"""
 
 AgentName = Annotated[
@@ -44,41 +37,49 @@ AgentName = Annotated[
 
 
 @with_session('as_json', 'database', 'files', 'server')
-def files(
-    run: RunName = 'last',
-    agent: AgentName = '',
-    at: AtStep = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
+def list_files(run: RunName = 'last', agent: AgentName = '', at: AtStep = None, *, session: Session) -> None:
+    """List the files of a run's agent."""
+
+    async def work() -> None:
+        async with open_reader(session) as conductor:
+            _, listed = await _files(conductor, run, agent, at)
+        if session.as_json:
+            print_json(files=[asdict(file) for file in listed])
+            return
+        for file in listed:
+            note = f'link to {file.target}' if file.target is not None else size(file.size)
+            typer.echo(strip_control(f'{file.path}  {note}'))
+
+    asyncio.run(work())
+
+
+@with_session('database', 'files', 'server')
+def save(
+    run: RunName,
+    folder: Annotated[
+        Path,
+        typer.Argument(
             metavar='FOLDER', file_okay=False, help='Write the files to this folder.', show_default=False
         ),
-    ] = None,
+    ],
+    agent: AgentName = '',
+    at: AtStep = None,
     *,
     session: Session,
 ) -> None:
-    """List the files of a run's agent, or save them to a folder."""
+    """Save the files of a run's agent to a folder; links are left out."""
 
-    async def find() -> None:
+    async def work() -> None:
         async with open_reader(session) as conductor:
-            run_id, history, folder = await _folder(conductor, run, agent, at)
-            snapshot = history.versions[folder][-1].snapshot
-            listed = [
-                file for file in await conductor.workspaces.files(run_id, snapshot) if is_own_work(file)
-            ]
-            if session.as_json:
-                print_json(files=[asdict(file) for file in listed])
+            run_id, listed = await _files(conductor, run, agent, at)
             for file in listed:
-                if save is None and not session.as_json:
-                    note = f'link to {file.target}' if file.target is not None else size(file.size)
-                    typer.echo(strip_control(f'{file.path}  {note}'))
-                if save is not None and file.target is None:
-                    content = await conductor.workspaces.content(run_id, file.digest)
-                    await asyncio.to_thread(_write, save, file.path, content, file.executable)
-                elif save is not None:
+                if file.target is not None:
                     typer.echo(strip_control(f'skipped: {file.path} is a link'), err=True)
+                    continue
+                content = await conductor.workspaces.content(run_id, file.digest)
+                await asyncio.to_thread(_write, folder, file.path, content, file.executable)
 
-    asyncio.run(find())
+    asyncio.run(work())
 
 
 @with_session('database', 'files', 'server')
@@ -92,6 +93,15 @@ def diff(run: RunName = 'last', agent: AgentName = '', at: AtStep = None, *, ses
             return format_patch(await conductor.workspaces.diff(run_id, history.baseline(folder), snapshot))
 
     typer.echo(asyncio.run(find()), nl=False)
+
+
+async def _files(
+    conductor: Conductor, name: str, agent: str, at: int | None
+) -> tuple[RunId, list[FileVersion]]:
+    """Return the run, and the files in the selected folder. Raises `CommandError`."""
+    run, history, folder = await _folder(conductor, name, agent, at)
+    files = await conductor.workspaces.files(run, history.versions[folder][-1].snapshot)
+    return run, [file for file in files if is_own_work(file)]
 
 
 async def _folder(conductor: Conductor, name: str, agent: str, at: int | None) -> tuple[RunId, History, str]:

@@ -1,4 +1,4 @@
-"""hemicycle import: import the runs of bundles, and traces of other frameworks."""
+"""hemicycle runs import: import the runs of bundles, and traces of other frameworks."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from ui.formatting.plain_text import strip_control
 EPILOG = """Examples:
 
 ```
-hemicycle import from-a-friend.jsonl.gz
-hemicycle import *.jsonl.gz --json | jq -r .run
-hemicycle import traces.json && hemicycle show last
-ssh elsewhere hemicycle export 3f9 --bundle -o - | hemicycle import -
+hemicycle runs import from-a-friend.jsonl.gz
+hemicycle runs import *.jsonl.gz --json | jq -r .run
+hemicycle runs import traces.json && hemicycle show last
+ssh elsewhere hemicycle runs export 3f9 --bundle -o - | hemicycle runs import -
 ```"""
 STANDARD_INPUT = Path('-')
 
@@ -39,7 +39,7 @@ def import_runs(
         list[Path],
         typer.Argument(
             metavar='FILE...',
-            help='Bundles that `hemicycle export` wrote, or OTLP/JSON traces; - reads standard input.',
+            help='Bundles that `hemicycle runs export` wrote, or OTLP/JSON traces; - reads standard input.',
         ),
     ],
     *,

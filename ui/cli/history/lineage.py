@@ -1,4 +1,4 @@
-"""hemicycle lineage: the fork tree of a run."""
+"""hemicycle fork list: the fork tree of a run."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ui.formatting.plain_text import strip_control
 EPILOG = f"""Examples:
 
 ```
-hemicycle lineage last
-hemicycle lineage last --json | jq -r 'select(.winner) | .id'
+hemicycle fork list last
+hemicycle fork list last --json | jq -r 'select(.winner) | .id'
 ```
 
 {CODES}"""

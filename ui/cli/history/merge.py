@@ -1,4 +1,4 @@
-"""hemicycle merge: merges agents' work into a branch of the project, or prints it as a patch."""
+"""hemicycle runs merge: merges agents' work into a branch of the project, or prints it as a patch."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Side = Literal['ours', 'theirs']
 EPILOG = """Examples:
 
 ```
-hemicycle merge last --dry-run
-hemicycle merge 3f9 --agent racer2 --into feature/spans
-hemicycle merge 3f9 --take src/a.py=theirs --take src/b.py=@resolved.py
-hemicycle merge 3f9 --hunks
-hemicycle merge 3f9 --pick src/a.py=racer1:1,3 --pick src/b.py=racer2 --test
-hemicycle merge 3f9 --patch | git apply
-hemicycle merge 3f9 --pull-request
+hemicycle runs merge last --dry-run
+hemicycle runs merge 3f9 --agent racer2 --into feature/spans
+hemicycle runs merge 3f9 --take src/a.py=theirs --take src/b.py=@resolved.py
+hemicycle runs merge 3f9 --hunks
+hemicycle runs merge 3f9 --pick src/a.py=racer1:1,3 --pick src/b.py=racer2 --test
+hemicycle runs merge 3f9 --patch | git apply
+hemicycle runs merge 3f9 --pull-request
 ```"""
 
 

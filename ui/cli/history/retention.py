@@ -1,4 +1,4 @@
-"""hemicycle delete, restore, purge and retain: the trash, and the retention policy."""
+"""hemicycle runs remove, restore, purge and retain: the trash, and the retention policy."""
 
 from __future__ import annotations
 
@@ -19,35 +19,20 @@ from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line
 from ui.formatting.values import byte_size, count
 
-DELETE = """Examples:
+EPILOG = """Examples:
 
 ```
-hemicycle delete last
-hemicycle runs --tag scratch --json | jq -r .id | xargs hemicycle delete
-hemicycle runs --deleted
-```"""
-RESTORE = """Examples:
-
-```
-hemicycle runs --deleted
-hemicycle restore 3f9
-```"""
-PURGE = """Examples:
-
-```
-hemicycle purge 3f9
-hemicycle purge --all
-```"""
-RETAIN = """Examples:
-
-```
-hemicycle retain --dry-run
-hemicycle retain
+hemicycle runs remove last
+hemicycle runs list --tag scratch --json | jq -r .id | xargs hemicycle runs remove
+hemicycle runs list --deleted
+hemicycle runs restore 3f9
+hemicycle runs purge --all
+hemicycle runs retain --dry-run
 ```"""
 
 
 @with_session('database', 'server')
-def delete(runs: RunNames, *, session: Session) -> None:
+def remove(runs: RunNames, *, session: Session) -> None:
     """Delete runs that have ended; they can be restored for a while, by default for 7 days."""
 
     async def move_to_trash(conductor: Conductor, run: RunId) -> None:

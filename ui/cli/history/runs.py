@@ -1,4 +1,4 @@
-"""hemicycle runs: list the runs."""
+"""hemicycle runs list: list the runs."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ FILTERS = 'Which runs'
 EPILOG = """Examples:
 
 ```
-hemicycle runs --status running --status waiting
-hemicycle runs --search "event sourcing" --tag demo
-hemicycle runs --pattern pipeline --edge "reviewing>analyzing"
-hemicycle runs --limit 1000 --json | jq -r .id
+hemicycle runs list --status running --status waiting
+hemicycle runs list --search "event sourcing" --tag demo
+hemicycle runs list --pattern pipeline --edge "reviewing>analyzing"
+hemicycle runs list --limit 1000 --json | jq -r .id
 ```"""
 
 
 @with_session('as_json', 'database', 'server')
-def runs(  # noqa: PLR0913  (its arguments are the command's)
+def list_runs(  # noqa: PLR0913  (its arguments are the command's)
     pattern: Annotated[str, typer.Option(help='Runs of this pattern.', rich_help_panel=FILTERS)] = '',
     status: Annotated[
         list[Status] | None,

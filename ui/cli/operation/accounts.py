@@ -1,4 +1,4 @@
-"""hemicycle user, token and log: accounts, tokens of programs, and the audit log."""
+"""hemicycle user: accounts, tokens of programs, and the audit log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -28,32 +28,15 @@ EPILOG = """Examples:
 
 ```
 hemicycle user add ada --role admin
-hemicycle token add ada ci --role operator --days 90
-hemicycle log --who ada --since 2026-11-01
+hemicycle user change ada --role viewer
+hemicycle user change ada --password
+hemicycle user token add ada ci --role operator --days 90
+hemicycle user log --who ada --action start
+hemicycle user log --since 2026-11-01 --csv > audit.csv
 ```"""
-LOG = """Examples:
-
-```
-hemicycle log
-hemicycle log --who ada --action start
-hemicycle log --since 2026-11-01 --csv > audit.csv
-```"""
-GROUP: dict[str, Any] = {
-    'epilog': EPILOG,
-    'no_args_is_help': True,
-    'add_completion': False,
-    'rich_markup_mode': 'markdown',
-}
-user = typer.Typer(help='Manage accounts: people and programs that can log in.', **GROUP)
-token = typer.Typer(help='Manage the tokens that programs log in with.', **GROUP)
+ROLE_HELP = '`viewer` can view runs, `operator` can also start and control them, `admin` can do everything.'
 Name = Annotated[str, typer.Argument(metavar='NAME', help='The name of the account.', show_default=False)]
-RoleOption = Annotated[
-    Role,
-    typer.Option(
-        '--role',
-        help='`viewer` can view runs, `operator` can also start and control them, `admin` can do everything.',
-    ),
-]
+RoleOption = Annotated[Role, typer.Option('--role', help=ROLE_HELP)]
 
 
 def _with_access(session: Session, work: Callable[[Access, Caller], Awaitable[T]]) -> T:
@@ -77,7 +60,6 @@ def _password(again: bool = True) -> str:
     return sys.stdin.readline().rstrip('\n')
 
 
-@user.command('add')
 @with_session('database')
 def add_user(
     name: Name,
@@ -104,7 +86,6 @@ def add_user(
     typer.echo(_with_access(session, work))
 
 
-@user.command('list')
 @with_session('as_json', 'database')
 def list_users(*, session: Session) -> None:
     """List the accounts."""
@@ -123,7 +104,6 @@ def list_users(*, session: Session) -> None:
     _print(_with_access(session, work), session.as_json, 'There are no accounts: no login is needed.')
 
 
-@user.command('remove')
 @with_session('database')
 def remove_user(name: Name, *, session: Session) -> None:
     """Remove an account and its tokens, and log it out everywhere."""
@@ -135,20 +115,39 @@ def remove_user(name: Name, *, session: Session) -> None:
     _with_access(session, work)
 
 
-@user.command('password')
 @with_session('database')
-def set_password(
+def change_user(
     name: Name,
+    role: Annotated[Role | None, typer.Option('--role', help=ROLE_HELP, show_default=False)] = None,
+    password: Annotated[
+        bool,
+        typer.Option('--password', help='Ask for a new password, which can also be given on standard input.'),
+    ] = False,
     revoke_tokens: Annotated[
-        bool, typer.Option('--revoke-tokens', help='Also revoke its tokens, which work without a password.')
+        bool,
+        typer.Option(
+            '--revoke-tokens', help='With --password: revoke its tokens, which work without a password.'
+        ),
     ] = False,
     *,
     session: Session,
 ) -> None:
-    """Give an account a new password; it is logged out everywhere. Its tokens still work."""
-    secret = _password()
+    """Change the role of an account, or its password; what is not given stays as it is.
+
+    A role applies immediately. A new password logs the account out everywhere; its tokens still work.
+    """
+    if revoke_tokens and not password:
+        raise InvalidInput({'--revoke-tokens': 'needs --password'})
+    if role is None and not password:
+        raise InvalidInput({'change': 'give what to change: --role, --password'})
+    secret = _password() if password else ''
 
     async def work(access: Access, me: Caller) -> int:
+        if role is not None:
+            await access.accounts.set_role(name, role)
+            await access.audit.write(me, 'account.role', details={'name': name, 'role': str(role)})
+        if not password:
+            return 0
         working = await access.accounts.set_password(name, secret, revoke_tokens=revoke_tokens)
         details = {'name': name} | ({'tokens': 'revoked'} if revoke_tokens else {})
         await access.audit.write(me, 'account.password', details=details)
@@ -158,24 +157,6 @@ def set_password(
         typer.echo(f'{count(working, "token")} of {name} still work: --revoke-tokens revokes them, too')
 
 
-@user.command('role')
-@with_session('database')
-def set_role(
-    name: Name,
-    role: Annotated[Role, typer.Argument(metavar='ROLE', help='The new role.', show_default=False)],
-    *,
-    session: Session,
-) -> None:
-    """Change the role of an account; it applies immediately."""
-
-    async def work(access: Access, me: Caller) -> None:
-        await access.accounts.set_role(name, role)
-        await access.audit.write(me, 'account.role', details={'name': name, 'role': str(role)})
-
-    _with_access(session, work)
-
-
-@token.command('add')
 @with_session('database')
 def add_token(
     name: Name,
@@ -198,7 +179,6 @@ def add_token(
     typer.echo(_with_access(session, work))
 
 
-@token.command('list')
 @with_session('as_json', 'database')
 def list_tokens(
     name: Annotated[str, typer.Argument(metavar='NAME', help='Only tokens of this account.')] = '',
@@ -223,23 +203,20 @@ def list_tokens(
     _print(_with_access(session, work), session.as_json, 'There are no tokens.')
 
 
-@token.command('revoke')
 @with_session('database')
-def revoke_token(
-    id: Annotated[
-        str, typer.Argument(metavar='ID', help='The id, as shown by `token list`.', show_default=False)
-    ],
+def remove_token(
+    id: Annotated[str, typer.Argument(metavar='ID', help='The id, as `list` shows it.', show_default=False)],
     *,
     session: Session,
 ) -> None:
-    """Revoke a token; programs that use it lose access immediately."""
+    """Remove a token; programs that use it lose access immediately."""
 
     async def work(access: Access, me: Caller) -> str:
         revoked = await access.accounts.revoke_token(id)
         await access.audit.write(
             me, 'token.revoke', details={'name': revoked.account, 'label': revoked.label, 'id': id}
         )
-        return f'{revoked.label} of {revoked.account} is revoked'
+        return f'{revoked.label} of {revoked.account} is removed'
 
     typer.echo(strip_control(_with_access(session, work)))
 

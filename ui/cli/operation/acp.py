@@ -1,4 +1,4 @@
-"""hemicycle acp: patterns as a coding agent for editors, over standard input and output."""
+"""hemicycle agent serve: patterns as a coding agent for editors, over standard input and output."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ui.cli.session import Session, with_session
 EPILOG = f"""In the settings of an editor that speaks the Agent Client Protocol, here Zed:
 
 ```
-{{"agent_servers": {{"Hemicycle": {{"command": "hemicycle", "args": ["acp", "--pattern", "builder"]}}}}}}
+{{"agent_servers": {{"Hemicycle": {{"command": "hemicycle", "args": ["agent", "serve"]}}}}}}
 ```
 
 {CODES}"""
 
 
 @with_session('patterns', 'pace', 'database', 'synchronous', 'server')
-def acp(
+def serve(
     pattern: Annotated[
         str,
         typer.Option(help='The initial pattern of a session; the editor can pick another as its mode.'),

@@ -1,4 +1,4 @@
-"""hemicycle backup and hemicycle restore-backup: everything in one archive, and back."""
+"""hemicycle database backup and restore: everything in one archive, and back."""
 
 from __future__ import annotations
 
@@ -20,19 +20,12 @@ from ui.formatting.values import count
 from ui.server.grace import exit_cleanly
 from ui.settings import BackupInfo, Settings, Storage
 
-BACKUP = f"""Examples:
+EPILOG = f"""Examples:
 
 ```
-hemicycle backup
-hemicycle backup /mnt/backups/hemicycle.tar.gz
-```
-
-{CODES}"""
-RESTORE = f"""Examples:
-
-```
-hemicycle restore-backup hemicycle-2026-11-23.tar.gz
-HEMICYCLE_HOME=/srv/hemicycle hemicycle restore-backup hemicycle-2026-11-23.tar.gz
+hemicycle database backup
+hemicycle database backup /mnt/backups/hemicycle.tar.gz
+HEMICYCLE_HOME=/srv/hemicycle hemicycle database restore hemicycle-2026-11-23.tar.gz
 ```
 
 {CODES}"""
@@ -58,7 +51,7 @@ def backup(
 ) -> None:
     """Write all runs and their files to one archive, even while a server is running.
 
-    The archive is checked as `restore-backup` would: every page of its database, and every step of its runs.
+    The archive is checked as `restore` would: every page of its database, and every step of its runs.
     Configuration and keys (`endpoints.toml`) are not in it.
     """
     storage, settings = session.storage, session.settings
@@ -80,9 +73,9 @@ def backup(
 
 @with_session('patterns', 'database')
 @exit_cleanly()
-def restore_backup(
+def restore(
     archive: Annotated[
-        Path, typer.Argument(metavar='FILE', help='An archive written by `hemicycle backup`.')
+        Path, typer.Argument(metavar='FILE', help='An archive written by `hemicycle database backup`.')
     ],
     check: Audit = True,
     *,

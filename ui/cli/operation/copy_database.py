@@ -1,4 +1,4 @@
-"""hemicycle copy-database: a whole database into an empty one, from SQLite to PostgreSQL or back."""
+"""hemicycle database copy: a whole database into an empty one, from SQLite to PostgreSQL or back."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ui.settings import Settings
 EPILOG = f"""Examples:
 
 ```
-hemicycle copy-database hemicycle.db postgresql://db/hemicycle
-hemicycle copy-database postgresql://db/hemicycle hemicycle.db
+hemicycle database copy hemicycle.db postgresql://db/hemicycle
+hemicycle database copy postgresql://db/hemicycle hemicycle.db
 ```
 
 {CODES}"""
 
 
 @with_session('patterns')
-def copy_database(
+def copy(
     source: Annotated[str, typer.Argument(metavar='FROM', help='A path, or a URL. It is not changed.')],
     target: Annotated[
         str, typer.Argument(metavar='TO', help='A path, or a URL: an empty database, or a new file.')

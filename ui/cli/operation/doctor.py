@@ -33,7 +33,9 @@ hemicycle doctor --call --json | jq 'select(.level != "ok")'
 ```
 
 Exit code: **0** nothing is broken · **1** something is"""
-INCOMPLETE = '`hemicycle audit RUN` names the first: restore a backup, or fork the run from a step before it.'
+INCOMPLETE = (
+    '`hemicycle runs audit RUN` names the first: restore a backup, or fork the run from a step before it.'
+)
 LOW, TIGHT = 2_000_000_000, 200_000_000
 """Free bytes on the disk below which space is low, and below which runs will soon stop."""
 

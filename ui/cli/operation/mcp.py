@@ -1,4 +1,4 @@
-"""hemicycle mcp: patterns and runs for chat agents, over standard input and output."""
+"""hemicycle mcp-server serve: patterns and runs for chat agents, over standard input and output."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ui.cli.session import Session, with_session
 EPILOG = f"""In the configuration of a chat agent:
 
 ```
-{{"mcpServers": {{"hemicycle": {{"command": "hemicycle", "args": ["mcp"]}}}}}}
+{{"mcpServers": {{"hemicycle": {{"command": "hemicycle", "args": ["mcp-server", "serve"]}}}}}}
 ```
 
 {CODES}"""
 
 
 @with_session('patterns', 'pace', 'database', 'synchronous', 'server')
-def mcp(*, session: Session) -> None:
+def serve(*, session: Session) -> None:
     """Serve a chat agent over standard input and output, as an MCP server.
 
     Each pattern is a tool; runs can be waited for, answered, cancelled and forked; runs and their artifacts

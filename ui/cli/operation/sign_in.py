@@ -1,4 +1,4 @@
-"""hemicycle sign-in: sign in to an MCP server in a browser."""
+"""hemicycle mcp-server sign-in: sign in to an MCP server in a browser."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ui.formatting.plain_text import strip_control
 EPILOG = """Examples:
 
 ```
-hemicycle sign-in notion
-hemicycle sign-in notion --no-browser
+hemicycle mcp-server sign-in notion
+hemicycle mcp-server sign-in notion --no-browser
 ```"""
 
 

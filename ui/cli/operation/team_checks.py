@@ -195,7 +195,7 @@ async def _accounts(conductor: LocalConductor) -> AsyncIterator[Finding]:
         'ok', 'Accounts', f'{count(len(all_accounts), "account")}, {count(admins, "administrator")}'
     )
     if not admins:
-        yield Finding('broken', 'Accounts', 'no administrator', 'hemicycle user role NAME admin')
+        yield Finding('broken', 'Accounts', 'no administrator', 'hemicycle user change NAME --role admin')
     if open_folders() is None:
         text = 'runs cannot use files of this machine: HEMICYCLE_PROJECTS names no folders'
         yield Finding('ok', 'Projects', text)
@@ -250,4 +250,4 @@ async def _audit(conductor: LocalConductor) -> AsyncIterator[Finding]:
     if len(refused) >= 20:
         names = sorted({line.who for line in refused})[:5]
         text = f'{len(refused):,} logins were refused in a day, for {", ".join(names)}'
-        yield Finding('warning', 'Audit log', text, 'See `hemicycle log --action login --refused`.')
+        yield Finding('warning', 'Audit log', text, 'See `hemicycle user log --action login --refused`.')

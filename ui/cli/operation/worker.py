@@ -1,4 +1,4 @@
-"""hemicycle worker: drive the runs that Temporal assigns."""
+"""hemicycle worker serve: drive the runs that Temporal assigns."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from ui.settings import Settings, Storage
 EPILOG = f"""Examples:
 
 ```
-hemicycle worker --temporal 127.0.0.1:7233 --database postgresql://db/hemicycle
-hemicycle worker --temporal 127.0.0.1:7233 --only race --only vote --label gpu --at-once 4
+hemicycle worker serve --temporal 127.0.0.1:7233 --database postgresql://db/hemicycle
+hemicycle worker serve --temporal 127.0.0.1:7233 --only race --only vote --label gpu --at-once 4
 ```
 
 {CODES}"""
 
 
 @with_session('patterns', 'pace', 'database', 'synchronous', 'files')
-def worker(  # noqa: PLR0913  (its arguments are the command's)
+def serve(  # noqa: PLR0913  (its arguments are the command's)
     temporal: TemporalAddress = '',
     namespace: Namespace = 'default',
     only: Annotated[

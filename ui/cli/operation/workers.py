@@ -1,4 +1,4 @@
-"""hemicycle workers: the processes that execute the runs of a fleet: list and drain them."""
+"""hemicycle worker: the processes that execute the runs of a fleet: list and drain them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.host.clock import RealClock
 from ui.access.access import Access
 from ui.access.caller import Caller
 from ui.cli.conductors import read_here
-from ui.cli.options import Namespace, TemporalAddress, group
+from ui.cli.options import Namespace, TemporalAddress
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
 from ui.cli.session import Session, with_session
@@ -28,14 +28,12 @@ if TYPE_CHECKING:
 EPILOG = """Examples:
 
 ```
-hemicycle workers list --temporal 127.0.0.1:7233
-hemicycle workers drain worker1
+hemicycle worker list --temporal 127.0.0.1:7233
+hemicycle worker drain worker1
 ```"""
 DRAIN = 'fleet.drain'
-workers = group('List the workers of a fleet and the runs that wait for one; drain workers.', EPILOG)
 
 
-@workers.command('list')
 @with_session('as_json', 'database')
 def list_workers(
     temporal: TemporalAddress = '',
@@ -68,7 +66,6 @@ def list_workers(
         )
 
 
-@workers.command('drain')
 @with_session('database')
 def drain(
     name: Annotated[

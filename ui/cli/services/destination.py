@@ -10,7 +10,6 @@ import typer
 
 from engine import InvalidInput
 from ui.cli.exit_codes import ExitCode
-from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.record_options import check_changes, record_options, with_options
 from ui.cli.services.message import print_message
@@ -34,12 +33,10 @@ hemicycle destination remove team
 
 Exit code: **0** done · **1** the test message was not accepted · **2** bad input, or refused"""
 POLL_SECONDS, TEST_SECONDS = 0.1, 20.0
-destination = group('Manage the destinations of notifications: webhooks, Slack and e-mail.', EPILOG)
 CHANGES = record_options(Destination, changes=True)
 Name = Annotated[str, typer.Argument(metavar='DESTINATION', help='Its name or id.', show_default=False)]
 
 
-@destination.command('list')
 @with_session('as_json', 'database', 'server')
 def list_destinations(*, session: Session) -> None:
     """List the destinations; secrets are left out."""
@@ -50,14 +47,12 @@ def list_destinations(*, session: Session) -> None:
         typer.echo('nobody is notified: there are no destinations')
 
 
-@destination.command('show')
 @with_session('as_json', 'database', 'server')
 def show(name: Name, *, session: Session) -> None:
     """Show a destination; its secret is left out."""
     _print(with_services(session, lambda services: _find(services, name)), session.as_json)
 
 
-@destination.command('add')
 @with_options('values', record_options(Destination, arguments=('name', 'address')))
 @with_session('as_json', 'database', 'server')
 def add(*, values: dict[str, Any], session: Session) -> None:
@@ -67,7 +62,6 @@ def add(*, values: dict[str, Any], session: Session) -> None:
     _print(added, session.as_json, secret=added.secret)
 
 
-@destination.command('change')
 @with_options('values', CHANGES)
 @with_session('as_json', 'database', 'server')
 def change(destination: Name, *, values: dict[str, Any], session: Session) -> None:
@@ -83,7 +77,6 @@ def change(destination: Name, *, values: dict[str, Any], session: Session) -> No
     _print(with_services(session, work), session.as_json)
 
 
-@destination.command('remove')
 @with_session('database', 'server')
 def remove(name: Name, *, session: Session) -> None:
     """Remove a destination; messages that it has not got yet are never sent."""
@@ -94,7 +87,6 @@ def remove(name: Name, *, session: Session) -> None:
     with_services(session, work)
 
 
-@destination.command('test')
 @with_session('as_json', 'database', 'server')
 def test(name: Name, *, session: Session) -> None:
     """Send a test message, and wait until it was accepted or refused."""

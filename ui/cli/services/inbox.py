@@ -18,7 +18,6 @@ from ui.cli.execution.questions import ask_in_terminal, question_lines
 from ui.cli.execution.run import reporter_for
 from ui.cli.exit_codes import CODES, ExitCode
 from ui.cli.inputs import check_choice, parse_data, parse_time
-from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
 from ui.cli.services.opening import open_services, services_of, with_services
@@ -41,7 +40,6 @@ hemicycle inbox snooze 3f9 --hours 4
 
 {CODES}"""
 HOUR = 3_600.0
-inbox = group('List and answer the questions of all runs; assign and snooze them.', EPILOG)
 QuestionName = Annotated[
     str,
     typer.Argument(
@@ -52,7 +50,6 @@ QuestionName = Annotated[
 ]
 
 
-@inbox.command('list')
 @with_session('patterns', 'as_json', 'database', 'server')
 def list_questions(
     assignee: Annotated[
@@ -77,7 +74,6 @@ def list_questions(
         typer.echo(f'{page.snoozed} more snoozed: --snoozed lists them')
 
 
-@inbox.command('show')
 @with_session('patterns', 'as_json', 'database', 'server')
 def show(question: QuestionName = 'last', *, session: Session) -> None:
     """Show a question: what is asked, what the agent said, and how to answer."""
@@ -85,7 +81,6 @@ def show(question: QuestionName = 'last', *, session: Session) -> None:
     _print(item, session.as_json, whole=True)
 
 
-@inbox.command('answer')
 @with_session('patterns', 'pace', 'quiet', 'as_json', 'database', 'synchronous', 'server')
 def answer(
     question: QuestionName,
@@ -140,7 +135,6 @@ def answer(
     raise typer.Exit(asyncio.run(work()))
 
 
-@inbox.command('assign')
 @with_session('patterns', 'as_json', 'database', 'server')
 def assign(
     question: QuestionName,
@@ -162,7 +156,6 @@ def assign(
     _print(with_services(session, work), session.as_json)
 
 
-@inbox.command('snooze')
 @with_session('patterns', 'as_json', 'database', 'server')
 def snooze(
     question: QuestionName,

@@ -1,4 +1,4 @@
-"""hemicycle message: lists the notifications that were sent or are due, and sends them again."""
+"""hemicycle destination message: lists the notifications that were sent or are due, and sends them again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import typer
 
 from engine import InvalidInput
-from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.output.step_text import format_time
 from ui.cli.services.opening import with_services
@@ -20,15 +19,13 @@ from ui.services.operations import ServiceOperations
 EPILOG = """Examples:
 
 ```
-hemicycle message list --state failed
-hemicycle message list --run 3f9a2b --json
-hemicycle message resend msg_81c0
+hemicycle destination message list --state failed
+hemicycle destination message list --run 3f9a2b --json
+hemicycle destination message resend msg_81c0
 ```"""
 MAX_SEARCHED = 1_000
-message = group('List the notifications with their delivery attempts; send them again.', EPILOG)
 
 
-@message.command('list')
 @with_session('as_json', 'database', 'server')
 def list_messages(
     state: Annotated[
@@ -52,7 +49,6 @@ def list_messages(
         typer.echo('no messages match' if state or run else 'there are no messages')
 
 
-@message.command('resend')
 @with_session('as_json', 'database', 'server')
 def resend(
     name: Annotated[

@@ -11,7 +11,6 @@ import typer
 from engine import InvalidInput
 from ui.cli.execution.launch_options import with_launch
 from ui.cli.inputs import parse_time
-from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.record_options import OptionNote, check_changes, record_options, with_options
 from ui.cli.services.opening import find_named, with_services
@@ -35,14 +34,12 @@ hemicycle schedule add often --pattern lone --every 900 --overlap buffer_one
 hemicycle schedule list
 hemicycle schedule show nightly
 hemicycle schedule change nightly --cron "0 4 * * *" --set task="What is new?"
-hemicycle schedule pause nightly
+hemicycle schedule change nightly --paused --note holidays
 hemicycle schedule run nightly
 hemicycle schedule backfill nightly --since 2026-03-01T00:00+01:00 --until 2026-03-08T00:00+01:00
 ```"""
 MAX_TICKS = 10
-schedule = group('Manage the schedules, which start runs by the clock; a server has to be running.', EPILOG)
 Name = Annotated[str, typer.Argument(metavar='SCHEDULE', help='Its name or id.', show_default=False)]
-Note = Annotated[str, typer.Option(metavar='NOTE', help='Such as why it is paused.', show_default=False)]
 NOTES = {
     'spec.cron': OptionNote(name='cron', metavar='EXPRESSION'),
     'spec.intervals': OptionNote(
@@ -53,12 +50,11 @@ NOTES = {
     'policy.catchup_window': OptionNote(name='catch-up', metavar='SECONDS'),
     'policy.pause_on_failure': OptionNote(name='pause-on-failure'),
 }
-OWN = 'action', 'paused', 'spec.start', 'spec.end'
-"""Fields without an option: the action has those of a launch, and `pause` is a command."""
+OWN = 'action', 'spec.start', 'spec.end'
+"""Fields without an option: the action has those of a launch."""
 CHANGES = record_options(Schedule, without=OWN, notes=NOTES, changes=True)
 
 
-@schedule.command('list')
 @with_session('patterns', 'as_json', 'database', 'server')
 def list_schedules(*, session: Session) -> None:
     """List the schedules with their next times."""
@@ -69,7 +65,6 @@ def list_schedules(*, session: Session) -> None:
         typer.echo('there are no schedules')
 
 
-@schedule.command('show')
 @with_session('patterns', 'as_json', 'database', 'server')
 def show(name: Name, *, session: Session) -> None:
     """Show a schedule, and the outcome of its last ten due times."""
@@ -82,7 +77,6 @@ def show(name: Name, *, session: Session) -> None:
         _print(item, session.as_json)
 
 
-@schedule.command('add')
 @with_launch(*NOT_LATER)
 @with_options('values', record_options(Schedule, without=OWN, notes=NOTES, arguments=('name',)))
 @with_session('patterns', 'as_json', 'database', 'server')
@@ -98,12 +92,14 @@ def add(*, values: dict[str, Any], launch: dict[str, Any], session: Session) -> 
     _print(with_services(session, lambda services: services.schedules.add(draft)), session.as_json)
 
 
-@schedule.command('change')
 @with_launch(*NOT_LATER)
 @with_options('values', CHANGES)
 @with_session('patterns', 'as_json', 'database', 'server')
 def change(schedule: Name, *, values: dict[str, Any], launch: dict[str, Any], session: Session) -> None:
-    """Change a schedule; what is not given stays as it is, and new times replace all earlier ones."""
+    """Change, pause or resume a schedule; what is not given stays as it is.
+
+    New times replace all earlier ones.
+    """
     check_changes(values or launch, CHANGES)
 
     async def work(services: ServiceOperations) -> Schedule:
@@ -114,26 +110,13 @@ def change(schedule: Name, *, values: dict[str, Any], launch: dict[str, Any], se
             values['spec'] = changed_times(known.spec, values['spec'])
         if 'policy' in values:
             values['policy'] = replace(known.policy, **values['policy'])
+        if 'paused' in values:  # A note says why it is paused: it does not outlast that.
+            values.setdefault('note', '')
         return await services.schedules.change(known.id, **values)
 
     _print(with_services(session, work), session.as_json)
 
 
-@schedule.command('pause')
-@with_session('patterns', 'as_json', 'database', 'server')
-def pause(name: Name, note: Note = '', *, session: Session) -> None:
-    """Start no runs of a schedule for now."""
-    _set_paused(session, name, note, paused=True)
-
-
-@schedule.command('resume')
-@with_session('patterns', 'as_json', 'database', 'server')
-def resume(name: Name, note: Note = '', *, session: Session) -> None:
-    """Start the runs of a paused schedule again, from now on."""
-    _set_paused(session, name, note, paused=False)
-
-
-@schedule.command('run')
 @with_session('patterns', 'as_json', 'database', 'server')
 def run(name: Name, *, session: Session) -> None:
     """Start a run of a schedule now, even if another is running; a server continues it."""
@@ -144,7 +127,6 @@ def run(name: Name, *, session: Session) -> None:
     _print(with_services(session, work, starts_runs=True), session.as_json)
 
 
-@schedule.command('backfill')
 @with_session('patterns', 'as_json', 'database', 'server')
 def backfill(
     name: Name,
@@ -163,7 +145,6 @@ def backfill(
         _print(tick, session.as_json)
 
 
-@schedule.command('remove')
 @with_session('patterns', 'database', 'server')
 def remove(name: Name, *, session: Session) -> None:
     """Remove a schedule; its runs stay."""
@@ -189,13 +170,6 @@ def _interval(text: str) -> Interval:
         return Interval(every=float(text))
     except ValueError:
         raise InvalidInput({'--every': f'must be a number of seconds, not {text!r}'}) from None
-
-
-def _set_paused(session: Session, name: str, note: str, *, paused: bool) -> None:
-    async def work(services: ServiceOperations) -> Schedule:
-        return await services.schedules.change((await _find(services, name)).id, paused=paused, note=note)
-
-    _print(with_services(session, work), session.as_json)
 
 
 async def _find(services: ServiceOperations, name: str) -> Schedule:

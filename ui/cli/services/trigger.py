@@ -11,7 +11,6 @@ import typer
 from engine import InvalidInput
 from ui.cli.execution.launch_options import with_launch
 from ui.cli.inputs import parse_pairs
-from ui.cli.options import group
 from ui.cli.output.reporters import print_json
 from ui.cli.record_options import OptionNote, check_changes, record_options, with_options
 from ui.cli.services.opening import find_named, with_services
@@ -37,7 +36,6 @@ hemicycle trigger change issues --paused
 hemicycle trigger remove issues
 ```"""
 MAX_TICKS = 10
-trigger = group('Manage the triggers, which start runs when a webhook or a file arrives.', EPILOG)
 Name = Annotated[str, typer.Argument(metavar='TRIGGER', help='Its name or id.', show_default=False)]
 NOTES = {
     'mapping': OptionNote(
@@ -50,7 +48,6 @@ OWN = 'kind', 'action'
 CHANGES = record_options(Trigger, without=OWN, notes=NOTES, changes=True)
 
 
-@trigger.command('list')
 @with_session('patterns', 'as_json', 'database', 'server')
 def list_triggers(*, session: Session) -> None:
     """List the triggers; secrets are left out."""
@@ -61,7 +58,6 @@ def list_triggers(*, session: Session) -> None:
         typer.echo('there are no triggers')
 
 
-@trigger.command('show')
 @with_session('patterns', 'as_json', 'database', 'server')
 def show(name: Name, *, session: Session) -> None:
     """Show a trigger, and the last ten payloads that set it off."""
@@ -76,7 +72,6 @@ def show(name: Name, *, session: Session) -> None:
         _print(tick, session.as_json)
 
 
-@trigger.command('add')
 @with_launch(*NOT_LATER)
 @with_options('values', record_options(Trigger, without=OWN, notes=NOTES, arguments=('name',)))
 @with_session('patterns', 'as_json', 'database', 'server')
@@ -93,7 +88,6 @@ def add(*, values: dict[str, Any], launch: dict[str, Any], session: Session) -> 
     _print(added, session.as_json, secret=added.secret)
 
 
-@trigger.command('change')
 @with_launch(*NOT_LATER)
 @with_options('values', CHANGES)
 @with_session('patterns', 'as_json', 'database', 'server')
@@ -115,7 +109,6 @@ def change(trigger: Name, *, values: dict[str, Any], launch: dict[str, Any], ses
     _print(with_services(session, work), session.as_json)
 
 
-@trigger.command('remove')
 @with_session('patterns', 'database', 'server')
 def remove(name: Name, *, session: Session) -> None:
     """Remove a trigger; its runs stay."""

@@ -106,7 +106,7 @@ async def test_it_is_served_over_http(conductor: Conductor):
 async def test_a_real_client_runs_a_pattern_over_stdio(tmp_path: Path):
     command = StdioServerParameters(
         command=sys.executable,
-        args=['-m', 'ui', 'mcp'],
+        args=['-m', 'ui', 'mcp-server', 'serve'],
         cwd=ROOT,
         env={'HEMICYCLE_HOME': str(tmp_path), 'HEMICYCLE_PACE': '0'},
     )

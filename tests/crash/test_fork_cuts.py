@@ -29,7 +29,9 @@ def test_a_killed_fork_continues_its_replay(tmp_path: Path) -> None:
     parent = hemicycle.newest()
     assert parent.seq > 400
     original, text = hemicycle.steps(parent.id), calls.read_text()
-    with hemicycle.process('fork', 'last', '--at', '3', '--play', 'recorded', *pattern_options) as process:
+    with hemicycle.process(
+        'fork', 'start', 'last', '--at', '3', '--play', 'recorded', *pattern_options
+    ) as process:
         until(lambda: 40 <= hemicycle.last_step() < parent.seq, 'the fork is on its way')
         process.send_signal(signal.SIGKILL)
         wait_for_exit(process)
@@ -49,8 +51,8 @@ def test_a_killed_fork_continues_its_replay(tmp_path: Path) -> None:
     assert calls.read_text() == text, 'nothing was repeated'
     assert hemicycle.steps(parent.id) == original
     assert (
-        hemicycle('audit', fork.id, *pattern_options).exit_code
-        == hemicycle('audit', parent.id, *pattern_options).exit_code
+        hemicycle('runs', 'audit', fork.id, *pattern_options).exit_code
+        == hemicycle('runs', 'audit', parent.id, *pattern_options).exit_code
         == 0
     )
 

@@ -59,7 +59,7 @@ def test_a_killed_run_is_resumed_where_it_was(tmp_path: Path, steps: int) -> Non
     assert after[len(before)].event.name == 'recover'
     assert after[-1].active == ('complete',)
     assert find_repeats(after) == []
-    assert hemicycle('audit').exit_code == 0
+    assert hemicycle('runs', 'audit').exit_code == 0
 
 
 def test_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
     assert len(counts) == 60
     assert sum(counts.values()) <= 60 + in_flight
     assert max(counts.values()) <= 2
-    assert hemicycle('audit', *pattern_options).exit_code == 0
+    assert hemicycle('runs', 'audit', *pattern_options).exit_code == 0
 
 
 def test_a_restarted_server_continues_its_runs(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_restarted_server_continues_its_runs(tmp_path: Path) -> None:
     assert after[: len(before)] == before
     assert [step.event.name for step in after].count('recover') == 2
     assert find_repeats(after) == []
-    assert hemicycle('audit').exit_code == 0
+    assert hemicycle('runs', 'audit').exit_code == 0
 
 
 def test_a_server_survives_being_killed_while_it_starts(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_server_survives_being_killed_while_it_starts(tmp_path: Path) -> None:
     assert find_repeats(after) == []
     recovered = [step.event.name for step in after].count('recover')
     assert sum(Counter(calls.read_text().split()).values()) <= 60 + 1 + recovered
-    assert hemicycle('audit', *pattern_options).exit_code == 0
+    assert hemicycle('runs', 'audit', *pattern_options).exit_code == 0
 
 
 @pytest.mark.long
@@ -152,7 +152,7 @@ def test_servers_of_many_runs_are_killed_at_any_moment(tmp_path: Path) -> None:
         steps = hemicycle.steps(run)
         recovered += [step.event.name for step in steps].count('recover')
         assert find_repeats(steps) == [] and len(steps) >= last[run]
-        assert hemicycle('audit', run, *pattern_options).exit_code == 0
+        assert hemicycle('runs', 'audit', run, *pattern_options).exit_code == 0
     counts = Counter(calls.read_text().split())
     assert len(counts) == 10 * LONG and sum(counts.values()) <= 10 * LONG + recovered
 
@@ -193,13 +193,13 @@ def test_breakpoints_and_held_regions_survive_a_kill(tmp_path: Path) -> None:
     before = hemicycle.steps(killed.id)
     assert before[-1].event.name == 'step', 'it was killed while running to the first breakpoint'
     assert hemicycle('resume', '--quiet').exit_code == 4, 'it stops at its breakpoints'
-    assert 'tokens > 1 · hit once' in hemicycle('break').stdout
+    assert 'tokens > 1 · hit once' in hemicycle('breakpoint', 'list').stdout
     assert hemicycle('resume', '--quiet').exit_code == 4
-    listed = hemicycle('break').stdout.splitlines()
+    listed = hemicycle('breakpoint', 'list').stdout.splitlines()
     assert listed == ['  1  enter analyzing · hit once', '  2  tokens > 1 · hit once']
     after = hemicycle.steps(killed.id)
     assert after[: len(before)] == before and after[-1].active == ('analyzing.thinking',)
-    assert find_repeats(after) == [] and hemicycle('audit').exit_code == 0
+    assert find_repeats(after) == [] and hemicycle('runs', 'audit').exit_code == 0
 
 
 def status(hemicycle: Hemicycle) -> Status | None:

@@ -243,7 +243,7 @@ async def test_no_key_is_stored_or_printed(tmp_path: Path) -> None:
         assert code == 1 and 'You sent' in failed
         commands = (
             ('show', 'last', '--json'),
-            ('audit', 'last', *command[2:4]),
+            ('runs', 'audit', 'last', *command[2:4]),
         )
         others = [await hemicycle(tmp_path, server.url, *arguments) for arguments in commands]
         run, request_count = RunId(json.loads(output.splitlines()[0])['run']), len(standin.asked)
@@ -336,7 +336,7 @@ async def test_no_key_is_exported_or_shown_by_the_debugger(
                 files[f'{form}, annotated'] = b''.join(
                     [piece async for piece in stream_export(writer, run, form)]
                 )
-        arguments = ('export', run, '--bundle', '--family', '-o', str(tmp_path / 'family'))
+        arguments = ('runs', 'export', run, '--bundle', '--family', '-o', str(tmp_path / 'family'))
         code, output = await hemicycle(tmp_path, server.url, *arguments)
         assert code == 0 and not HIDDEN.search(output), output
         files['of the command line'] = (tmp_path / 'family').read_bytes()

@@ -129,8 +129,8 @@ def test_the_help_does_not_import_the_engine(installed: Path, project: Path) -> 
 def test_the_installed_command_runs_and_stores_samples(installed: Path, project: Path) -> None:
     task = ('--task', 'Which database suits a small shop?')
     assert output(project, installed / 'hemicycle', 'run', 'pipeline', *task)
-    assert 'pipeline' in output(project, installed / 'hemicycle', 'runs')
-    assert 'parallel-review' in output(project, installed / 'hemicycle', 'patterns')
+    assert 'pipeline' in output(project, installed / 'hemicycle', 'runs', 'list')
+    assert 'parallel-review' in output(project, installed / 'hemicycle', 'pattern', 'list')
 
 
 @pytest.fixture

@@ -24,10 +24,29 @@ from storage import open_journal
 from tests.support.forkserver import Command
 from ui.__main__ import Stores
 from ui.cli.app import app
+from ui.cli.commands import LazyGroup
 
 typer.testing._get_command = cache(typer.testing._get_command)  # Otherwise each call builds all commands.
 DEADLINE = 60.0
 """Seconds after which an unmet condition is a failure."""
+
+
+@cache
+def all_commands() -> dict[str, Any]:
+    """Return every command and group by its words, such as `runs note add`."""
+    commands: dict[str, Any] = {}
+
+    def collect(group: Any, words: str = '') -> None:
+        for name, command in group.commands.items():
+            if isinstance(command, LazyGroup):
+                commands[words + name] = command
+                collect(command, f'{words}{name} ')
+            else:
+                commands[words + name] = command.loaded
+
+    collect(typer.testing._get_command(app))
+    return commands
+
 
 PATTERNS = '''
 """Patterns for tests of the command line."""

@@ -11,7 +11,6 @@ from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
-from typer.core import TyperGroup
 
 from engine import Catalog, Pattern, agent
 from engine.acp.process import COOKIE
@@ -22,9 +21,9 @@ from engine.records import ANSWER
 from engine.runtime.run_factory import EXTERNAL_CONTROL
 from engine.statechart.shape_builder import EDGE_KEYS, panel_fields
 from engine.statechart.validation import STATE_KEYS
+from tests.support.cli import all_commands
 from tests.tree import ROOT
 from ui.access.oidc import ProviderSettings
-from ui.cli.commands import COMMANDS, load
 from ui.pages.run.panels.registry import ABOVE_AGENTS, BELOW_DIAGRAM, PANELS
 from ui.settings import Settings
 
@@ -58,12 +57,10 @@ def section(guide: str, name: str) -> str:
 
 def find_commands() -> Missing:
     text = '\n'.join(TEXTS.values())
-    for name in COMMANDS:
-        command: Any = load(name)
-        inner = command.commands if isinstance(command, TyperGroup) else ['']
-        for call in (f'hemicycle {name} {part}'.strip() for part in inner):
-            if not re.search(rf'{call}(?![\w-])', text):
-                yield call
+    for name, command in all_commands().items():
+        call = f'hemicycle {name}'
+        if not hasattr(command, 'commands') and not re.search(rf'{call}(?![\w-])', text):
+            yield call
 
 
 def setting_names(model: type[BaseModel], prefix: str = '') -> Iterator[str]:

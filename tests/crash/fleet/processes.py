@@ -106,7 +106,7 @@ class Fleet:
 
     def start_worker(self, *options: str, patterns: Path = PATTERNS, **environment: str) -> Process:
         """Start a worker."""
-        return self._start('worker', *options, '--patterns', str(patterns), **environment)
+        return self._start('worker', 'serve', *options, '--patterns', str(patterns), **environment)
 
     async def web(self, *options: str, **environment: str) -> Process:
         """Start a web server, and wait until it serves."""

@@ -98,6 +98,6 @@ async def test_runs_wait_while_the_bucket_is_unavailable(
 
 
 async def test_a_worker_does_not_start_without_its_bucket(fleet: Fleet, s3: S3Server) -> None:
-    worker = fleet._start('worker', **machine(fleet, 'first', 's3://nothing-here/x'))
+    worker = fleet._start('worker', 'serve', **machine(fleet, 'first', 's3://nothing-here/x'))
     await until(lambda: worker.ended is not None, 'it gives up')
     assert f's3://nothing-here/x at {s3.url}: there is no bucket of that name' in worker.log.read_text()

@@ -70,7 +70,7 @@ async def test_workers_are_listed_and_drained_from_a_terminal(fleet: Fleet, web:
     listed: list[dict[str, Any]] = []
 
     async def are_all_workers() -> bool:
-        lines = (await fleet.run('workers', 'list', '--json')).splitlines()
+        lines = (await fleet.run('worker', 'list', '--json')).splitlines()
         listed[:] = [json.loads(line) for line in lines]
         return all('url' in line for line in listed)  # Others are runs that wait for a worker.
 
@@ -78,10 +78,10 @@ async def test_workers_are_listed_and_drained_from_a_terminal(fleet: Fleet, web:
     by_url = {worker['url']: worker for worker in listed}
     assert set(by_url) == {first.url, second.url} and by_url[first.url]['labels'] == ['gpu']
     assert [run['pattern'] for worker in listed for run in worker['runs']] == ['counting', 'counting']
-    await fleet.run('workers', 'drain', by_url[first.url]['name'])
+    await fleet.run('worker', 'drain', by_url[first.url]['name'])
     await until(lambda: first.ended is not None, 'the worker leaves')
     assert first.ended == 0, first.log.read_text()
-    remaining = await fleet.run('workers', 'list')
+    remaining = await fleet.run('worker', 'list')
     assert f'{by_url[first.url]["name"]}  no server answers' in remaining  # Temporal remembers it a while.
     (own,) = (line for line in remaining.splitlines() if line.startswith(by_url[second.url]['name']))
     assert '2 of 50 runs' in own

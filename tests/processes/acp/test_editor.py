@@ -61,7 +61,7 @@ async def open_session(editor: Editor, tmp_path: Path, *options: str) -> AsyncIt
     shutil.copytree(ROOT / 'assets' / 'scenarios' / 'projects' / 'spans', project)
     home = {'HEMICYCLE_HOME': str(tmp_path / 'home'), 'HEMICYCLE_ENDPOINTS': str(tmp_path / 'none')}
     env = {**os.environ, **home, 'PYTHONPATH': str(ROOT)}
-    command = ('-m', 'ui', 'acp', '--pace', '0', '--database', str(tmp_path / 'runs.db'), *options)
+    command = ('-m', 'ui', 'agent', 'serve', '--pace', '0', '--database', str(tmp_path / 'runs.db'), *options)
     client: Any = editor
     async with spawn_agent_process(
         client, sys.executable, *command, env=env, cwd=tmp_path, transport_kwargs=PATIENT

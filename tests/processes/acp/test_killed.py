@@ -57,4 +57,4 @@ def test_a_killed_run_continues_with_its_agent(steps: int, tmp_path: Path) -> No
             step.event.data['session']['id'] for step in replies(after) if name in step.event.at.split('.')
         }
         assert len(ids) <= 1
-    assert hemicycle('audit').exit_code == 0
+    assert hemicycle('runs', 'audit').exit_code == 0

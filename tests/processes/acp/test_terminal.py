@@ -43,5 +43,5 @@ def test_an_agent_is_chosen_like_a_model(tmp_path: Path, monkeypatch: pytest.Mon
     run = hemicycle.newest()
     assert run.models == {'worker': 'agent:mine'}
     assert hemicycle('run', 'small', '--model', 'worker=agent:nobody').exit_code != 0
-    fork = hemicycle('fork', 'last', '--at', '0', '--yes', '--patterns', str(tmp_path / 'mine'))
+    fork = hemicycle('fork', 'start', 'last', '--at', '0', '--yes', '--patterns', str(tmp_path / 'mine'))
     assert fork.exit_code == 0 and f'agent:mine: {reach.strip().splitlines()[0]}' in fork.stderr, fork.output

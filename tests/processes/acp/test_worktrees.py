@@ -125,14 +125,14 @@ async def test_four_agents_race_and_the_best_is_merged_by_a_command(
         with pytest.raises(InvalidInput, match='has 1 changes'):
             await conductor.merging.compose(mergeable, [Pick(path='spans.py', agent='racer2', hunks=(1,))])
     assert (git(project, 'rev-parse', 'main'), git(project, 'for-each-ref')) == before
-    dry = await asyncio.to_thread(hemicycle, 'merge', run, '--dry-run')
+    dry = await asyncio.to_thread(hemicycle, 'runs', 'merge', run, '--dry-run')
     assert dry.exit_code == 0 and '  spans.py' in dry.output, dry.output
     assert git(project, 'rev-parse', 'main') == before[0]
-    words = (await asyncio.to_thread(hemicycle, 'merge', run, '--pull-request')).output
+    words = (await asyncio.to_thread(hemicycle, 'runs', 'merge', run, '--pull-request')).output
     assert words.startswith('# Mend the spans') and '`spans.py`: changed, +1 -1' in words
-    patch = (await asyncio.to_thread(hemicycle, 'merge', run, '--patch')).output
+    patch = (await asyncio.to_thread(hemicycle, 'runs', 'merge', run, '--patch')).output
     assert '+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))' in patch
-    done = await asyncio.to_thread(hemicycle, 'merge', run)
+    done = await asyncio.to_thread(hemicycle, 'runs', 'merge', run)
     assert done.exit_code == 0 and 'Merged into main' in done.output, done.output
     assert 'max(merged[-1][1], end)' in (project / 'spans.py').read_text()
     assert (project / 'notes.txt').read_text() == 'not committed\n'
@@ -164,6 +164,6 @@ async def test_one_agents_changes_are_merged_by_a_command(
         outcome = await asyncio.wait_for(conductor.result(run), 200)
         assert outcome.status is Status.DONE, outcome.error
     assert git(project, 'rev-parse', 'main') == before and git(project, 'status', '--porcelain') == ''
-    done = await asyncio.to_thread(hemicycle, 'merge', run)
+    done = await asyncio.to_thread(hemicycle, 'runs', 'merge', run)
     assert done.exit_code == 0 and 'Merged into main' in done.output, done.output
     assert git(project, 'diff', '--name-only', before.strip(), 'main').split() == changed

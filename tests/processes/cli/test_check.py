@@ -54,14 +54,14 @@ class Checks:
         self.tests = home / 'tests'
         self.tests.mkdir()
         self.good = self.tests / 'good.yaml'
-        assert self.run('save-test', 'last', str(self.good)).exit_code == 0
+        assert self.run('test', 'save', 'last', str(self.good)).exit_code == 0
         self.saved: dict[str, Any] = yaml.safe_load(self.good.read_text('utf-8'))
 
-    def run(self, command: str, *arguments: str) -> Result:
-        return self.hemicycle(command, *arguments, '--patterns', str(self.hemicycle.patterns))
+    def run(self, *arguments: str) -> Result:
+        return self.hemicycle(*arguments, '--patterns', str(self.hemicycle.patterns))
 
     def check(self, *arguments: Any) -> Result:
-        return self.run('check', *map(str, arguments))
+        return self.run('test', 'check', *map(str, arguments))
 
     def other(self, name: str, change: Callable[[dict[str, Any]], Any] | str) -> Path:
         file = self.tests / f'{name}.yaml'

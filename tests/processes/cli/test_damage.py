@@ -16,20 +16,20 @@ from tests.support.cli import Hemicycle
 
 PAGE = 4096
 READING = (
-    ('runs',),
-    ('runs', '--json', '--search', 'tea'),
+    ('runs', 'list'),
+    ('runs', 'list', '--json', '--search', 'tea'),
     ('show', 'last'),
     ('show', 'last', '--at', '3'),
-    ('audit', 'last'),
-    ('files', 'last'),
-    ('diff', 'last'),
-    ('lineage', 'last'),
-    ('traffic', 'pipeline'),
-    ('compare', 'last', 'last'),
-    ('break', 'last'),
+    ('runs', 'audit', 'last'),
+    ('runs', 'file', 'list', 'last'),
+    ('runs', 'file', 'diff', 'last'),
+    ('fork', 'list', 'last'),
+    ('pattern', 'traffic', 'pipeline'),
+    ('runs', 'compare', 'last', 'last'),
+    ('breakpoint', 'list', 'last'),
     ('resume', 'last'),
-    ('note', 'last', 'seen', '--at', '2'),
-    ('star', 'last'),
+    ('runs', 'note', 'add', 'last', 'seen', '--at', '2'),
+    ('runs', 'change', 'last', '--starred'),
     ('doctor',),
 )
 
@@ -95,7 +95,7 @@ def test_a_damaged_value_affects_one_run_only(
     result = hemicycle(*command)
     assert isinstance(result.exception, SystemExit | None), result.exception
     assert result.exit_code == 0 or result.stderr.startswith('hemicycle: '), result.output
-    if command == ('runs',):
+    if command == ('runs', 'list'):
         assert result.exit_code == 0 and result.stdout.count('pipeline') == 1
 
 
@@ -116,31 +116,38 @@ def test_commands_that_need_a_damaged_step_name_it(tmp_path: Path, done: Hemicyc
     archive = tmp_path / 'backup.tar.gz'
     failing = (
         *(command for command in READING[2:8] if '3' not in command and command[0] != 'lineage'),
-        *(('export', 'last', '-o', str(tmp_path / f'out.{form}')) for form in ('jsonl', 'html', 'md')),
-        ('compare', 'last', 'last'),
-        ('fork', 'last', '--at', '7', '-q'),
-        ('backup', str(archive)),
+        *(
+            ('runs', 'export', 'last', '-o', str(tmp_path / f'out.{form}'))
+            for form in ('jsonl', 'html', 'md')
+        ),
+        ('runs', 'compare', 'last', 'last'),
+        ('fork', 'start', 'last', '--at', '7', '-q'),
+        ('database', 'backup', str(archive)),
     )
     for command in failing:
         result = hemicycle(*command)
-        assert result.exit_code == (1 if command[0] == 'backup' else 5), (command, result.output)
+        assert result.exit_code == (1 if 'backup' in command else 5), (command, result.output)
         assert 'step 5 of run' in result.stderr and 'put a backup' in result.stderr, (command, result.stderr)
         assert result.stderr.count('\n') == 1, (command, result.stderr)
     assert not list(tmp_path.glob('out.*')) and archive.exists(), 'the rest is backed up'
-    counted = hemicycle('traffic', 'pipeline')
+    counted = hemicycle('pattern', 'traffic', 'pipeline')
     assert counted.exit_code == 0 and 'step 5 of run' in counted.output
-    for command in (('runs',), ('show', 'last', '--at', '3'), ('fork', 'last', '--at', '3', '-q')):
+    for command in (
+        ('runs', 'list'),
+        ('show', 'last', '--at', '3'),
+        ('fork', 'start', 'last', '--at', '3', '-q'),
+    ):
         assert hemicycle(*command).exit_code == 0, command
 
 
 LOOKING = (
-    'runs',
+    'runs list',
     'show last --at 5',
-    'audit last',
-    'lineage last',
-    'compare last last',
-    'export last -o /dev/shm/run.jsonl',
-    'delete last',
+    'runs audit last',
+    'fork list last',
+    'runs compare last last',
+    'runs export last -o /dev/shm/run.jsonl',
+    'runs remove last',
     'resume last',
 )
 SCRIPT = """

@@ -21,9 +21,9 @@ from ui.settings import Settings
 
 COMMANDS = (
     ('run', 'pipeline', '--task', 'Compare tea and coffee'),
-    ('runs',),
+    ('runs', 'list'),
     ('show', 'last'),
-    ('audit', 'last'),
+    ('runs', 'audit', 'last'),
     ('resume', 'last'),
     ('serve',),
 )
@@ -69,7 +69,7 @@ def test_a_folder_that_cannot_be_written(hemicycle: Hemicycle, command: tuple[st
 
 
 def test_a_url_of_an_unsupported_database_is_refused(hemicycle: Hemicycle) -> None:
-    result = hemicycle('runs', '--database', 'mysql://somewhere/runs')
+    result = hemicycle('runs', 'list', '--database', 'mysql://somewhere/runs')
     assert result.exit_code == 2
     assert result.stderr.startswith('hemicycle: database: ')
 
@@ -83,7 +83,7 @@ def test_a_full_disk_is_reported(hemicycle: Hemicycle) -> None:
     assert result.exit_code == 5
     assert 'the disk or the quota is full' in result.stderr
     assert result.stderr.count('\n') == 1
-    assert hemicycle('audit').exit_code == 0
+    assert hemicycle('runs', 'audit').exit_code == 0
 
 
 def test_a_command_ends_when_its_run_can_no_longer_be_journaled(

@@ -19,22 +19,22 @@ def test_a_patch_of_a_run_applies_to_the_project(tmp_path: Path) -> None:
         pytest.skip(problem)
     hemicycle = Hemicycle(tmp_path)
     assert hemicycle('run', 'debugger', '--task', TASK, '-q').exit_code == 0
-    result = hemicycle('diff', 'last')
+    result = hemicycle('runs', 'file', 'diff', 'last')
     assert result.exit_code == 0 and '+++ b/spans.py' in result.stdout and '.git/' not in result.stdout
     copy = tmp_path / 'copy'
     shutil.copytree(SAMPLES / 'spans', copy)
     subprocess.run(['git', 'apply', '-'], input=result.stdout.encode(), cwd=copy, check=True)
     assert 'max(merged[-1][1], end)' in (copy / 'spans.py').read_text()
-    listed = hemicycle('files', 'last').stdout
+    listed = hemicycle('runs', 'file', 'list', 'last').stdout
     assert 'spans.py  ' in listed and '.git' not in listed
-    assert hemicycle('files', 'last', '--save', str(tmp_path / 'saved')).exit_code == 0
+    assert hemicycle('runs', 'file', 'save', 'last', str(tmp_path / 'saved')).exit_code == 0
     assert (tmp_path / 'saved' / 'spans.py').read_text() == (copy / 'spans.py').read_text()
 
 
 def test_a_run_without_files_says_so(tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path)
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q')
-    result = hemicycle('diff', 'last')
+    result = hemicycle('runs', 'file', 'diff', 'last')
     assert result.exit_code != 0 and 'has no files' in result.stderr
 
 

@@ -35,9 +35,9 @@ def run(postgres_url: str) -> str:
 
 
 def test_runs_can_be_listed_shown_and_audited(hemicycle: Hemicycle, postgres_url: str, run: str) -> None:
-    listed = hemicycle('runs', '--json', '--database', postgres_url)
+    listed = hemicycle('runs', 'list', '--json', '--database', postgres_url)
     assert [json.loads(line)['id'] for line in listed.stdout.splitlines()] == [run]
-    for command in (('show', 'last'), ('audit', 'last')):
+    for command in (('show', 'last'), ('runs', 'audit', 'last')):
         result = hemicycle(*command, '--database', postgres_url)
         assert result.exit_code == 0, result.stderr
 
@@ -58,8 +58,8 @@ def test_doctor_counts_runs_and_missing_steps(hemicycle: Hemicycle, postgres_url
 @pytest.mark.parametrize(
     ('command', 'message'),
     [
-        (('backup',), 'pg_dump'),
-        (('restore-backup', 'any.tar.gz'), 'pg_restore'),
+        (('database', 'backup'), 'pg_dump'),
+        (('database', 'restore', 'any.tar.gz'), 'pg_restore'),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else '',
 )
@@ -82,7 +82,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures('impatient')
 @pytest.mark.parametrize(
     'command',
-    [('runs',), ('doctor',), ('serve',)],
+    [('runs', 'list'), ('doctor',), ('serve',)],
     ids=lambda command: command[0],
 )
 def test_the_password_of_an_unreachable_server_is_not_shown(
@@ -104,7 +104,7 @@ def test_a_refused_connection_is_explained(
     hemicycle: Hemicycle, postgres_url: str, old: str, new: str, advice: str
 ) -> None:
     url = postgres_url.replace(old, new, 1)
-    result = hemicycle('runs', '--database', url)
+    result = hemicycle('runs', 'list', '--database', url)
     assert result.exit_code == 5
     assert f'{url}: {advice} (' in result.stderr
 
@@ -123,32 +123,34 @@ def on(hemicycle: Hemicycle, postgres_url: str) -> Callable[..., Result]:
 
 def test_a_run_is_searched_noted_starred_and_deleted(on: Callable[..., Result]) -> None:
     def list_titles(*options: str) -> list[str]:
-        return [json.loads(one)['title'] for one in on('runs', '--json', *options).stdout.splitlines()]
+        return [
+            json.loads(one)['title'] for one in on('runs', 'list', '--json', *options).stdout.splitlines()
+        ]
 
     result = on('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', 'Kettle', '--quiet')
     assert '# Kettle' in result.stdout or 'Compare' in result.stdout
     on('run', 'pipeline', '--task', 'Compare ink and lead', '--title', 'Pencil', '--tag', 'desk', '--quiet')
     assert list_titles('--search', 'kettle') == ['Kettle']
     assert list_titles('--tag', 'desk') == ['Pencil']
-    on('note', 'last', '--at', '3', 'A turning point')
+    on('runs', 'note', 'add', 'last', 'A turning point', '--at', '3')
     assert list_titles('--search', 'turning') == ['Pencil']
-    on('star', 'last')
-    on('audit', 'last')
-    assert '2 runs' in on('traffic', 'pipeline').stdout
-    on('delete', 'last')
+    on('runs', 'change', 'last', '--starred')
+    on('runs', 'audit', 'last')
+    assert '2 runs' in on('pattern', 'traffic', 'pipeline').stdout
+    on('runs', 'remove', 'last')
     assert list_titles() == ['Kettle']
-    [trashed] = on('runs', '--json', '--deleted').stdout.splitlines()
-    on('restore', json.loads(trashed)['id'])
+    [trashed] = on('runs', 'list', '--json', '--deleted').stdout.splitlines()
+    on('runs', 'restore', json.loads(trashed)['id'])
     assert list_titles() == ['Pencil', 'Kettle']
-    on('retain', '--dry-run')
-    on('rerun', 'last', '--quiet')
+    on('runs', 'retain', '--dry-run')
+    on('fork', 'rerun', 'last', '--quiet')
     assert len(list_titles()) == 3
 
 
 def test_accounts_and_schedules_are_stored_in_postgresql(on: Callable[..., Result]) -> None:
     on('user', 'list')
     on('schedule', 'list')
-    on('log')
+    on('user', 'log')
 
 
 def test_a_killed_run_is_resumed_and_a_live_one_refused(
@@ -169,7 +171,7 @@ def test_a_killed_run_is_resumed_and_a_live_one_refused(
         process.kill()
         wait_for_exit(process)
     on('resume', 'last', '--quiet', '--patterns', str(hemicycle.patterns))
-    on('audit', 'last', '--patterns', str(hemicycle.patterns))
+    on('runs', 'audit', 'last', '--patterns', str(hemicycle.patterns))
     assert len(calls.read_text().splitlines()) <= 201
 
 
@@ -183,12 +185,14 @@ def test_a_command_reaches_the_server_that_executes_its_run(
         for url in urls:
             launch = {'pattern': 'asking', 'parameters': {}}
             assert httpx.post(f'{url}/api/v1/runs', json=launch, timeout=DEADLINE).is_success
-        runs = [json.loads(one) for one in on('runs', '--json').stdout.splitlines()]
+        runs = [json.loads(one) for one in on('runs', 'list', '--json').stdout.splitlines()]
         owners = {run['owner'] for run in runs}
         assert len(owners) == 2
         for run in runs:
             on('send', run['id'], 'said', *pattern_options)
-        assert {json.loads(one)['status'] for one in on('runs', '--json').stdout.splitlines()} == {'done'}
+        assert {json.loads(one)['status'] for one in on('runs', 'list', '--json').stdout.splitlines()} == {
+            'done'
+        }
         for server in (first, second):
             server.terminate()
             assert wait_for_exit(server)[0] == 0
@@ -201,16 +205,16 @@ def test_a_database_is_copied_to_postgresql_and_back(
 ) -> None:
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', 'Kettle', '-q')
     output = hemicycle('show', 'last', '--json').stdout
-    copied = hemicycle('copy-database', str(hemicycle.database), postgres_url)
+    copied = hemicycle('database', 'copy', str(hemicycle.database), postgres_url)
     assert copied.exit_code == 0, copied.output
     assert ': 1 run, ' in copied.stdout
     assert 'audit: 1 run as recorded' in copied.stdout
     assert on('show', 'last', '--json').stdout == output
-    result = hemicycle('copy-database', str(hemicycle.database), postgres_url)
+    result = hemicycle('database', 'copy', str(hemicycle.database), postgres_url)
     assert result.exit_code != 0
     assert 'is not empty (1 runs, 0 entries)' in result.stderr
     copy_back = hemicycle.home / 'back.db'
-    assert hemicycle('copy-database', postgres_url, str(copy_back), '--no-audit').exit_code == 0
+    assert hemicycle('database', 'copy', postgres_url, str(copy_back), '--no-audit').exit_code == 0
     assert hemicycle('show', 'last', '--json', '--database', str(copy_back)).stdout == output
 
 
@@ -218,6 +222,6 @@ def test_a_database_in_use_is_not_copied(hemicycle: Hemicycle, postgres_url: str
     pattern_options = ('--patterns', str(hemicycle.patterns))
     with hemicycle.process('run', 'endless', *pattern_options) as process:
         hemicycle.reaches(1, process)
-        refused = hemicycle('copy-database', str(hemicycle.database), postgres_url)
+        refused = hemicycle('database', 'copy', str(hemicycle.database), postgres_url)
         assert refused.exit_code != 0
         assert 'is in use by 1 process, such as ' in refused.stderr

@@ -59,25 +59,25 @@ def test_every_command_works_in_a_named_server(server: Server, tmp_path: Path):
     started = run('run', 'pipeline', *TASK, '--title', 'Tea', '--quiet')
     assert started.returncode == 0, started.stderr
     assert '# Tea' in started.stdout
-    [info] = read_lines(run('runs', '--json'))
+    [info] = read_lines(run('runs', 'list', '--json'))
     assert info['title'] == 'Tea'
     assert 'done' in run('show', 'last').stdout
-    assert run('audit', 'last').returncode == 0
-    assert run('note', 'last', 'well').returncode in (0, 2)
-    assert run('star', 'last').returncode == 0
+    assert run('runs', 'audit', 'last').returncode == 0
+    assert run('runs', 'note', 'add', 'last', 'well', '--at', '1').returncode == 0
+    assert run('runs', 'change', 'last', '--starred').returncode == 0
     out = tmp_path / 'tea.md'
-    assert run('export', 'last', '--markdown', '-o', str(out)).returncode == 0
+    assert run('runs', 'export', 'last', '--markdown', '-o', str(out)).returncode == 0
     assert '# Tea' in out.read_text('utf-8')
-    assert run('rerun', 'last', '--quiet').returncode == 0
-    assert len(read_lines(run('runs', '--json'))) == 2
+    assert run('fork', 'rerun', 'last', '--quiet').returncode == 0
+    assert len(read_lines(run('runs', 'list', '--json'))) == 2
     test_file = tmp_path / 'tea.yaml'
-    assert run('save-test', 'last', str(test_file)).returncode == 0
-    assert 'passed' in run('check', str(test_file)).stdout
+    assert run('test', 'save', 'last', str(test_file)).returncode == 0
+    assert 'passed' in run('test', 'check', str(test_file)).stdout
     bundle = tmp_path / 'tea.jsonl.gz'
-    assert run('export', 'last', '--bundle', '-o', str(bundle)).returncode == 0
-    assert 'already' in run('import', str(bundle)).stdout
-    assert run('delete', 'last').returncode == 0
-    assert len(read_lines(run('runs', '--json'))) == 1
+    assert run('runs', 'export', 'last', '--bundle', '-o', str(bundle)).returncode == 0
+    assert 'already' in run('runs', 'import', str(bundle)).stdout
+    assert run('runs', 'remove', 'last').returncode == 0
+    assert len(read_lines(run('runs', 'list', '--json'))) == 1
     assert not (tmp_path / 'hemicycle.db').exists()
 
 
@@ -85,14 +85,14 @@ def test_a_pattern_that_only_the_server_has_is_listed_drawn_run_and_forked(serve
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return hemicycle(*arguments, '--server', server.url, home=tmp_path)
 
-    assert hemicycle('diagram', 'ticking', home=tmp_path).returncode == 2
-    assert 'ticking' in run('patterns').stdout
-    assert 'ticking' in [pattern['name'] for pattern in read_lines(run('patterns', '--json'))]
-    assert 'working' in run('diagram', 'ticking').stdout
-    assert 'there is no such parameter' in run('diagram', 'ticking', '--set', 'x=1').stderr
+    assert hemicycle('pattern', 'draw', 'ticking', home=tmp_path).returncode == 2
+    assert 'ticking' in run('pattern', 'list').stdout
+    assert 'ticking' in [pattern['name'] for pattern in read_lines(run('pattern', 'list', '--json'))]
+    assert 'working' in run('pattern', 'draw', 'ticking').stdout
+    assert 'there is no such parameter' in run('pattern', 'draw', 'ticking', '--set', 'x=1').stderr
     started = run('run', 'ticking', '--quiet')
     assert started.returncode == 0, started.stderr
-    forked = run('fork', 'last', '--at', '2', '--quiet')
+    forked = run('fork', 'start', 'last', '--at', '2', '--quiet')
     assert forked.returncode == 0, forked.stderr
     local = hemicycle('run', 'ticking', '--database', str(server.database), '--quiet', home=tmp_path)
     assert local.returncode == 0, local.stderr
@@ -103,8 +103,8 @@ def test_commands_delegate_to_the_server_of_their_database(server: Server, tmp_p
         return hemicycle(*arguments, '--database', str(server.database), home=tmp_path)
 
     assert run('run', 'pipeline', *TASK, '--title', 'handed over', '--quiet').returncode == 0
-    [info] = read_lines(run('runs', '--search', 'handed', '--json'))
-    result = hemicycle('runs', '--search', 'handed', '--json', '--server', server.url, home=tmp_path)
+    [info] = read_lines(run('runs', 'list', '--search', 'handed', '--json'))
+    result = hemicycle('runs', 'list', '--search', 'handed', '--json', '--server', server.url, home=tmp_path)
     assert read_lines(result) == [info]
     owner = httpx.get(f'{server.url}/api/v1/server').json()
     assert info['owner'] == owner['owner']
@@ -151,5 +151,5 @@ async def test_the_api_its_documentation_and_mcp_are_served_along_with_the_pages
 
 
 def test_a_missing_server_is_reported(tmp_path: Path):
-    result = hemicycle('runs', '--server', 'nonsense', home=tmp_path)
+    result = hemicycle('runs', 'list', '--server', 'nonsense', home=tmp_path)
     assert (result.returncode, 'server' in result.stderr) == (2, True)

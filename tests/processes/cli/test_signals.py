@@ -124,7 +124,7 @@ def test_sigterm_releases_the_run_which_can_be_resumed(tmp_path: Path) -> None:
     assert code == ExitCode.UNFINISHED
     assert '`hemicycle resume' in err
     assert '→ complete' in hemicycle('resume').stderr
-    assert hemicycle('audit').exit_code == 0
+    assert hemicycle('runs', 'audit').exit_code == 0
 
 
 LIVE = """
@@ -201,7 +201,7 @@ def test_a_backup_that_is_stopped_while_it_is_checked_leaves_no_copy(
     (patterns / 'stop.py').write_text(STOPPING, 'utf-8')
     monkeypatch.setenv('TMPDIR', str(scratch))
     archive = tmp_path / 'backup.tar.gz'
-    with hemicycle.process('backup', str(archive), '--patterns', str(patterns)) as process:
+    with hemicycle.process('database', 'backup', str(archive), '--patterns', str(patterns)) as process:
         code, out, _ = wait_for_exit(process)
     assert code == 128 + signal.SIGTERM and out.startswith(f'{archive}: 0 runs')
     assert list(scratch.iterdir()) == []
@@ -209,7 +209,7 @@ def test_a_backup_that_is_stopped_while_it_is_checked_leaves_no_copy(
 
 def test_an_invalid_grace_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv('HEMICYCLE_GRACE', 'soon')
-    refused = Hemicycle(tmp_path)('runs')
+    refused = Hemicycle(tmp_path)('runs', 'list')
     assert refused.exit_code == ExitCode.REFUSED and 'HEMICYCLE_GRACE' in refused.stderr
 
 

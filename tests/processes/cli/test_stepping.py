@@ -29,22 +29,22 @@ def test_a_run_is_stepped_from_one_command_to_the_next(tmp_path: Path) -> None:
     assert (stepped.exit_code, outcome['status']) == (4, 'paused')
     over = hemicycle('step', '--over')
     assert over.exit_code == 4 and 'in analyzing.thinking (stepped over at step' in over.stderr
-    added = hemicycle('break', '--when', 'cost > 100', '--once')
+    added = hemicycle('breakpoint', 'add', '--when', 'cost > 100', '--once')
     assert added.stdout.splitlines() == ['  1  enter reviewing', '  2  cost > 100 · once']
-    refused = hemicycle('break', '--enter', 'reviewed')
+    refused = hemicycle('breakpoint', 'add', '--enter', 'reviewed')
     assert refused.exit_code == 2 and 'did you mean reviewing' in refused.stderr
     stopped = hemicycle('resume')
     assert stopped.exit_code == 4 and 'in reviewing.thinking (breakpoint 1 at step' in stopped.stderr
-    assert hemicycle('break').stdout.splitlines()[0] == '  1  enter reviewing · hit once'
+    assert hemicycle('breakpoint', 'list').stdout.splitlines()[0] == '  1  enter reviewing · hit once'
     assert 'stopped: breakpoint 1 at step' in hemicycle('show').stdout
     assert hemicycle('pause').exit_code == 2
     assert 'not both' in hemicycle('step', '--over', '--out').stderr
-    assert hemicycle('break', '--remove', '7').exit_code == 2
-    assert hemicycle('break', '--remove', 'all').stdout == ''
+    assert hemicycle('breakpoint', 'remove', 'last', '7').exit_code == 2
+    assert hemicycle('breakpoint', 'remove', 'last', 'all').stdout == ''
     assert hemicycle('resume', '--quiet').exit_code == 0
     ended = hemicycle('step')
     assert ended.exit_code == 2 and 'it is done' in ended.stderr
-    assert hemicycle('audit').exit_code == 0
+    assert hemicycle('runs', 'audit').exit_code == 0
 
 
 async def leave_at_work(hemicycle: Hemicycle) -> None:
@@ -72,6 +72,6 @@ def test_a_breakpoint_hit_during_a_takeover_still_stops_the_run(
 
     monkeypatch.setattr(command, 'claim', claim_slowly)
     assert hemicycle('resume', '--quiet').exit_code == 4
-    assert hemicycle('break').stdout == '  1  enter analyzing · hit once\n'
+    assert hemicycle('breakpoint', 'list').stdout == '  1  enter analyzing · hit once\n'
     stopped = hemicycle.newest()
     assert hemicycle.steps(stopped.id)[-1].active == ('analyzing.thinking',)

@@ -88,7 +88,7 @@ def test_a_person_logs_in_with_the_role_from_the_provider(site: Site) -> None:
         assert (response.status_code, response.headers['location']) == (303, '/runs?status=done')
         assert browser.get('/accounts').status_code == 200
         assert browser.get('/api/v1/runs').status_code == 200
-    lines = site.hemicycle('log', '--json').stdout
+    lines = site.hemicycle('user', 'log', '--json').stdout
     assert '"who": "ada"' in lines and '"account.add"' in lines and '"login"' in lines
     with site.browser() as browser:  # The same person again, not another account.
         assert browser.get(authorize(browser, 'ada')).status_code == 303

@@ -149,7 +149,7 @@ def test_a_server_prints_its_address_first_and_refuses_a_second(tmp_path: Path) 
 
             # Reading, and running next to the server, is allowed.
             assert hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '-q').exit_code == 0
-            assert 'done' in hemicycle('runs').stdout
+            assert 'done' in hemicycle('runs', 'list').stdout
 
             server.send_signal(signal.SIGINT)
             code, out, err = wait_for_exit(server)
@@ -250,7 +250,7 @@ def test_a_server_that_fails_to_start_exits(tmp_path: Path) -> None:
     assert code == 2 and 'the server could not start: MemoryError' in err
 
 
-@pytest.mark.parametrize(('megabytes', 'command'), [(64, 'runs'), (64, 'serve'), (640, 'serve')])
+@pytest.mark.parametrize(('megabytes', 'command'), [(64, 'show'), (64, 'serve'), (640, 'serve')])
 def test_a_command_without_enough_memory_exits_immediately(
     tmp_path: Path, megabytes: int, command: str
 ) -> None:

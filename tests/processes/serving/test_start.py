@@ -6,7 +6,7 @@ import sys
 STEPS = (
     ('import ui.cli.app', ['engine']),
     (
-        'from ui.cli.commands import COMMANDS, load; [load(name) for name in COMMANDS]',
+        'from tests.support.cli import all_commands; all_commands()',
         ['nicegui', 'sqlmodel'],
     ),
     (

@@ -65,7 +65,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     hemicycle, tokens = Hemicycle(home), {}
     for role in reversed(Role):  # the first account is an administrator
         assert hemicycle('user', 'add', role, '--role', role, stdin=f'{PASSWORD}\n').exit_code == 0
-        tokens[role] = hemicycle('token', 'add', role, 'test', '--role', role).stdout.split()[-1]
+        tokens[role] = hemicycle('user', 'token', 'add', role, 'test', '--role', role).stdout.split()[-1]
     with hemicycle.process('serve', '--port', '0', '--url', PUBLIC) as server:
         yield Team(hemicycle, re.findall(r'http://\S+', line(server.stdout))[0], tokens)
 

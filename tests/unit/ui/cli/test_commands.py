@@ -8,44 +8,66 @@ from pathlib import Path
 import pytest
 
 from engine import Status
-from tests.support.cli import Hemicycle, json_lines
-from ui.cli.commands import COMMANDS, load
+from tests.support.cli import Hemicycle, all_commands, json_lines
+from ui.cli.commands import PANELS, Verb
 from ui.cli.exit_codes import ExitCode
 from ui.cli.output.reporters import SIMULATED
 
 
 def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> None:
-    output = hemicycle('--help').stdout
-    assert all(f' {command} ' in output for command in COMMANDS)
-    for command in COMMANDS.keys() - {
-        'acp',
-        'mcp',
-    }:  # Not typed by people: their help shows how clients are configured.
-        output = hemicycle(command, '--help').stdout
-        assert f'hemicycle {command}' in output.partition('Examples')[2], command
+    shown = {'': hemicycle('--help').stdout}
+    for name, command in all_commands().items():
+        shown[name] = output = hemicycle(*name.split(), '--help').stdout
+        # What people do not type shows how clients are configured.
+        examples = output.partition('Examples')[2] or output.partition('In the ')[2]
+        assert 'hemicycle' in examples, name
         assert not re.search(r'```|<(bool|str|int|float|list|path)', output), output
+        group, _, own = name.rpartition(' ')
+        assert f' {own} ' in shown[group], name
+
+
+SYNONYMS = {
+    'create', 'delete', 'describe', 'edit', 'get', 'ls', 'new', 'revoke', 'rm', 'set', 'try', 'update', 'view',
+}  # fmt: skip
+"""Words for which every group says add, change, remove, list, show and test instead."""
+
+
+def test_commands_have_one_grammar() -> None:
+    commands = all_commands()
+    for name, command in commands.items():
+        words = getattr(command, 'commands', {}).keys()
+        arguments = [part.name for part in command.params if part.param_type_name == 'argument']
+        assert not {'operation', 'action', 'verb', 'command'} & {*arguments}, name
+        assert not words & SYNONYMS, name
+        assert not words or 'list' in words or name in ('test', 'database'), name
+        assert 'remove' in words or 'add' not in words, name
+        assert words != {'list'}, name
+    assert not any(name.split()[-1] in SYNONYMS for name in commands)
+    assert len([name for name in commands if ' ' not in name]) <= 24, 'the top stays short'
 
 
 def test_the_help_lists_each_command_with_the_beginning_of_its_own_help() -> None:
-    for name, command in COMMANDS.items():
-        beginning, _, _ = load(name).help.partition('\n\n')
-        assert command.summary == ' '.join(beginning.split())
+    verbs = {
+        name: entry for panel in PANELS.values() for name, entry in panel.items() if isinstance(entry, Verb)
+    }
+    for name, verb in verbs.items():
+        beginning, _, _ = all_commands()[name].help.partition('\n\n')
+        assert verb.summary == ' '.join(beginning.split())
 
 
 LOCAL = {
-    'serve', 'worker', 'workers', 'sign-in', 'doctor', 'backup', 'restore-backup', 'copy-database', 'user',
-    'token', 'log', 'endpoint add', 'endpoint change', 'endpoint remove',
+    'serve', 'worker', 'mcp-server sign-in', 'doctor', 'database', 'user',
+    'endpoint add', 'endpoint change', 'endpoint remove',
     'mcp-server add', 'mcp-server change', 'mcp-server remove',
 }  # fmt: skip
 """Commands that concern only this machine: its server, its files, its configuration, its credentials."""
 
 
 def test_every_other_command_can_be_given_to_a_server() -> None:
-    for name in COMMANDS.keys() - LOCAL:
-        command = load(name)
-        for part in getattr(command, 'commands', {'': command}).values():
-            named = any('--server' in parameter.opts for parameter in part.params)
-            assert named is (f'{name} {part.name}' not in LOCAL), f'{name} {part.name}'
+    for name, command in all_commands().items():
+        if not hasattr(command, 'commands'):
+            named = any('--server' in parameter.opts for parameter in command.params)
+            assert named is not bool({name, name.split()[0]} & LOCAL), name
 
 
 def test_a_run_prints_progress_to_stderr_and_its_answer_to_stdout(hemicycle: Hemicycle) -> None:
@@ -89,7 +111,7 @@ def test_output_of_a_simulated_run_says_so(hemicycle: Hemicycle) -> None:
         -1
     ]
     assert json.loads(outcome)['origins'] == ['simulated']
-    assert '*Simulated:' in hemicycle('export', 'last', '--markdown', '-o', '-').stdout
+    assert '*Simulated:' in hemicycle('runs', 'export', 'last', '--markdown', '-o', '-').stdout
 
 
 BAKERY = (
@@ -104,8 +126,8 @@ def test_an_unapproved_result_has_its_own_exit_code(hemicycle: Hemicycle) -> Non
     assert (
         result.stdout.strip() and 'has finished with issues: not approved after 1 revision' in result.stderr
     )
-    assert 'done with issues' in hemicycle('runs').stdout
-    run = json.loads(hemicycle('runs', '--json').stdout.splitlines()[0])
+    assert 'done with issues' in hemicycle('runs', 'list').stdout
+    run = json.loads(hemicycle('runs', 'list', '--json').stdout.splitlines()[0])
     assert (run['status'], run['error']) == ('done', 'not approved after 1 revision')
     output = hemicycle('show', run['id']).stdout
     assert 'done with issues' in output and 'not approved after 1 revision' in output
@@ -196,10 +218,10 @@ def test_bad_input_is_refused_in_one_line(
 def test_a_number_too_large_for_the_database_is_refused(done: Hemicycle) -> None:
     number = str(10**20)
     for arguments in (
-        ('runs', '--limit', number),
-        ('runs', '--offset', number),
-        ('note', 'last', '--remove', number),
-        ('note', 'last', '--change', number, 'Better.'),
+        ('runs', 'list', '--limit', number),
+        ('runs', 'list', '--offset', number),
+        ('runs', 'note', 'remove', 'last', number),
+        ('runs', 'note', 'change', 'last', number, 'Better.'),
     ):
         result = done(*arguments)
         assert (result.exit_code, 'Invalid value' in result.stderr) == (2, True), result.output
@@ -208,37 +230,37 @@ def test_a_number_too_large_for_the_database_is_refused(done: Hemicycle) -> None
 def test_model_output_cannot_control_the_terminal(hemicycle: Hemicycle) -> None:
     title = 'red \x1b[31m and \x9b31m and \u202e back'
     hemicycle('run', 'pipeline', '--task', 'Compare tea and coffee', '--title', title, '-q')
-    for arguments in (('runs',), ('show', 'last')):
+    for arguments in (('runs', 'list'), ('show', 'last')):
         output = hemicycle(*arguments).stdout
         assert 'red [31m and 31m and' in output
         assert not {'\x1b', '\x9b', '\u202e'} & set(output)
 
 
 def test_traffic_is_printed_in_tables_and_as_json(done: Hemicycle) -> None:
-    output = done('traffic', 'pipeline').stdout
+    output = done('pattern', 'traffic', 'pipeline').stdout
     assert output.startswith('1 runs: 1 done') and 'reviewing → analyzing' in output
-    data = json.loads(done('traffic', 'pipeline', '--tag', 'demo', '--json').stdout)
+    data = json.loads(done('pattern', 'traffic', 'pipeline', '--tag', 'demo', '--json').stdout)
     states = {state['path']: state['visits'] for state in data['states']}
     assert (data['runs'], states['analyzing'], states['complete']) == (1, 2, 1)
     assert {'source': 'reviewing', 'dest': 'analyzing', 'times': 1, 'runs': 1} in data['edges']
     assert 'analyzing' in data['shapes'][0]['states']
-    assert done('traffic', 'pipeline', '--until', '2001-01-01').stdout == 'no runs match\n'
-    assert done('traffic', 'vote').stdout == 'no runs of vote yet\n'
+    assert done('pattern', 'traffic', 'pipeline', '--until', '2001-01-01').stdout == 'no runs match\n'
+    assert done('pattern', 'traffic', 'vote').stdout == 'no runs of vote yet\n'
 
 
 def test_runs_are_filtered_by_edge_and_state(done: Hemicycle) -> None:
-    assert 'Compare tea and coffee' in done('runs', '--edge', 'reviewing>analyzing').stdout
-    assert done('runs', '--edge', 'reviewing>failed').stdout == 'no runs match\n'
-    assert 'Compare tea and coffee' in done('runs', '--state', 'reviewing').stdout
-    assert done('runs', '--state', 'reviewing', '--failed').stdout == 'no runs match\n'
+    assert 'Compare tea and coffee' in done('runs', 'list', '--edge', 'reviewing>analyzing').stdout
+    assert done('runs', 'list', '--edge', 'reviewing>failed').stdout == 'no runs match\n'
+    assert 'Compare tea and coffee' in done('runs', 'list', '--state', 'reviewing').stdout
+    assert done('runs', 'list', '--state', 'reviewing', '--failed').stdout == 'no runs match\n'
 
 
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
-        (('runs', '--edge', 'reviewing'), '--edge: must be two states'),
-        (('runs', '--failed'), '--failed: needs --state'),
-        (('traffic', 'pipeline', '--since', 'yesterday'), '--since: must be a date'),
+        (('runs', 'list', '--edge', 'reviewing'), '--edge: must be two states'),
+        (('runs', 'list', '--failed'), '--failed: needs --state'),
+        (('pattern', 'traffic', 'pipeline', '--since', 'yesterday'), '--since: must be a date'),
     ],
 )
 def test_invalid_edges_and_days_are_refused(
@@ -250,21 +272,21 @@ def test_invalid_edges_and_days_are_refused(
 
 def test_runs_are_listed_and_filtered(done: Hemicycle) -> None:
     info = done.newest()
-    assert f'{info.id}  done    pipeline' in done('runs').stdout
+    assert f'{info.id}  done    pipeline' in done('runs', 'list').stdout
     for matching in (
         ('--pattern', 'pipeline'),
         ('--status', 'done'),
         ('--tag', 'demo'),
         ('--search', 'coff'),
     ):
-        assert json.loads(done('runs', *matching, '--json').stdout)['id'] == info.id
+        assert json.loads(done('runs', 'list', *matching, '--json').stdout)['id'] == info.id
     for other in (('--pattern', 'debate'), ('--status', 'failed'), ('--tag', 'x'), ('--search', 'milk')):
-        assert done('runs', *other).stdout == 'no runs match\n'
-    assert done('runs', '--status', 'lost').exit_code == 2
+        assert done('runs', 'list', *other).stdout == 'no runs match\n'
+    assert done('runs', 'list', '--status', 'lost').exit_code == 2
 
 
 def test_reading_creates_no_database(hemicycle: Hemicycle) -> None:
-    assert 'there are no runs yet' in hemicycle('runs').stdout
+    assert 'there are no runs yet' in hemicycle('runs', 'list').stdout
     result = hemicycle('show', 'last')
     assert (result.exit_code, result.stderr) == (2, "hemicycle: there is no run 'last'\n")
     assert not hemicycle.database.exists()
@@ -319,7 +341,7 @@ def test_one_step_is_shown_with_guards_and_changes(done: Hemicycle) -> None:
 
 def test_an_audit_passes(done: Hemicycle) -> None:
     info = done.newest()
-    result = done('audit', info.id[:6])
+    result = done('runs', 'audit', info.id[:6])
     assert (result.exit_code, result.stdout) == (
         0,
         f'run {info.id} is ok: {info.seq} steps, all decided as recorded\n',
@@ -332,14 +354,14 @@ def test_an_audit_names_the_first_divergence(hemicycle: Hemicycle) -> None:
     file.write_text(
         file.read_text().replace("['failed', 'working', 'broken']", "['failed', 'working', 'ended']")
     )
-    result = hemicycle('audit', '--patterns', str(hemicycle.patterns))
+    result = hemicycle('runs', 'audit', '--patterns', str(hemicycle.patterns))
     assert (result.exit_code, result.stdout) == (1, '')
     assert 'diverges at step 2' in result.stderr
 
 
 def test_patterns_are_listed_with_the_faults_of_files(hemicycle: Hemicycle) -> None:
     (hemicycle.patterns / 'broken.py').write_text('x = 1\nthis is no Python\n')
-    output = hemicycle('patterns', '--patterns', str(hemicycle.patterns)).stdout
+    output = hemicycle('pattern', 'list', '--patterns', str(hemicycle.patterns)).stdout
     assert '--set task= or --task' in output
     assert 'whole number, 0 to 10, 3 by default' in output
     assert 'counting' in output
@@ -407,12 +429,12 @@ def test_a_budget_ends_a_run_and_is_shown(hemicycle: Hemicycle) -> None:
 
 
 def test_a_diagram_is_printed_or_written_in_each_format(hemicycle: Hemicycle, tmp_path: Path) -> None:
-    result = hemicycle('diagram', 'supervisor')
+    result = hemicycle('pattern', 'draw', 'supervisor')
     assert (result.exit_code, result.stderr) == (0, '') and result.stdout.startswith('stateDiagram-v2\n')
     assert 'planning --> executing: has pending tasks' in result.stdout and 'thinking' in result.stdout
     file = tmp_path / 'chart.gv'
     options = ('--set', 'execution=side by side', '--set', 'workers=2', '--folded')
-    written = hemicycle('diagram', 'supervisor', '--format', 'dot', '--output', str(file), *options)
+    written = hemicycle('pattern', 'draw', 'supervisor', '--format', 'dot', '--output', str(file), *options)
     assert (written.exit_code, written.stdout) == (0, '')
     assert 'worker_2' in file.read_text('utf-8') and 'worker_3' not in file.read_text('utf-8')
 
@@ -429,7 +451,7 @@ def test_a_diagram_is_printed_or_written_in_each_format(hemicycle: Hemicycle, tm
 def test_a_diagram_that_cannot_be_drawn_says_why(
     hemicycle: Hemicycle, arguments: list[str], problem: str
 ) -> None:
-    result = hemicycle('diagram', *arguments)
+    result = hemicycle('pattern', 'draw', *arguments)
     assert result.exit_code == 2 and problem in result.stderr
 
 
@@ -462,4 +484,4 @@ def test_accounts_are_managed_by_a_user_without_a_name(
         0,
         'ada is an admin: the first account is an administrator\n',
     )
-    assert json.loads(hemicycle('log', '--json').stdout)['who'] == 'uid-2147483648@terminal'
+    assert json.loads(hemicycle('user', 'log', '--json').stdout)['who'] == 'uid-2147483648@terminal'

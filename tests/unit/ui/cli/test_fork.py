@@ -13,22 +13,24 @@ def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle)
     hemicycle = Hemicycle(tmp_path, like=done)
     prompt = tmp_path / 'kind.md'
     prompt.write_text('Be kind.', 'utf-8-sig')
-    played = hemicycle('fork', 'last', '--at', '4', '--play', 'recorded', '--quiet', '--title', 'the same')
+    played = hemicycle(
+        'fork', 'start', 'last', '--at', '4', '--play', 'recorded', '--quiet', '--title', 'the same'
+    )
     assert played.exit_code == 0, played.stderr
     changed = hemicycle(
-        'fork', 'last', '--at', '4', '--prompt', f'reviewer={prompt}', '--set-memory', '/memory/iteration=0',
-        '--set', 'max_iterations=1', '--play', 'simulated', '--quiet',
+        'fork', 'start', 'last', '--at', '4', '--prompt', f'reviewer={prompt}',
+        '--set-memory', '/memory/iteration=0', '--set', 'max_iterations=1', '--play', 'simulated', '--quiet',
     )  # fmt: skip
     assert changed.exit_code == 0, changed.stderr
-    assert hemicycle('rerun', 'last', '--quiet').exit_code == 0
-    lines = hemicycle('lineage', 'last').stdout.splitlines()
+    assert hemicycle('fork', 'rerun', 'last', '--quiet').exit_code == 0
+    lines = hemicycle('fork', 'list', 'last').stdout.splitlines()
     assert ['the same' in line for line in lines] == [False, True, True, True]
     assert [line.startswith('  ') for line in lines] == [False, True, True, True]
-    family = json_lines(hemicycle('lineage', 'last', '--json').stdout)
+    family = json_lines(hemicycle('fork', 'list', 'last', '--json').stdout)
     assert [run['kind'] for run in family] == ['root', 'fork', 'fork', 'rerun']
     assert all(run['status'] == 'done' for run in family)
-    assert hemicycle('winner', 'last').exit_code == 0
-    [best] = [line for line in hemicycle('lineage', 'last').stdout.splitlines() if 'winner' in line]
+    assert hemicycle('fork', 'choose', 'last').exit_code == 0
+    [best] = [line for line in hemicycle('fork', 'list', 'last').stdout.splitlines() if 'winner' in line]
     assert 'this one' in best
 
 
@@ -44,20 +46,20 @@ def test_forks_and_reruns_are_shown_as_a_family(tmp_path: Path, done: Hemicycle)
     ],
 )
 def test_invalid_options_are_refused_by_name(done: Hemicycle, options: tuple[str, ...], problem: str) -> None:
-    refused = done('fork', 'last', '--at', '4', *options)
+    refused = done('fork', 'start', 'last', '--at', '4', *options)
     assert refused.exit_code in (2, 5) and problem in refused.stderr
 
 
 def test_a_run_that_has_not_failed_is_not_retried(done: Hemicycle) -> None:
-    refused = done('retry', 'last')
+    refused = done('fork', 'retry', 'last')
     assert refused.exit_code == 2 and 'it has not failed' in refused.stderr
 
 
 def test_immediate_consequences_of_a_step_are_kept_and_mentioned(tmp_path: Path, done: Hemicycle) -> None:
     hemicycle = Hemicycle(tmp_path, like=done)
-    forked = hemicycle('fork', 'last', '--at', '1', '--play', 'recorded', '--quiet')
+    forked = hemicycle('fork', 'start', 'last', '--at', '1', '--play', 'recorded', '--quiet')
     assert 'Step 2 is an immediate consequence of step 1 and is kept with it.' in forked.stderr
-    forked = hemicycle('fork', 'last', '--at', '2', '--play', 'recorded', '--quiet')
+    forked = hemicycle('fork', 'start', 'last', '--at', '2', '--play', 'recorded', '--quiet')
     assert 'consequence' not in forked.stderr
 
 
@@ -71,7 +73,7 @@ def test_several_variants_start_at_once(tmp_path: Path, done: Hemicycle) -> None
     hemicycle = Hemicycle(tmp_path / 'home', like=done)
     parent = hemicycle.newest().id
     (tmp_path / 'variants.yaml').write_text(VARIANTS, 'utf-8-sig')
-    started = hemicycle('variants', 'last', str(tmp_path / 'variants.yaml'), '--at', '4', '--json')
+    started = hemicycle('fork', 'variants', 'last', str(tmp_path / 'variants.yaml'), '--at', '4', '--json')
     assert started.exit_code == 0, started.output
     started_forks = json_lines(started.stdout)
     assert [(one['status'], one['parent']) for one in started_forks] == [('done', parent)] * 2
@@ -81,7 +83,7 @@ def test_several_variants_start_at_once(tmp_path: Path, done: Hemicycle) -> None
         [started_forks[1]['id'], 'one round'],
     ]
     paused = hemicycle(
-        'variants', parent, '-', '--at', '4', '--paused', stdin='{"a": {"after": "simulated"}}'
+        'fork', 'variants', parent, '-', '--at', '4', '--paused', stdin='{"a": {"after": "simulated"}}'
     )
     assert paused.exit_code == 4 and '  paused' in paused.stdout
 
@@ -98,6 +100,6 @@ def test_several_variants_start_at_once(tmp_path: Path, done: Hemicycle) -> None
 )
 def test_invalid_variants_start_nothing(done: Hemicycle, text: str, problem: str) -> None:
     before = done.newest()
-    refused = done('variants', 'last', '-', '--at', '4', stdin=text)
+    refused = done('fork', 'variants', 'last', '-', '--at', '4', stdin=text)
     assert refused.exit_code == 2 and problem in refused.stderr
     assert done.newest() == before

@@ -125,18 +125,19 @@ async def test_a_run_can_be_cancelled_at_the_prompt() -> None:
 
 def test_a_condition_is_tried_at_the_present_step(hemicycle: Hemicycle) -> None:
     assert hemicycle('run', 'pipeline', '--task', 'Tea?', '--approvals', 'all', '-q').exit_code == 4
-    tried = hemicycle('break', 'last', '--try', "event == 'done'")
+    tried = hemicycle('breakpoint', 'test', 'last', "event == 'done'")
     assert tried.exit_code == 0, tried.output
     outcome, *values = tried.stdout.splitlines()
     assert re.fullmatch(r'(yes|no), at step \d+', outcome) and values[0].startswith('    event = ')
-    assert hemicycle('break', 'last').stdout == '', 'nothing is set'
-    assert 'column' in hemicycle('break', 'last', '--try', 'event ==').stderr
-    both = hemicycle('break', 'last', '--try', 'loops', '--enter', 'reviewing')
-    assert both.exit_code == 2 and '--try: sets and removes nothing' in both.stderr
+    assert hemicycle('breakpoint', 'list', 'last').stdout == '', 'nothing is set'
+    assert 'column' in hemicycle('breakpoint', 'test', 'last', 'event ==').stderr
+    assert 'give a place or a condition' in hemicycle('breakpoint', 'add', 'last', '--once').stderr
 
 
-@pytest.mark.parametrize('options', [('--try', 'loops >= 2'), ('--enter', 'reviewing')])
-def test_an_ended_run_takes_no_breakpoints(done: Hemicycle, options: tuple[str, str]) -> None:
-    result = done('break', 'last', *options)
+@pytest.mark.parametrize(
+    'arguments', [('test', 'last', 'loops >= 2'), ('add', 'last', '--enter', 'reviewing')]
+)
+def test_an_ended_run_takes_no_breakpoints(done: Hemicycle, arguments: tuple[str, ...]) -> None:
+    result = done('breakpoint', *arguments)
     assert result.exit_code == 2
     assert "does not accept 'breakpoints' now: it is done" in result.stderr

@@ -36,19 +36,19 @@ def test_tools_are_listed_and_shown(hemicycle: Hemicycle) -> None:
 
 
 def test_a_tool_is_tried(hemicycle: Hemicycle) -> None:
-    assert invoke(hemicycle, 'tool', 'try', 'calculator', '--set', 'expression=2 + 3').strip() == '5'
-    (tried,) = json_lines(invoke(hemicycle, 'tool', 'try', 'calculator', '--set', 'expression=1', '--json'))
+    assert invoke(hemicycle, 'tool', 'test', 'calculator', '--set', 'expression=2 + 3').strip() == '5'
+    (tried,) = json_lines(invoke(hemicycle, 'tool', 'test', 'calculator', '--set', 'expression=1', '--json'))
     assert tried['ok'] and tried['text'] == '1'
     assert not hemicycle.database.exists()
 
 
 def test_a_tool_that_fails_is_reported(hemicycle: Hemicycle) -> None:
-    result = hemicycle('tool', 'try', 'calculator', '--set', 'expression=1 / 0')
+    result = hemicycle('tool', 'test', 'calculator', '--set', 'expression=1 / 0')
     assert result.exit_code == 1 and 'zero' in result.stdout
 
 
 def test_files_of_a_tried_tool_are_named(hemicycle: Hemicycle) -> None:
-    result = hemicycle('tool', 'try', 'write_file', '--set', 'path=a.txt', '--set', 'text=x')
+    result = hemicycle('tool', 'test', 'write_file', '--set', 'path=a.txt', '--set', 'text=x')
     assert result.exit_code == 0 and 'scratch folder: a.txt  1 B' in result.stderr, result.output
 
 

@@ -1,4 +1,4 @@
-"""hemicycle artifacts: listed, printed in full and saved."""
+"""hemicycle runs artifact: listed, printed in full and saved."""
 
 import json
 from pathlib import Path
@@ -17,32 +17,35 @@ def hemicycle(hemicycle: Hemicycle) -> Hemicycle:
 
 
 def test_artifacts_are_listed_printed_and_saved(hemicycle: Hemicycle, tmp_path: Path) -> None:
-    listed = json_lines(hemicycle('artifacts', 'last', '--json').stdout)
+    listed = json_lines(hemicycle('runs', 'artifact', 'list', 'last', '--json').stdout)
     assert listed and all(entry['size'] for entry in listed)
-    lines = hemicycle('artifacts').stdout.splitlines()
+    lines = hemicycle('runs', 'artifact', 'list').stdout.splitlines()
     assert [line.split('  ')[:2] for line in lines] == [[entry['agent'], entry['name']] for entry in listed]
     first = listed[-1]
-    printed = hemicycle('artifacts', 'last', first['name'], '--agent', first['agent'])
+    printed = hemicycle('runs', 'artifact', 'show', 'last', first['name'], '--agent', first['agent'])
     value = first['value']
     expected = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     assert printed.exit_code == 0 and printed.stdout == f'{expected}\n'
-    saved = hemicycle('artifacts', 'last', '--save', str(tmp_path / 'results'))
+    saved = hemicycle('runs', 'artifact', 'save', 'last', str(tmp_path / 'results'))
     files = [Path(line) for line in saved.stdout.splitlines()]
     assert len(files) == len(listed) and files[-1].read_text() == expected
-    assert hemicycle('artifacts', 'last', '--at', '1').stdout == 'there are no artifacts\n'
+    assert hemicycle('runs', 'artifact', 'list', 'last', '--at', '1').stdout == 'there are no artifacts\n'
 
 
 @pytest.mark.parametrize(
     ('arguments', 'problem'),
     [
-        (('nothing',), "NAME: there is no artifact 'nothing'; available: "),
-        (('--agent', 'nobody'), "--agent: 'nobody' has no artifacts; agents that have some: "),
+        (('show', 'last', 'nothing'), "NAME: there is no artifact 'nothing'; available: "),
+        (
+            ('list', 'last', '--agent', 'nobody'),
+            "--agent: 'nobody' has no artifacts; agents that have some: ",
+        ),
     ],
 )
 def test_unknown_artifacts_are_refused(
     hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str
 ) -> None:
-    result = hemicycle('artifacts', 'last', *arguments)
+    result = hemicycle('runs', 'artifact', *arguments)
     assert result.exit_code == 2 and problem in result.stderr
 
 

@@ -22,14 +22,14 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[Hemicycle, str, str]:
 
 def test_a_run_took_the_same_path_as_itself(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, _ = two
-    result = hemicycle('compare', one, one)
+    result = hemicycle('runs', 'compare', one, one)
     assert (result.exit_code, result.stderr) == (0, '')
     assert 'The same run twice' in result.stdout
 
 
 def test_a_comparison_says_where_runs_diverge_and_why(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, other = two
-    result = hemicycle('compare', one, other)
+    result = hemicycle('runs', 'compare', one, other)
     assert result.exit_code == 1
     assert 'The runs diverge at step ' in result.stdout
     assert 'The revision limit is reached? No in A, yes in B: A went' in result.stdout
@@ -40,14 +40,14 @@ def test_a_comparison_says_where_runs_diverge_and_why(two: tuple[Hemicycle, str,
 
 def test_every_step_is_shown_side_by_side(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, other = two
-    output = hemicycle('compare', one, other, '--steps').stdout
+    output = hemicycle('runs', 'compare', one, other, '--steps').stdout
     assert '     1      1  Both    start → pending' in output
     assert 'Only A' in output or 'Different' in output
 
 
 def test_json_holds_the_whole_comparison(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, other = two
-    result = hemicycle('compare', one, other, '--json')
+    result = hemicycle('runs', 'compare', one, other, '--json')
     data = json.loads(result.stdout)
     assert result.exit_code == 1
     assert (data['a']['run'], data['b']['run'], data['same_way']) == (one, other, False)
@@ -59,14 +59,14 @@ def test_json_holds_the_whole_comparison(two: tuple[Hemicycle, str, str]) -> Non
 
 def test_a_fork_is_compared_with_its_parent_by_default(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, _ = two
-    result = hemicycle('compare', one)
+    result = hemicycle('runs', 'compare', one)
     assert result.exit_code == 2
     assert 'was not forked from another: name the run to compare it with' in result.stderr
 
 
 def test_a_missing_run_is_reported(two: tuple[Hemicycle, str, str]) -> None:
     hemicycle, one, _ = two
-    result = hemicycle('compare', one, 'nowhere')
+    result = hemicycle('runs', 'compare', one, 'nowhere')
     assert result.exit_code == 2
     assert 'nowhere' in result.stderr
 
@@ -76,6 +76,6 @@ def test_an_unfinished_comparison_has_no_verdict(tmp_path: Path) -> None:
     for _ in range(2):
         hemicycle('run', 'asking', '--patterns', str(hemicycle.patterns), '--quiet')
         names.append(str(hemicycle.newest().id))
-    result = hemicycle('compare', *names)
+    result = hemicycle('runs', 'compare', *names)
     assert result.exit_code == 4
     assert 'So far the runs took the same path, 1 step. A and B are still running.' in result.stdout

@@ -26,7 +26,7 @@ def hemicycle(hemicycle: Hemicycle, project: Path) -> Hemicycle:
 
 
 def merge(hemicycle: Hemicycle, *arguments: str, code: int = 0) -> str:
-    command = ('merge', 'last', '--patterns', str(hemicycle.patterns))
+    command = ('runs', 'merge', 'last', '--patterns', str(hemicycle.patterns))
     return invoke(hemicycle, *command, *arguments, code=code)
 
 
@@ -78,11 +78,11 @@ def test_bad_input_is_refused(hemicycle: Hemicycle, arguments: tuple[str, ...], 
 def test_work_is_sent_back_with_instructions(done: Hemicycle, tmp_path: Path) -> None:
     hemicycle = Hemicycle(tmp_path / 'home', like=done)
     parent = hemicycle.newest()
-    result = hemicycle('send-back', 'last', 'reviewing', 'Praise first.', '--quiet')
+    result = hemicycle('fork', 'send-back', 'last', 'reviewing', 'Praise first.', '--quiet')
     assert result.exit_code == 0, result.output
     fork = hemicycle.newest()
     assert fork.parent == parent.id
     assert 'Praise first.' in hemicycle('show', 'last').stdout
-    refused = hemicycle('send-back', 'last', 'nobody', 'Go on.')
+    refused = hemicycle('fork', 'send-back', 'last', 'nobody', 'Go on.')
     assert refused.exit_code == 2 and 'agent: nobody has not finished a turn' in refused.stderr
-    assert 'TEXT: must not be empty' in hemicycle('send-back', 'last', 'reviewing', ' ').stderr
+    assert 'TEXT: must not be empty' in hemicycle('fork', 'send-back', 'last', 'reviewing', ' ').stderr

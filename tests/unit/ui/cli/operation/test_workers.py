@@ -49,22 +49,22 @@ def fleet(done: Hemicycle, monkeypatch: pytest.MonkeyPatch) -> Fleet:
 
 
 def test_workers_and_waiting_runs_are_listed(hemicycle: Hemicycle, fleet: Fleet, done: Hemicycle) -> None:
-    listed = hemicycle('workers', 'list')
+    listed = hemicycle('worker', 'list')
     assert listed.exit_code == 0, listed.output
     one, run, two, waiting = listed.stdout.splitlines()
     assert one.startswith('one  1 of 50 runs · labels: gpu') and run.startswith('    abc  race')
     assert two == 'two  it does not answer'
     assert waiting == f'waiting: {done.newest().id}  pipeline: no worker knows the pattern'
-    workers = json_lines(hemicycle('workers', 'list', '--json').stdout)
+    workers = json_lines(hemicycle('worker', 'list', '--json').stdout)
     assert [item.get('name') or item['run'] for item in workers] == ['one', 'two', done.newest().id]
 
 
 def test_a_worker_is_drained_and_that_is_logged(hemicycle: Hemicycle, fleet: Fleet) -> None:
-    assert hemicycle('workers', 'drain', 'one').stdout == 'one is handing over its runs\n'
+    assert hemicycle('worker', 'drain', 'one').stdout == 'one is handing over its runs\n'
     assert fleet.drained == ['one']
-    refused = hemicycle('workers', 'drain', 'two')
+    refused = hemicycle('worker', 'drain', 'two')
     assert refused.exit_code == 2 and 'it does not answer' in refused.stderr
-    logged = json_lines(hemicycle('log', '--action', 'fleet.drain', '--json').stdout)
+    logged = json_lines(hemicycle('user', 'log', '--action', 'fleet.drain', '--json').stdout)
     assert [(record['details'], bool(record['refused'])) for record in logged] == [
         ({'worker': 'two'}, True),
         ({'worker': 'one'}, False),
@@ -72,11 +72,11 @@ def test_a_worker_is_drained_and_that_is_logged(hemicycle: Hemicycle, fleet: Fle
 
 
 def test_an_unknown_worker_is_refused(hemicycle: Hemicycle, fleet: Fleet) -> None:
-    refused = hemicycle('workers', 'drain', 'three')
+    refused = hemicycle('worker', 'drain', 'three')
     assert refused.exit_code == 2
     assert "WORKER: there is no worker 'three'; available: one, two" in refused.stderr
 
 
 def test_the_address_of_temporal_is_needed(hemicycle: Hemicycle) -> None:
-    assert '--temporal: give the address' in hemicycle('workers', 'list').stderr
-    assert '--temporal: must be HOST:PORT' in hemicycle('workers', 'list', '--temporal', 'nowhere').stderr
+    assert '--temporal: give the address' in hemicycle('worker', 'list').stderr
+    assert '--temporal: must be HOST:PORT' in hemicycle('worker', 'list', '--temporal', 'nowhere').stderr

@@ -70,12 +70,12 @@ def test_the_secret_is_printed_once(hemicycle: Hemicycle) -> None:
 def test_a_test_message_is_sent_listed_and_resent(hemicycle: Hemicycle, receiver: Receiver) -> None:
     invoke(hemicycle, 'destination', 'add', 'team', receiver.url)
     assert '  sent  ' in invoke(hemicycle, 'destination', 'test', 'team')
-    (message,) = json_lines(invoke(hemicycle, 'message', 'list', '--json'))
+    (message,) = json_lines(invoke(hemicycle, 'destination', 'message', 'list', '--json'))
     assert (message['state'], message['event']) == ('sent', 'test') and len(receiver.got) == 1
-    invoke(hemicycle, 'message', 'resend', message['id'][:12])
+    invoke(hemicycle, 'destination', 'message', 'resend', message['id'][:12])
     assert len(receiver.got) == 2
-    assert 'sent' in invoke(hemicycle, 'message', 'list', '--state', 'sent')
-    assert invoke(hemicycle, 'message', 'list', '--state', 'failed') == 'no messages match\n'
+    assert 'sent' in invoke(hemicycle, 'destination', 'message', 'list', '--state', 'sent')
+    assert invoke(hemicycle, 'destination', 'message', 'list', '--state', 'failed') == 'no messages match\n'
 
 
 def test_a_refused_test_message_is_reported(hemicycle: Hemicycle, receiver: Receiver) -> None:
@@ -107,7 +107,7 @@ def test_an_assignee_is_notified(hemicycle: Hemicycle, receiver: Receiver) -> No
         ),
         (('destination', 'test', 'a'), "DESTINATION: there is no destination 'a'"),
         (('destination', 'remove', 'a'), "DESTINATION: there is no destination 'a'"),
-        (('message', 'resend', 'msg_0'), "there is no message 'msg_0'"),
+        (('destination', 'message', 'resend', 'msg_0'), "there is no message 'msg_0'"),
     ],
 )
 def test_bad_input_is_refused(hemicycle: Hemicycle, arguments: tuple[str, ...], problem: str) -> None:

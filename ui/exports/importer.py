@@ -83,7 +83,7 @@ class ImportDialog:
 
     def _show_rejected(self) -> None:
         self._show_problem(
-            '', f'A file has more than {MAX_BYTES >> 30} GB: import it with `hemicycle import`.'
+            '', f'A file has more than {MAX_BYTES >> 30} GB: import it with `hemicycle runs import`.'
         )
 
     async def _import_upload(self, event: UploadEventArguments) -> None:

@@ -31,7 +31,7 @@ from engine.records.jsonable import to_jsonable, to_plain
 T = TypeVar('T')
 FORMAT, VERSION = 'bundle', 1
 UNRELEASED_FORMAT = 'runs'
-NOT_A_BUNDLE = 'this is not a bundle of runs; create one with `hemicycle export --bundle`'
+NOT_A_BUNDLE = 'this is not a bundle of runs; create one with `hemicycle runs export --bundle`'
 MAX_LINE = 16 << 20
 """Maximum bytes of a line; parsing can take about twenty times as much memory."""
 CHUNK_BYTES = 1 << 19

@@ -29,7 +29,7 @@ from engine.tools.web import is_public, resolve
 
 REDIRECT_PATH = '/callback'
 REDIRECT_PAGE = b'<!doctype html><title>Hemicycle</title><p>%s You can close this page.'
-SIGN_IN = 'you have to sign in to it: on the settings page, or with `hemicycle sign-in %s`'
+SIGN_IN = 'you have to sign in to it: on the settings page, or with `hemicycle mcp-server sign-in %s`'
 
 NO_TOKEN = 'its authorization server did not answer with a token'
 MAX_DOCUMENT = 500_000

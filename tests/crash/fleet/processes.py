@@ -215,7 +215,7 @@ async def launch(
 
 
 async def check_journal(database: str, runs: list[str]) -> dict[str, list[Transition]]:
-    """Audit runs as `hemicycle audit` does, and check that no step is missing."""
+    """Audit runs as `hemicycle runs audit` does, and check that no step is missing."""
     journal = await open_journal(database)
     counts = {}
     async with LocalConductor(journal, catalog=Catalog.load([PATTERNS])) as conductor:

@@ -134,7 +134,7 @@ async def test_private_runs_of_others_are_left_out(
 
 async def test_the_page_says_what_to_start_and_what_is_wrong(pages: User, fleet: FakeFleet) -> None:
     await pages.open('/workers')
-    await see(pages, 'No workers.', 'hemicycle worker --temporal')
+    await see(pages, 'No workers.', 'hemicycle worker serve --temporal')
     fleet.problem = 'Temporal does not answer: refused'
     await pages.open('/workers')
     await pages.should_see('Temporal does not answer: refused. Active runs continue')

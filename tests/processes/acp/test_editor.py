@@ -1,4 +1,4 @@
-"""`hemicycle acp`, driven by the protocol's official client as an editor would."""
+"""`hemicycle agent serve`, driven by the protocol's official client as an editor would."""
 
 from __future__ import annotations
 

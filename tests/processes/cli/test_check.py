@@ -1,4 +1,4 @@
-"""`hemicycle check` as CI uses it: every file is replayed, and each problem names its file."""
+"""`hemicycle test check` as CI uses it: every file is replayed, and each problem names its file."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def set_field(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        ('', 'it must be a mapping, as `save-test` writes it'),
+        ('', 'it must be a mapping, as `test save` writes it'),
         ('- 1', 'it must be a mapping'),
         ('a: [1,', 'it is not YAML'),
         ('!!python/object/apply:os.getcwd []', 'it is not YAML'),

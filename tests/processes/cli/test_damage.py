@@ -115,7 +115,7 @@ def test_commands_that_need_a_damaged_step_name_it(tmp_path: Path, done: Hemicyc
         file.commit()
     archive = tmp_path / 'backup.tar.gz'
     failing = (
-        *(command for command in READING[2:8] if '3' not in command and command[0] != 'lineage'),
+        *(command for command in READING[2:8] if '3' not in command and command[0] != 'fork'),
         *(
             ('runs', 'export', 'last', '-o', str(tmp_path / f'out.{form}'))
             for form in ('jsonl', 'html', 'md')

@@ -34,7 +34,7 @@ def hemicycle(tmp_path: Path) -> Hemicycle:
     return Hemicycle(tmp_path)
 
 
-@pytest.mark.parametrize('command', COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize('command', COMMANDS, ids=' '.join)
 @pytest.mark.parametrize(
     ('content', 'message'),
     [
@@ -59,7 +59,7 @@ def test_a_file_that_is_not_ours_is_left_alone(
     assert sorted(hemicycle.home.iterdir()) == before
 
 
-@pytest.mark.parametrize('command', COMMANDS[::5], ids=lambda command: command[0])
+@pytest.mark.parametrize('command', COMMANDS[::5], ids=' '.join)
 def test_a_folder_that_cannot_be_written(hemicycle: Hemicycle, command: tuple[str, ...]) -> None:
     (hemicycle.home / 'file').write_text('')
     result = hemicycle(*command, '--database', str(hemicycle.home / 'file' / 'runs.db'))

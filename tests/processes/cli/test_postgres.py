@@ -83,7 +83,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     'command',
     [('runs', 'list'), ('doctor',), ('serve',)],
-    ids=lambda command: command[0],
+    ids=' '.join,
 )
 def test_the_password_of_an_unreachable_server_is_not_shown(
     hemicycle: Hemicycle, command: tuple[str, ...]

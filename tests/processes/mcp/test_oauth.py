@@ -44,7 +44,7 @@ async def test_a_person_signs_in_once_and_tokens_are_kept(tmp_path: Path) -> Non
             assert servers.last_health()[0].oauth
             before = await servers.test('far')
             assert (
-                'you have to sign in to it: on the settings page, or with `hemicycle sign-in far`'
+                'you have to sign in to it: on the settings page, or with `hemicycle mcp-server sign-in far`'
                 in before.problem
             )
             assert server.registered == [], 'nothing is registered before a person signs in'

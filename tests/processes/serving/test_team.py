@@ -132,7 +132,7 @@ def test_links_use_the_public_address(team: Team) -> None:
     assert received[0]['data']['url'].startswith(f'{PUBLIC}/inbox/')
 
 
-@pytest.mark.parametrize('command', ['runs', 'schedule list', 'inbox list', 'tool show calculator'])
+@pytest.mark.parametrize('command', ['runs list', 'schedule list', 'inbox list', 'tool show calculator'])
 def test_a_command_sends_its_token_to_the_server(
     team: Team, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

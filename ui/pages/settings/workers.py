@@ -26,7 +26,7 @@ POLL_SECONDS = 2.0
 DRAIN = 'fleet.drain'
 MAX_RUNS = 12
 """Maximum number of runs named for each worker."""
-START = 'hemicycle worker --temporal HOST:PORT --database postgresql://…'
+START = 'hemicycle worker serve --temporal HOST:PORT --database postgresql://…'
 ALONE = 'This server executes its runs itself. With --temporal, workers do, and this page lists them.'
 
 

@@ -128,8 +128,8 @@ def _show_damaged(error: JournalDamaged) -> None:
         Text('p', as_sentence(str(error)))
         Text(
             'p',
-            'Everything else works as before. `hemicycle audit RUN` checks a run, and `hemicycle doctor` the'
-            ' whole database.',
+            'Everything else works as before. `hemicycle runs audit RUN` checks a run, and `hemicycle doctor`'
+            ' the whole database.',
             'muted',
         )
         if isinstance(error, StepDamaged) and error.step > 1:

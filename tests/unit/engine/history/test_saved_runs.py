@@ -48,17 +48,17 @@ async def test_a_saved_run_passes_without_calls_and_detects_changes() -> None:
 
 def test_the_command_line_saves_checks_and_reports(tmp_path: Path, done: Hemicycle) -> None:
     file, report = tmp_path / 'tea.yaml', tmp_path / 'report.xml'
-    assert done('save-test', 'last', str(file)).exit_code == 0
-    passed = done('check', str(file), '--json')
+    assert done('test', 'save', 'last', str(file)).exit_code == 0
+    passed = done('test', 'check', str(file), '--json')
     assert passed.exit_code == 0 and json.loads(passed.stdout)['passed'], passed.stderr
     text = file.read_text('utf-8')
     assert text.count('\n  status: done\n') == 1
     file.write_text(text.replace('\n  status: done\n', '\n  status: failed\n'), 'utf-8')
-    failed = done('check', str(file), '--junit', str(report))
+    failed = done('test', 'check', str(file), '--junit', str(report))
     assert failed.exit_code == 1 and 'status at step' in failed.stdout
     assert 'failures="1"' in report.read_text('utf-8')
     file.write_text(text.replace('\n  status: done\n', '\n  color: red\n'), 'utf-8')
-    refused = done('check', str(file))
+    refused = done('test', 'check', str(file))
     assert refused.exit_code == 2 and 'expect.color' in refused.stderr
 
 

@@ -16,7 +16,7 @@ from ui.cli.output.reporters import SIMULATED
 
 def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> None:
     shown = {'': hemicycle('--help').stdout}
-    for name, command in all_commands().items():
+    for name in all_commands():
         shown[name] = output = hemicycle(*name.split(), '--help').stdout
         # What people do not type shows how clients are configured.
         examples = output.partition('Examples')[2] or output.partition('In the ')[2]
@@ -27,7 +27,8 @@ def test_help_names_every_command_and_gives_examples(hemicycle: Hemicycle) -> No
 
 
 SYNONYMS = {
-    'create', 'delete', 'describe', 'edit', 'get', 'ls', 'new', 'revoke', 'rm', 'set', 'try', 'update', 'view',
+    'create', 'delete', 'describe', 'edit', 'get', 'ls', 'new', 'revoke', 'rm', 'set', 'try', 'update',
+    'view',
 }  # fmt: skip
 """Words for which every group says add, change, remove, list, show and test instead."""
 

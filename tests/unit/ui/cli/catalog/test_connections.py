@@ -1,4 +1,4 @@
-"""hemicycle tool, endpoint, mcp-server and agent: listed, tried, connected, changed and removed."""
+"""hemicycle tool, endpoint, mcp-server and agent: listed, tested, connected, changed and removed."""
 
 import sys
 from pathlib import Path
@@ -149,7 +149,7 @@ def test_a_bad_mcp_server_is_refused(
     ('arguments', 'problem'),
     [
         (('show', 'abacus'), "TOOL: there is no tool 'abacus'; available: "),
-        (('try', 'calculator', '--set', 'expression'), '--set: must be NAME=VALUE'),
+        (('test', 'calculator', '--set', 'expression'), '--set: must be NAME=VALUE'),
         (('list', '--category', 'toys'), '--category: must be one of'),
     ],
 )

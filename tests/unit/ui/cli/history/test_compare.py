@@ -1,4 +1,4 @@
-"""hemicycle compare: its output for two runs, and its exit codes."""
+"""hemicycle runs compare: its output for two runs, and its exit codes."""
 
 import json
 from pathlib import Path

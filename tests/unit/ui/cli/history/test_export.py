@@ -1,4 +1,4 @@
-"""hemicycle export and import: the three formats, where they are written, and what is rejected."""
+"""hemicycle runs export and import: the three formats, where they are written, and what is rejected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_name_of_the_file_chooses_the_format(hemicycle: Hemicycle, tmp_path:
     assert Path('run.md').read_text().startswith('# Compare tea and coffee')
     assert hemicycle('runs', 'export', 'last', '--html', '-o', name).exit_code == 0, 'an option comes first'
     refused = hemicycle('runs', 'import', name)
-    assert refused.exit_code == 2 and 'create one with `hemicycle export --bundle`' in refused.stderr
+    assert refused.exit_code == 2 and 'create one with `hemicycle runs export --bundle`' in refused.stderr
 
 
 def test_a_full_disk_leaves_the_file_as_it_was(hemicycle: Hemicycle, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_note_is_written_changed_found_and_removed(hemicycle: Hemicycle) -> No
 @pytest.mark.parametrize(
     ('arguments', 'problem'),
     [
-        (('--at', '999', 'x'), 'has no step 999'),
+        (('add', 'last', 'x', '--at', '999'), 'has no step 999'),
         (('add', 'last', '', '--at', '1'), 'note: it needs 1 to 10,000 characters'),
         (('add', 'last', 'x'), "Missing option '--at'"),
         (('remove', 'last', '7'), 'has no note 7'),

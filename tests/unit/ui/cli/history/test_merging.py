@@ -1,4 +1,4 @@
-"""hemicycle merge and send-back: results composed change by change, tested, and sent back."""
+"""hemicycle runs merge and fork send-back: results composed change by change, tested, and sent back."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""hemicycle backup and restore-backup: messages, checks and refusals."""
+"""hemicycle database backup and restore: messages, checks and refusals."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_missing_steps_are_reported(examine: Doctor) -> None:
         (run,) = file.execute('SELECT id FROM run').fetchone()
     check = examine(code=1)['Runs']
     assert (check['level'], check['text']) == ('broken', f'steps are missing in {run} (2 steps)')
-    assert 'hemicycle audit' in check['remedy']
+    assert 'hemicycle runs audit' in check['remedy']
 
 
 def test_files_accessible_to_others_are_reported(examine: Doctor) -> None:

@@ -1,4 +1,4 @@
-"""hemicycle workers: listed with the runs that wait, and drained."""
+"""hemicycle worker: listed with the runs that wait, and drained."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""hemicycle destination and message: who is notified, what was sent, and what is sent again."""
+"""hemicycle destination and its messages: who is notified, what was sent, and what is sent again."""
 
 from collections.abc import Iterator
 from typing import Any

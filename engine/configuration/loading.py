@@ -60,13 +60,15 @@ class EndpointSection(_Table):
     """`[endpoints.<name>]`; the defaults come from the known provider or the dialect."""
 
     provider: str = ''
-    """The known provider it resembles; its own name by default."""
+    """The known provider that it resembles; by default its own name."""
     url: str | None = Field(None, pattern=r'^https?://')
+    """Everything before /chat/completions; by default the provider's. Without a provider, any server that
+    speaks the OpenAI chat completions protocol."""
     dialect: DialectName | None = None
     store: bool | None = None
     images: ImageMode | None = None
     key: str = ''
-    """Where to find the key: `env:NAME`, or `keyring:SERVICE/USER`. Never the key itself."""
+    """Where its key is: `env:NAME` or `keyring:SERVICE/USER`, never the key itself."""
     key_header: str | None = None
     ca: str | None = None
     """A file of certificates to trust; like the next two, relative to the configuration's folder."""
@@ -99,7 +101,7 @@ class EndpointSection(_Table):
     usage_option: bool | None = None
     short_ids: bool | None = None
     models: list[str] = []
-    """Models to offer; if empty, those the provider lists."""
+    """A model to offer; by default all that it lists."""
     off: bool = False
 
 

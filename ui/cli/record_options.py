@@ -6,7 +6,8 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, is_dataclass
-from typing import Annotated, Any, Literal, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 
@@ -86,7 +87,7 @@ def record_options(
     """Return an option for each field of a record, but for computed ones.
 
     Args:
-        record: the dataclass.
+        record: the dataclass or model.
         without: fields without an option, such as `name` or `policy.overlap`.
         arguments: fields that are arguments instead: they are required, and named by their place.
         notes: what options have beside their field's type and help, by field.
@@ -117,9 +118,9 @@ def _argument(field: RecordField) -> RecordOption:
 
 
 def _option(field: RecordField, note: OptionNote, outer: tuple[str, ...], changes: bool) -> RecordOption:
-    kind = get_args(field.kind)[0] if type(None) in get_args(field.kind) else field.kind
+    kind = get_args(field.kind)[0] if get_origin(field.kind) in (Union, UnionType) else field.kind
     origin, inside = get_origin(kind), get_args(kind)
-    repeated = origin in (Mapping, tuple)
+    repeated = origin in (Mapping, dict, tuple, list)
     name = note.name or '-'.join((*outer, field.name)).removesuffix('s' if repeated else '')
     metavar = note.metavar or (f'[ROLE=]{name.upper()}' if origin is Mapping else '')
     choices = get_args(inside[0]) if repeated and get_origin(inside[0]) is Literal else ()
@@ -134,7 +135,7 @@ def _option(field: RecordField, note: OptionNote, outer: tuple[str, ...], change
         metavar = metavar or name.upper()
     elif origin is Literal:
         parse, metavar = _chooser(name, inside), '|'.join(inside)
-    elif kind is str:
+    if kind is str:
         metavar = metavar or name.upper()
     hint = f': {", ".join(f"`{choice}`" for choice in choices)}.' if choices else note.hint
     text = f'{field.help.removesuffix(".")}{hint}' if hint[:1] == ':' else field.help + hint

@@ -6,8 +6,8 @@ import ast
 import functools
 import inspect
 import textwrap
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from itertools import pairwise
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
@@ -33,9 +33,9 @@ class RecordField:
 
 @functools.cache
 def record_fields(record: Any) -> tuple[RecordField, ...]:
-    """Return the fields of a dataclass, in its order; `...` is the default of a required one."""
+    """Return the fields of a dataclass or model, in its order; `...` is the default of a required one."""
     hints, docs = get_type_hints(record, include_extras=True), _docstrings(record)
-    return tuple(_read(item.name, hints[item.name], _default(item), docs) for item in fields(record))
+    return tuple(_read(name, hints[name], default, docs) for name, default in _defaults(record))
 
 
 def _docstrings(record: Any) -> Mapping[str, str]:
@@ -59,6 +59,15 @@ def _read(name: str, annotation: Any, default: Any, docs: Mapping[str, str]) -> 
         label=next((note for note in notes if isinstance(note, Label)), None),
         computed=COMPUTED in notes,
     )
+
+
+def _defaults(record: Any) -> Iterator[tuple[str, Any]]:
+    if not is_dataclass(record):  # a pydantic model, of the configuration
+        for name, field in record.model_fields.items():
+            yield name, ... if field.is_required() else field.get_default(call_default_factory=True)
+        return
+    for item in fields(record):
+        yield item.name, _default(item)
 
 
 def _default(item: Any) -> Any:

@@ -108,16 +108,22 @@ class McpSection(BaseModel):
     model_config = ConfigDict(extra='forbid')
 
     command: str = ''
+    """The program to start on this machine."""
     args: list[str] = []
     env: dict[str, str] = {}
-    """Values may be `env:NAME` or `keyring:SERVICE/USER`; the same goes for `headers`."""
+    """A variable of the program; a secret is given as `env:NAME` or `keyring:SERVICE/USER`."""
     folder: str | None = None
     url: str | None = Field(None, pattern=r'^https?://')
+    """The address to connect to, instead."""
     headers: dict[str, str] = {}
+    """A header of requests to the address; secrets as in `env`."""
     oauth: bool | OAuthSection = False
     """Whether a person signs in to it in a browser."""
     tools: list[str] = ['*']
+    """A tool to offer; * stands for any text. By default all."""
     approvals: Approvals = 'marked'
+    """Which calls wait for a person: those of tools that the server does not declare harmless (`marked`, the
+    default), all, or none."""
     start: float = Field(30.0, gt=0)
     seconds: float = Field(120.0, gt=0)
     task_seconds: float = Field(3_600.0, gt=0)

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from engine import InvalidInput
+from engine.configuration.loading import EndpointSection
 from engine.models import PROVIDERS, EndpointHealth, EndpointInfo
 from ui.cli.catalog.saving import (
-    check_address,
-    check_reference,
+    checked_address,
+    checked_choice,
+    checked_reference,
     names_to_test,
     open_catalog,
     remove,
     report_tests,
     save,
 )
-from ui.cli.inputs import check_choice, given
 from ui.cli.output.reporters import print_json
+from ui.cli.record_options import OptionNote, check_changes, record_options, with_options
 from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
@@ -42,39 +45,14 @@ Exit code: **0** done · **1** a test failed · **2** bad input, or refused"""
 Name = Annotated[
     str, typer.Argument(metavar='NAME', help='Its models are called NAME/MODEL.', show_default=False)
 ]
-Provider = Annotated[
-    str | None,
-    typer.Option(
-        metavar='PROVIDER', help='The known provider that it resembles; by default NAME.', show_default=False
-    ),
-]
-Url = Annotated[
-    str | None,
-    typer.Option(
-        '--url',
-        metavar='URL',
-        help="Everything before /chat/completions; by default the provider's. Without a provider, any server"
-        ' that speaks the OpenAI chat completions protocol.',
-        show_default=False,
-    ),
-]
-Key = Annotated[
-    str | None,
-    typer.Option(
-        metavar='WHERE',
-        help='Where its key is: `env:NAME` or `keyring:SERVICE/USER`, never the key itself.',
-        show_default=False,
-    ),
-]
-Models = Annotated[
-    list[str] | None,
-    typer.Option(
-        '--model',
-        metavar='MODEL',
-        help='A model to offer; by default all that it lists. Repeatable.',
-        show_default=False,
-    ),
-]
+NOTES = {
+    'provider': OptionNote(parse=functools.partial(checked_choice, '--provider', sorted(PROVIDERS))),
+    'url': OptionNote(parse=functools.partial(checked_address, '--url')),
+    'key': OptionNote(metavar='WHERE', parse=functools.partial(checked_reference, '--key')),
+}
+OTHERS = EndpointSection.model_fields.keys() - {*NOTES, 'models'}
+"""Fields that are set in the configuration file alone."""
+OPTIONS = record_options(EndpointSection, without=OTHERS, notes=NOTES, changes=True)
 Test = Annotated[bool, typer.Option('--test/--no-test', help='Test it afterwards.')]
 
 
@@ -135,45 +113,28 @@ def test(
     report_tests(asyncio.run(work()), _describe, as_json=session.as_json)
 
 
+@with_options('values', OPTIONS)
 @with_session()
-def add(  # noqa: PLR0913  (its arguments are the command's)
-    name: Name,
-    provider: Provider = None,
-    url: Url = None,
-    key: Key = None,
-    models: Models = None,
-    test: Test = True,
-    *,
-    session: Session,
-) -> None:
+def add(name: Name, *, values: dict[str, Any], test: Test = True, session: Session) -> None:
     """Add an endpoint to the configuration file, and test it.
 
     A running server uses it after its next start.
     """
-    if (provider or name) not in PROVIDERS and not url:
+    if values.get('provider', name) not in PROVIDERS and not values.get('url'):
         providers = ', '.join(sorted(PROVIDERS))
         raise InvalidInput({'--url': f'is needed unless --provider or NAME is one of {providers}'})
-    _save(session, name, provider, url, key, models, new=True, test=test)
+    _save(session, name, values, new=True, test=test)
 
 
+@with_options('values', OPTIONS)
 @with_session()
-def change(  # noqa: PLR0913  (its arguments are the command's)
-    name: Name,
-    provider: Provider = None,
-    url: Url = None,
-    key: Key = None,
-    models: Models = None,
-    test: Test = True,
-    *,
-    session: Session,
-) -> None:
+def change(name: Name, *, values: dict[str, Any], test: Test = True, session: Session) -> None:
     """Change an endpoint of the configuration file, and test it; what is not given stays as it is.
 
     An empty value removes an entry, such as `--url ""`. A running server uses it after its next start.
     """
-    if (provider, url, key, models) == (None, None, None, None):
-        raise InvalidInput({'change': 'give what to change: --provider, --url, --key or --model'})
-    _save(session, name, provider, url, key, models, new=False, test=test)
+    check_changes(values, OPTIONS)
+    _save(session, name, values, new=False, test=test)
 
 
 @with_session()
@@ -185,31 +146,13 @@ def remove_endpoint(name: Name, *, session: Session) -> None:
     remove(session, 'endpoints', name, 'endpoint')
 
 
-def _save(  # noqa: PLR0913  (what the commands share)
-    session: Session,
-    name: str,
-    provider: str | None,
-    url: str | None,
-    key: str | None,
-    models: list[str] | None,
-    *,
-    new: bool,
-    test: bool,
-) -> None:
-    if provider:
-        check_choice('--provider', provider, sorted(PROVIDERS))
-    check_address('--url', url)
-    check_reference('--key', key)
-    settings = {
-        'provider': '' if provider == name else provider,
-        'url': url,
-        'key': key,
-        'models': None if models is None else [model for model in models if model],
-    }
+def _save(session: Session, name: str, values: dict[str, Any], *, new: bool, test: bool) -> None:
+    if values.get('provider') == name:
+        values['provider'] = ''
 
     async def work() -> list[EndpointHealth]:
         async with open_catalog(session) as catalog:
-            await save(catalog, 'endpoints', name, given(settings), new=new, what='endpoint')
+            await save(catalog, 'endpoints', name, values, new=new, what='endpoint')
             return [await catalog.registry.test(name)] if test else []
 
     report_tests(asyncio.run(work()), _describe, as_json=False)

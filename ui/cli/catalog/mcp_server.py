@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 
 from engine import InvalidInput
-from engine.records import Approvals
 from engine.tools import ServerHealth
+from engine.tools.mcp.config import McpSection
 from ui.cli.catalog.saving import (
-    check_address,
+    checked_address,
     names_to_test,
     open_catalog,
     remove,
     report_tests,
     save,
 )
-from ui.cli.inputs import check_choice, given, parse_pairs
+from ui.cli.inputs import parse_pairs
 from ui.cli.output.reporters import print_json
+from ui.cli.record_options import OptionNote, check_changes, record_options, with_options
 from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
@@ -41,64 +43,20 @@ hemicycle mcp-server remove git
 ```
 
 Exit code: **0** done · **1** a test failed · **2** bad input, or refused"""
-SECRETS = 'For a secret, give a reference as its value: `env:NAME` or `keyring:SERVICE/USER`.'
 Name = Annotated[
     str,
     typer.Argument(metavar='NAME', help='Its tools are called NAME_TOOL.', show_default=False),
 ]
-CommandLine = Annotated[
-    str | None,
-    typer.Option(
-        '--command',
-        metavar='COMMAND',
-        help='The program to start on this machine, with its arguments.',
-        show_default=False,
-    ),
-]
-Variables = Annotated[
-    list[str] | None,
-    typer.Option(
-        '--env',
-        metavar='NAME=VALUE',
-        help=f'A variable of the program; repeatable. {SECRETS}',
-        show_default=False,
-    ),
-]
-Url = Annotated[
-    str | None,
-    typer.Option('--url', metavar='URL', help='The address to connect to, instead.', show_default=False),
-]
-Headers = Annotated[
-    list[str] | None,
-    typer.Option(
-        '--header',
-        metavar='NAME=VALUE',
-        help='A header of requests to the address; repeatable. As for --env.',
-        show_default=False,
-    ),
-]
-OAuth = Annotated[
-    bool | None,
-    typer.Option('--oauth/--no-oauth', help='Sign in with a browser, for an address.', show_default=False),
-]
-Tools = Annotated[
-    list[str] | None,
-    typer.Option(
-        '--tool',
-        metavar='NAME',
-        help='A tool to offer; * stands for any text. By default all. Repeatable.',
-        show_default=False,
-    ),
-]
-Approval = Annotated[
-    str | None,
-    typer.Option(
-        metavar='|'.join(get_args(Approvals)),
-        help='Which calls wait for a person: those of tools that the server does not declare harmless'
-        ' (`marked`, the default), all, or none.',
-        show_default=False,
-    ),
-]
+NOTES = {
+    'command': OptionNote(hint=' With its arguments.'),
+    'env': OptionNote(metavar='NAME=VALUE', parse=lambda texts: dict(parse_pairs('--env', texts))),
+    'url': OptionNote(parse=functools.partial(checked_address, '--url')),
+    'headers': OptionNote(metavar='NAME=VALUE', parse=lambda texts: dict(parse_pairs('--header', texts))),
+    'tools': OptionNote(metavar='NAME'),
+}
+OTHERS = McpSection.model_fields.keys() - {*NOTES, 'oauth', 'approvals'}
+"""Fields that are set in the configuration file alone."""
+OPTIONS = record_options(McpSection, without=OTHERS, notes=NOTES, changes=True)
 Test = Annotated[bool, typer.Option('--test/--no-test', help='Test it afterwards.')]
 
 
@@ -151,53 +109,28 @@ def test(
     report_tests(asyncio.run(work()), _describe, as_json=session.as_json)
 
 
+@with_options('values', OPTIONS)
 @with_session()
-def add(  # noqa: PLR0913  (its arguments are the command's)
-    name: Name,
-    command: CommandLine = None,
-    env: Variables = None,
-    url: Url = None,
-    headers: Headers = None,
-    oauth: OAuth = None,
-    tools: Tools = None,
-    approvals: Approval = None,
-    test: Test = True,
-    *,
-    session: Session,
-) -> None:
+def add(name: Name, *, values: dict[str, Any], test: Test = True, session: Session) -> None:
     """Add an MCP server to the configuration file, and test it.
 
     A running server of Hemicycle uses it after its next start.
     """
-    if bool(command) == bool(url):
+    if bool(values.get('command')) == bool(values.get('url')):
         raise InvalidInput({'--command': 'give either --command or --url'})
-    _save(session, name, _values(command, env, url, headers, oauth, tools, approvals), new=True, test=test)
+    _save(session, name, values, new=True, test=test)
 
 
+@with_options('values', OPTIONS)
 @with_session()
-def change(  # noqa: PLR0913  (its arguments are the command's)
-    name: Name,
-    command: CommandLine = None,
-    env: Variables = None,
-    url: Url = None,
-    headers: Headers = None,
-    oauth: OAuth = None,
-    tools: Tools = None,
-    approvals: Approval = None,
-    test: Test = True,
-    *,
-    session: Session,
-) -> None:
+def change(name: Name, *, values: dict[str, Any], test: Test = True, session: Session) -> None:
     """Change an MCP server of the configuration file, and test it; what is not given stays as it is.
 
     A new command removes what belongs to an address, and the reverse. A running server of Hemicycle uses the
     change after its next start.
     """
-    values = _values(command, env, url, headers, oauth, tools, approvals)
-    if not values:
-        options = '--command, --env, --url, --header, --oauth, --tool or --approvals'
-        raise InvalidInput({'change': f'give what to change: {options}'})
-    if command and url:
+    check_changes(values, OPTIONS)
+    if values.get('command') and values.get('url'):
         raise InvalidInput({'--command': 'give either --command or --url'})
     _save(session, name, values, new=False, test=test)
 
@@ -211,33 +144,18 @@ def remove_server(name: Name, *, session: Session) -> None:
     remove(session, 'mcp', name, 'MCP server')
 
 
-def _values(  # noqa: PLR0913  (what the commands share)
-    command: str | None,
-    env: list[str] | None,
-    url: str | None,
-    headers: list[str] | None,
-    oauth: bool | None,
-    tools: list[str] | None,
-    approvals: str | None,
-) -> dict[str, Any]:
-    """Return the entries to write. Raises `InvalidInput`."""
-    check_address('--url', url)
-    if approvals is not None:
-        check_choice('--approvals', approvals, get_args(Approvals))
-    values: dict[str, Any] = {}
-    if command is not None:
-        program, *arguments = _split(command)
-        values |= {'command': program, 'args': arguments, 'url': '', 'headers': {}, 'oauth': False}
-    if url is not None:
-        values |= {'url': url, 'command': '', 'args': [], 'env': {}}
-    settings = {
-        'env': None if env is None else dict(parse_pairs('--env', env)),
-        'headers': None if headers is None else dict(parse_pairs('--header', headers)),
-        'oauth': oauth,
-        'tools': tools,
-        'approvals': '' if approvals == 'marked' else approvals,
-    }
-    return values | given(settings)
+def _entries(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the entries to write: a program removes what belongs to an address, and the reverse."""
+    entries: dict[str, Any] = {}
+    if 'command' in values:
+        program, *arguments = _split(values['command'])
+        entries |= {'url': '', 'headers': {}, 'oauth': False}
+        values = values | {'command': program, 'args': arguments}
+    if 'url' in values:
+        entries |= {'command': '', 'args': [], 'env': {}}
+    if values.get('approvals') == 'marked':
+        values = values | {'approvals': ''}
+    return entries | values
 
 
 def _split(command: str) -> list[str]:
@@ -251,9 +169,11 @@ def _split(command: str) -> list[str]:
 
 
 def _save(session: Session, name: str, values: dict[str, Any], *, new: bool, test: bool) -> None:
+    entries = _entries(values)
+
     async def work() -> list[ServerHealth]:
         async with open_catalog(session) as catalog:
-            await save(catalog, 'mcp', name, values, new=new, what='MCP server')
+            await save(catalog, 'mcp', name, entries, new=new, what='MCP server')
             return [await catalog.mcp.test(name)] if test else []
 
     report_tests(asyncio.run(work()), _describe, as_json=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any, Literal, TypeVar
@@ -17,6 +17,7 @@ from engine.models import EndpointHealth
 from engine.operations import Endpoints, McpServers
 from engine.tools import ServerHealth
 from ui.cli.exit_codes import ExitCode
+from ui.cli.inputs import check_choice
 from ui.cli.output.reporters import print_json
 from ui.cli.session import Session
 from ui.formatting.plain_text import strip_control
@@ -91,16 +92,25 @@ def _sections(catalog: Catalog, kind: Kind) -> Endpoints | McpServers:
     return conductor.endpoints if kind == 'endpoints' else conductor.mcp_servers
 
 
-def check_address(option: str, address: str | None) -> None:
-    """Raise `InvalidInput`, naming the option, for anything that is not an address or empty."""
+def checked_address(option: str, address: str) -> str:
+    """Return an address, or ''. Raises `InvalidInput`, naming the option, for anything else."""
     if address and not ADDRESS.fullmatch(address):
         raise InvalidInput({option: f'must begin with http:// or https://, not {address!r}'})
+    return address
 
 
-def check_reference(option: str, reference: str | None) -> None:
-    """Raise `InvalidInput`, naming the option, for a key in place of a reference to it; it may be empty."""
+def checked_reference(option: str, reference: str) -> str:
+    """Return a reference to a key, or ''. Raises `InvalidInput`, naming the option, for the key itself."""
     if reference and not REFERENCE.fullmatch(reference):
         raise InvalidInput({option: 'must be env:NAME or keyring:SERVICE/USER, not the key itself'})
+    return reference
+
+
+def checked_choice(option: str, choices: Collection[str], choice: str) -> str:
+    """Return one of the choices, or ''. Raises `InvalidInput`, naming the option, for anything else."""
+    if choice:
+        check_choice(option, choice, choices)
+    return choice
 
 
 def names_to_test(names: Sequence[str], name: str, what: str) -> Sequence[str]:

@@ -84,7 +84,6 @@ def test_an_endpoint_is_added_changed_tested_and_removed(
         (('add', 'house', '--url', 'house.example'), '--url: must begin with http:// or https://'),
         (('add', 'openai', '--key', 'sk-1234'), '--key: must be env:NAME or keyring:SERVICE/USER'),
         (('add', 'My House', '--url', 'http://house.example'), 'NAME: must be 1 to 32 lower-case letters'),
-        (('add', 'a', '--provider', 'nobody'), '--url: is needed'),
         (('add', 'a', '--provider', 'nobody', '--url', 'http://a.example'), '--provider: must be one of'),
         (('change', 'house'), 'change: give what to change'),
         (('change', 'house', '--model', 'm'), "NAME: there is no endpoint 'house' in"),

@@ -103,7 +103,7 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
             },
         ),
         'inbox': Noun(
-            'List and answer the questions of all runs; assign and snooze them.',
+            'Answer, assign and snooze the questions of all runs.',
             {
                 'list': 'services.inbox:list_questions',
                 'show': 'services.inbox:show',
@@ -134,13 +134,13 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
             },
         ),
         'test': Noun(
-            'Save runs as tests of their patterns, and check the patterns with them.',
+            'Save runs as tests, and check the patterns with them.',
             {'save': 'history.check:save', 'check': 'history.check:check'},
         ),
     },
     'What runs use': {
         'pattern': Noun(
-            'List and draw the patterns that can be run, and show their traffic.',
+            'List and draw patterns, and show their traffic.',
             {
                 'list': 'catalog.patterns:list_patterns',
                 'draw': 'catalog.diagram:draw',
@@ -162,7 +162,7 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
             },
         ),
         'mcp-server': Noun(
-            'Manage the MCP servers whose tools agents use, or be one.',
+            'Manage the MCP servers that agents use, or be one.',
             {
                 'list': 'catalog.mcp_server:list_servers',
                 'add': 'catalog.mcp_server:add',
@@ -174,7 +174,7 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
             },
         ),
         'agent': Noun(
-            'List and test the coding agents that can take the place of a model, or be one.',
+            'List and test coding agents, or be one for an editor.',
             {
                 'list': 'catalog.agent:list_agents',
                 'test': 'catalog.agent:test',
@@ -184,7 +184,7 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
     },
     'Around runs': {
         'schedule': Noun(
-            'Manage the schedules, which start runs by the clock; a server has to be running.',
+            'Manage the schedules, which start runs by the clock.',
             {
                 'list': 'services.schedule:list_schedules',
                 'show': 'services.schedule:show',
@@ -196,7 +196,7 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
             },
         ),
         'trigger': Noun(
-            'Manage the triggers, which start runs when a webhook or a file arrives.',
+            'Manage the triggers: webhooks and files that start runs.',
             {
                 'list': 'services.trigger:list_triggers',
                 'show': 'services.trigger:show',
@@ -206,7 +206,7 @@ PANELS: dict[str, dict[str, Verb | Noun]] = {
             },
         ),
         'destination': Noun(
-            'Manage the destinations of notifications: webhooks, Slack and e-mail.',
+            'Manage who is notified, and list what was sent.',
             {
                 'list': 'services.destination:list_destinations',
                 'show': 'services.destination:show',

@@ -3,9 +3,17 @@
 from engine.configuration.loading import (
     ConfigFile,
     Configuration,
+    EndpointSection,
     RetentionSection,
     load_configuration,
     parse_size,
 )
 
-__all__ = ['ConfigFile', 'Configuration', 'RetentionSection', 'load_configuration', 'parse_size']
+__all__ = [
+    'ConfigFile',
+    'Configuration',
+    'EndpointSection',
+    'RetentionSection',
+    'load_configuration',
+    'parse_size',
+]

@@ -343,7 +343,8 @@ class CommandGroup(LazyGroup):
         )
         for panel, entries in PANELS.items():
             for name in entries:
-                self.commands[name].rich_help_panel = panel
+                listed: Any = self.commands[name]
+                listed.rich_help_panel = panel
 
     @override
     def invoke(self, ctx: Any) -> Any:

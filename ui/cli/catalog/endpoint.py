@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from engine import InvalidInput
-from engine.configuration.loading import EndpointSection
+from engine.configuration import EndpointSection
 from engine.models import PROVIDERS, EndpointHealth, EndpointInfo
 from ui.cli.catalog.saving import (
     checked_address,

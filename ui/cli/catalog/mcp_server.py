@@ -12,8 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from engine import InvalidInput
-from engine.tools import ServerHealth
-from engine.tools.mcp.config import McpSection
+from engine.tools import McpSection, ServerHealth
 from ui.cli.catalog.saving import (
     checked_address,
     names_to_test,

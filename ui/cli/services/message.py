@@ -1,4 +1,4 @@
-"""hemicycle destination message: lists the notifications that were sent or are due, and sends them again."""
+"""hemicycle destination message: lists what was sent or is due, and sends it again."""
 
 from __future__ import annotations
 

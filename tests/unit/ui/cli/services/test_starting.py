@@ -41,6 +41,15 @@ def test_a_schedule_is_added_and_changed_in_part(hemicycle: Hemicycle) -> None:
     assert (changed['action']['pattern'], changed['action']['parameters']) == ('blog', {'request': 'Bees'})
 
 
+def test_a_schedule_is_paused_with_a_note_that_does_not_outlast_the_pause(hemicycle: Hemicycle) -> None:
+    invoke(hemicycle, 'schedule', 'add', 'nightly', *NIGHTLY)
+    change = ('schedule', 'change', 'nightly', '--json')
+    paused = only(invoke(hemicycle, *change, '--paused', '--note', 'holidays'))
+    assert (paused['paused'], paused['note'], paused['next_times']) == (True, 'holidays', [])
+    resumed = only(invoke(hemicycle, *change, '--no-paused'))
+    assert (resumed['paused'], resumed['note'], bool(resumed['next_times'])) == (False, '', True)
+
+
 @pytest.mark.parametrize(
     ('arguments', 'problem'),
     [

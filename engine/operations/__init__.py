@@ -19,7 +19,6 @@ from engine.operations.work import Files, Merging
 
 __all__ = [
     'NO_DATA',
-    'ROLES',
     'Agents',
     'Annotating',
     'Checking',

@@ -49,7 +49,7 @@ PUBLIC = {
         'refuse_nul resolve_pointer split_pointer'
     ),
     'engine.operations': (
-        'Agents Annotating Checking Door Endpoints Files Forking McpServers Merging NO_DATA Operation ROLES '
+        'Agents Annotating Checking Door Endpoints Files Forking McpServers Merging NO_DATA Operation '
         'Reading Retaining Role Route Steering implement operation operations_of parts_of'
     ),
     'engine.runtime': (
@@ -57,14 +57,18 @@ PUBLIC = {
         'TimerSnapshot acting_as new_run_id parse_condition region_of'
     ),
     'engine.statechart': ('AgentWork Deliverables edge_label mermaid read_leniently'),
-    'engine.tools': ('RemoteTool ServerHealth Tool ToolOutput ToolRegistry bullet missing_requirement'),
+    'engine.tools': (
+        'McpSection RemoteTool ServerHealth Tool ToolOutput ToolRegistry bullet missing_requirement'
+    ),
     'engine.workspace': (
         'CommandResult Conflict Entry FileChange FileVersion Hunk Limits MergePreview RemoteFile '
         'RemoteFiles Resolution Sandbox SuiteResult Workspace Workspaces apply_hunks close_folders '
         'format_patch is_own_work open_folders split_hunks'
     ),
     'engine.acp': ('AGENT_PREFIX AgentHealth ExternalAgentInfo ExternalAgents'),
-    'engine.configuration': ('ConfigFile Configuration RetentionSection load_configuration parse_size'),
+    'engine.configuration': (
+        'ConfigFile Configuration EndpointSection RetentionSection load_configuration parse_size'
+    ),
     'engine.history.comparison': (
         'Comparison Divergence GuardDifference JsonDifference Piece Row RunStats align compare count_run '
         'diff_words diff_words_async json_differences'

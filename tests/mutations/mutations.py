@@ -47,8 +47,8 @@ MUTATIONS = (
     Mutation(
         name='send a command to a worker without a key',
         module='ui.fleet.web',
-        before="remotely=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen, key=key),",
-        after="remotely=lambda worker: worker.steer(f'runs/{run}/events', body, seen=seen),",
+        before="{**conditions, 'at': at, 'data': data or {}, 'key': key}",
+        after="{**conditions, 'at': at, 'data': data or {}}",
         guards=(FLEET,),
     ),
     Mutation(

@@ -51,6 +51,7 @@ from ui.services.operations import (
     InboxOperations,
     NotificationOperations,
     ScheduleOperations,
+    ToolOperations,
     TriggerOperations,
 )
 from ui.web.backend import Backend
@@ -105,6 +106,7 @@ ROUTES = (
     ),
     derived_routes(ScheduleOperations, lambda connection: services_of(connection).schedules, 'Schedules'),
     derived_routes(TriggerOperations, lambda connection: services_of(connection).triggers, 'Schedules'),
+    derived_routes(ToolOperations, lambda connection: services_of(connection).tools, 'Tools'),
     services.router,
     derived_routes(Endpoints, lambda connection: conductor_of(connection).endpoints, 'Models'),
     derived_routes(McpServers, lambda connection: conductor_of(connection).mcp_servers, 'Tools'),

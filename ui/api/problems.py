@@ -45,6 +45,7 @@ from engine.errors import (
 from ui.services.inbox import QuestionClosed, UnknownQuestion
 from ui.services.notifications import UnknownDestination, UnknownMessage
 from ui.services.schedules import BadSignature, UnknownSchedule, UnknownTrigger
+from ui.services.tools import UnknownTool
 
 log = logging.getLogger('hemicycle')
 MEDIA = 'application/problem+json'
@@ -79,6 +80,7 @@ KINDS: Mapping[type[EngineError], tuple[int, str]] = {
     UnknownMessage: (404, 'unknown-message'),
     UnknownSchedule: (404, 'unknown-schedule'),
     UnknownTrigger: (404, 'unknown-trigger'),
+    UnknownTool: (404, 'unknown-tool'),
     BadSignature: (401, 'bad-signature'),
     EngineError: (409, 'refused'),
 }

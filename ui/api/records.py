@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from engine.history import DiskUsage, Kind, RegressionTest
 from engine.journal import Retention
@@ -44,22 +43,6 @@ class StorageUse:
     runs: Mapping[RunId, DiskUsage]
     total: int
     """Bytes of all runs together."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolInfo:
-    """A tool as callers see it."""
-
-    name: str
-    description: str
-    category: str
-    side_effects: bool
-    approval: bool
-    """Whether a call needs the approval of a person."""
-    arguments: Mapping[str, Any]
-    """The JSON Schema of its arguments."""
-    missing: str = ''
-    """Why it cannot be used here, or ''."""
 
 
 class SavedTest(RegressionTest):

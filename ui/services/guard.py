@@ -34,3 +34,4 @@ class _SeenServices:
         self.inbox = services.inbox.seen_by(can_see)
         self.notifications: Any = services.notifications
         self.schedules, self.triggers = services.schedules, services.triggers
+        self.tools = services.tools

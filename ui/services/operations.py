@@ -7,11 +7,13 @@ from typing import Annotated, Any, Protocol
 
 from pydantic import Field
 
+from engine.agents import ToolTrial
 from engine.operations import NO_DATA, Role, operation
 from engine.records import RunInfo
 from ui.services.inbox import InboxItem, InboxPage
 from ui.services.notifications import Destination, OutboxMessage
 from ui.services.schedules import Schedule, Tick, Trigger
+from ui.services.tools import ToolInfo
 
 Id = Annotated[str, Field(max_length=100)]
 AskId = Annotated[str, Field(max_length=200, description="The question's id.")]
@@ -180,6 +182,35 @@ class TriggerOperations(Protocol):
         """List the events that set off a trigger, latest first."""
 
 
+class ToolOperations(Protocol):
+    """The tools that agents can use. All of one tool raise `UnknownTool`."""
+
+    @operation(Role.VIEWER, 'GET tools', id='list_tools')
+    async def list(self) -> list[ToolInfo]:
+        """List the tools that agents can use."""
+
+    @operation(Role.VIEWER, 'GET tools/{name}', id='get_tool')
+    async def get(self, name: Annotated[str, Field(max_length=200)]) -> ToolInfo:
+        """Describe a tool."""
+
+    @operation(Role.OPERATOR, 'POST tools/{name}/try', id='try_tool')
+    async def call(
+        self,
+        name: Annotated[str, Field(max_length=200)],
+        arguments: Annotated[
+            Mapping[str, Any], Field(description='Arguments that match the schema of the tool.')
+        ] = NO_DATA,
+        model: Annotated[
+            str,
+            Field(
+                max_length=300,
+                description="The model that answers the tool's own questions; by default the simulated one.",
+            ),
+        ] = '',
+    ) -> ToolTrial:
+        """Call a tool in a scratch folder, sandboxed as for agents; errors are returned as results."""
+
+
 class ServiceOperations(Protocol):
     """The services of a server."""
 
@@ -194,6 +225,10 @@ class ServiceOperations(Protocol):
     @property
     def schedules(self) -> ScheduleOperations:
         """Runs started by the clock."""
+
+    @property
+    def tools(self) -> ToolOperations:
+        """The tools that agents can use."""
 
     @property
     def triggers(self) -> TriggerOperations:

@@ -12,6 +12,7 @@ from ui.access.audit_log import AuditLog
 from ui.services.inbox import Inbox
 from ui.services.notifications import Channels, MailServer, Notifications
 from ui.services.schedules import SchedulePlacer, Schedules, Triggers
+from ui.services.tools import Tools
 
 log = logging.getLogger('hemicycle')
 DAY = 86_400.0
@@ -41,6 +42,7 @@ class Services:
         self.conductor = conductor
         self._channels = Channels(MailServer.of_environment())
         self.notifications = Notifications(conductor, self._channels, url=url.rstrip('/'))
+        self.tools = Tools(conductor)
         self.inbox = Inbox(conductor, notify=self.notifications.notify_assignee)
         self.schedules, self.triggers = Schedules(conductor, now, placer), Triggers(conductor)
         self.schedules.ticks.audit = self.triggers.ticks.audit = audit
@@ -64,6 +66,7 @@ class Services:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.notifications.close()
         await self._channels.close()
+        await self.tools.close()
 
     async def _clean_up(self) -> None:
         while True:

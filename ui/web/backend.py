@@ -13,6 +13,7 @@ from ui.access.caller import ANYONE, IDENTITY, Caller, Identity
 from ui.services.guard import guard_services
 from ui.services.operations import ServiceOperations
 from ui.services.services import Services
+from ui.services.tools import PERSON
 from ui.settings import ServerPaths
 from ui.web.fleet import FleetView
 from ui.web.presence import Presence
@@ -29,7 +30,6 @@ class Backend:
         self._conductor: LocalConductor | None = None
         self.fleet: FleetView | None = None
         self._services: Services | None = None
-        self._playgrounds: dict[str, ToolPlayground] = {}
         self.presence = Presence()
 
     def open(
@@ -54,7 +54,6 @@ class Backend:
         """Release the runs and close the journal, if the conductor was ever opened; see `Conductor.close`."""
         if self._services is not None:
             await self._services.close()
-        await asyncio.gather(*(playground.reset() for playground in self._playgrounds.values()))
         if self.access:
             await self.access.audit.close()
         if self._conductor is not None:
@@ -99,9 +98,9 @@ class Backend:
 
     def playground(self, person: str) -> ToolPlayground:
         """Return a person's folder for trying tools, kept while the server runs. Raises `NotAllowed`."""
-        self.caller.require(Role.OPERATOR, 'try tools')
-        key = f'account {self.caller.name}' if self.access else person
-        return self._playgrounds.setdefault(key, ToolPlayground(self.root.services))
+        self.caller.require(Role.OPERATOR, 'tools.call')
+        key = f'{PERSON}{self.caller.name}' if self.access else person
+        return self.root_services.tools.playground(key)
 
 
 def _current_identity() -> Identity:

@@ -23,7 +23,6 @@ def _roles(protocol: type[Any], path: str = '') -> Iterator[tuple[str, Role]]:
 ROLES: Final = {
     **dict(_roles(Conductor)),
     **dict(_roles(ServiceOperations)),
-    'try tools': Role.OPERATOR,
     'fleet.drain': Role.ADMIN,
 }
 """The minimum role for each action of the conductor and the services."""

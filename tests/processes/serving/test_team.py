@@ -149,3 +149,18 @@ def test_cookies_of_a_site_with_tls_are_sent_over_tls_only(team: Team) -> None:
         page = http.get('/', headers={'Cookie': entered.headers['set-cookie'].partition(';')[0]})
     assert page.status_code == 200
     assert 'secure' in page.headers['set-cookie'].lower()
+
+
+def test_connections_of_a_server_are_changed_by_its_administrators(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at, address = ('--server', team.url), 'https://models.example/v1'
+    monkeypatch.setenv('HEMICYCLE_TOKEN', team.tokens[Role.OPERATOR])
+    add = ('endpoint', 'add', 'house', '--url', address, '--no-test', *at)
+    assert 'this needs the role admin' in team.hemicycle(*add).stderr
+    monkeypatch.setenv('HEMICYCLE_TOKEN', team.tokens[Role.ADMIN])
+    added = team.hemicycle(*add)
+    assert added.exit_code == 0 and f'saved in {team.url}' in added.stderr, added.output
+    assert f'house  {address}' in team.hemicycle('endpoint', 'list', *at).stdout
+    assert team.hemicycle('endpoint', 'remove', 'house', *at).exit_code == 0
+    assert 'house' not in team.hemicycle('endpoint', 'list', *at).stdout

@@ -14,6 +14,7 @@ from ui.services.operations import (
     InboxOperations,
     NotificationOperations,
     ScheduleOperations,
+    ToolOperations,
     TriggerOperations,
 )
 from ui.services.schedules import Tick
@@ -37,6 +38,7 @@ class HttpServices:
             backfill=self._backfill,
         )
         self.triggers = remote(TriggerOperations, ask)
+        self.tools = remote(ToolOperations, ask)
 
     async def _snooze(self, ask: str, until: float) -> InboxItem:
         body = {'until': to_rfc3339(until) if until else ''}

@@ -113,6 +113,7 @@ BODY_TEXTS: Mapping[str, Mapping[str, Any]] = {
     'rerun': START_OPTIONS,
     'retry': START_OPTIONS,
     'send_back': {'name': 'SentBack', 'text': 'A message to an agent about its work.'},
+    'try_tool': {'name': 'Arguments', 'text': 'The arguments of a tool call.'},
     'answer_question': {'name': 'AnswerInput', 'text': 'An answer to a question.'},
     'assign_question': {'name': 'Assigned', 'text': 'The person who is to answer.'},
     'add_destination': {'text': 'A destination.'},

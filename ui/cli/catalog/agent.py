@@ -9,12 +9,9 @@ from typing import Annotated
 
 import typer
 
-from engine import InvalidInput
 from engine.acp import AgentHealth, ExternalAgentInfo
-from engine.workspace import Sandbox
-from ui.cli.catalog.saving import open_catalog, report_tests
+from ui.cli.catalog.saving import names_to_test, open_connections, report_tests
 from ui.cli.output.reporters import print_json
-from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 
@@ -32,7 +29,12 @@ Exit code: **0** done · **1** the test failed · **2** bad input, or refused"""
 @with_session('as_json', 'server')
 def list_agents(*, session: Session) -> None:
     """List the known coding agents: what they may access, or how to install them."""
-    for info in asyncio.run(_infos(session)):
+
+    async def work() -> Sequence[ExternalAgentInfo]:
+        async with open_connections(session) as conductor:
+            return await conductor.agents.list()
+
+    for info in asyncio.run(work()):
         if session.as_json:
             print_json(**asdict(info))
         else:
@@ -49,30 +51,13 @@ def test(
     """Start an agent in an empty folder and begin a session. No prompt is sent: it is free."""
     chosen = name.removeprefix('agent:')
 
-    def check(infos: Sequence[ExternalAgentInfo]) -> None:
-        names = [info.name for info in infos]
-        if chosen not in names:
-            raise InvalidInput({'NAME': f'there is no agent {name!r}; available: {", ".join(names)}'})
-
     async def work() -> AgentHealth:
-        async with connect_to_named(session) as ask:
-            if ask:
-                check(await ask.many(ExternalAgentInfo, 'agents'))
-                return await ask.one_of(AgentHealth, f'agents/{chosen}/test')
-        async with open_catalog(session) as catalog:
-            check(catalog.agents.infos())
-            return await catalog.agents.test(chosen, Sandbox.of_environment())
+        async with open_connections(session) as conductor:
+            names_to_test([info.name for info in await conductor.agents.list()], chosen, 'agent')
+            return await conductor.agents.test(chosen)
 
     report_tests([asyncio.run(work())], _describe, as_json=session.as_json)
 
 
 def _describe(result: AgentHealth) -> tuple[str, str]:
     return result.agent, result.introduction or 'a session was opened'
-
-
-async def _infos(session: Session) -> Sequence[ExternalAgentInfo]:
-    async with connect_to_named(session) as ask:
-        if ask:
-            return await ask.many(ExternalAgentInfo, 'agents')
-    async with open_catalog(session) as catalog:
-        return catalog.agents.infos()

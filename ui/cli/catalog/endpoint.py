@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from engine import InvalidInput
+from engine import Conductor, InvalidInput, LocalConductor
 from engine.configuration import EndpointSection
 from engine.models import PROVIDERS, EndpointHealth, EndpointInfo
 from ui.cli.catalog.saving import (
@@ -18,14 +18,14 @@ from ui.cli.catalog.saving import (
     checked_choice,
     checked_reference,
     names_to_test,
-    open_catalog,
+    open_connections,
+    place_of,
     remove,
     report_tests,
     save,
 )
 from ui.cli.output.reporters import print_json
 from ui.cli.record_options import OptionNote, check_changes, record_options, with_options
-from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 from ui.formatting.values import count
@@ -61,12 +61,8 @@ def list_endpoints(*, session: Session) -> None:
     """List the endpoints: of the configuration file, the environment, and found on this machine."""
 
     async def work() -> Sequence[EndpointInfo]:
-        async with connect_to_named(session) as ask:
-            if ask:
-                return await ask.many(EndpointInfo, 'endpoints')
-        async with open_catalog(session) as catalog:
-            await catalog.registry.discover()
-            return catalog.registry.endpoint_infos()
+        async with open_connections(session) as conductor:
+            return await _find(conductor)
 
     infos = asyncio.run(work())
     for info in infos:
@@ -96,29 +92,21 @@ def test(
     """
 
     async def work() -> Sequence[EndpointHealth]:
-        async with connect_to_named(session) as ask:
-            if ask:
-                names = [info.endpoint for info in await ask.many(EndpointInfo, 'endpoints')]
-                return [
-                    await ask.one_of(EndpointHealth, f'endpoints/{endpoint}/test')
-                    for endpoint in names_to_test(names, name, 'endpoint')
-                ]
-        async with open_catalog(session) as catalog:
-            await catalog.registry.discover()
-            names = [info.endpoint for info in catalog.registry.endpoint_infos()]
+        async with open_connections(session) as conductor:
+            names = [info.endpoint for info in await _find(conductor)]
             return await asyncio.gather(
-                *(catalog.registry.test(endpoint) for endpoint in names_to_test(names, name, 'endpoint'))
+                *(conductor.endpoints.test(each) for each in names_to_test(names, name, 'endpoint'))
             )
 
     report_tests(asyncio.run(work()), _describe, as_json=session.as_json)
 
 
 @with_options('values', OPTIONS)
-@with_session()
+@with_session('server')
 def add(name: Name, *, values: dict[str, Any], test: Test = True, session: Session) -> None:
     """Add an endpoint to the configuration file, and test it.
 
-    A running server uses it after its next start.
+    A running server that `--server` does not name uses it after its next start.
     """
     if values.get('provider', name) not in PROVIDERS and not values.get('url'):
         providers = ', '.join(sorted(PROVIDERS))
@@ -127,23 +115,31 @@ def add(name: Name, *, values: dict[str, Any], test: Test = True, session: Sessi
 
 
 @with_options('values', OPTIONS)
-@with_session()
+@with_session('server')
 def change(name: Name, *, values: dict[str, Any], test: Test = True, session: Session) -> None:
     """Change an endpoint of the configuration file, and test it; what is not given stays as it is.
 
-    An empty value removes an entry, such as `--url ""`. A running server uses it after its next start.
+    An empty value removes an entry, such as `--url ""`. A running server that `--server` does not name uses
+    it after its next start.
     """
     check_changes(values, OPTIONS)
     _save(session, name, values, new=False, test=test)
 
 
-@with_session()
+@with_session('server')
 def remove_endpoint(name: Name, *, session: Session) -> None:
     """Remove an endpoint from the configuration file; runs that use it fail at their next call.
 
-    A running server uses it until it ends.
+    A running server that `--server` does not name uses it until it ends.
     """
-    remove(session, 'endpoints', name, 'endpoint')
+    remove(session, lambda conductor: conductor.endpoints, name, 'endpoint')
+
+
+async def _find(conductor: Conductor) -> Sequence[EndpointInfo]:
+    """Return all endpoints; those of this machine are looked for, as a server does when it starts."""
+    if isinstance(conductor, LocalConductor):
+        await conductor.endpoints.discover()
+    return await conductor.endpoints.list()
 
 
 def _save(session: Session, name: str, values: dict[str, Any], *, new: bool, test: bool) -> None:
@@ -151,9 +147,10 @@ def _save(session: Session, name: str, values: dict[str, Any], *, new: bool, tes
         values['provider'] = ''
 
     async def work() -> list[EndpointHealth]:
-        async with open_catalog(session) as catalog:
-            await save(catalog, 'endpoints', name, values, new=new, what='endpoint')
-            return [await catalog.registry.test(name)] if test else []
+        async with open_connections(session) as conductor:
+            await save(conductor.endpoints, name, values, new=new, what='endpoint')
+            typer.echo(strip_control(f'saved in {place_of(session)}'), err=True)
+            return [await conductor.endpoints.test(name)] if test else []
 
     report_tests(asyncio.run(work()), _describe, as_json=False)
 

@@ -16,7 +16,8 @@ from engine.tools import McpSection, ServerHealth
 from ui.cli.catalog.saving import (
     checked_address,
     names_to_test,
-    open_catalog,
+    open_connections,
+    place_of,
     remove,
     report_tests,
     save,
@@ -24,7 +25,6 @@ from ui.cli.catalog.saving import (
 from ui.cli.inputs import parse_pairs
 from ui.cli.output.reporters import print_json
 from ui.cli.record_options import OptionNote, check_changes, record_options, with_options
-from ui.cli.remote import connect_to_named
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import strip_control
 from ui.formatting.values import describe_tools
@@ -64,11 +64,8 @@ def list_servers(*, session: Session) -> None:
     """List the MCP servers of the configuration file."""
 
     async def work() -> Sequence[ServerHealth]:
-        async with connect_to_named(session) as ask:
-            if ask:
-                return await ask.many(ServerHealth, 'mcp-servers')
-        async with open_catalog(session) as catalog:
-            return catalog.mcp.last_health()
+        async with open_connections(session) as conductor:
+            return await conductor.mcp_servers.list()
 
     healths = asyncio.run(work())
     for health in healths:
@@ -92,28 +89,21 @@ def test(
     """Connect to MCP servers, and list their tools."""
 
     async def work() -> Sequence[ServerHealth]:
-        async with connect_to_named(session) as ask:
-            if ask:
-                names = [health.server for health in await ask.many(ServerHealth, 'mcp-servers')]
-                return [
-                    await ask.one_of(ServerHealth, f'mcp-servers/{server}/test')
-                    for server in names_to_test(names, name, 'MCP server')
-                ]
-        async with open_catalog(session) as catalog:
-            names = [health.server for health in catalog.mcp.last_health()]
+        async with open_connections(session) as conductor:
+            names = [health.server for health in await conductor.mcp_servers.list()]
             return await asyncio.gather(
-                *(catalog.mcp.test(server) for server in names_to_test(names, name, 'MCP server'))
+                *(conductor.mcp_servers.test(each) for each in names_to_test(names, name, 'MCP server'))
             )
 
     report_tests(asyncio.run(work()), _describe, as_json=session.as_json)
 
 
 @with_options('values', OPTIONS)
-@with_session()
+@with_session('server')
 def add(name: Name, *, values: dict[str, Any], test: Test = True, session: Session) -> None:
     """Add an MCP server to the configuration file, and test it.
 
-    A running server of Hemicycle uses it after its next start.
+    A running server of Hemicycle that `--server` does not name uses it after its next start.
     """
     if bool(values.get('command')) == bool(values.get('url')):
         raise InvalidInput({'--command': 'give either --command or --url'})
@@ -121,12 +111,12 @@ def add(name: Name, *, values: dict[str, Any], test: Test = True, session: Sessi
 
 
 @with_options('values', OPTIONS)
-@with_session()
+@with_session('server')
 def change(name: Name, *, values: dict[str, Any], test: Test = True, session: Session) -> None:
     """Change an MCP server of the configuration file, and test it; what is not given stays as it is.
 
-    A new command removes what belongs to an address, and the reverse. A running server of Hemicycle uses the
-    change after its next start.
+    A new command removes what belongs to an address, and the reverse. A running server of Hemicycle that
+    `--server` does not name uses the change after its next start.
     """
     check_changes(values, OPTIONS)
     if values.get('command') and values.get('url'):
@@ -134,13 +124,13 @@ def change(name: Name, *, values: dict[str, Any], test: Test = True, session: Se
     _save(session, name, values, new=False, test=test)
 
 
-@with_session()
+@with_session('server')
 def remove_server(name: Name, *, session: Session) -> None:
     """Remove an MCP server from the configuration file; runs that use it fail at their next call.
 
-    A running server of Hemicycle uses it until it ends.
+    A running server of Hemicycle that `--server` does not name uses it until it ends.
     """
-    remove(session, 'mcp', name, 'MCP server')
+    remove(session, lambda conductor: conductor.mcp_servers, name, 'MCP server')
 
 
 def _entries(values: dict[str, Any]) -> dict[str, Any]:
@@ -171,9 +161,10 @@ def _save(session: Session, name: str, values: dict[str, Any], *, new: bool, tes
     entries = _entries(values)
 
     async def work() -> list[ServerHealth]:
-        async with open_catalog(session) as catalog:
-            await save(catalog, 'mcp', name, entries, new=new, what='MCP server')
-            return [await catalog.mcp.test(name)] if test else []
+        async with open_connections(session) as conductor:
+            await save(conductor.mcp_servers, name, entries, new=new, what='MCP server')
+            typer.echo(strip_control(f'saved in {place_of(session)}'), err=True)
+            return [await conductor.mcp_servers.test(name)] if test else []
 
     report_tests(asyncio.run(work()), _describe, as_json=False)
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import typer
 
-from engine import Catalog, InvalidInput, LocalConductor
+from engine import Conductor, InvalidInput, LocalConductor
 from engine.acp import AgentHealth
 from engine.models import EndpointHealth
 from engine.operations import Endpoints, McpServers
@@ -19,10 +19,11 @@ from engine.tools import ServerHealth
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import check_choice
 from ui.cli.output.reporters import print_json
+from ui.cli.remote import connect
 from ui.cli.session import Session
 from ui.formatting.plain_text import strip_control
 
-Kind = Literal['endpoints', 'mcp']
+Sections = Endpoints | McpServers
 H = TypeVar('H', AgentHealth, EndpointHealth, ServerHealth)
 NAME, MAX_NAME = re.compile(r'[a-z0-9][a-z0-9_-]*'), 32
 ADDRESS = re.compile(r'https?://.+')
@@ -30,26 +31,27 @@ REFERENCE = re.compile(r'env:\w+|keyring:[^/]+/.+')
 
 
 @asynccontextmanager
-async def open_catalog(session: Session) -> AsyncIterator[Catalog]:
-    """Open the session's catalog; print why the configuration file could not be read, if so."""
-    catalog = session.catalog
-    for fault in catalog.faults:
-        if fault.path == str(catalog.file):
+async def open_connections(session: Session) -> AsyncIterator[Conductor]:
+    """Open the conductor of the named server, or one of this machine's connections; it has no runs.
+
+    Prints why the configuration file could not be read, if so.
+    """
+    if session.server:
+        async with connect(session.server) as remote:
+            yield remote
+        return
+    for fault in session.catalog.faults:
+        if fault.path == str(session.catalog.file):
             typer.echo(strip_control(f'not loaded: {fault.problem}'), err=True)
-    try:
-        yield catalog
-    finally:
-        await catalog.close()
+    async with LocalConductor(catalog=session.catalog) as conductor:
+        yield conductor
 
 
-async def save(  # noqa: PLR0913  (what the commands share)
-    catalog: Catalog, kind: Kind, name: str, values: Mapping[str, Any], *, new: bool, what: str
-) -> None:
+async def save(sections: Sections, name: str, values: Mapping[str, Any], *, new: bool, what: str) -> None:
     """Add a section to the configuration file, or change one.
 
     Args:
-        catalog: the catalog of the file.
-        kind: the kind of section.
+        sections: those of its kind.
         name: its name.
         values: entries; an empty value removes an entry.
         new: whether it is added.
@@ -63,33 +65,30 @@ async def save(  # noqa: PLR0913  (what the commands share)
         raise InvalidInput(
             {'NAME': f'must be 1 to {MAX_NAME} lower-case letters, digits, - or _, not {name!r}'}
         )
-    sections = _sections(catalog, kind)
     section = await sections.get(name)
     if new and section:
-        raise InvalidInput({'NAME': f'{name} is already in {catalog.file}: change it with `change`'})
+        raise InvalidInput({'NAME': f'{name} is already in the configuration: change it with `change`'})
     if not new and not section:
-        raise InvalidInput({'NAME': f'there is no {what} {name!r} in {catalog.file}: add it with `add`'})
+        raise InvalidInput({'NAME': f'there is no {what} {name!r} in the configuration: add it with `add`'})
     await sections.save(name, values)
-    typer.echo(strip_control(f'saved in {catalog.file}'), err=True)
 
 
-def remove(session: Session, kind: Kind, name: str, what: str) -> None:
+def remove(session: Session, find: Callable[[Conductor], Sections], name: str, what: str) -> None:
     """Remove a section from the configuration file. Raises `EngineError`."""
 
     async def work() -> None:
-        async with open_catalog(session) as catalog:
-            sections = _sections(catalog, kind)
-            if not await sections.get(name):
-                raise InvalidInput({'NAME': f'there is no {what} {name!r} in {catalog.file}'})
-            await sections.remove(name)
-            typer.echo(strip_control(f'removed from {catalog.file}'), err=True)
+        async with open_connections(session) as conductor:
+            if not await find(conductor).get(name):
+                raise InvalidInput({'NAME': f'there is no {what} {name!r} in {place_of(session)}'})
+            await find(conductor).remove(name)
 
     asyncio.run(work())
+    typer.echo(strip_control(f'removed from {place_of(session)}'), err=True)
 
 
-def _sections(catalog: Catalog, kind: Kind) -> Endpoints | McpServers:
-    conductor = LocalConductor(catalog=catalog)
-    return conductor.endpoints if kind == 'endpoints' else conductor.mcp_servers
+def place_of(session: Session) -> str:
+    """Return where the sections are: the configuration file, or the named server."""
+    return session.server or str(session.catalog.file)
 
 
 def checked_address(option: str, address: str) -> str:

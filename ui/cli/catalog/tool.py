@@ -7,23 +7,22 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import Annotated
 
 import typer
 
-from engine import Catalog, InvalidInput, LocalConductor
-from engine.agents import ToolPlayground, ToolTrial
+from engine import LocalConductor
+from engine.agents import ToolTrial
+from ui.cli.catalog.saving import open_connections
 from ui.cli.exit_codes import ExitCode
 from ui.cli.inputs import check_choice, parse_data
 from ui.cli.output.reporters import print_json
-from ui.cli.remote import connect_to_named
+from ui.cli.services.opening import services_of
 from ui.cli.session import Session, with_session
 from ui.formatting.plain_text import one_line, strip_control
 from ui.formatting.values import byte_size
-
-if TYPE_CHECKING:
-    from ui.api.client import Connection
-    from ui.api.records import ToolInfo
+from ui.services.operations import ToolOperations
+from ui.services.tools import PERSON, ToolInfo, Tools
 
 EPILOG = """Examples:
 
@@ -49,10 +48,10 @@ def list_tools(
     """List the tools, including those of MCP servers."""
 
     async def work() -> Sequence[ToolInfo]:
-        async with _open(session) as tools:
+        async with _open(session, ask_servers=True) as tools:
             return await tools.list()
 
-    tools = asyncio.run(work())
+    tools = sorted(asyncio.run(work()), key=lambda tool: (tool.category, tool.name))
     categories = sorted({tool.category for tool in tools})
     if category:
         check_choice('--category', category, categories)
@@ -104,7 +103,10 @@ def test(
 
     async def work() -> ToolTrial:
         async with _open(session) as tools:
-            return await tools.call(name, arguments, model)
+            result = await tools.call(name, arguments, model)
+            if isinstance(tools, Tools):
+                await _print_files(tools)
+            return result
 
     tried = asyncio.run(work())
     if session.as_json:
@@ -115,84 +117,27 @@ def test(
         raise typer.Exit(ExitCode.FAILED)
 
 
-class _Tools(Protocol):
-    """Tools of this machine or of a server. All methods raise `EngineError`."""
-
-    async def list(self) -> Sequence[ToolInfo]: ...
-
-    async def get(self, name: str) -> ToolInfo: ...
-
-    async def call(self, name: str, arguments: dict[str, Any], model: str) -> ToolTrial: ...
-
-
 @asynccontextmanager
-async def _open(session: Session) -> AsyncIterator[_Tools]:
-    """Open the tools of the named server, or of this machine."""
-    async with connect_to_named(session) as ask:
-        if ask:
-            yield _RemoteTools(ask)
+async def _open(session: Session, *, ask_servers: bool = False) -> AsyncIterator[ToolOperations]:
+    """Open the tools of the named server, or of this machine; `ask_servers` asks MCP servers for theirs."""
+    async with open_connections(session) as conductor:
+        if not isinstance(conductor, LocalConductor):
+            yield services_of(conductor).tools
             return
-        async with LocalConductor(catalog=session.catalog) as conductor:
-            try:
-                yield _LocalTools(conductor, session.catalog)
-            finally:
-                await session.catalog.close()
-
-
-class _LocalTools:
-    def __init__(self, conductor: LocalConductor, catalog: Catalog) -> None:
-        self._conductor, self._catalog = conductor, catalog
-
-    async def list(self) -> Sequence[ToolInfo]:
-        from ui.api.routes.server import describe_tool
-
-        for health in await self._catalog.mcp.health():
+        for health in await conductor.catalog.mcp.health() if ask_servers else ():
             if health.problem:
                 typer.echo(strip_control(health.problem), err=True)
-        tools = sorted(self._catalog.tools.values(), key=lambda tool: (tool.category, tool.name))
-        return [describe_tool(tool) for tool in tools]
-
-    async def get(self, name: str) -> ToolInfo:
-        from ui.api.routes.server import describe_tool
-
-        tools = self._catalog.tools
-        tool = tools.get(name) or (await self._catalog.mcp.find([name])).get(name)
-        if tool is None:
-            raise InvalidInput({'TOOL': f'there is no tool {name!r}; available: {", ".join(sorted(tools))}'})
-        return describe_tool(tool)
-
-    async def call(self, name: str, arguments: dict[str, Any], model: str) -> ToolTrial:
-        from ui.api.routes.server import call_tool
-
-        await self.get(name)
-        playground = ToolPlayground(self._conductor.services)
+        tools = Tools(conductor)
         try:
-            tried = await call_tool(playground, self._catalog.tools[name], arguments, model)
-            files = [entry for entry in await playground.files() if entry.kind != 'a folder']
-            for entry in files:
-                typer.echo(strip_control(f'scratch folder: {entry.path}  {byte_size(entry.size)}'), err=True)
-            return tried
+            yield tools
         finally:
-            await playground.reset()
+            await tools.close()
 
 
-class _RemoteTools:
-    def __init__(self, ask: Connection) -> None:
-        self._ask = ask
-
-    async def list(self) -> Sequence[ToolInfo]:
-        from ui.api.records import ToolInfo
-
-        return await self._ask.many(ToolInfo, 'tools')
-
-    async def get(self, name: str) -> ToolInfo:
-        from ui.api.records import ToolInfo
-
-        return await self._ask.one(ToolInfo, f'tools/{name}')
-
-    async def call(self, name: str, arguments: dict[str, Any], model: str) -> ToolTrial:
-        body = {'arguments': arguments, 'model': model}
-        return await self._ask.one_of(ToolTrial, f'tools/{name}/try', body)
+async def _print_files(tools: Tools) -> None:
+    for entry in await tools.playground(PERSON).files():
+        if entry.kind != 'a folder':
+            typer.echo(strip_control(f'scratch folder: {entry.path}  {byte_size(entry.size)}'), err=True)
 
 
 def _print(tool: ToolInfo, as_json: bool, *, whole: bool = False) -> None:

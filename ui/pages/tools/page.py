@@ -55,7 +55,7 @@ def register(backend: Backend) -> None:
             with ui.element('div').classes('tool-page'):
                 with ui.element('div').classes('tool-facts'):
                     _draw_facts(backend, item)
-                if why := refusal('try tools'):
+                if why := refusal('tools.call'):
                     empty_state('lock', f'{why}.')
                     return
                 trying = TryTool(backend, item, await missing_requirement(item, backend.root.sandbox))

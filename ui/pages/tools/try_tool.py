@@ -54,7 +54,7 @@ class TryTool:
             self._form = Form(tool.arguments, on_change=lambda: None)
             self._model = self._draw_model() if 'model' in tool.needs else None
             with ui.element('div').classes('launch-actions'):
-                self._run = button('Run tool', icon='play_arrow', kind='primary', requires='try tools')
+                self._run = button('Run tool', icon='play_arrow', kind='primary', requires='tools.call')
                 self._stop = button('Stop', icon='stop').props('disabled')
                 self._clock = Text('span', '', 'muted small num')
                 set_attributes(self._clock, aria_live='off')

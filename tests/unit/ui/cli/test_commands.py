@@ -56,12 +56,8 @@ def test_the_help_lists_each_command_with_the_beginning_of_its_own_help() -> Non
         assert verb.summary == ' '.join(beginning.split())
 
 
-LOCAL = {
-    'serve', 'worker', 'mcp-server sign-in', 'doctor', 'database', 'user',
-    'endpoint add', 'endpoint change', 'endpoint remove',
-    'mcp-server add', 'mcp-server change', 'mcp-server remove',
-}  # fmt: skip
-"""Commands that concern only this machine: its server, its files, its configuration, its credentials."""
+LOCAL = {'serve', 'worker', 'mcp-server sign-in', 'doctor', 'database', 'user'}
+"""Commands that concern only this machine: its server, its files, its credentials."""
 
 
 def test_every_other_command_can_be_given_to_a_server() -> None:

@@ -76,7 +76,7 @@ COMMAND_OF = {
     'triggers.list': 'trigger list',
     'triggers.log': 'trigger show',
     'triggers.remove': 'trigger remove',
-    'try tools': 'tool test',
+    'tools.call': 'tool test',
     'write_note': 'runs note add',
 }
 """The command for each action: its words, then an option of it, if that matters."""

@@ -147,7 +147,7 @@ def test_a_bad_mcp_server_is_refused(
 @pytest.mark.parametrize(
     ('arguments', 'problem'),
     [
-        (('show', 'abacus'), "TOOL: there is no tool 'abacus'; available: "),
+        (('show', 'abacus'), "there is no tool 'abacus'; available: "),
         (('test', 'calculator', '--set', 'expression'), '--set: must be NAME=VALUE'),
         (('list', '--category', 'toys'), '--category: must be one of'),
     ],

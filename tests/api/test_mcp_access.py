@@ -37,7 +37,7 @@ async def url(backend: Backend, access: Access) -> AsyncIterator[str]:
 
 async def token(access: Access, role: Role, account: str = 'admin') -> dict[str, str]:
     """The header with a new token of that scope."""
-    _, secret = await access.accounts.add_token(account, 'test', role, 1)
+    secret = (await access.accounts.add_token(account, 'test', role, 1)).secret
     return {'Authorization': f'Bearer {secret}'}
 
 

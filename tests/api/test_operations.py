@@ -19,6 +19,7 @@ from engine.records import RunId
 from tests.support.identity import FixedIdentity
 from ui.access.caller import Caller
 from ui.access.guard import Guard
+from ui.access.operations import AccountOperations
 from ui.api.client import Connection, remote
 from ui.api.operations.routes import derived_routes
 from ui.api.problems import answer_errors
@@ -39,7 +40,7 @@ async def test_every_operation_has_a_route(app: FastAPI) -> None:
     served = {
         operation['operationId'] for path in app.openapi()['paths'].values() for operation in path.values()
     }
-    for protocol in (*protocols(Conductor), *protocols(ServiceOperations)):
+    for protocol in (*protocols(Conductor), *protocols(ServiceOperations), AccountOperations):
         for name, declared in operations_of(protocol).items():
             derived = (declared.route.id or name,) if declared.route else ()
             assert derived or declared.by_hand or name in WITHOUT, f'{protocol.__name__}.{name}'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -54,6 +54,14 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """A token with its secret, which is shown once: only its hash is stored."""
+
+    token: Token
+    secret: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A browser in which a person is logged in."""
 
@@ -86,7 +94,7 @@ class Accounts:
         """Whether any account exists; without one, no login is needed."""
         return bool(await self._documents.find(EntryQuery(kind=ACCOUNT, limit=1)))
 
-    async def all(self) -> list[Account]:
+    async def list(self) -> list[Account]:
         """Return all accounts, sorted by name without regard to case."""
         entries = await self._documents.find(EntryQuery(kind=ACCOUNT))
         return sorted(map(_account, entries), key=lambda account: account.name.lower())
@@ -96,7 +104,7 @@ class Accounts:
         entry = await self._documents.get(ACCOUNT, name.lower())
         return _account(entry) if entry else None
 
-    async def add(self, name: str, role: Role, password: str = '') -> Account:
+    async def add(self, name: str, role: Role = Role.OPERATOR, password: str = '') -> Account:
         """Add an account; one without a password is for tokens or an identity provider.
 
         Raises:
@@ -200,13 +208,15 @@ class Accounts:
         hashed = await self.passwords.hash(password)
         await self._documents.write([replace(entry, body={**entry.body, 'password': hashed})])
 
-    async def tokens(self, name: str = '') -> list[Token]:
+    async def tokens(self, name: str = '') -> Sequence[Token]:
         """Return the tokens of an account, or all, newest first."""
         query = EntryQuery(kind=TOKENS, about=name.lower(), newest=True)
         return [_token(entry) for entry in await self._documents.find(query)]
 
-    async def add_token(self, name: str, label: str, role: Role, days: float | None) -> tuple[Token, str]:
-        """Add a token; the secret is returned once, and only its hash is stored. Raises `InvalidInput`.
+    async def add_token(
+        self, name: str, label: str, role: Role = Role.OPERATOR, days: float | None = 90.0
+    ) -> NewToken:
+        """Add a token. Raises `InvalidInput`.
 
         Args:
             name: the account.
@@ -233,7 +243,7 @@ class Accounts:
         }
         entry = Entry(kind=TOKENS, key=digest(secret), about=name.lower(), state=role, rank=now, body=body)
         await self._documents.write([entry])
-        return _token(entry), secret
+        return NewToken(token=_token(entry), secret=secret)
 
     async def revoke_token(self, id: str, name: str = '') -> Token:
         """Revoke a token immediately, of this account or of any. Raises `InvalidInput`."""
@@ -244,7 +254,7 @@ class Accounts:
                 return _token(entry)
         raise InvalidInput({'token': f'there is no token {id!r}'})
 
-    async def sessions(self, name: str) -> list[Session]:
+    async def sessions(self, name: str) -> Sequence[Session]:
         """Return the sessions of an account, latest first."""
         entries = await self._documents.find(EntryQuery(kind=SESSION, about=name.lower()))
         now = self._clock.now()
@@ -302,7 +312,7 @@ class Accounts:
         return entry
 
     async def _check_not_last(self, entry: Entry) -> None:
-        admins = [account for account in await self.all() if account.role is Role.ADMIN]
+        admins = [account for account in await self.list() if account.role is Role.ADMIN]
         if [account.name for account in admins] == [entry.body['name']]:
             raise InvalidInput({'name': f'{entry.body["name"]} is the only administrator'})
 

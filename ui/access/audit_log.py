@@ -35,7 +35,7 @@ class AuditLine:
     who: str
     """The account; for a failed login, the name that was entered."""
     action: str
-    """As in `METHOD_ROLES`, or `login`, `logout`, `download`, `account.add` and so on."""
+    """The name of an operation, or `login`, `logout`, `download`, `account.add` and so on."""
     runs: tuple[str, ...] = ()
     """The runs it is about."""
     via: str = ''

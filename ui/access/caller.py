@@ -59,6 +59,17 @@ class Identity(Protocol):
         """Return the current caller. Raises `SignedOut`."""
 
 
+class TerminalIdentity:
+    """The identity of the person at a terminal, which never ends."""
+
+    def __init__(self) -> None:
+        self.last_caller = Caller.at_terminal()
+
+    async def check(self) -> Caller:
+        """Return the caller."""
+        return self.last_caller
+
+
 IDENTITY: ContextVar[Identity | None] = ContextVar('identity', default=None)
 """The identity of the request, socket or page being served in this context."""
 ADDRESS: ContextVar[str] = ContextVar('address', default='')

@@ -24,8 +24,11 @@ AuditWriter = Callable[..., Awaitable[None]]
 """Writes a line of the audit log."""
 HIDDEN_TITLE = 'A private run'
 LOGGED_PARAMETERS: Final = frozenset(
-    {'name', 'at', 'pattern', 'title', 'reason', 'kind', 'private', 'how', 'seconds', 'tokens', 'cost'}
-)
+    {
+        'name', 'at', 'pattern', 'title', 'reason', 'kind', 'private', 'how', 'seconds', 'tokens', 'cost',
+        'role', 'label', 'revoke_tokens',
+    }
+)  # fmt: skip
 """Parameters that the audit log quotes: short ones without contents or secrets."""
 _visibility_changes = 0
 """Counts changes of visibility in this process: after one, streams check again whether they may go on."""
@@ -41,8 +44,8 @@ class Guard:
     protocol: type[Any]
     target: Any
     """Carries out what is let through."""
-    conductor: LocalConductor
-    """Tells whether a run is private."""
+    conductor: LocalConductor | None = None
+    """Tells whether a run is private; None if no operation is on runs."""
     identity: Identity
     """Checked for each call, so that the end of a session takes effect everywhere."""
     record: AuditWriter
@@ -115,6 +118,7 @@ class Guard:
             raise
         if caller.role is not Role.ADMIN:
             for run in runs:
+                assert self.conductor
                 info = run if isinstance(run, RunInfo) else await self.conductor.info(run)
                 if not caller.can_see(info):
                     raise UnknownRun(info.id)
@@ -142,19 +146,14 @@ def guard_conductor(conductor: LocalConductor, identity: Identity, record: Audit
         record: writes a line of the audit log.
     """
     guard = Guard(protocol=Conductor, target=conductor, conductor=conductor, identity=identity, record=record)
-    return _GuardedConductor(guard).guarded
-
-
-def guard_part(protocol: type[P], guard: Guard, target: P, path: str) -> P:
-    """Return an object of a server, such as its schedules, restricted as `guard` restricts its conductor."""
-    return implement(protocol, replace(guard, protocol=protocol, target=target, path=path))
+    return _GuardedConductor(guard, conductor).guarded
 
 
 class _GuardedConductor:
     """The operations that return only what the caller may see, or whose arguments decide who may."""
 
-    def __init__(self, guard: Guard) -> None:
-        self._guard, self._root = guard, guard.conductor
+    def __init__(self, guard: Guard, root: LocalConductor) -> None:
+        self._guard, self._root = guard, root
         self._checked = implement(Conductor, guard)
         self.guarded: Conductor = implement(
             Conductor,
@@ -262,7 +261,7 @@ def _details(operation: Operation, bound: inspect.BoundArguments) -> dict[str, A
     elif not operation.runs and bound.args and isinstance(name := _name(bound.args[0]), str):
         arguments['name'] = name
     return {
-        name: value if isinstance(value, (bool, int, float)) else str(getattr(value, 'name', value))[:200]
+        name: value if isinstance(value, (bool, int, float)) else str(_name(value) or value)[:200]
         for name, value in arguments.items()
         if name in LOGGED_PARAMETERS and value not in (None, '')
     }

@@ -194,7 +194,7 @@ class Provider:
             await access.accounts.set_role(account.name, role)
             caller = Caller(account.name, role, self.name)
             await access.audit.write(
-                caller, 'account.role', details={'name': account.name, 'role': str(role)}
+                caller, 'account.set_role', details={'name': account.name, 'role': str(role)}
             )
         return await access.accounts.find_by_subject(issuer, subject) or account
 

@@ -26,9 +26,10 @@ from engine.operations import (
     Steering,
 )
 from ui.access.http import COOKIE
+from ui.access.operations import AccountOperations
 from ui.api import agui
 from ui.api.access import SHARED, OwnOrigin, identify
-from ui.api.dependencies import conductor_of, services_of
+from ui.api.dependencies import backend_of, conductor_of, services_of
 from ui.api.operations.examples import BODIES, TAGS
 from ui.api.operations.routes import derived_routes
 from ui.api.problems import MEDIA, PlainErrors, answer_errors, problems
@@ -111,6 +112,7 @@ ROUTES = (
     derived_routes(Endpoints, lambda connection: conductor_of(connection).endpoints, 'Models'),
     derived_routes(McpServers, lambda connection: conductor_of(connection).mcp_servers, 'Tools'),
     derived_routes(Agents, lambda connection: conductor_of(connection).agents, 'Models'),
+    derived_routes(AccountOperations, lambda connection: backend_of(connection).accounts, 'Accounts'),
     server.router,
     sse.router,
     socket.router,

@@ -6,10 +6,11 @@ import asyncio
 
 from engine import Conductor, LocalConductor
 from engine.agents import ToolPlayground
-from engine.errors import SignedOut
+from engine.errors import NotAllowed, SignedOut
 from engine.operations import Role
 from ui.access.access import Access
 from ui.access.caller import ANYONE, IDENTITY, Caller, Identity
+from ui.access.operations import AccountOperations, guard_accounts
 from ui.services.guard import guard_services
 from ui.services.operations import ServiceOperations
 from ui.services.services import Services
@@ -95,6 +96,16 @@ class Backend:
         if self.access is None:
             return self.root_services
         return guard_services(self.root_services, _current_identity(), self.access.audit.write)
+
+    @property
+    def accounts(self) -> AccountOperations:
+        """The accounts, for the current caller. Raises the same errors as calling the backend.
+
+        Without a login there are none: `NotAllowed`.
+        """
+        if self.access is None:
+            raise NotAllowed('this server has no accounts: create the first one with `hemicycle user add`')
+        return guard_accounts(self.access, _current_identity())
 
     def playground(self, person: str) -> ToolPlayground:
         """Return a person's folder for trying tools, kept while the server runs. Raises `NotAllowed`."""

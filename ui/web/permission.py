@@ -10,6 +10,7 @@ from nicegui.element import Element
 from engine import Conductor, EngineError
 from engine.operations import Role, operations_of, parts_of
 from ui.access.caller import ANYONE, IDENTITY
+from ui.access.operations import AccountOperations
 from ui.services.operations import ServiceOperations
 
 
@@ -23,6 +24,7 @@ def _roles(protocol: type[Any], path: str = '') -> Iterator[tuple[str, Role]]:
 ROLES: Final = {
     **dict(_roles(Conductor)),
     **dict(_roles(ServiceOperations)),
+    **dict(_roles(AccountOperations, 'account.')),
     'fleet.drain': Role.ADMIN,
 }
 """The minimum role for each action of the conductor and the services."""

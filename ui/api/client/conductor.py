@@ -47,6 +47,7 @@ from engine.records import (
     VariantOptions,
 )
 from engine.runtime import Item
+from ui.access.operations import AccountOperations
 from ui.api.client.connection import Connection
 from ui.api.client.derived import remote
 from ui.api.client.files import RemoteFiles
@@ -99,6 +100,7 @@ class HttpConductor:
         self.mcp_servers = remote(McpServers, self._ask)
         self.merging = RemoteMerging(self._ask, self.workspaces)
         self.server_services = HttpServices(self._ask)
+        self.accounts = remote(AccountOperations, self._ask)
         self.owner = ''
         self.stranded: dict[RunId, str] = {}
         self.retention = Retention()

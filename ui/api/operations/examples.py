@@ -70,6 +70,10 @@ BODIES: Mapping[str, Any] = {
     'change_trigger': {'paused': True},
     'save_endpoint': {'values': {'url': 'https://models.team.example/v1', 'key': 'env:TEAM_KEY'}},
     'save_mcp_server': {'values': {'url': 'https://docs.team.example/mcp'}},
+    'add_account': {'name': 'ada', 'role': 'operator', 'password': 'four small grey horses'},
+    'set_role': {'role': 'viewer'},
+    'set_password': {'password': 'five small grey horses', 'revoke_tokens': True},
+    'add_token': {'name': 'ada', 'label': 'nightly job', 'role': 'viewer', 'days': 30},
     'receive_webhook': {'issue': {'title': 'It does not print'}},
     'run_with_agui': {
         'threadId': 'thread-1',
@@ -141,6 +145,7 @@ TAGS = (
     ('Sharing', 'Runs as files, and files as runs.'),
     ('Models', 'Models and where they come from.'),
     ('Tools', "Agents' tools, and the MCP servers that provide some of them."),
+    ('Accounts', 'Who may log in, and the tokens of programs.'),
     ('Server', 'The server itself.'),
 )
 """In the order of the documentation."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Annotated, TypeVar
 
 import typer
@@ -15,9 +16,11 @@ from engine.host.clock import RealClock
 from engine.operations import Role
 from ui.access.access import Access
 from ui.access.audit_log import AuditQuery, as_csv, as_json_lines, row
-from ui.access.caller import Caller
+from ui.access.caller import TerminalIdentity
+from ui.access.operations import AccountOperations, guard_accounts
 from ui.cli.inputs import parse_time
 from ui.cli.output.step_text import console
+from ui.cli.remote import connect
 from ui.cli.session import Session, with_session
 from ui.exports.text import format_moment
 from ui.formatting.plain_text import strip_control
@@ -39,17 +42,26 @@ Name = Annotated[str, typer.Argument(metavar='NAME', help='The name of the accou
 RoleOption = Annotated[Role, typer.Option('--role', help=ROLE_HELP)]
 
 
-def _with_access(session: Session, work: Callable[[Access, Caller], Awaitable[T]]) -> T:
-    """Work with the accounts of a database."""
-    me = Caller.at_terminal()
+@asynccontextmanager
+async def _open_access(session: Session) -> AsyncIterator[Access]:
+    """Open the accounts of a database."""
+    session.settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    journal = await session.storage.open(session.settings)
+    try:
+        yield Access(journal.documents, RealClock())
+    finally:
+        await journal.close()
+
+
+def _with_accounts(session: Session, work: Callable[[AccountOperations], Awaitable[T]]) -> T:
+    """Work with the accounts of the named server, or of a database."""
 
     async def run() -> T:
-        session.settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        journal = await session.storage.open(session.settings)
-        try:
-            return await work(Access(journal.documents, RealClock()), me)
-        finally:
-            await journal.close()
+        if session.server:
+            async with connect(session.server) as remote:
+                return await work(remote.accounts)
+        async with _open_access(session) as access:
+            return await work(guard_accounts(access, TerminalIdentity()))
 
     return asyncio.run(run())
 
@@ -60,7 +72,7 @@ def _password(again: bool = True) -> str:
     return sys.stdin.readline().rstrip('\n')
 
 
-@with_session('database')
+@with_session('database', 'server')
 def add_user(
     name: Name,
     role: RoleOption = Role.OPERATOR,
@@ -75,22 +87,21 @@ def add_user(
     if password and not secret:
         raise InvalidInput({'password': 'is empty: --no-password makes an account for tokens only'})
 
-    async def work(access: Access, me: Caller) -> str:
-        first = not await access.accounts.has_any()
-        account = await access.accounts.add(name, Role.ADMIN if first else role, secret)
-        await access.audit.write(me, 'account.add', details={'name': account.name, 'role': str(account.role)})
+    async def work(accounts: AccountOperations) -> str:
+        first = not await accounts.list()
+        account = await accounts.add(name, Role.ADMIN if first else role, secret)
         return f'{account.name} is {_with_article(account.role)}' + (
             ': the first account is an administrator' if first else ''
         )
 
-    typer.echo(_with_access(session, work))
+    typer.echo(_with_accounts(session, work))
 
 
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def list_users(*, session: Session) -> None:
     """List the accounts."""
 
-    async def work(access: Access, me: Caller) -> list[dict[str, object]]:
+    async def work(accounts: AccountOperations) -> list[dict[str, object]]:
         return [
             {
                 'name': account.name,
@@ -98,24 +109,19 @@ def list_users(*, session: Session) -> None:
                 'login': account.issuer or ('password' if account.has_password else 'tokens only'),
                 'created': _day(account.created),
             }
-            for account in await access.accounts.all()
+            for account in await accounts.list()
         ]
 
-    _print(_with_access(session, work), session.as_json, 'There are no accounts: no login is needed.')
+    _print(_with_accounts(session, work), session.as_json, 'There are no accounts: no login is needed.')
 
 
-@with_session('database')
+@with_session('database', 'server')
 def remove_user(name: Name, *, session: Session) -> None:
     """Remove an account and its tokens, and log it out everywhere."""
-
-    async def work(access: Access, me: Caller) -> None:
-        await access.accounts.remove(name)
-        await access.audit.write(me, 'account.remove', details={'name': name})
-
-    _with_access(session, work)
+    _with_accounts(session, lambda accounts: accounts.remove(name))
 
 
-@with_session('database')
+@with_session('database', 'server')
 def change_user(
     name: Name,
     role: Annotated[Role | None, typer.Option('--role', help=ROLE_HELP, show_default=False)] = None,
@@ -142,22 +148,18 @@ def change_user(
         raise InvalidInput({'change': 'give what to change: --role, --password'})
     secret = _password() if password else ''
 
-    async def work(access: Access, me: Caller) -> int:
+    async def work(accounts: AccountOperations) -> int:
         if role is not None:
-            await access.accounts.set_role(name, role)
-            await access.audit.write(me, 'account.role', details={'name': name, 'role': str(role)})
+            await accounts.set_role(name, role)
         if not password:
             return 0
-        working = await access.accounts.set_password(name, secret, revoke_tokens=revoke_tokens)
-        details = {'name': name} | ({'tokens': 'revoked'} if revoke_tokens else {})
-        await access.audit.write(me, 'account.password', details=details)
-        return working
+        return await accounts.set_password(name, secret, revoke_tokens=revoke_tokens)
 
-    if working := _with_access(session, work):
+    if working := _with_accounts(session, work):
         typer.echo(f'{count(working, "token")} of {name} still work: --revoke-tokens revokes them, too')
 
 
-@with_session('database')
+@with_session('database', 'server')
 def add_token(
     name: Name,
     label: Annotated[
@@ -169,17 +171,11 @@ def add_token(
     session: Session,
 ) -> None:
     """Add a token, and print it: only a hash is stored, so it cannot be shown again."""
-
-    async def work(access: Access, me: Caller) -> str:
-        token, secret = await access.accounts.add_token(name, label, role, days or None)
-        details = {'name': name, 'label': token.label, 'role': str(role), 'id': token.id}
-        await access.audit.write(me, 'token.add', details=details)
-        return secret
-
-    typer.echo(_with_access(session, work))
+    added = _with_accounts(session, lambda accounts: accounts.add_token(name, label, role, days or None))
+    typer.echo(added.secret)
 
 
-@with_session('as_json', 'database')
+@with_session('as_json', 'database', 'server')
 def list_tokens(
     name: Annotated[str, typer.Argument(metavar='NAME', help='Only tokens of this account.')] = '',
     *,
@@ -187,7 +183,7 @@ def list_tokens(
 ) -> None:
     """List tokens, with their last use."""
 
-    async def work(access: Access, me: Caller) -> list[dict[str, object]]:
+    async def work(accounts: AccountOperations) -> list[dict[str, object]]:
         return [
             {
                 'id': token.id,
@@ -197,28 +193,21 @@ def list_tokens(
                 'expires': _day(token.expires) or 'never',
                 'used': _day(token.used) or 'never',
             }
-            for token in await access.accounts.tokens(name)
+            for token in await accounts.tokens(name)
         ]
 
-    _print(_with_access(session, work), session.as_json, 'There are no tokens.')
+    _print(_with_accounts(session, work), session.as_json, 'There are no tokens.')
 
 
-@with_session('database')
+@with_session('database', 'server')
 def remove_token(
     id: Annotated[str, typer.Argument(metavar='ID', help='The id, as `list` shows it.', show_default=False)],
     *,
     session: Session,
 ) -> None:
     """Remove a token; programs that use it lose access immediately."""
-
-    async def work(access: Access, me: Caller) -> str:
-        revoked = await access.accounts.revoke_token(id)
-        await access.audit.write(
-            me, 'token.revoke', details={'name': revoked.account, 'label': revoked.label, 'id': id}
-        )
-        return f'{revoked.label} of {revoked.account} is removed'
-
-    typer.echo(strip_control(_with_access(session, work)))
+    revoked = _with_accounts(session, lambda accounts: accounts.revoke_token(id))
+    typer.echo(strip_control(f'{revoked.label} of {revoked.account} is removed'))
 
 
 @with_session('as_json', 'database')
@@ -249,8 +238,9 @@ def log(  # noqa: PLR0913  (its arguments are the command's)
         refused=refused, limit=limit,
     )  # fmt: skip
 
-    async def work(access: Access, me: Caller) -> list[dict[str, object]] | str:
-        lines = await access.audit.lines(query)
+    async def work() -> list[dict[str, object]] | str:
+        async with _open_access(session) as access:
+            lines = await access.audit.lines(query)
         if session.as_json or csv:
             return as_csv(lines) if csv else as_json_lines(lines)
         return [
@@ -258,7 +248,7 @@ def log(  # noqa: PLR0913  (its arguments are the command's)
             for line in lines
         ]
 
-    lines = _with_access(session, work)
+    lines = asyncio.run(work())
     if isinstance(lines, str):
         typer.echo(lines, nl=False)
     else:

@@ -185,7 +185,7 @@ async def _files(storage: Storage, settings: Settings, journal: Journal | None) 
 
 async def _accounts(conductor: LocalConductor) -> AsyncIterator[Finding]:
     accounts = Accounts(conductor.journal.documents, RealClock())
-    all_accounts = await accounts.all()
+    all_accounts = await accounts.list()
     await accounts.tokens()
     if not all_accounts:
         yield Finding('ok', 'Accounts', 'none: no login is needed, and the server listens on loopback only')

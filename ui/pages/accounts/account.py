@@ -124,7 +124,7 @@ class AccountPage:
                 revoke_tokens=self._revoke.value,
             )
             details = {'name': caller.name} | ({'tokens': 'revoked'} if self._revoke.value else {})
-            await self._access.audit.write(caller, 'account.password', details=details)
+            await self._access.audit.write(caller, 'account.set_password', details=details)
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
             return
@@ -139,10 +139,11 @@ class AccountPage:
             caller = await self._identity.check()
             days = float(self._days.value) if self._days.value else None
             role = Role(self._role.value)
-            caller.require(role, 'token.add')
-            token, secret = await self._accounts.add_token(caller.name, self._label.value, role, days)
+            caller.require(role, 'account.add_token')
+            added = await self._accounts.add_token(caller.name, self._label.value, role, days)
+            token, secret = added.token, added.secret
             details = {'name': caller.name, 'label': token.label, 'role': role.value, 'id': token.id}
-            await self._access.audit.write(caller, 'token.add', details=details)
+            await self._access.audit.write(caller, 'account.add_token', details=details)
         except EngineError as error:
             ui.notify(str(error), type='negative', close_button='Close')
             return
@@ -164,7 +165,7 @@ class AccountPage:
                 caller = await self._identity.check()
                 token = await self._accounts.revoke_token(id, caller.name)
                 details = {'name': caller.name, 'label': token.label, 'id': id}
-                await self._access.audit.write(caller, 'token.revoke', details=details)
+                await self._access.audit.write(caller, 'account.revoke_token', details=details)
             except EngineError as error:
                 ui.notify(str(error), type='negative', close_button='Close')
             await self.refresh()

@@ -8,10 +8,11 @@ from nicegui import ui
 
 from engine import EngineError
 from engine.errors import NotAllowed
+from engine.host.clock import Clock
 from engine.operations import Role
-from ui.access.access import Access
-from ui.access.caller import IDENTITY, Caller, Identity
-from ui.components.dialogs import await_answer, confirm, dialog_frame, draw_dialog_actions
+from ui.access.caller import IDENTITY, Identity
+from ui.access.operations import AccountOperations
+from ui.components.dialogs import await_answer, confirm, dialog_frame, draw_dialog_actions, notify_error
 from ui.components.theme import button, frame, page_head, text_notice
 from ui.components.widgets import NativeSelect, Text, label, set_attributes
 from ui.pages.shared.account_parts import ACCOUNTS, card_form, field, moment, table
@@ -36,8 +37,7 @@ def register(backend: Backend) -> None:
             if refused := await refusal(backend, identity):
                 text_notice('fail', 'block', refused)
                 return
-            assert backend.access is not None and identity is not None
-            page = AccountList(backend.access, identity)
+            page = AccountList(backend.accounts, backend.root.clock)
             page.draw()
             await page.refresh()
 
@@ -56,8 +56,8 @@ async def refusal(backend: Backend, identity: Identity | None) -> str:
 class AccountList:
     """The list of accounts, and the form to add one."""
 
-    def __init__(self, access: Access, identity: Identity) -> None:
-        self._access, self._accounts, self._identity = access, access.accounts, identity
+    def __init__(self, accounts: AccountOperations, clock: Clock) -> None:
+        self._accounts, self._clock = accounts, clock
 
     def draw(self) -> None:
         """Draw the page, with an empty list."""
@@ -73,7 +73,7 @@ class AccountList:
 
     async def refresh(self) -> None:
         """Reload the accounts and redraw the table."""
-        accounts, now = await self._accounts.all(), self._access.now()
+        accounts, now = await self._accounts.list(), self._clock.now()
         self._list.clear()
         with self._list, table(('Name', 'Login method', 'Created', 'Role', ''), 'Accounts') as drawn:
             for account in accounts:
@@ -93,28 +93,14 @@ class AccountList:
                             'click', lambda _, name=account.name: self._remove(name)
                         )
 
-    async def _require_admin(self, action: str) -> Caller:
-        caller = await self._identity.check()
-        caller.require(Role.ADMIN, action)
-        return caller
-
-    async def _perform(self, action: str, work: Awaitable[object], **details: str) -> bool:
-        """Await `work` if the caller is an administrator, and write the result to the audit log."""
-        try:
-            caller = await self._require_admin(action)
-        except EngineError as error:
-            if hasattr(work, 'close'):
-                work.close()
-            ui.notify(str(error), type='negative', close_button='Close')
-            return False
+    async def _perform(self, work: Awaitable[object]) -> bool:
+        """Return whether the work was done; report why not."""
         try:
             await work
         except EngineError as error:
-            ui.notify(str(error), type='negative', multi_line=True, close_button='Close')
-            await self._access.audit.write(caller, action, details=details, refused=str(error))
+            notify_error(error)
             return False
         else:
-            await self._access.audit.write(caller, action, details=details)
             return True
         finally:
             await self.refresh()
@@ -122,12 +108,12 @@ class AccountList:
     async def _add(self) -> None:
         name, role = self._name.value.strip(), Role(self._role.value)
         work = self._accounts.add(name, role, self._password.value)
-        if await self._perform('account.add', work, name=name, role=role.value):
+        if await self._perform(work):
             self._name.value = self._password.value = ''
             ui.notify(f'{name} can log in', type='positive')
 
     async def _set_role(self, name: str, role: str) -> None:
-        await self._perform('account.role', self._accounts.set_role(name, Role(role)), name=name, role=role)
+        await self._perform(self._accounts.set_role(name, Role(role)))
 
     async def _set_password(self, name: str) -> None:
         with dialog_frame(f'New password for {name}') as dialog:
@@ -136,12 +122,12 @@ class AccountList:
             revoke = ui.checkbox('Revoke its tokens')
             draw_dialog_actions(dialog, 'Set password', lambda: dialog.submit(True))
         if await await_answer(dialog):
-            revoked = bool(revoke.value)
-            work = self._accounts.set_password(name, str(new.value), revoke_tokens=revoked)
-            details = {'name': name} | ({'tokens': 'revoked'} if revoked else {})
-            await self._perform('account.password', work, **details)
+            revoke_tokens = bool(revoke.value)
+            await self._perform(
+                self._accounts.set_password(name, str(new.value), revoke_tokens=revoke_tokens)
+            )
 
     async def _remove(self, name: str) -> None:
         text = 'The account is logged out and its tokens are revoked. Its runs are kept.'
         if await confirm(f'Remove {name}?', text, yes='Remove', no='Cancel'):
-            await self._perform('account.remove', self._accounts.remove(name), name=name)
+            await self._perform(self._accounts.remove(name))

@@ -124,7 +124,7 @@ async def test_a_new_password_ends_other_sessions(access: Access) -> None:
 
 async def test_tokens_outlive_a_new_password_unless_they_are_revoked_with_it(access: Access) -> None:
     await access.accounts.add('ada', Role.OPERATOR, PASSWORD)
-    _, secret = await access.accounts.add_token('ada', 'ci', Role.VIEWER, 1)
+    secret = (await access.accounts.add_token('ada', 'ci', Role.VIEWER, 1)).secret
     identity = await access.identify_token(secret)
     assert await access.accounts.set_password('ada', 'another fine password') == 1
     await identity.check()
@@ -136,7 +136,8 @@ async def test_tokens_outlive_a_new_password_unless_they_are_revoked_with_it(acc
 async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, clock: SimulatedClock) -> None:
     await access.accounts.add('root', Role.ADMIN)
     await access.accounts.add('ada', Role.OPERATOR)
-    token, secret = await access.accounts.add_token('ada', 'ci', Role.VIEWER, 1)
+    added = await access.accounts.add_token('ada', 'ci', Role.VIEWER, 1)
+    token, secret = added.token, added.secret
     (entry,) = await access._documents.find(EntryQuery(kind='token'))
     assert secret not in str(entry)
     await clock.advance(61)
@@ -148,7 +149,7 @@ async def test_a_token_is_scoped_expires_and_can_be_revoked(access: Access, cloc
     await access.accounts.revoke_token(token.id)
     with pytest.raises(SignedOut):
         await identity.check()
-    _, secret = await access.accounts.add_token('ada', 'ci', Role.OPERATOR, 1)
+    secret = (await access.accounts.add_token('ada', 'ci', Role.OPERATOR, 1)).secret
     identity = await access.identify_token(secret)
     await access.accounts.set_role('ada', Role.VIEWER)
     assert (await identity.check()).role is Role.VIEWER
@@ -167,7 +168,7 @@ async def test_the_last_administrator_cannot_be_removed(access: Access) -> None:
 async def test_a_token_never_outlives_its_account(access: Access, monkeypatch: pytest.MonkeyPatch) -> None:
     await access.accounts.add('root', Role.ADMIN)
     await access.accounts.add('ada', Role.OPERATOR)
-    _, secret = await access.accounts.add_token('ada', 'ci', Role.OPERATOR, days=None)
+    secret = (await access.accounts.add_token('ada', 'ci', Role.OPERATOR, days=None)).secret
 
     async def die(self: MemoryJournal, query: EntryQuery) -> int:
         raise JournalUnavailable('the process was killed')

@@ -56,7 +56,7 @@ def test_the_help_lists_each_command_with_the_beginning_of_its_own_help() -> Non
         assert verb.summary == ' '.join(beginning.split())
 
 
-LOCAL = {'serve', 'worker', 'mcp-server sign-in', 'doctor', 'database', 'user'}
+LOCAL = {'serve', 'worker', 'mcp-server sign-in', 'doctor', 'database', 'user log'}
 """Commands that concern only this machine: its server, its files, its credentials."""
 
 

@@ -9,6 +9,14 @@ from tests.support.cli import all_commands
 from ui.web.permission import ROLES
 
 COMMAND_OF = {
+    'account.add': 'user add',
+    'account.add_token': 'user token',
+    'account.list': 'user list',
+    'account.remove': 'user remove',
+    'account.revoke_token': 'user token',
+    'account.set_password': 'user change',
+    'account.set_role': 'user change',
+    'account.tokens': 'user token',
     'agents.test': 'agent test',
     'annotate': 'runs change',
     'approve': 'send RUN approve',

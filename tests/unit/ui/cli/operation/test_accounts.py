@@ -26,7 +26,7 @@ def test_a_role_and_a_password_are_changed(hemicycle: Hemicycle) -> None:
     assert hemicycle('user', 'change', 'ada', *options, stdin='battery staple\n').stdout == ''
     assert json_lines(invoke(hemicycle, 'user', 'token', 'list', '--json')) == []
     logged = [line['action'] for line in json_lines(invoke(hemicycle, 'user', 'log', '--json'))]
-    assert logged[:3] == ['account.password', 'account.password', 'account.role']
+    assert logged[:3] == ['account.set_password', 'account.set_password', 'account.set_role']
 
 
 def test_a_token_is_removed(hemicycle: Hemicycle) -> None:

@@ -11,7 +11,6 @@ from engine import Transition
 from engine.records import Shape, StatePath, StateShape, View
 from tests.support.pages.clicks import see
 from ui.components.elements import Conversation, JsonTree
-from ui.components.tabs import Tabs
 from ui.pages.run.inspector.inspector import draw_criteria
 from ui.pages.run.panels.artifacts import LONG, Artifacts
 from ui.web.downloads import _artifact
@@ -21,6 +20,10 @@ STATE = StateShape(path=StatePath('working'), name='working', parent=StatePath('
 
 def view(agents: dict[str, Any]) -> Any:
     return SimpleNamespace(agents=agents)
+
+
+def moment(agents: dict[str, Any]) -> Any:
+    return SimpleNamespace(view=view(agents))
 
 
 def make_artifact(value: Any, **more: Any) -> dict[str, Any]:
@@ -34,18 +37,13 @@ def around(*states: StateShape) -> Any:
 
 async def test_each_kind_of_artifact_is_rendered_and_long_ones_are_folded(user: User):
     panes: list[Artifacts] = []
-    rows: list[Tabs] = []
 
     @ui.page('/artifacts')
     def page() -> None:
-        tabs = Tabs('All', on_change=lambda: [pane.refresh() for pane in panes])
-        with tabs.panel('First'):
-            ui.label('first')
-        rows.append(tabs)
-        panes.append(Artifacts(around(), tabs))
+        panes.append(Artifacts(SimpleNamespace(context=around())))  # type: ignore[arg-type]
 
     await user.open('/artifacts')
-    await user.should_not_see('Artifacts')
+    assert not panes[0].offered
     artifacts = {
         'page': make_artifact('# A page'),
         'tree': make_artifact([{'a': 1}]),
@@ -53,20 +51,20 @@ async def test_each_kind_of_artifact_is_rendered_and_long_ones_are_folded(user: 
         'nothing': make_artifact(''),
         'long': make_artifact('x' * (LONG + 1), kept='0' * 64),
     }
-    panes[0].show(view({'working': {'artifacts': artifacts}}))
-    await user.should_see('Artifacts')
+    panes[0].show(moment({'working': {'artifacts': artifacts}}))
+    assert panes[0].offered
     await user.should_not_see('by a_tool')  # not shown yet
     with user:
-        rows[0].open('Artifacts')
+        panes[0].open(True)
     await see(user, 'by a_tool', 'Yes', 'Empty.')
     conversations = user.find(kind=Conversation).elements
     assert [block['text'] for talk in conversations for block in talk._props['blocks']] == ['# A page']
     (tree,) = user.find(kind=JsonTree).elements
     assert tree._props['value'] == {'0': {'a': 1}}
-    panes[0].show(view({'working': {'artifacts': {'page': make_artifact('Another')}}}))
+    panes[0].show(moment({'working': {'artifacts': {'page': make_artifact('Another')}}}))
     (talk,) = user.find(kind=Conversation).elements
     assert [block['text'] for block in talk._props['blocks']] == ['Another']
-    panes[0].show(view({}))
+    panes[0].show(moment({}))
     await user.should_see('No artifacts up to this step.')
 
 

@@ -24,7 +24,7 @@ from engine.statechart.validation import STATE_KEYS
 from tests.support.cli import all_commands
 from tests.tree import ROOT
 from ui.access.oidc import ProviderSettings
-from ui.pages.run.panels.registry import ABOVE_AGENTS, BELOW_DIAGRAM, PANELS
+from ui.pages.run.panes import PANES
 from ui.settings import Settings
 
 GUIDE = ROOT / 'assets' / 'guide'
@@ -167,9 +167,7 @@ def find_hooks() -> Missing:
 
 def find_panels() -> Missing:
     rows = described(section('patterns', 'panels'))
-    known = {panel.title.lower() for panel in PANELS} | {
-        part.panel for part in (*BELOW_DIAGRAM, *ABOVE_AGENTS)
-    }
+    known = {pane.panel for pane in PANES} - {''}
     used = [field for pattern in PATTERNS.values() for field in panel_fields(pattern.sample())]
     yield from (f'the panel {name}' for name in known | {field.panel for field in used} if name not in rows)
     for field in used:

@@ -15,7 +15,7 @@ from ui.components.theme import frame
 from ui.exports.routes import serve_exports
 from ui.formatting.values import parse_number
 from ui.pages.run.header.run_menu import KEYS
-from ui.pages.run.panels.pattern_tabs import TAB_TITLES
+from ui.pages.run.panes import tab_titles
 from ui.pages.run.screen import Screen
 from ui.pages.shared import errors
 from ui.web.backend import Backend
@@ -61,7 +61,7 @@ def register(backend: Backend) -> None:
         client.on_connect(viewer.join)
         client.on_disconnect(lambda: None if client.has_socket_connection else viewer.leave())
 
-    for end in ('', *(f'/{end}' for end in TAB_TITLES)):
+    for end in ('', *(f'/{end}' for end in tab_titles())):
         serve_page(f'/runs/{{run}}{end}')(page)
 
 

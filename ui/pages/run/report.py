@@ -16,9 +16,10 @@ from ui.components.theme import button, empty_state, frame, origin_chip, pill
 from ui.components.widgets import Text, text_link
 from ui.formatting.values import SIMULATED, is_simulated
 from ui.pages.run.header.input_requests import InputRequests
+from ui.pages.run.pane import pattern_panels
 from ui.pages.run.panels.messages import messages_of
 from ui.pages.run.panels.plan import MARKS, PLAN, plan_steps, step_status
-from ui.pages.run.panels.registry import panels_of
+from ui.pages.run.panes import PANES
 from ui.pages.shared import errors
 from ui.replay.history import History
 from ui.web.backend import Backend
@@ -88,7 +89,8 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
         for origin in view.origins:
             origin_chip(origin)
         ui.element('span').classes('grow')
-        asks = InputRequests(conductor, info, shape, on_sent=lambda: ui.navigate.to(run))
+        handled = {name for kind in pattern_panels(PANES, shape) for name in kind.inputs}
+        asks = InputRequests(conductor, info, shape, handled, on_sent=lambda: ui.navigate.to(run))
         asks.show(view, may_control=conductor.can_control(info.id))
         if text:
             text_link(f'{run}/report.md', 'Markdown', 'btn', icon='download', download='')
@@ -113,7 +115,7 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
             if plan:
                 _draw_plan(run, plan, steps, 1)
             with ui.element('div').classes('report-links'):
-                for panel in panels_of(shape):
+                for panel in pattern_panels(PANES, shape):
                     text_link(f'{run}/{panel.title.lower()}', panel.title)
 
 

@@ -1,22 +1,28 @@
-"""The registry of panels has every panel that the engine's patterns name."""
+"""The list of panes has every panel that the engine's patterns name."""
 
 from __future__ import annotations
 
-from engine import LocalConductor
-from ui.pages.run.panels.pattern_tabs import TAB_TITLES
-from ui.pages.run.panels.registry import PANELS
+from engine import Conductor
+from ui.pages.run.pane import Panel
+from ui.pages.run.panes import PANES, panels, tab_titles
 
-ELSEWHERE = {'plan', 'report'}
-"""Drawn under the diagram, and on a page of its own."""
-
-
-def test_every_panel_of_the_included_patterns_is_registered():
-    patterns = LocalConductor().catalog.patterns.values()
-    panels = {panel for pattern in patterns for panel in pattern.sample().chart_panels()}
-    assert panels - ELSEWHERE <= {panel.title.lower() for panel in PANELS}
-    assert panels >= {'messages', 'time', 'supervision', 'debate', 'candidates'}
+ELSEWHERE = {'report'}
+"""Drawn on a page of its own."""
 
 
-def test_each_panel_has_its_own_address():
-    assert len({panel.title for panel in PANELS}) == len(PANELS)
-    assert all(TAB_TITLES[panel.title.lower()] == panel.title for panel in PANELS)
+def test_every_panel_of_the_included_patterns_is_listed():
+    patterns = Conductor().catalog.patterns.values()
+    used = {panel for pattern in patterns for panel in pattern.sample().chart_panels()}
+    assert used - ELSEWHERE <= {pane.panel for pane in PANES}
+    assert used >= {'messages', 'time', 'supervision', 'debate', 'candidates'}
+
+
+def test_each_tab_has_its_own_address():
+    first, *others = panels()
+    assert tab_titles() == {panel.title.lower(): panel.title for panel in others}
+    assert first.title not in tab_titles().values()
+
+
+def test_a_tab_of_a_pattern_is_named_like_its_panel():
+    assert all(panel.title.lower() == panel.panel for panel in panels() if panel.panel)
+    assert all(issubclass(pane, Panel) == (pane.place == 'tab') for pane in PANES)

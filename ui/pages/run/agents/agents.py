@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine import Status
 from engine.errors import WorkspaceError
@@ -16,32 +17,35 @@ from ui.components.elements import Conversation, Engagement, Splitters, batch_up
 from ui.components.theme import button, empty_state, origin_chip
 from ui.components.widgets import CachedElement, Text, set_class
 from ui.formatting.debugger import pause_sentence
-from ui.formatting.steps import duration, path_text
+from ui.formatting.steps import clock_end, duration, path_text
 from ui.formatting.usage import usage_summary
 from ui.formatting.values import count, status_class, status_text
 from ui.pages.run.agents.agent import AgentPane
 from ui.pages.run.agents.regions import columns_for, lay_out_panes, tracks
 from ui.pages.run.agents.stages import RESULT, Stage, StageRow, VisibleAgents, stages_of, work_in_progress
-from ui.pages.run.panels.registry import ABOVE_AGENTS, parts_of
-from ui.pages.shared.run.context import RunContext
+from ui.pages.run.pane import Moment, Panel, RunPage
 from ui.replay.conversation import json_to_markdown
 from ui.replay.history import History, latest
 
 MIN_HEIGHT, MIN_WIDTH = '150px', '150px'
 
 
-class AgentPanes:
+class AgentPanes(Panel):
     """All agents of a run. The stage at work is shown, unless a person has picked or is reading another.
 
     Panes change in place, and nothing around them moves. While they do not follow the run, a button
     names the stage at work and switches to it.
     """
 
-    def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
-        self._context = context
+    title = 'Agents'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        context = self._context = page.context
         self._stages = stages_of(context)
         self._selection = VisibleAgents(context.shape, context.history)
-        self._shown: tuple[View, bool, bool] | None = None
+        self._moment: Moment | None = None
+        self._live = True
         self._picked = ''
         """The stage that a person picked, if any."""
         self._engaged = False
@@ -60,7 +64,7 @@ class AgentPanes:
         self._panes: dict[str, AgentPane] = {}
         with ui.element('div').classes('agents') as self.root:
             self._row = StageRow(self._stages, context.history, self._pick)
-            self._parts = [part(context, seek) for part in parts_of(ABOVE_AGENTS, context.shape)]
+            page.draw('above agents')
             with ui.element('div').classes('stage') as self._grid:
                 self._splits = Splitters()
                 Engagement(self._set_engaged)
@@ -77,9 +81,17 @@ class AgentPanes:
             self._follow.classes(remove='icon').on('click', lambda: self._pick(''))
             self._follow.set_visibility(False)
 
-    def show(self, view: View, *, live: bool, may_control: bool) -> None:
-        """Arrange and fill the panes for `view`."""
-        self._shown = (view, live, may_control)
+    @override
+    def follow(self, moment: Moment) -> None:
+        if self._live and not moment.live:
+            for pane in self._panes.values():
+                pane.clear_stream()
+        self._live = moment.live
+
+    @override
+    def show(self, moment: Moment) -> None:
+        """Arrange and fill the panes."""
+        self._moment, view, live = moment, moment.view, moment.live
         ended = view.status.ended and self._has_result(view)
         now = [] if ended else self._selection.at_work(view)
         stage = RESULT if ended else self._stage_of(now)
@@ -101,21 +113,21 @@ class AgentPanes:
                     view,
                     view.agents.get(path),
                     live=live,
-                    may_control=may_control,
+                    may_control=moment.may_control,
                     files=words,
                     being_read=read,
                 )
             else:
                 pane.track(view)
-        for part in self._parts:
-            part.show(view)
         self._arrange()
         self._nobody.set_visibility(not self._visible_agents and self._stage != RESULT)
         self._show_result(view, is_shown=self._stage == RESULT)
         self._show_stages(view, stage, now)
 
-    async def count_files(self, view: View) -> None:
+    @override
+    async def complete(self, moment: Moment) -> None:
         """Count the files of the agents' folders at this step, and show the counts."""
+        view = moment.view
         unknown = {digest for digest in view.files.values() if digest not in self._counts}
         for digest in unknown:
             try:
@@ -123,7 +135,7 @@ class AgentPanes:
             except WorkspaceError:
                 continue  # the files tab reports it
             self._counts[digest] = len(files)
-        if unknown and self._shown and self._shown[0].seq == view.seq:
+        if unknown and self._moment and self._moment.view.seq == view.seq:
             self.refresh()
 
     def set_wide(self, wide: bool) -> None:
@@ -131,25 +143,22 @@ class AgentPanes:
         self._wide = wide
         self._arrange()
 
+    @override
     def stream(self, text: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-        """Append text that is still being streamed to the panes shown, by agent path."""
         with batch_updates():
             for path, pieces in text.items():
                 if path in self._panes:
                     self._panes[path].append(pieces)
-
-    def clear_streams(self) -> None:
-        """Remove all streamed text, before a past step is shown."""
-        for pane in self._panes.values():
-            pane.clear_stream()
 
     @property
     def streamed(self) -> int:
         """Characters of replies that are being streamed now."""
         return sum(pane.streamed for pane in self._panes.values())
 
-    def tick(self, view: View, now: float, *, live: bool) -> None:
-        """Update the clocks of the panes."""
+    @override
+    def tick(self, moment: Moment, now: float) -> None:
+        view = moment.view
+        live, now = moment.live and not view.status.ended, clock_end(view, now)
         for pane in self._panes.values():
             if pane.root.visible:
                 pane.tick(view, now, live=live)
@@ -157,9 +166,8 @@ class AgentPanes:
 
     def refresh(self) -> None:
         """Show the current view again, after more of the history has been read or the choice has changed."""
-        if self._shown:
-            view, live, may_control = self._shown
-            self.show(view, live=live, may_control=may_control)
+        if self._moment:
+            self.show(self._moment)
 
     def reveal_question(self, agent: str) -> None:
         """Show the pane of an agent that asks a question, and focus the answer."""

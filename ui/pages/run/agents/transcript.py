@@ -6,13 +6,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from nicegui import ui
+from typing_extensions import override
 
-from engine import Conductor, EngineError, Transition
-from engine.records import RunId, Shape
+from engine import EngineError, Transition
 from ui.components.debounce import create_page_task
 from ui.components.elements import TranscriptList
 from ui.components.theme import button, empty_state
 from ui.formatting.tool_calls import Block
+from ui.pages.run.pane import Moment, Panel, RunPage
 from ui.replay.conversation import transcript_entry
 
 STEPS_PER_READ = 400
@@ -21,11 +22,15 @@ MAX_LOADED = 5_000
 """Maximum number of messages loaded unasked; earlier ones are loaded on demand."""
 
 
-class Transcript:
+class Transcript(Panel):
     """The messages of part of the run; nothing is loaded or sent until the tab is visible."""
 
-    def __init__(self, conductor: Conductor, run: RunId, shape: Shape) -> None:
-        self._conductor, self._run, self._shape = conductor, run, shape
+    title = 'Transcript'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        context = page.context
+        self._conductor, self._run, self._shape = context.conductor, context.run, context.shape
         self._steps: list[int] = []
         """The steps that the messages in the page belong to, in order."""
         self._from = self._until = self._at = 0
@@ -39,18 +44,22 @@ class Transcript:
         self._earlier.set_visibility(False)
         self._messages.set_visibility(False)
 
+    @override
     def open(self, opened: bool) -> None:
-        """Set whether the tab is visible."""
         self._open = opened
-        create_page_task(self._messages, self.show(self._at), 'show a transcript')
+        create_page_task(self._messages, self._show_until(self._at), 'show a transcript')
 
-    def add(self, steps: list[Transition]) -> None:
+    @override
+    def add_steps(self, steps: Sequence[Transition]) -> None:
         """Append the blocks of new steps, if the tab is open; otherwise they are drawn when it opens."""
         if self._open:
             self._append(steps)
 
-    async def show(self, at: int) -> None:
-        """Show the transcript up to step `at`."""
+    @override
+    async def complete(self, moment: Moment) -> None:
+        await self._show_until(moment.view.seq)
+
+    async def _show_until(self, at: int) -> None:
         self._at = at
         if not self._open:
             return

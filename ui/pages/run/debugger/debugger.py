@@ -22,7 +22,7 @@ class Debugger:
         self.controller = DebugController(conductor, run, shape)
         self.breakpoints = BreakpointStore(conductor, run, self.controller)
         self.context_menu = ContextMenu(self.controller, self.breakpoints, self.show_breakpoints)
-        self._reveals: tuple[Callable[[], Any], ...] = ()
+        self._reveals: list[Callable[[], Any]] = []
 
     def update(self, follower: Follower, steps: Sequence[Transition], fold: Fold | None = None) -> None:
         """Update from the newest view; `fold` is used until the run is followed."""
@@ -30,9 +30,9 @@ class Debugger:
         if present is not None:
             self.controller.update(present, steps)
 
-    def on_reveal(self, *acts: Callable[[], Any]) -> None:
-        """Set the callbacks that bring the list of breakpoints into sight."""
-        self._reveals = acts
+    def on_reveal(self, act: Callable[[], Any]) -> None:
+        """Register what helps to bring the list of breakpoints into sight."""
+        self._reveals.append(act)
 
     def show_breakpoints(self) -> None:
         """Bring the inspector into view with the tab of breakpoints open."""

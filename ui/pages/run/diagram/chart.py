@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from nicegui import ui
+from typing_extensions import override
 
-from engine.records import View
 from ui.components.diagram.collapse_menu import CollapseMenu
 from ui.components.diagram.fitting import COLUMN, Room, fit
 from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import FIT_ACTIVE, zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.theme import button, text_notice
-from ui.components.widgets import set_attributes
+from ui.components.widgets import set_attributes, set_class
 from ui.formatting.diagram.folding import composites_around
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight
 from ui.formatting.steps import active_text
 from ui.formatting.values import status_text
 from ui.pages.run.debugger.badges import breakpoint_layer
-from ui.pages.run.debugger.context_menu import ContextMenu
 from ui.pages.run.diagram.edge_explanation import EdgeExplanation
-from ui.pages.run.panels.registry import BELOW_DIAGRAM, parts_of
-from ui.pages.shared.run.context import RunContext
-from ui.replay.live import Follower
+from ui.pages.run.pane import Moment, Pane, RunPage
 
 MAX_STEPS = 2_000
 """Maximum steps of a run to preload highlights for; in longer runs, a dragged slider requests each step."""
 LARGE = 'Enlarge the diagram'
 
 
-class ChartPane:
+class ChartPane(Pane):
     """The chart, in a column of the page or filling it."""
 
-    def __init__(
-        self,
-        context: RunContext,
-        follower: Follower,
-        seek: Callable[[int], Awaitable[None]],
-        on_size: Callable[[bool], None],
-        context_menu: ContextMenu,
-    ) -> None:
-        """Draw the panel; `on_size` is called with whether the diagram fills the page.
+    place = 'column'
 
-        `context_menu` is the context menu of states and edges.
-        """
-        self._shape, self._follower, self._seek, self._on_size = context.shape, follower, seek, on_size
-        self._reasons = context.reasons
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        context, context_menu = page.context, page.debugger.context_menu
+        self._page, self._shape, self._follower = page, context.shape, page.follower
+        page.debugger.on_reveal(self.shrink)
         self._folds = CollapseMenu(self._shape, self.draw)
         self._step, self._large = 0, False
         self._room: Room = COLUMN
@@ -58,7 +46,7 @@ class ChartPane:
         """Whether a person has panned or zoomed it."""
         self._controller = context.debug_controller
         self._controller.on_change(self._mark_breakpoints)
-        self.explanation = EdgeExplanation(context, follower.index, seek, context_menu.edge_entries)
+        self.explanation = EdgeExplanation(context, page.follower.index, page.seek, context_menu.edge_entries)
         with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
             with ui.element('div').classes('panel-head'):
                 self._location = ui.label().classes('where')
@@ -82,7 +70,7 @@ class ChartPane:
                 )
                 self._drawing.on_resize(self._on_resize)
                 self.explanation.attach_to(self._drawing)
-            self._parts = [part(context, seek) for part in parts_of(BELOW_DIAGRAM, self._shape)]
+            page.draw('below diagram')
 
     async def draw(self) -> None:
         """Lay out the chart for the available space, with the active states in sight."""
@@ -97,15 +85,15 @@ class ChartPane:
             self._drawing.show(drawn)
             self.explanation.reposition()
 
-    def show_location(self, view: View) -> None:
-        """Show where the run is."""
+    @override
+    def show_step(self, moment: Moment) -> None:
+        view = moment.view
         self._location.set_text(active_text(view.active) or status_text(view.status, view.error))
 
-    async def show(self, view: View) -> None:
-        """Show the parts below, and lay the chart out again if active states would be out of sight."""
-        for part in self._parts:
-            part.show(view)
-        self._active = tuple(map(str, view.active))
+    @override
+    async def complete(self, moment: Moment) -> None:
+        """Lay the chart out again if active states would be out of sight."""
+        self._active = tuple(map(str, moment.view.active))
         inside = composites_around(self._shape, self._active)
         hidden = inside & self._folds.folded and inside != self._fitted
         if not self._drawn or (
@@ -119,16 +107,16 @@ class ChartPane:
             self._room = (width, height)
             await self.draw()
 
-    def highlight(self, view: View) -> None:
+    @override
+    def follow(self, moment: Moment) -> None:
         """Highlight active states, visited ones, and the transition that was taken."""
+        view = moment.view
         self._step = view.seq
         index = self._follower.index
         seen = [path for path, steps in index.visits.items() if steps[0] <= view.seq]
         traversed = [edge for edge, steps in index.edge_steps.items() if steps[0] <= view.seq]
         self._drawing.highlight(
-            highlight(
-                self._shape, view, self._reasons.step, visited=seen or list(view.entered), traversed=traversed
-            )
+            highlight(self._shape, view, moment.step, visited=seen or list(view.entered), traversed=traversed)
         )
         self.explanation.show()
         self._drawing.overlay('why', {'edges': self.explanation.decorations})
@@ -160,10 +148,10 @@ class ChartPane:
     def _enlarge(self) -> None:
         self._large = not self._large
         set_attributes(self._size, aria_pressed=str(self._large).lower())
-        self._on_size(self._large)
+        set_class(self._page.grid, 'charted', on=self._large)
 
     async def _pick(self, path: str) -> None:
         """Go to the next visit of a state after the current step, or to its first."""
         steps = self._follower.index.visits.get(path)
         if steps:
-            await self._seek(next((step for step in steps if step > self._step), steps[0]))
+            await self._page.seek(next((step for step in steps if step > self._step), steps[0]))

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from nicegui import ui
+from typing_extensions import override
 
-from engine.records import View, parent_of
+from engine.records import parent_of
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.steps import role_title
-from ui.pages.shared.run.context import RunContext
+from ui.pages.run.agents.agents import AgentPanes
+from ui.pages.run.pane import Moment, Pane, RunPage
+from ui.pages.run.panels.tabs import RunTabs
 
 
-class ApprovalBar:
+class ApprovalBar(Pane):
     """The request that waits for a person, with its answers. It overlays the page, so nothing moves."""
 
-    def __init__(self, context: RunContext, reveal: Callable[[str], Awaitable[None]]) -> None:
-        """Draw it, hidden; `reveal` gets the agent whose question the person wants to answer, in its pane."""
-        self._context = context
+    place = 'head'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._page, self._context = page, page.context
         self._leaf = ''
         with (
             ui.element('div')
@@ -31,14 +34,17 @@ class ApprovalBar:
             self._allow = button('Allow', kind='primary small', label='Allow once')
             self._deny = button('Deny', kind='small danger', label='Deny')
             self._reply = button('Answer', kind='primary small', requires='send')
-            self._reply.on('click', lambda: reveal(parent_of(self._leaf)))
+            self._reply.on('click', self._reveal)
             self._allow.on('click', self._approve)
             self._deny.on('click', self._refuse)
         self._root.set_visibility(False)
 
-    def show(self, view: View, *, may_control: bool) -> None:
-        """Show what the newest step asks of a person."""
-        waiting = [leaf for leaf in view.active if may_control and leaf.endswith(('.approving', '.asking'))]
+    @override
+    def show_newest(self, moment: Moment) -> None:
+        view = moment.newest
+        waiting = [
+            leaf for leaf in view.active if moment.may_control and leaf.endswith(('.approving', '.asking'))
+        ]
         self._leaf = waiting[0] if waiting else ''
         self._root.set_visibility(bool(waiting))
         # For a `:has()` in a style sheet, which would be slow with `:not(.hidden)`.
@@ -60,6 +66,13 @@ class ApprovalBar:
         text = f'{role_title(who)} {what}{more}'
         self._summary.show(text)
         set_attributes(self._summary, title=text)
+
+    async def _reveal(self) -> None:
+        """Show the pane of the agent that asks, with the focus in the answer."""
+        if not self._page.moment.live:
+            await self._page.seek(None)
+        self._page.find(RunTabs).open('')
+        self._page.find(AgentPanes).reveal_question(parent_of(self._leaf))
 
     async def _approve(self) -> None:
         if self._leaf:

@@ -8,15 +8,17 @@ from typing import Any, cast
 
 from nicegui import ui
 from pydantic import BaseModel, Field, create_model
+from typing_extensions import override
 
-from engine import Conductor, Status
-from engine.records import Gauge, RunId, View
+from engine import Status
+from engine.records import Gauge, View
 from ui.components.dialogs import await_answer, dialog_frame, draw_dialog_actions, notify_errors
 from ui.components.forms.form import Form
 from ui.components.theme import button
 from ui.components.widgets import Text, set_attributes, set_class
 from ui.formatting.steps import duration
 from ui.formatting.usage import dollars
+from ui.pages.run.pane import Moment, Pane, RunPage
 
 NAMES = {'tokens': 'Tokens', 'cost': 'Cost', 'seconds': 'Time'}
 FORMATS: dict[str, Callable[[float], str]] = {
@@ -27,11 +29,14 @@ FORMATS: dict[str, Callable[[float], str]] = {
 MORE = {'tokens': 'More tokens', 'cost': 'More dollars', 'seconds': 'More seconds'}
 
 
-class BudgetBars:
+class BudgetBars(Pane):
     """The limits of one run; hidden if it has none."""
 
-    def __init__(self, conductor: Conductor, run: RunId) -> None:
-        self._conductor, self._run = conductor, run
+    place = 'head'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._conductor, self._run = page.context.conductor, page.context.run
         self._view: View | None = None
         self._bars: dict[str, tuple[ui.element, Text]] = {}
         with ui.element('div').classes('budgets').props('role="group" aria-label="Budget"') as self.root:
@@ -41,11 +46,11 @@ class BudgetBars:
             self._warning = Text('span', '', 'budget-warning', role='status')
         self.root.set_visibility(False)
 
-    def show(self, view: View, *, may_control: bool) -> None:
-        """Show the remaining budget at this step; budget can be added if `may_control`."""
-        self._view = view
+    @override
+    def show_step(self, moment: Moment) -> None:
+        view = self._view = moment.view
         self.root.set_visibility(bool(view.budget))
-        self._add.set_visibility(may_control and not view.status.ended)
+        self._add.set_visibility(moment.may_control and not view.status.ended)
         if list(view.budget) != list(self._bars):
             self._row.clear()
             with self._row:
@@ -56,10 +61,11 @@ class BudgetBars:
             warning = f'{NAMES[spent[0]]}: used up. The run waits until you add more.'
         self._warning.show(warning)
         set_class(self.root, 'spent', on=spent)
-        self.tick(view, view.time)
+        self.tick(moment, view.time)
 
-    def tick(self, view: View, now: float) -> None:
-        """Update the clock."""
+    @override
+    def tick(self, moment: Moment, now: float) -> None:
+        view = moment.view
         running = max(0.0, now - view.time) if view.status is Status.RUNNING else 0.0
         for kind, gauge in view.budget.items():
             current = replace(gauge, used=gauge.used + running) if kind == 'seconds' else gauge

@@ -5,35 +5,41 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from nicegui import ui
+from typing_extensions import override
 
-from engine import Conductor, Status
+from engine import Status
 from engine.models import ModelRegistry
-from engine.records import RunInfo, Shape, View, is_within
+from engine.records import View, is_within
 from ui.components.theme import button, origin_chip, pill
 from ui.components.widgets import CachedElement, Text, set_attributes, set_class, text_link
 from ui.exports.menu import export_button
 from ui.formatting.steps import author_text, duration, own_seconds
 from ui.formatting.usage import usage_headline, with_streamed
+from ui.pages.run.agents.agents import AgentPanes
 from ui.pages.run.debugger.controls import Controls, PauseReason
 from ui.pages.run.header.input_requests import InputRequests
+from ui.pages.run.header.run_menu import RunMenu
 from ui.pages.run.header.title import RunTitle
-from ui.pages.run.panels.registry import panels_of
-from ui.pages.run.usage_table import UsageTable
-from ui.pages.shared.run.context import RunContext
+from ui.pages.run.pane import Moment, Pane, RunPage, StripPart, pattern_panels
+from ui.pages.shared.run.usage_table import UsageTable
 
 
-class Header:
+class Header(Pane):
     """What a run is doing, and the buttons that control it."""
 
-    def __init__(self, context: RunContext, steer: Callable[[str], Awaitable[None]]) -> None:
-        """Draw the header; `steer` gets `retry`, `fork`, `cancel` or `more`."""
+    place = 'head'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        context = page.context
         conductor, info, controller = context.conductor, context.info, context.debug_controller
-        self._info, self._context = info, context
+        self._page, self._context = page, context
         self._has_pattern = info.pattern in conductor.catalog.patterns
         self._shown: tuple[object, ...] = ()
         with ui.element('div').classes(f'run-head {"ended" if info.status.ended else ""}'):
             with ui.element('div').classes('run-name'):
-                self.title = RunTitle(conductor, info)
+                self._title = RunTitle(conductor, info)
+                menu = RunMenu(conductor, info, self._title.show)
                 with ui.element('div').classes('run-facts'):
                     self._status = ui.element('span').classes('head-status')
                     ui.label(info.pattern).classes('chip head-pattern')
@@ -56,26 +62,23 @@ class Header:
                 controls.props('role="toolbar" aria-label="Run controls"')
                 # Buttons that come and go are on the left, so that the others do not move.
                 self._retry = _draw_control(
-                    'Retry', 'healing', steer, 'Start a new run from the last good step'
+                    'Retry', 'healing', menu.retry, 'Start a new run from the last good step'
                 )
-                self._cancel = _draw_control('Cancel', 'stop', steer, 'Stop the run for good', kind='danger')
+                self._cancel = _draw_control(
+                    'Cancel', 'stop', menu.cancel, 'Stop the run for good', kind='danger'
+                )
                 Controls(controller)
                 fork = _draw_control(
-                    'Fork', 'call_split', steer, 'Start a new run from the step that is shown'
+                    'Fork', 'call_split', self._fork, 'Start a new run from the step that is shown'
                 )
                 fork.set_visibility(not info.is_imported_trace)
                 export_button(info)
                 more = button('', icon='more_horiz', kind='quiet', label='More')
-                more.on('click', lambda: steer('more'))
+                more.on('click', menu.more)
 
-    def show(self, view: View, newest: View, *, may_control: bool) -> None:
-        """Show the figures of a step, and the current status of the run.
-
-        Args:
-            view: the step that is shown.
-            newest: the newest step.
-            may_control: whether the viewer can control it here.
-        """
+    @override
+    def show_step(self, moment: Moment) -> None:
+        view, newest, may_control = moment.view, moment.newest, moment.may_control
         self._show_origins(view)
         content = (newest.status, newest.error, may_control, view.usage, view.seq)
         if content == self._shown:
@@ -91,6 +94,18 @@ class Header:
         self._cancel.set_visibility(running)
         self._retry.set_visibility(newest.status.retriable and self._has_pattern)
         self._usage.show(view)
+
+    @override
+    def show_newest(self, moment: Moment) -> None:
+        self.show_step(moment)
+
+    @override
+    async def load(self) -> None:
+        self._title.track_size()
+
+    async def _fork(self) -> None:
+        at = self._page.moment.at or self._page.follower.head
+        ui.navigate.to(f'/runs/{self._context.run}/fork?at={at}')
 
     def _show_origins(self, view: View) -> None:
         """Show where the agents' replies came from; for those at work, also where they are expected from."""
@@ -112,8 +127,10 @@ class Header:
                 self._usage = UsageTable(named, models.cache_saving)
         opener.classes(remove='icon').props('aria-haspopup="dialog"')
 
-    def tick(self, view: View, now: float, streamed: int = 0) -> None:
-        """Update the clock, and the tokens, adding an estimate for `streamed` characters."""
+    @override
+    def tick(self, moment: Moment, now: float) -> None:
+        view = moment.view
+        streamed = self._page.find(AgentPanes).streamed if moment.live else 0
         tokens = usage_headline(with_streamed(view.usage, streamed))
         if tokens != self._tokens.text:
             self._tokens.set_text(tokens)
@@ -121,46 +138,45 @@ class Header:
 
 
 def _draw_control(
-    text: str, icon: str, steer: Callable[[str], Awaitable[None]], hint: str, kind: str = ''
+    text: str, icon: str, act: Callable[[], Awaitable[None]], hint: str, kind: str = ''
 ) -> ui.element:
     control = button(text, icon=icon, kind=kind, requires=text.lower())
     control.tooltip(hint)
-    control.on('click', lambda: steer(text.lower()))
+    control.on('click', act)
     return control
 
 
-class StatusStrip:
+class StatusStrip(Pane):
     """The strip under the header; empty if the pattern has none of its parts."""
 
-    def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
+    place = 'head'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        info, shape = page.context.info, page.context.shape
         self._shape = shape
         with ui.element('div').classes('run-strip') as self._root:
-            self._parts = [panel.strip(shape) for panel in panels_of(shape) if panel.strip]
+            parts = page.draw('strip')
             with ui.element('div').classes('strip-actions') as acts:
                 self._report = text_link(
                     f'/runs/{info.id}/report', 'Read report', 'btn small', icon='description'
                 )
-                self._input_requests = InputRequests(conductor, info, shape)
+                handled = {name for kind in pattern_panels(page.kinds, shape) for name in kind.inputs}
+                self._input_requests = InputRequests(page.context.conductor, info, shape, handled)
             acts.set_visibility(bool(shape.field('report')) or self._input_requests.has_any)
         # Shown from the start if it can ever be needed, so that the parts below do not move.
         may_ask = self._input_requests.has_any and not info.status.ended
-        self._root.set_visibility(bool(self._parts or shape.field('report')) or may_ask)
-        keeps_height = any(part.keeps_height for part in self._parts)
+        self._root.set_visibility(bool(parts or shape.field('report')) or may_ask)
+        keeps_height = any(isinstance(part, StripPart) and part.keeps_height for part in parts)
         self._root.classes(
             'reserved' if may_ask and (keeps_height or not self._input_requests.has_seats) else ''
         )
 
-    def show(self, view: View, newest: View, *, may_control: bool) -> None:
-        """Show the parts at the step of `view`, and the input that the newest step accepts."""
-        for part in self._parts:
-            part.show(view)
+    @override
+    def show_newest(self, moment: Moment) -> None:
+        newest = moment.newest
         reported = bool(newest.memory.get(self._shape.field('report')))
         self._report.set_visibility(reported)
         set_class(self._root, 'reported', on=reported)
-        asking = self._input_requests.show(newest, may_control=may_control)
+        asking = self._input_requests.show(newest, may_control=moment.may_control)
         set_class(self._root, 'asking', on=asking)
-
-    def tick(self, now: float) -> None:
-        """Update the clocks."""
-        for part in self._parts:
-            part.tick(now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 from nicegui import ui
@@ -13,7 +13,6 @@ from ui.components.dialogs import ask_event, event_help
 from ui.components.theme import button
 from ui.components.widgets import set_class
 from ui.formatting.steps import role_title
-from ui.pages.run.panels.registry import panels_of
 from ui.pages.shared.run.context import accepts_event
 
 IN_PANES = ('take_seat', 'hand_back')
@@ -28,10 +27,11 @@ class InputRequests:
         conductor: Conductor,
         info: RunInfo,
         shape: Shape,
+        handled: Collection[str],
         *,
         on_sent: Callable[[], None] = lambda: None,
     ) -> None:
-        """Draw them; `on_sent` is called after an event has been sent."""
+        """Draw them, except the `handled` ones; `on_sent` is called after an event has been sent."""
         self._on_sent = on_sent
         self._conductor, self._run, self._shape = conductor, info.id, shape
         try:
@@ -44,9 +44,8 @@ class InputRequests:
             .classes('asks')
             .props('role="group" aria-label="Input for this run"') as self.root
         ):
-            drawn = {trigger for panel in panels_of(shape) for trigger in panel.inputs}
             for trigger, model in self._inputs.items():
-                if trigger in drawn or trigger in IN_PANES:
+                if trigger in handled or trigger in IN_PANES:
                     continue  # it has better controls elsewhere
                 request_button = button(role_title(trigger), kind='small')
                 request_button.on('click', lambda _, trigger=trigger: self.ask(trigger))

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from engine import Conductor, EngineError, Status
-from engine.records import RunInfo, Shape, View
+from typing_extensions import override
+
+from engine import EngineError, Status
+from engine.records import Shape, View
 from ui.components.theme import notice
 from ui.components.widgets import CachedElement, Text
 from ui.formatting.steps import role_title
+from ui.pages.run.pane import Moment, Pane, RunPage
 from ui.pages.shared.run.context import accepts_event
 
 RETRY = 'Retry starts a new run from the last good step. To change something first, fork an earlier step.'
 FORK = 'Its pattern is not available here: the run can be read, but not retried.'
 
 
-class StopBanner:
+class StopBanner(Pane):
     """Empty while the run continues, and once it is done."""
 
-    def __init__(self, conductor: Conductor, info: RunInfo, shape: Shape) -> None:
-        self._shape = shape
+    place = 'head'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        conductor, info = page.context.conductor, page.context.info
+        self._shape = page.context.shape
         self._root = CachedElement().classes('trouble')
         try:
             pattern = conductor.catalog.pattern(info.pattern)
@@ -26,8 +33,9 @@ class StopBanner:
         else:
             self._known, self._inputs = True, list(pattern.inputs)
 
-    def show(self, view: View, *, may_control: bool) -> None:
-        """Show the run as it is now; `may_control` is whether the viewer can control it here."""
+    @override
+    def show_newest(self, moment: Moment) -> None:
+        view, may_control = moment.newest, moment.may_control
         reason, remedy = stop_reason(self._shape, view), self._remedy(view, may_control=may_control)
         if self._root.clear_if_changed((reason, remedy)) and reason:
             failed = view.status is Status.FAILED

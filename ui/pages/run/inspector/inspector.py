@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine import EngineError, Transition
 from engine.records import Change, Shape, View
@@ -25,11 +26,11 @@ from ui.formatting.steps import (
     previous_values,
 )
 from ui.formatting.values import with_list_ends, with_times
-from ui.pages.run.debugger.debugger import Debugger
 from ui.pages.run.debugger.panel import BreakpointsPanel
-from ui.pages.run.usage_table import UsageTable
-from ui.pages.shared.run.context import RunContext
+from ui.pages.run.pane import Moment, Pane, RunPage
+from ui.pages.run.player.player import Player
 from ui.pages.shared.run.transition_reasons import draw_outcome
+from ui.pages.shared.run.usage_table import UsageTable
 from ui.replay.marks import marks_of
 
 DETAILED = ('pause', 'human', 'restart', 'budget')
@@ -39,73 +40,59 @@ MIN_DURATION = 0.05
 """Minimum seconds between two steps to be shown: less would read as 0.0 s."""
 
 
-class Inspector:
+class Inspector(Pane):
     """One step of a run, and the data after it."""
 
-    def __init__(
-        self,
-        context: RunContext,
-        follow: Callable[[str], Awaitable[None]],
-        debugger: Debugger,
-        on_tab: Callable[[], None],
-    ) -> None:
-        """Draw the panel.
+    place = 'column'
 
-        Args:
-            context: the run.
-            follow: goes to the next change of a value in the run's data.
-            debugger: the debugger.
-            on_tab: called when another tab is opened.
-        """
-        self._on_tab = on_tab
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._page, context, debugger = page, page.context, page.debugger
+        debugger.on_reveal(self.open_breakpoints)
         self._shape, self._name_of, self._reasons = context.shape, context.name_of, context.reasons
         self._pending: tuple[View | None, list[str]] = (None, [])
         self._reading: asyncio.Task[None] | None = None
         self._engaged = False
         """Whether the focus or the selection is in a text."""
-        self._postponed: tuple[View, float | None] | None = None
+        self._postponed: Moment | None = None
         """A newer step, which is shown once nobody is reading this one."""
         with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
             Engagement(self._set_engaged)
             self._tabs = Tabs('Step, memory, usage or breakpoints', on_change=self._on_open)
             with self._tabs.panel('Step'):
                 self._step = ui.element('div').classes('step')
-                self.below = ui.element('div').classes('ghost')
-                """The place below the step for content that stays, such as notes."""
+                with ui.element('div').classes('ghost'):
+                    page.draw('below step')
             with self._tabs.panel('Memory'):
-                self._tree = JsonTree({}, on_follow=follow)
+                self._tree = JsonTree({}, on_follow=self._go_to_change)
             with self._tabs.panel('Usage'):
                 self._usage = UsageTable(context.name_of, context.conductor.catalog.registry.cache_saving)
             with self._tabs.panel(BREAKPOINTS):
-                self.breakpoints = BreakpointsPanel(debugger.controller, debugger.breakpoints)
+                self._breakpoints = BreakpointsPanel(debugger.controller, debugger.breakpoints)
             self._follow = button('', kind='follow')
             self._follow_text = Text('span', '')
             self._follow_text.move(self._follow)
             self._follow.classes(remove='icon').on('click', lambda: self._set_engaged(False))
             self._follow.set_visibility(False)
 
-    def show(self, view: View, since: float | None, *, live: bool = False) -> None:
-        """Show a step and the data after it.
-
-        Args:
-            view: the run after the step.
-            since: seconds since the step before.
-            live: whether nobody requested this step: then it waits while somebody is reading another.
-        """
-        if live and self._engaged:
-            self._postponed = (view, since)
+    @override
+    def show_step(self, moment: Moment) -> None:
+        """Show the step and the data after it; a new one waits while somebody is reading another."""
+        view, step = moment.view, moment.step
+        self._breakpoints.show_step(moment.at)
+        if moment.live and self._engaged:
+            self._postponed = moment
             self._follow_text.show(f'Show step {view.seq}')
             self._follow.set_visibility(True)
             return
         self._postponed = None
         self._follow.set_visibility(False)
-        step = self._reasons.step
         self._step.clear()
         with self._step:
             if step is None:
                 empty_state('hourglass_empty', 'The run has not taken a step yet.')
             else:
-                self._draw_step(view, step, since)
+                self._draw_step(view, step, moment.since)
         changed = [change.path for change in step.changes] if step else []
         self._pending = (view, changed)
         self._fill()
@@ -124,7 +111,10 @@ class Inspector:
 
     def _on_open(self) -> None:
         self._fill()
-        self._on_tab()
+        self._page.show_address()
+
+    async def _go_to_change(self, place: str) -> None:
+        await self._page.find(Player).jump_to_change(place)
 
     def open_breakpoints(self) -> None:
         """Switch to the tab of breakpoints."""
@@ -133,7 +123,7 @@ class Inspector:
     def _set_engaged(self, engaged: bool) -> None:
         self._engaged = engaged
         if self._postponed and not engaged:
-            self.show(*self._postponed)
+            self.show_step(self._postponed)
 
     def _fill(self) -> None:
         # The whole document is sent only while its tab is open.

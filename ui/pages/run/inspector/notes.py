@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from nicegui import ui
+from typing_extensions import override
 
 from engine import EngineError
 from engine.records import Note
@@ -12,7 +11,8 @@ from ui.components.dialogs import notify_errors
 from ui.components.theme import button
 from ui.components.widgets import Text, label, set_attributes
 from ui.formatting.values import exact
-from ui.pages.shared.run.context import RunContext
+from ui.pages.run.pane import Moment, Pane, RunPage
+from ui.pages.run.player.player import Player
 from ui.pages.shared.run_list.undo import Undo
 from ui.replay.marks import Mark
 from ui.web.permission import is_permitted
@@ -22,26 +22,26 @@ SAVE = (
 )
 
 
-class StepNotes:
+class StepNotes(Pane):
     """Notes of a step. A note being written stays visible while the page moves on."""
 
-    def __init__(
-        self, context: RunContext, place: ui.element, on_change: Callable[[Sequence[Mark]], None]
-    ) -> None:
-        """Draw an empty list in `place`; `on_change` gets marks for all notes of the run."""
-        self._conductor, self._run, self._on_change = context.conductor, context.run, on_change
+    place = 'below step'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._page, self._conductor, self._run = page, page.context.conductor, page.context.run
         self._notes: list[Note] = []
         self._step = 0
         self._drawn: tuple[int, tuple[Note, ...]] | None = None
-        with place, ui.element('section').classes('step-notes') as self._box:
+        with ui.element('section').classes('step-notes') as self._box:
             set_attributes(self._box, aria_label='Notes on this step')
             self._list = ui.element('ul').classes('note-list')
             self._editor = ui.element('div').classes('ghost')
             self._add = button('Add note', icon='edit_note', kind='small', requires='write_note')
             self._add.on('click', lambda: self._open_editor(Note(run=self._run, seq=self._step, text='')))
-        with place:
-            self._undo = Undo()
+        self._undo = Undo()
 
+    @override
     async def load(self) -> None:
         """Read the run's notes again, and redraw those of the step."""
         try:
@@ -49,10 +49,16 @@ class StepNotes:
         except EngineError:
             return  # the run is deleted or unreadable, which the page reports
         if not self._box.is_deleted:
-            self.show(self._step)
-            self._on_change([Mark(seq=note.seq, kind='note', text=note.text) for note in self._notes])
+            self._show_notes(self._step)
+            self._page.find(Player).show_notes(
+                [Mark(seq=note.seq, kind='note', text=note.text) for note in self._notes]
+            )
 
-    def show(self, step: int) -> None:
+    @override
+    def show(self, moment: Moment) -> None:
+        self._show_notes(moment.view.seq)
+
+    def _show_notes(self, step: int) -> None:
         """Show the notes on a step; step 0 cannot have any."""
         self._step = step
         here = tuple(note for note in self._notes if note.seq == step)

@@ -9,53 +9,53 @@ from typing import Any
 from urllib.parse import quote
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.history import artifacts_of
 from engine.records import View
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import JsonTree, draw_markdown
-from ui.components.tabs import Tabs
 from ui.components.theme import empty_state
 from ui.components.widgets import Text, link, set_attributes
 from ui.formatting.steps import brief_value
-from ui.pages.shared.run.context import RunContext
+from ui.pages.run.pane import LazyPanel, Moment, RunPage
 
-TITLE = 'Artifacts'
 LONG = 3_000
 """Number of characters above which an artifact is folded at first."""
 Key = tuple[str, str]
 """An agent's path, and the name of its artifact."""
 
 
-class Artifacts:
+class Artifacts(LazyPanel):
     """A tab of named results; offered if agents make any, drawn while it is visible."""
 
-    def __init__(self, context: RunContext, tabs: Tabs) -> None:
-        self._context, self._tabs = context, tabs
-        self._view: View | None = None
-        self._offered = any(state.criteria for state in context.shape.states)
+    title = 'Artifacts'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._context = page.context
+        self._offered = any(state.criteria for state in page.context.shape.states)
         self._toggled: dict[Key, bool] = {}
         """Whether a person has opened an artifact (or folded it)."""
         self._drawn: dict[Key, tuple[Mapping[str, Any], ui.element]] = {}
         self._groups: dict[str, ui.element] = {}
-        with tabs.panel(TITLE):
-            self._root = ui.element('div').classes('artifacts')
-            with ui.element('div') as self._none:
-                empty_state('inventory_2', 'No artifacts up to this step.')
-        tabs.set_visible(TITLE, self._offered)
+        self._root = ui.element('div').classes('artifacts')
+        with ui.element('div') as self._none:
+            empty_state('inventory_2', 'No artifacts up to this step.')
 
-    def show(self, view: View) -> None:
-        """Show the artifacts at another step, once the tab is visible."""
-        self._view = view
-        self._offered = self._offered or bool(artifacts_of(view))
-        self._tabs.set_visible(TITLE, self._offered)
-        self.refresh()
+    @property
+    @override
+    def offered(self) -> bool:
+        return self._offered
 
-    def refresh(self) -> None:
-        """Redraw changes, if the tab is visible."""
-        if self._view is None or self._tabs.shown != TITLE:
-            return
-        artifacts = artifacts_of(self._view)
+    @override
+    def show(self, moment: Moment) -> None:
+        self._offered = self._offered or bool(artifacts_of(moment.view))
+        super().show(moment)
+
+    @override
+    def fill(self, view: View) -> None:
+        artifacts = artifacts_of(view)
         self._none.set_visibility(not artifacts)
         for key in [key for key, (item, _) in self._drawn.items() if artifacts.get(key) != item]:
             self._drawn.pop(key)[1].delete()

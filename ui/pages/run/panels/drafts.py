@@ -15,7 +15,7 @@ from engine.statechart import read_leniently
 from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state
 from ui.components.widgets import CachedElement, Text, disclosure
-from ui.pages.run.panel import LazyPanel, PanelSetup, StripPart
+from ui.pages.run.pane import LazyPanel, Moment, RunPage, StripPart
 from ui.replay.history import pad_positions
 
 PANEL = 'drafts'
@@ -24,25 +24,27 @@ PANEL = 'drafts'
 class DraftProgress(StripPart):
     """How many drafts there are, and their scores."""
 
-    def __init__(self, shape: Shape) -> None:
-        super().__init__(shape)
-        self._shape = shape
+    panel = PANEL
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._shape = page.context.shape
         self._text = Text('span', '', 'run-progress num')
 
     @override
-    def show(self, view: View) -> None:
-        self._text.show(draft_progress(self._shape, view) or 'No draft yet')
+    def show_step(self, moment: Moment) -> None:
+        self._text.show(draft_progress(self._shape, moment.view) or 'No draft yet')
 
 
 class Drafts(LazyPanel):
     """All drafts up to the step that is shown, the newest first."""
 
     title = 'Drafts'
-    strip = DraftProgress
+    panel = PANEL
 
-    def __init__(self, setup: PanelSetup) -> None:
-        super().__init__(setup)
-        self._shape, self._follower, self._seek = setup.context.shape, setup.follower, setup.seek
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._shape, self._follower, self._seek = page.context.shape, page.follower, page.seek
         self._unfolded: set[str] = set()
         self._root = CachedElement().classes('drafts')
 

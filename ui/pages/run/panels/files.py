@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import quote
 
 from nicegui import ui
+from typing_extensions import override
 
 from engine.errors import WorkspaceError
 from engine.records import View
@@ -24,18 +24,22 @@ from ui.formatting.files import (
     summarize_changes,
 )
 from ui.formatting.values import count
-from ui.pages.shared.run.context import RunContext
+from ui.pages.run.pane import Moment, Panel, RunPage
 from ui.replay.history import FolderVersion, latest
 
 EMPTY = ''
 """The snapshot of an empty folder."""
 
 
-class Files:
+class Files(Panel):
     """One agent's folder, or the differences between two snapshots; read only while visible."""
 
-    def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
-        self._context, self._seek = context, seek
+    title = 'Files'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        context = self._context = page.context
+        self._seek = page.seek
         self._view: View | None = None
         self._open = self._opened = self._comparing = False
         self._picked, self._load_number = '', 0
@@ -82,16 +86,16 @@ class Files:
             empty_state('folder_open', 'No files up to this step.')
         self._problem = ui.element('div').classes('files-problem')
 
-    def show(self, view: View) -> None:
-        """Show the files at another step, once the tab is visible."""
-        self._view = view
+    @override
+    def show(self, moment: Moment) -> None:
+        view = self._view = moment.view
         self._root.set_visibility(bool(view.files))
         self._none.set_visibility(not view.files)
         if self._open:
             self._refresh()
 
+    @override
     def open(self, opened: bool) -> None:
-        """Set whether the tab is visible."""
         self._open = opened
         if opened and not self._opened:
             self._opened = True

@@ -18,7 +18,7 @@ from ui.formatting.plain_text import plain_markdown_line
 from ui.formatting.steps import duration, role_title
 from ui.formatting.tool_calls import logged_call
 from ui.formatting.values import exact
-from ui.pages.run.panel import LazyPanel, PanelSetup
+from ui.pages.run.pane import LazyPanel, RunPage
 from ui.replay.history import Position, pad_positions
 
 MessageLayout = Literal['list', 'sequence']
@@ -72,13 +72,14 @@ class Messages(LazyPanel):
     """All messages of a run; those after the step that is shown are dimmed."""
 
     title = 'Messages'
+    panel = 'messages'
     layout = 'flat'
 
-    def __init__(self, setup: PanelSetup) -> None:
-        super().__init__(setup)
-        self._field = setup.context.shape.field('messages')
-        self._follower, self._seek, self._on_filter = setup.follower, setup.seek, setup.show_address
-        self.filter = initial = MessageFilter.from_query(setup.query)
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._field = page.context.shape.field('messages')
+        self._follower, self._seek, self._on_filter = page.follower, page.seek, page.show_address
+        self.filter = initial = MessageFilter.from_query(page.query)
         self._messages: list[Message] = []
         self._drawn: object = None
         self._seq = 0

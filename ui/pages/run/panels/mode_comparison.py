@@ -16,7 +16,7 @@ from ui.components.theme import button, empty_state, text_notice
 from ui.components.widgets import Text, table_head
 from ui.formatting.usage import UNKNOWN, dollars
 from ui.formatting.values import short_duration
-from ui.pages.run.panel import Panel, PanelSetup
+from ui.pages.run.pane import Moment, Panel, RunPage
 
 Side = Mapping[str, Any]
 SIDES = ('A', 'B')
@@ -37,10 +37,11 @@ class ModeComparison(Panel):
     """A panel for runs that do the same work in several modes."""
 
     title = 'Comparison'
+    panel = 'comparison'
 
-    def __init__(self, setup: PanelSetup) -> None:
-        super().__init__(setup)
-        self._field = setup.context.shape.field('comparison')
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._field = page.context.shape.field('comparison')
         self._shown: list[Side] = []
         self._marks = False
         self._root = ui.element('div').classes('comparison')
@@ -53,8 +54,8 @@ class ModeComparison(Panel):
         return [side for side in view.memory.get(self._field) or () if isinstance(side, Mapping)]
 
     @override
-    def show(self, view: View, *, live: bool, may_control: bool) -> None:
-        sides = self._sides(view)
+    def show(self, moment: Moment) -> None:
+        sides = self._sides(moment.view)
         if sides == self._shown and self._root.default_slot.children:
             return
         self._shown, self._marks = sides, False

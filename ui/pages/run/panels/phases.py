@@ -15,7 +15,7 @@ from engine.records import Shape, View
 from ui.components.theme import empty_state
 from ui.components.widgets import CachedElement, Text, set_attributes, table_head
 from ui.formatting.steps import duration, running_seconds
-from ui.pages.run.panel import LazyPanel, PanelSetup, StripPart
+from ui.pages.run.pane import LazyPanel, Moment, RunPage, StripPart
 
 Table = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]
 """A title, the column headers, and rows."""
@@ -24,11 +24,12 @@ Table = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]
 class Phases(StripPart):
     """Bars of planning, execution and verification."""
 
+    panel = 'time'
     keeps_height = True
 
-    def __init__(self, shape: Shape) -> None:
-        super().__init__(shape)
-        self._shape = shape
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._shape = page.context.shape
         self._clock: tuple[View, PhaseBudget] | None = None
         with ui.element('div').classes('phases').props('role="group" aria-label="Time"'):
             self._whole = Text('span', '', 'phase-whole num')
@@ -36,15 +37,16 @@ class Phases(StripPart):
             self._bars = {phase: _Bar(name) for phase, name in NAMES.items()}
 
     @override
-    def show(self, view: View) -> None:
+    def show_step(self, moment: Moment) -> None:
+        view = moment.view
         clock = run_clock(self._shape, view)
         self._clock = (view, clock) if clock else None
         if clock is None:
             self._whole.show('The clock has not started.')
-        self.tick(view.time)
+        self.tick(moment, view.time)
 
     @override
-    def tick(self, now: float) -> None:
+    def tick(self, moment: Moment, now: float) -> None:
         if self._clock is None:
             return
         view, clock = self._clock
@@ -92,11 +94,11 @@ class TimePanel(LazyPanel):
     """All details: the phases of this round, the current step, added time, the phases of all rounds."""
 
     title = 'Time'
-    strip = Phases
+    panel = 'time'
 
-    def __init__(self, setup: PanelSetup) -> None:
-        super().__init__(setup)
-        self._shape = setup.context.shape
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._shape = page.context.shape
         self.root = CachedElement().classes('time-tab')
 
     def fill(self, view: View) -> None:
@@ -104,8 +106,8 @@ class TimePanel(LazyPanel):
         self._draw(view, view.time)
 
     @override
-    def tick(self, view: View, now: float) -> None:
-        self._view = view
+    def tick(self, moment: Moment, now: float) -> None:
+        view = self._view = moment.view
         if self._opened:
             self._draw(view, now)
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from nicegui import app, ui
 from typing_extensions import override
 
-from engine.records import View
 from ui.components.elements import draw_markdown
 from ui.components.theme import button
 from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.steps import excerpt, role_title
-from ui.pages.run.panel import Part
-from ui.pages.shared.run.context import RunContext
+from ui.pages.run.pane import Moment, Pane, RunPage
 from ui.replay.history import ENDED
 
 PLAN = 'plan'
@@ -44,14 +42,16 @@ MAX_DEPTH = 6
 """Maximum nesting depth of the steps shown."""
 
 
-class PlanChecklist(Part):
+class PlanChecklist(Pane):
     """A panel under the diagram: shown from the start, with a constant height."""
 
+    place = 'below diagram'
     panel = PLAN
 
-    def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
-        super().__init__(context, seek)
-        self._field, self._history, self._seek = context.shape.field(PLAN), context.history, seek
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._field, self._history = page.context.shape.field(PLAN), page.context.history
+        self._seek = page.seek
         self._opened: set[str] = set()
         chosen = app.storage.user.get(STORAGE_KEY, 'undecided')
         with (
@@ -73,7 +73,8 @@ class PlanChecklist(Part):
         self._drawer.props(add='open' if opened else '', remove='' if opened else 'open')
 
     @override
-    def show(self, view: View) -> None:
+    def show(self, moment: Moment) -> None:
+        view = moment.view
         steps = settled_steps(plan_steps(view.memory.get(self._field)), ended=view.status.ended)
         empty = '' if steps else 'Empty: no steps were planned.' if view.status.ended else 'No steps yet.'
         if not self._list.clear_if_changed((steps, empty)):

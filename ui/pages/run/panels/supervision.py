@@ -15,7 +15,7 @@ from ui.components.theme import button, empty_state
 from ui.components.widgets import CachedElement, Text, disclosure
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
-from ui.pages.run.panel import LazyPanel, PanelSetup
+from ui.pages.run.pane import LazyPanel, RunPage
 from ui.replay.history import Position, pad_positions
 
 PANEL = 'supervision'
@@ -27,10 +27,11 @@ class Supervision(LazyPanel):
     """Gates and interventions, at the step that is shown."""
 
     title = 'Supervision'
+    panel = PANEL
 
-    def __init__(self, setup: PanelSetup) -> None:
-        super().__init__(setup)
-        self._shape, self._follower, self._seek = setup.context.shape, setup.follower, setup.seek
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._shape, self._follower, self._seek = page.context.shape, page.follower, page.seek
         self._all = False
         self._unfolded: set[str] = set()
         self._root = CachedElement().classes('oversight')

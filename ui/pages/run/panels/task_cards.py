@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from nicegui import ui
 from typing_extensions import override
 
-from engine.records import View
 from ui.components.theme import button
 from ui.components.widgets import CachedElement, Text
 from ui.formatting.steps import excerpt, role_title
-from ui.pages.run.panel import Part
+from ui.pages.run.pane import Moment, Pane, RunPage
 from ui.pages.run.panels.plan import PLAN, plan_steps
-from ui.pages.shared.run.context import RunContext
 from ui.replay.history import ENDED
 
 ICONS = {'completed': 'check_circle', 'failed': 'cancel'}
 
 
-class TaskCards(Part):
+class TaskCards(Pane):
     """The tasks that have ended by the step that is shown; there from the start, so that no pane moves."""
 
+    place = 'above agents'
     panel = PLAN
 
-    def __init__(self, context: RunContext, seek: Callable[[int], Awaitable[None]]) -> None:
-        super().__init__(context, seek)
-        self._field, self._history, self._seek = context.shape.field(PLAN), context.history, seek
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._field, self._history = page.context.shape.field(PLAN), page.context.history
+        self._seek = page.seek
         self.root = CachedElement('ul').classes('task-cards')
         self.root.props('aria-label="Finished tasks" tabindex="0"')
 
     @override
-    def show(self, view: View) -> None:
+    def show(self, moment: Moment) -> None:
+        view = moment.view
         steps = plan_steps(view.memory.get(self._field))
         cards = [card for step in steps for card in _cards(step)]
         if not self.root.clear_if_changed(cards):

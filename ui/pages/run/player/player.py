@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from nicegui import ui
 from nicegui.element import Element
 from nicegui.events import KeyEventArguments
+from typing_extensions import override
 
-from engine.records import View
 from ui.components.assets import ASSETS
 from ui.components.debounce import create_page_task
 from ui.components.theme import button
 from ui.components.widgets import NativeSelect, Text, set_attributes, set_class
 from ui.formatting.steps import duration, short_json
+from ui.pages.run.diagram.chart import ChartPane
+from ui.pages.run.pane import Moment, Pane, RunPage
 from ui.pages.run.player.jump_menu import JumpMenu
-from ui.replay.live import Follower
 from ui.replay.marks import KINDS, UNDRAWN, Mark
 from ui.web.presence import Viewer
 
@@ -39,26 +40,21 @@ MAX_VIEWERS = 3
 """Maximum number of viewers shown individually."""
 
 
-class Seek(Protocol):
-    """Goes to a step; None is the present. With `add_history`, the back button undoes it."""
-
-    def __call__(self, at: int | None, *, add_history: bool = True) -> Awaitable[None]:
-        """Go there."""
-
-
-class Player:
+class Player(Pane):
     """Moves the page through a run. Playing shows the recording and never calls a model."""
 
-    def __init__(self, follower: Follower, seek: Seek, on_grab: Callable[[], None], viewer: Viewer) -> None:
-        """Draw it for `viewer`; `on_grab` is called when a person grabs the slider."""
-        self._follower, self._seek = follower, seek
+    place = 'foot'
+
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._page, self._seek = page, page.seek
+        follower = self._follower = page.follower
         self._at: int | None = None
         self._target: int | None = None
         """The step that is loading: further key presses count from it."""
         self._marked = 0
         """How many marks have been sent to the slider."""
         self._playing: asyncio.Task[None] | None = None
-        self._view: View | None = None
         with ui.element('footer').classes('player').props('aria-label="Replay"'):
             with ui.element('div').classes('player-buttons'):
                 self._draw_button('first_page', 'First step (Home)', lambda: self._go(1))
@@ -67,7 +63,7 @@ class Player:
                 self._draw_button('chevron_right', 'Next step (→)', lambda: self._go(self._origin + 1))
                 self._draw_button('last_page', 'Last step (End)', lambda: self._go(follower.head))
             with ui.element('div').classes('player-track'):
-                self._track = Slider(on_slide=self._go, on_pick=self._jump_to, on_grab=on_grab)
+                self._track = Slider(on_slide=self._go, on_pick=self._jump_to, on_grab=self._preload)
                 with self._track:
                     self._chip = Text('span', RECORDED, 'player-chip')
             speeds = {str(speed): text for speed, text in SPEEDS.items()}
@@ -77,7 +73,7 @@ class Player:
             copy.on('click', self._on_copy, js_handler=COPY)
             self._live = button('Live', icon='sensors', kind='live', label='Go live (L)')
             self._live.on('click', lambda: self._jump_to(None))
-            self.viewers = Viewers(viewer, seek)
+            self._viewers = Viewers(page.viewer, page.seek)
         self._announcer = ui.label().classes('visually-hidden').props('role="status"')
         # A focused button handles the space bar itself, but not the other keys.
         ui.keyboard(on_key=self._on_key, ignore=['input', 'select', 'textarea'])
@@ -92,13 +88,14 @@ class Player:
     def _origin(self) -> int:
         return self.step if self._target is None else self._target
 
-    def show(self, view: View, at: int | None, *, ended: bool, link: str) -> None:
-        """Show a step (None is the present); `link` is its address."""
-        head = self._follower.head
-        self._at, self._view = at, view
+    @override
+    def follow(self, moment: Moment) -> None:
+        head, at, ended = self._follower.head, moment.at, moment.newest.status.ended
+        self._at = at
         if self._target == self.step:
             self._target = None
-        self._track.move_to(self.step, head, duration(view.ran), link)
+        link = self._page.address(moment.view.seq)
+        self._track.move_to(self.step, head, duration(moment.view.ran), link)
         past = at is not None or ended
         set_class(self._chip, 'off', on=not past)
         # Hidden, it keeps its space: the slider must not shrink while its thumb is dragged.
@@ -107,6 +104,10 @@ class Player:
         marks = self._follower.index.marks
         self._track.add_marks(mark for mark in marks[self._marked :] if mark.kind not in UNDRAWN)
         self._marked = len(marks)
+
+    @override
+    def look(self) -> None:
+        self._viewers.look()
 
     def show_notes(self, marks: Sequence[Mark]) -> None:
         """Show notes as marks over the slider."""
@@ -221,8 +222,11 @@ class Player:
         return button('', icon=icon, kind='quiet', label=label).on('click', act)
 
     def _update_jumps(self) -> None:
-        if self._view is not None:
-            self._jumps.update(self._view)
+        self._jumps.update(self._page.moment.view)
+
+    def _preload(self) -> None:
+        """Prepare the diagram for a person who drags the slider."""
+        self._page.find(ChartPane).preload()
 
     def _on_copy(self, event: object) -> None:
         there, link = event.args  # type: ignore[attr-defined]
@@ -333,7 +337,7 @@ class Viewers:
             self._more = Text('span', '', 'muted small num')
         self._show()
 
-    def tick(self) -> None:
+    def look(self) -> None:
         """Update the viewers if any have joined, left or moved."""
         if self._viewer.outdated:
             self._viewer.outdated = False

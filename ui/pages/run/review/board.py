@@ -12,7 +12,7 @@ from ui.components.elements import Conversation
 from ui.components.theme import empty_state
 from ui.components.widgets import Text
 from ui.formatting.steps import role_title, time_of_day
-from ui.pages.run.panel import Panel, PanelSetup
+from ui.pages.run.pane import Moment, Panel, RunPage
 from ui.pages.run.review.contest import contestants, versions_at
 from ui.pages.run.review.debates import (
     REVIEWER,
@@ -35,16 +35,16 @@ class Board(Panel):
     """All debates of a run at the step that is shown, read from memory alone."""
 
     title = 'Debate'
-    wide = True
+    panel = 'debate'
     inputs = frozenset({'take_seat', 'say', 'hand_back'})
 
-    def __init__(self, setup: PanelSetup) -> None:
-        super().__init__(setup)
-        self._context, self._seek = setup.context, setup.seek
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._context, self._seek = page.context, page.seek
         self._shown: object = None
         self._tables: list[DebateTable] = []
         with ui.element('div').classes('board'):
-            self._seats = Seats(setup.context)
+            self._seats = Seats(page.context)
             self._place = ui.element('div').classes('board-debates')
             words = (
                 ui.element('section')
@@ -68,7 +68,8 @@ class Board(Panel):
         return int(is_debating(view, self._context.shape))
 
     @override
-    def show(self, view: View, *, live: bool, may_control: bool) -> None:
+    def show(self, moment: Moment) -> None:
+        view, live, may_control = moment.view, moment.live, moment.may_control
         shape, history = self._context.shape, self._context.history
         self._seats.show(view, live=live, may_control=may_control)
         turns = debate_turns(view, shape, history)

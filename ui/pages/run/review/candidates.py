@@ -13,7 +13,7 @@ from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state
 from ui.components.widgets import Text, disclosure, set_attributes, text_link
 from ui.formatting.files import size
-from ui.pages.run.panel import Panel, PanelSetup
+from ui.pages.run.pane import Moment, Panel, RunPage
 from ui.pages.run.review.coder_seat import CoderSeat, coder_turn
 from ui.pages.run.review.contest import CHOICE, CONFLICTS, FILES, PICKED, Contestant, contestants
 from ui.pages.run.review.decision import Decision
@@ -35,21 +35,21 @@ class Candidates(Panel):
     """All candidates for one task, at the step that is shown."""
 
     title = 'Candidates'
-    wide = True
+    panel = 'candidates'
     inputs = frozenset({'choose', 'take_files', 'resolve', 'hand_in', 'comment'})
 
-    def __init__(self, setup: PanelSetup) -> None:
-        super().__init__(setup)
-        self._context, self._seek = setup.context, setup.seek
+    def __init__(self, page: RunPage) -> None:
+        super().__init__(page)
+        self._context, self._seek = page.context, page.seek
         self._shown: object = None
         self._opened: set[str] = set()
         with ui.element('div').classes('candidates') as self.root:
-            self._seat = CoderSeat(setup.context)
-            self._decision = Decision(setup.context)
-            text_link(f'/runs/{setup.context.run}/review', 'Review and merge', 'btn small', icon='merge')
+            self._seat = CoderSeat(page.context)
+            self._decision = Decision(page.context)
+            text_link(f'/runs/{page.context.run}/review', 'Review and merge', 'btn small', icon='merge')
             self._cards = ui.element('div').classes('candidate-cards')
-            self._difference = VersionDiff(setup.context)
-            self._comments = LineComments(setup.context)
+            self._difference = VersionDiff(page.context)
+            self._comments = LineComments(page.context)
             self._version_list = (
                 ui.element('section').classes('version-history').props('aria-label="Versions"')
             )
@@ -67,9 +67,10 @@ class Candidates(Panel):
         return 2 if self.pending_action(view) else 0
 
     @override
-    def show(self, view: View, *, live: bool, may_control: bool) -> None:
+    def show(self, moment: Moment) -> None:
+        view, live, may_control = moment.view, moment.live, moment.may_control
         candidates = contestants(view, self._context.shape, self._context.history)
-        is_asked = live and may_control and view.waiting == CHOICE
+        is_asked = moment.may_answer and view.waiting == CHOICE
         self._seat.show(view, live=live, may_control=may_control)
         self._decision.show(view, candidates, live=live, may_control=may_control)
         self._comments.show(view, candidates, live=live, may_control=may_control)

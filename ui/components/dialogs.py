@@ -14,7 +14,7 @@ from engine import EngineError, InvalidInput
 from engine.records import MAX_NOTE, MAX_TAGS, MAX_TITLE, RunInfo
 from ui.components.forms.form import Form
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, set_attributes
+from ui.components.widgets import Box, NativeSelect, Text, set_attributes
 from ui.formatting.steps import role_title
 
 T = TypeVar('T')
@@ -33,7 +33,7 @@ class RunDetails(BaseModel):
 @contextmanager
 def dialog_frame(title: str) -> Iterator[ui.dialog]:
     """Draw a dialog with a title; its first field has the focus. It outlives the element that opened it."""
-    with ui.context.client.layout, ui.dialog() as dialog, ui.element('div').classes('card dialog'):
+    with ui.context.client.layout, ui.dialog() as dialog, Box('card dialog'):
         heading = Text('h2', title)
         set_attributes(dialog, aria_labelledby=heading.html_id)
         yield dialog
@@ -47,7 +47,7 @@ async def confirm(title: str, text: str, *, yes: str, no: str, kind: str = 'dang
     """Ask a person, and return whether they confirm; the safe answer has the focus."""
     with dialog_frame(title) as dialog:
         Text('p', text)
-        with ui.element('div').classes('dialog-actions'):
+        with Box('dialog-actions'):
             stay = button(no).on('click', lambda: dialog.submit(False))
             set_attributes(stay, autofocus='')
             button(yes, kind=kind).on('click', lambda: dialog.submit(True))
@@ -56,7 +56,7 @@ async def confirm(title: str, text: str, *, yes: str, no: str, kind: str = 'dang
 
 def draw_dialog_actions(dialog: ui.dialog, text: str, act: Callable[[], Any]) -> ui.element:
     """Draw the buttons of a dialog: Cancel, which answers None, and one that calls `act`; return that one."""
-    with ui.element('div').classes('dialog-actions'):
+    with Box('dialog-actions'):
         button('Cancel').on('click', lambda: dialog.submit(None))
         return button(text, kind='primary').on('click', act)
 
@@ -76,7 +76,7 @@ async def show_secret(title: str, explanation: str, secret: str) -> None:
     with dialog_frame(title) as dialog:
         Text('p', f'{explanation} It is shown only once.')
         Text('code', secret, 'secret')
-        with ui.element('div').classes('dialog-actions'):
+        with Box('dialog-actions'):
             button('I have saved it', kind='primary').on('click', lambda: dialog.submit(True))
     await await_answer(dialog)
 

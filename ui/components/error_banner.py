@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from nicegui import ui
-
 from engine import Conductor
 from engine.records import RunId
 from ui.components.theme import text_notice
+from ui.components.widgets import Box
 from ui.formatting.debugger import ELSEWHERE_NOTE
 
 
@@ -14,7 +13,7 @@ class ErrorBanner:
     """Empty while there is no problem."""
 
     def __init__(self) -> None:
-        self._root = ui.element('div').classes('trouble')
+        self._root = Box('trouble')
         self._default = ('', '')
         """Icon and text that are shown while there is no other problem."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from nicegui import ui
 
 from ui.components.theme import button
-from ui.components.widgets import set_attributes
+from ui.components.widgets import Box, set_attributes
 
 VIEWS = (('diagram', 'Diagram'), ('agents', 'Agents'), ('inspector', 'Step'))
 SHOW = """() => {
@@ -20,9 +20,9 @@ SHOW = """() => {
 
 def view_switch(views: Sequence[tuple[str, str]] = VIEWS) -> None:
     """Draw the switch; a wide window hides it, and shows all parts."""
-    with ui.element('div').classes('run-switch').props('role="group" aria-label="What to show"'):
+    with Box('run-switch', role='group', aria_label='What to show'):
         for name, text in views:
-            part = ui.element('button').classes(f'btn {"on" if name == "agents" else ""}')
+            part = Box(f'btn {"on" if name == "agents" else ""}', 'button')
             part.props(f'type="button" data-part="{name}"').on('click', js_handler=SHOW % name)
             with part:
                 ui.label(text)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nicegui import ui
 
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 
 ARROWS = """(event) => {
     const entries = [...event.currentTarget.querySelectorAll('[role="menuitem"]')];
@@ -37,7 +37,7 @@ def menu(label: str) -> Iterator[ui.menu]:
     with ui.menu().props('auto-close').classes('menu') as element:
         set_attributes(element, aria_label=label)
         element.on('keydown', js_handler=ARROWS)
-        with ui.element('div').classes('menu-items').props('role="none"'):
+        with Box('menu-items', role='none'):
             yield element
 
 
@@ -47,11 +47,7 @@ def picker(text: str, icon: str, picks: Sequence[PickerItem], *, kind: str = '')
         ui.icon('expand_more')
         with menu(text):
             for pick in picks:
-                with (
-                    ui.element('button')
-                    .classes('menu-item two')
-                    .props('type="button" role="menuitem"') as entry
-                ):
+                with Box('menu-item two', 'button', type='button', role='menuitem') as entry:
                     Text('b', pick.title)
                     if pick.note:
                         Text('span', pick.note, 'muted small')

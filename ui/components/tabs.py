@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
-from ui.components.widgets import Text, set_attributes, set_class
+from ui.components.widgets import Box, Text, set_attributes, set_class
 
 NEW = 'new'
 """The note of a tab with unseen content."""
@@ -33,9 +33,9 @@ class Tabs:
         """Whether the reported change was made by a person."""
         self._notes: dict[str, Text] = {}
         self._tabs: dict[str, tuple[ui.element, ui.element]] = {}
-        with ui.element('div').classes('tabs'):
-            self._row = ui.element('div').classes('tab-list').props(f'role="tablist" aria-label="{name}"')
-            self.aside = ui.element('div').classes('tabs-aside')
+        with Box('tabs'):
+            self._row = Box('tab-list', role='tablist', aria_label=name)
+            self.aside = Box('tabs-aside')
             """A place for buttons at the other end of the row."""
         for key, to in MOVES.items():
             self._row.on(f'keydown.{key}', js_handler=MOVE.replace('TO', to))
@@ -49,16 +49,12 @@ class Tabs:
     def panel(self, title: str, kind: str = '') -> Iterator[None]:
         """Draw a panel with its tab; the first one is open. The content of a `flat` panel scrolls itself."""
         with self._row:
-            tab = ui.element('button').classes('tab').props('type="button" role="tab"')
+            tab = Box('tab', 'button', type='button', role='tab')
             tab.on('click', lambda: self._choose(title))
             with tab:
                 ui.label(title)
                 self._notes[title] = Text('span', '', 'tab-note', aria_hidden='true')  # its title says it
-        with (
-            ui.element('div')
-            .classes(f'panel-body {kind}')
-            .props(f'role="tabpanel" aria-label="{title}" tabindex="0"') as panel
-        ):
+        with Box(f'panel-body {kind}', role='tabpanel', aria_label=title, tabindex='0') as panel:
             Text('h2', title, 'visually-hidden')
             yield
         self._tabs[title] = (tab, panel)

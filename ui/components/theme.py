@@ -13,7 +13,7 @@ from engine import Status
 from ui.components.assets import ASSETS, MARK, STYLES
 from ui.components.loading.bundles import Bundles
 from ui.components.loading.first_paint import head_html, install_templates, placeholder_html, style_sheet
-from ui.components.widgets import Text, text_link
+from ui.components.widgets import Box, Text, text_link
 from ui.formatting.values import status_class, status_text
 from ui.web.permission import require
 
@@ -119,18 +119,18 @@ def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) ->
     chosen = app.storage.user.get('dark')
     ui.add_head_html(f'<style>{FIRST_PAINT[chosen]}</style>')
     dark = ColorScheme(value=chosen)
-    with ui.context.client.layout, ui.element('header').classes('topbar') as header:
-        with ui.element('a').classes('brand').props('href="/" aria-label="Hemicycle, home"'):
+    with ui.context.client.layout, Box('topbar', 'header') as header:
+        with Box('brand', 'a', href='/', aria_label='Hemicycle, home'):
             ui.html(MARK, sanitize=False)
             ui.label('Hemicycle')
-        with ui.element('nav').props('aria-label="Main"'):
+        with Box(tag='nav', aria_label='Main'):
             for path, name in NAVIGATION:
-                link = ui.element('a').props(f'href="{path}"')
+                link = Box(tag='a', href=path)
                 if path == here:
                     link.props('aria-current="page"')
                 with link:
                     ui.label(name)
-        ui.element('div').classes('grow')
+        Box('grow')
         if draw := getattr(app.state, 'topbar', None):
             draw()
         _draw_warning()
@@ -138,7 +138,7 @@ def frame(title: str, *, here: str = '', wide: bool = False, keys: Keys = ()) ->
     header.move(target_index=0)  # NiceGUI puts what a page draws into its `main`
     _draw_keys_dialog(keys)
     ui.add_body_html(placeholder_html(title, here, NAVIGATION))
-    main = ui.element('div').classes('window' if wide else 'page')
+    main = Box('window' if wide else 'page')
     skip_link('Skip to main content', main)  # before those of the page
     with main:
         yield
@@ -151,7 +151,7 @@ def page_head(
 
     `back` is the address and the name of the page that a link above the heading leads to.
     """
-    with ui.element('div').classes('hero') as head:
+    with Box('hero') as head:
         if back:
             path, name = back
             text_link(path, f'← {name}', 'small back')
@@ -163,9 +163,9 @@ def page_head(
 
 def section_head(title: str, id: str, *, tag: str = 'h2') -> ui.element:
     """Draw the heading of a section, and return what holds it, for controls at its other end."""
-    with ui.element('div').classes('section-head') as head:
+    with Box('section-head') as head:
         Text(tag, title, id=id)
-        ui.element('div').classes('grow')
+        Box('grow')
     return head
 
 
@@ -176,21 +176,21 @@ def skip_link(text: str, target: ui.element) -> None:
 
 def _draw_keys_dialog(keys: Keys) -> None:
     """Draw the list of keys; `frame/shortcuts.js` opens it."""
-    with ui.element('dialog').classes('card keys-dialog').props('id="keys" aria-labelledby="keys-title"'):
+    with Box('card keys-dialog', 'dialog', id='keys', aria_labelledby='keys-title'):
         Text('h2', 'Keyboard shortcuts', id='keys-title')
-        with ui.element('dl').classes('keys'):
+        with Box('keys', 'dl'):
             for key, meaning in (*keys, *KEYS):
-                with ui.element('dt'):
+                with Box(tag='dt'):
                     Text('kbd', key)
                 Text('dd', meaning)
-        with ui.element('form').classes('dialog-actions').props('method="dialog"'):
+        with Box('dialog-actions', 'form', method='dialog'):
             button('Close').props('type="submit"')
 
 
 def _draw_warning() -> None:
     if warning := getattr(app.state, 'warning', ''):
-        with ui.element('a').classes('warning').props('href="/settings#commands"'):
-            ui.icon('gpp_maybe').props('size="18px"')
+        with Box('warning', 'a', href='/settings#commands'):
+            ui.icon('gpp_maybe', size='18px')
             ui.label(warning)
 
 
@@ -201,7 +201,7 @@ def _draw_dark_button(dark: ColorScheme) -> None:
 
     # By default the page follows the system: the first click must invert what is shown.
     seen = 'document.body.classList.contains("body--dark")'
-    button = ui.element('button').classes('btn quiet icon').props('aria-label="Dark or light"')
+    button = Box('btn quiet icon', 'button', aria_label='Dark or light')
     button.on('click', lambda event: turn(not event.args), js_handler=f'() => emit({seen})')
     with button:
         ui.icon('contrast')
@@ -209,7 +209,7 @@ def _draw_dark_button(dark: ColorScheme) -> None:
 
 def pill(status: Status, error: str = '') -> ui.element:
     """Draw a run's status: a word, an icon and a colour; `error` of a done run says how it falls short."""
-    with ui.element('span').classes(f'pill {status_class(status, error)}') as element:
+    with Box(f'pill {status_class(status, error)}', 'span') as element:
         ui.label(status_text(status, error))
     return element
 
@@ -219,7 +219,7 @@ def button(text: str, *, icon: str = '', kind: str = '', label: str = '', requir
 
     It is disabled for people whose role lacks the permission it `requires` (see `ui.web.permission`).
     """
-    element = ui.element('button').classes(f'btn {kind}{"" if text else " icon"}').props('type="button"')
+    element = Box(f'btn {kind}{"" if text else " icon"}', 'button', type='button')
     if label:
         element.props(f'aria-label="{label}"')
         element.tooltip(label)
@@ -237,9 +237,9 @@ def button(text: str, *, icon: str = '', kind: str = '', label: str = '', requir
 def notice(kind: str, icon: str) -> Iterator[None]:
     """Draw a permanent message of a kind: `fail`, `wait` or `info`."""
     role = 'alert' if kind == 'fail' else 'status'
-    with ui.element('div').classes(f'notice {kind}').props(f'role="{role}"'):
-        ui.icon(icon).props('size="20px"')
-        with ui.element('div').classes('grow'):
+    with Box(f'notice {kind}', role=role):
+        ui.icon(icon, size='20px')
+        with Box('grow'):
             yield
 
 
@@ -251,8 +251,8 @@ def text_notice(kind: str, icon: str, text: str) -> None:
 
 def empty_state(icon: str, text: str) -> None:
     """Draw a placeholder where there is nothing yet."""
-    with ui.element('div').classes('empty'):
-        ui.icon(icon).props('size="30px"')
+    with Box('empty'):
+        ui.icon(icon, size='30px')
         ui.label(text)
 
 
@@ -266,7 +266,7 @@ ORIGINS = {
 def origin_chip(origin: str) -> None:
     """Draw a chip: a word, an icon and a colour."""
     icon, word, hint = ORIGINS[origin]
-    with ui.element('span').classes(f'chip {origin}'):
-        ui.icon(icon).props('size="15px"')
+    with Box(f'chip {origin}', 'span'):
+        ui.icon(icon, size='15px')
         ui.label(word)
         ui.tooltip(hint)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from nicegui import ui
@@ -31,12 +30,22 @@ def draw_changes(
                 drawn[key][1].move(target_index=index)
 
 
-class CachedElement(Element):
+class Box(Element):
+    """An HTML element around others: `Box('panel-head')`, `Box('card', 'section', aria_label='Result')`."""
+
+    def __init__(self, classes: str = '', tag: str = 'div', **attributes: str | bool) -> None:
+        """Draw it, empty; `attributes` are those of `set_attributes`."""
+        super().__init__(tag)
+        self.classes(classes)
+        set_attributes(self, **attributes)
+
+
+class CachedElement(Box):
     """A part of a page that is redrawn only when its content changes, so that it keeps focus and clicks."""
 
-    def __init__(self, tag: str = 'div') -> None:
+    def __init__(self, classes: str = '', tag: str = 'div', **attributes: str | bool) -> None:
         """Start empty."""
-        super().__init__(tag)
+        super().__init__(classes, tag, **attributes)
         self._key: object = UNSET
 
     def clear_if_changed(self, key: object) -> bool:
@@ -51,8 +60,8 @@ class CachedElement(Element):
 class Text(TextElement):
     """Text in any tag: headings, paragraphs, options."""
 
-    def __init__(self, tag: str, text: str, classes: str = '', **attributes: str) -> None:
-        """Show `text`; attributes are given as Python names, `aria_label` for `aria-label`."""
+    def __init__(self, tag: str, text: str, classes: str = '', **attributes: str | bool) -> None:
+        """Show `text`; `attributes` are those of `set_attributes`."""
         super().__init__(tag=tag, text=text)
         self.classes(classes)
         set_attributes(self, **attributes)
@@ -104,10 +113,15 @@ class NativeSelect(ValueElement[str]):
                     set_attributes(TextElement(tag='option', text=label_text), value=value)
 
 
-def set_attributes(element: Element, **attributes: str) -> None:
-    """Set HTML attributes to arbitrary texts, which `props()` would have to parse."""
+def set_attributes(element: Element, **attributes: str | bool) -> None:
+    """Set HTML attributes to arbitrary texts, which `props()` would have to parse.
+
+    Their names are Python's: `aria_label` for `aria-label`, `for_` for `for`. True sets one without a value,
+    False leaves it out.
+    """
     for name, value in attributes.items():
-        element.props[name.rstrip('_').replace('_', '-')] = value
+        if value is not False:
+            element.props[name.rstrip('_').replace('_', '-')] = value
 
 
 def set_class(element: Element, name: str, *, on: object) -> None:
@@ -115,12 +129,9 @@ def set_class(element: Element, name: str, *, on: object) -> None:
     element.classes(add=name if on else '', remove='' if on else name)
 
 
-@contextmanager
-def link(path: str, classes: str = '', **attributes: str) -> Iterator[Element]:
+def link(path: str, classes: str = '', **attributes: str | bool) -> Box:
     """Draw a link to one of our pages, around its children."""
-    with ui.element('a').classes(classes) as element:
-        set_attributes(element, href=path, **attributes)
-        yield element
+    return Box(classes, 'a', href=path, **attributes)
 
 
 def text_link(path: str, text: str, classes: str = '', *, icon: str = '', **attributes: str) -> Element:
@@ -134,9 +145,9 @@ def text_link(path: str, text: str, classes: str = '', *, icon: str = '', **attr
 
 def disclosure(opened: set[str], key: str, title: str, classes: str = '', inside: str = '') -> Element:
     """Draw a collapsible section, and return its body. `opened` remembers its state across redraws."""
-    with ui.element('details').classes(classes) as details:
+    with Box(classes, 'details') as details:
         Text('summary', title)
-        body = ui.element('div').classes(inside)
+        body = Box(inside)
     if key in opened:
         details.props('open')
     details.on(

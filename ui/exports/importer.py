@@ -13,7 +13,7 @@ from nicegui.events import UploadEventArguments
 from engine import EngineError
 from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button, notice, text_notice
-from ui.components.widgets import Text, set_attributes, text_link
+from ui.components.widgets import Box, Text, set_attributes, text_link
 from ui.exports.text import import_message
 from ui.web.backend import Backend
 from ui.web.downloads import disk_errors
@@ -57,21 +57,21 @@ class ImportDialog:
                 on_rejected=self._show_rejected,
             )
             set_attributes(upload.classes('uploader'), aria_hidden='true', inert='')
-            with ui.element('div').classes('drop') as zone:
-                ui.icon('upload_file').props('size="28px"')
+            with Box('drop') as zone:
+                ui.icon('upload_file', size='28px')
                 Text('span', 'Drop files here, or')
                 choose = button('Choose files', kind='primary')
             zone.on('dragover', js_handler=ON_DRAG_OVER)
             zone.on('dragleave', js_handler=ON_DRAG_LEAVE)
             zone.on('drop', js_handler=ON_DROP.format(id=upload.id))
             choose.on('click', js_handler=f'(event) => getElement({upload.id}).$refs.qRef.pickFiles(event)')
-            with ui.element('div').classes('import-state').props('role="status"') as self._state:
+            with Box('import-state', role='status') as self._state:
                 self._progress = Text('span', '')
                 self._bar = ui.linear_progress(0.0, show_value=False).props('instant-feedback rounded')
                 set_attributes(self._bar, aria_label='Import progress')
             self._state.set_visibility(False)
-            self._results = ui.element('div').classes('notices').props('aria-live="polite"')
-            with ui.element('div').classes('dialog-actions'):
+            self._results = Box('notices', aria_live='polite')
+            with Box('dialog-actions'):
                 button('Close').on('click', lambda: dialog.submit(None))
         await await_answer(dialog)
 
@@ -108,7 +108,7 @@ class ImportDialog:
             if not self._results.is_deleted:
                 with self._results, notice('info', 'check_circle'):
                     for item in imported:
-                        with ui.element('p'):
+                        with Box(tag='p'):
                             Text('span', f'{import_message(item)} ')
                             text_link(f'/runs/{item.run}', 'Open')
             if self.on_done:

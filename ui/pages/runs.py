@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from fastapi import Request
-from nicegui import ui
 
 from engine.records import RunId
 from ui.components.theme import LIST_KEYS, frame, page_head, section_head, skip_link
-from ui.components.widgets import text_link
+from ui.components.widgets import Box, text_link
 from ui.exports.importer import ImportDialog
 from ui.pages.shared.run_list.filters import Filters
 from ui.pages.shared.run_list.listing import RunList
@@ -24,7 +23,7 @@ def register(backend: Backend) -> None:
     @serve_page('/runs')
     async def runs(request: Request, deleted: str = '') -> None:
         with frame('Runs', here='/runs', keys=LIST_KEYS):
-            with ui.element('section').classes('section').props('aria-labelledby="runs"'):
+            with Box('section', 'section', aria_labelledby='runs'):
                 with section_head('Runs', 'runs', tag='h1'):
                     importer = ImportDialog(backend)
                     text_link('/schedules', 'Schedules', 'small')
@@ -43,7 +42,7 @@ def register(backend: Backend) -> None:
         with frame('Recently deleted', here='/runs', keys=LIST_KEYS):
             summary = f'They can be restored {period}; then they and their files are removed permanently.'
             page_head('Recently deleted', summary, back=('/runs', 'Runs'), id='trash')
-            with ui.element('section').classes('section').props('aria-labelledby="trash"'):
+            with Box('section', 'section', aria_labelledby='trash'):
                 listed = RunList(
                     backend, Filters.from_query(request.query_params), path='/trash', size=SIZE, trash=True
                 )

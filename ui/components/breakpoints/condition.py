@@ -10,7 +10,7 @@ from nicegui import ui
 
 from engine.runtime import CONDITION_NAMES
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes, set_class, text_input
+from ui.components.widgets import Box, Text, set_attributes, set_class, text_input
 from ui.formatting.values import as_sentence
 
 EXAMPLES = (
@@ -60,8 +60,8 @@ class ConditionField:
     def __init__(self, text: str, probe: Probe, on_change: Callable[[], None]) -> None:
         """Draw it with `text`; `on_change` is called after every change."""
         self._probe, self._checked_text, self._optional = probe, '', True
-        with ui.element('div').classes('field text condition') as self._box:
-            with ui.element('div').classes('field-head'):
+        with Box('field text condition') as self._box:
+            with Box('field-head'):
                 head = Text('label', 'Condition', 'label')
                 self._requirement = Text('span', '', 'muted small')
             self._line = text_input(text, maxlength='500', spellcheck='false', autocomplete='off')
@@ -117,25 +117,25 @@ class ConditionField:
         self._evaluation.show(feedback.evaluation or always)
 
     def _draw_names(self) -> None:
-        with ui.element('details').classes('fold condition-help'):
+        with Box('fold condition-help', 'details'):
             Text('summary', 'Names and examples')
-            with ui.element('div').classes('condition-lists'):
+            with Box('condition-lists'):
                 Text('b', 'Examples', 'small')
-                with ui.element('dl').classes('condition-list'):
+                with Box('condition-list', 'dl'):
                     for example, note in EXAMPLES:
                         self._draw_entry(example, note)
                 Text('b', 'Names', 'small')
-                with ui.element('dl').classes('condition-list'):
+                with Box('condition-list', 'dl'):
                     for name, note in CONDITION_NAMES.items():
                         self._draw_entry(name, note)
                 if self._probe.fields:
                     Text('b', 'Memory fields', 'small')
-                    with ui.element('dl').classes('condition-list'):
+                    with Box('condition-list', 'dl'):
                         for name, note in self._probe.fields.items():
                             self._draw_entry(f'memory.{name}', note)
 
     def _draw_entry(self, text: str, note: str) -> None:
-        with ui.element('dt'):
+        with Box(tag='dt'):
             offer = button(text, kind='small mono')
         quoted = '"' + text.replace('\\', '\\\\').replace('"', '\\"') + '"'
         offer.on('click', js_handler=INSERT.replace('ID', self._line.html_id).replace('TEXT', quoted))

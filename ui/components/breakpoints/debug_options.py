@@ -14,7 +14,7 @@ from engine.runtime import parse_condition
 from ui.components.breakpoints.condition import ConditionFeedback, Probe
 from ui.components.breakpoints.editor import BreakpointActions, draw_breakpoint, edit_breakpoint
 from ui.components.theme import button
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.debugger import pause_scope
 
 PAUSED_HELP = 'Enters the first state, but starts no work until you continue or step.'
@@ -37,16 +37,16 @@ class DebugOptions:
         self._shape, self._fields, self._on_change = shape, fields, on_change
         self._items: list[Breakpoint] = []
         self._actions = BreakpointActions(change=self._change, edit=self._edit, remove=self._remove)
-        with ui.element('details').classes('fold') as self._fold:
+        with Box('fold', 'details') as self._fold:
             Text('summary', 'Debugging')
-            with ui.element('div').classes('form'):
-                with ui.element('div').classes('field boolean'):
+            with Box('form'):
+                with Box('field boolean'):
                     self._paused = ui.checkbox('Start paused', on_change=on_change)
                     Text('p', PAUSED_HELP, 'help')
-                with ui.element('div').classes('launch-breakpoints'):
-                    self._list = ui.element('div')
+                with Box('launch-breakpoints'):
+                    self._list = Box()
                     self._problem = Text('p', '', 'problem', role='alert')
-                    with ui.element('div'):
+                    with Box():
                         button('Add breakpoint', icon='add', kind='small').on('click', self._add)
         self._draw()
 
@@ -83,7 +83,7 @@ class DebugOptions:
             if not self._items:
                 Text('p', NONE, 'muted small')
                 return
-            with ui.element('ul').classes('breakpoint-list').props('aria-label="Breakpoints"'):
+            with Box('breakpoint-list', 'ul', aria_label='Breakpoints'):
                 for number, item in enumerate(self._items, 1):
                     facts = [pause_scope(item), *(['once'] if item.once else [])]
                     draw_breakpoint(item, facts, self._actions, number=str(number))

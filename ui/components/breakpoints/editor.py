@@ -14,7 +14,7 @@ from ui.components.breakpoints.condition import ConditionField, Probe
 from ui.components.dialogs import await_answer, dialog_frame, draw_dialog_actions
 from ui.components.elements import Combobox
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, label, set_attributes
+from ui.components.widgets import Box, NativeSelect, Text, label, set_attributes
 from ui.formatting.debugger import edge_labels, location_text
 from ui.formatting.steps import path_text
 
@@ -40,19 +40,19 @@ class BreakpointEditor:
         kind = next((name for name in ('enter', 'leave', 'edge') if getattr(item, name)), '')
         self._states = states | {path: path_text(path) for path in (item.enter or item.leave,) if path}
         self._edges = labels | ({item.edge: item.edge} if item.edge and item.edge not in labels else {})
-        with ui.element('div').classes('form breakpoint-form'):
-            with ui.element('div').classes('field choice'):
+        with Box('form breakpoint-form'):
+            with Box('field choice'):
                 self._kind = NativeSelect(PLACES, value=kind, on_change=self._show_kind)
                 label('Where', self._kind).move(target_index=0)
-            with ui.element('div').classes('field choice') as self._state_field:
+            with Box('field choice') as self._state_field:
                 first = item.enter or item.leave or next(iter(states), '')
                 self._state = _picker(self._states, first, 'States')
                 label('State', self._state).move(target_index=0)
-            with ui.element('div').classes('field choice') as self._edge_field:
+            with Box('field choice') as self._edge_field:
                 self._edge = _picker(self._edges, item.edge or next(iter(labels), ''), 'Edges')
                 label('Edge', self._edge).move(target_index=0)
             self._when = ConditionField(item.when, probe, on_change=lambda: self._problem.show(''))
-            with ui.element('div').classes('field choice') as holds:
+            with Box('field choice') as holds:
                 self._stop = NativeSelect(PAUSE_SCOPES, value=item.stop)
                 label('Pauses', self._stop).move(target_index=0)
             holds.set_visibility(any(state.kind == 'parallel' for state in shape.states))
@@ -155,7 +155,7 @@ def draw_breakpoint(
         hit: whether it has paused the run.
     """
     kind = f'{"" if item.enabled else "off"} {"hit" if hit else ""}'
-    with ui.element('li').classes(f'breakpoint-row {kind}'):
+    with Box(f'breakpoint-row {kind}', 'li'):
         box = ui.checkbox(value=item.enabled).props('dense')
         set_attributes(box, aria_label=f'Breakpoint {number} enabled')
         if actions is None:
@@ -163,8 +163,8 @@ def draw_breakpoint(
         else:
             change = actions.change
             box.on_value_change(lambda event: change(replace(item, enabled=bool(event.value))))
-        with ui.element('div').classes('breakpoint-text'):
-            with ui.element('div').classes('breakpoint-where'):
+        with Box('breakpoint-text'):
+            with Box('breakpoint-where'):
                 Text('span', number, 'num muted')
                 Text('b', location_text(item))
                 if hit:

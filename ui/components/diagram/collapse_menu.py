@@ -8,7 +8,7 @@ from nicegui import app, ui
 
 from engine.records import Shape
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.diagram.folding import default_folds, enclosing_composite, foldable_states, unfold
 from ui.formatting.steps import path_text
 
@@ -51,9 +51,9 @@ class CollapseMenu:
         opener.props('aria-haspopup="dialog"')
         with opener, ui.menu().classes('popover').props('role="dialog"') as popover:
             set_attributes(popover, aria_label=NAME)
-            with ui.element('div').classes('folds'):
+            with Box('folds'):
                 Text('b', 'Expand')
-                with ui.element('div').classes('folds-all'):
+                with Box('folds-all'):
                     button('All', kind='small').on('click', lambda: self._fold(frozenset()))
                     button('None', kind='small').on('click', lambda: self._fold(frozenset(self._composites)))
                     button('Reset', kind='small').on('click', self._reset)

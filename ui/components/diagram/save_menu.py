@@ -11,7 +11,7 @@ from engine import EngineError
 from engine.records import Shape
 from ui.components.menus import menu
 from ui.components.theme import button
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.diagram.rendering import FORMATS, Folded, export_chart
 
 NAMES = {
@@ -34,9 +34,7 @@ def save_menu(shape: Callable[[], Shape | None], folded: Callable[[], Folded]) -
     ):
         for how in FORMATS:
             title, note = NAMES[how]
-            with (
-                ui.element('button').classes('menu-item two').props('type="button" role="menuitem"') as entry
-            ):
+            with Box('menu-item two', 'button', type='button', role='menuitem') as entry:
                 Text('b', title)
                 Text('span', note, 'muted small')
             entry.on('click', partial(_save, how, shape, folded))

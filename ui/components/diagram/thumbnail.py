@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nicegui import ui
-
 from engine import Pattern
 from engine.records import Shape, StateShape
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 
 MAX_PARTS = 7
 """Maximum number of parts of a thumbnail; beyond that, states that only branch are omitted."""
@@ -59,16 +57,16 @@ def build_thumbnail(shape: Shape, tools: Iterable[str] = ()) -> list[Station]:
 def draw_thumbnail(pattern: type[Pattern], shape: Shape) -> None:
     """Draw it: boxes and arrows that wrap on a narrow card."""
     parts = build_thumbnail(shape, pattern.tool_names())
-    with ui.element('div').classes('sketch').props('role="img"') as drawn:
+    with Box('sketch', role='img') as drawn:
         set_attributes(drawn, aria_label=f'{pattern.title}: {", then ".join(map(_label, parts))}')
         for number, part in enumerate(parts):
-            with ui.element('span').classes('sketch-step'):
+            with Box('sketch-step', 'span'):
                 if number:
                     Text('span', '→', 'sketch-arrow')
-                with ui.element('span').classes(f'sketch-part sketch-{part.kind}'):
+                with Box(f'sketch-part sketch-{part.kind}', 'span'):
                     Text('span', part.name, 'sketch-name')
                     if part.inside:
-                        with ui.element('span').classes('sketch-inside'):
+                        with Box('sketch-inside', 'span'):
                             for name in part.inside:
                                 Text('span', name)
                             if part.more:

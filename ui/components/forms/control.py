@@ -13,7 +13,7 @@ from nicegui.elements.mixins.value_element import ValueElement
 from ui.components.forms.fields import TEXT_KINDS, Field
 from ui.components.menus import PickerItem, picker
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, set_attributes, set_class, text_area, text_input
+from ui.components.widgets import Box, NativeSelect, Text, set_attributes, set_class, text_area, text_input
 from ui.formatting.values import as_sentence
 
 HARD_LIMIT = '200000'
@@ -41,15 +41,15 @@ class Control:
         """Draw it with the field's default."""
         self.field, self.problem, self.visited = field, '', False
         self._on_change, self._blur_callback = on_change, on_blur
-        with ui.element('div').classes(f'field {field.kind}') as self._box:
+        with Box(f'field {field.kind}') as self._box:
             if field.kind == 'boolean':
                 self._control: ValueElement[Any] = self._draw()
             else:
-                with ui.element('div').classes('field-head'):
+                with Box('field-head'):
                     head = Text('label', field.title, 'label')
                     if field.optional and not field.required:
                         Text('span', 'optional', 'muted small')
-                    ui.element('div').classes('grow')
+                    Box('grow')
                     self._count = Text('span', '', 'muted small num')
                     self._draw_examples()
                 self._control = self._draw()

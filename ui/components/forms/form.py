@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from nicegui import ui
 from pydantic import BaseModel, ValidationError
 
 from ui.components.forms.control import Control
 from ui.components.forms.fields import Field, fields
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.problems import problems
 from ui.formatting.values import as_sentence, json_problem
 
@@ -31,12 +30,12 @@ class Form:
         self._model = model
         self._on_change = on_change
         self.controls: dict[str, Control] = {}
-        with ui.element('div').classes('form'):
+        with Box('form'):
             for group, members in _group_by_section(fields(model)):
                 if group:
-                    with ui.element('details').classes('fold'):
+                    with Box('fold', 'details'):
                         Text('summary', group)
-                        with ui.element('div').classes('form'):
+                        with Box('form'):
                             self._draw(members)
                 else:
                     self._draw(members)

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nicegui import ui
-
 from engine.records import resolve_pointer, split_pointer
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 
 TYPE_NAMES = {
     'string': 'text',
@@ -123,20 +121,20 @@ def draw_arguments(schema: Mapping[str, Any]) -> None:
     if not listed:
         Text('p', 'No arguments.', 'muted')
         return
-    with ui.element('dl').classes('arguments'):
+    with Box('arguments', 'dl'):
         for argument in listed:
-            with ui.element('div').classes('argument'):
-                with ui.element('dt'):
+            with Box('argument'):
+                with Box(tag='dt'):
                     Text('code', argument.name)
                     Text('span', argument.kind, 'muted')
                     if argument.required:
                         Text('span', 'required', 'chip')
-                with ui.element('dd'):
+                with Box(tag='dd'):
                     if argument.help:
                         Text('p', argument.help)
                     if argument.rules:
                         Text('p', '; '.join(argument.rules), 'muted small')
-    with ui.element('details').classes('fold'):
+    with Box('fold', 'details'):
         Text('summary', 'JSON schema for models')
-        with ui.element('pre').classes('listing').props('tabindex="0"'):
+        with Box('listing', 'pre', tabindex='0'):
             Text('code', json.dumps(schema, ensure_ascii=False, indent=2))

@@ -11,7 +11,7 @@ from ui.access.caller import IDENTITY, Caller
 from ui.components.copy_buttons import copy_text
 from ui.components.dialogs import await_answer, confirm, dialog_frame
 from ui.components.theme import button, frame, page_head
-from ui.components.widgets import NativeSelect, Text, label
+from ui.components.widgets import Box, NativeSelect, Text, label
 from ui.pages.shared.account_parts import ACCOUNT, card_form, field, moment, table
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
@@ -50,7 +50,7 @@ class AccountPage:
 
     def draw(self) -> None:
         """Draw the sections, empty."""
-        with ui.element('section').classes('section').props('aria-labelledby="password"'):
+        with Box('section', 'section', aria_labelledby='password'):
             Text('h2', 'Password', id='password')
             with card_form('Change password', self._set_password, 'Change password'):
                 self._old = field('Current password', kind='password', autocomplete='current-password')
@@ -58,30 +58,30 @@ class AccountPage:
                     'New password, at least 12 characters', kind='password', autocomplete='new-password'
                 )
                 self._revoke = ui.checkbox('Revoke my tokens')
-        with ui.element('section').classes('section'):
+        with Box('section', 'section'):
             Text('h2', 'Tokens')
             Text(
                 'p',
                 'Programs with a token act as you. For the command line, set HEMICYCLE_TOKEN.',
                 'muted',
             )
-            self._tokens = ui.element('div')
+            self._tokens = Box()
             with card_form('New token', self._add_token, 'Create token'):
                 self._label = field('Description')
-                with ui.element('div').classes('field'):
+                with Box('field'):
                     roles = {role.value: role.value for role in Role if self._caller.role.includes(role)}
                     self._role = NativeSelect(roles, value=self._caller.role.value)
                     label('Role', self._role)
-                with ui.element('div').classes('field'):
+                with Box('field'):
                     self._days = NativeSelect(DAYS, value='90')
                     label('Expires after', self._days)
-        with ui.element('section').classes('section'):
-            with ui.element('div').classes('section-head'):
+        with Box('section', 'section'):
+            with Box('section-head'):
                 Text('h2', 'Sessions')
-                ui.element('div').classes('grow')
-                with ui.element('form').props('method="post" action="/logout?everywhere=1"'):
+                Box('grow')
+                with Box(tag='form', method='post', action='/logout?everywhere=1'):
                     button('Log out everywhere', kind='danger').props('type="submit"')
-            self._sessions = ui.element('div')
+            self._sessions = Box()
 
     async def refresh(self) -> None:
         """Refresh the tokens and sessions."""
@@ -152,7 +152,7 @@ class AccountPage:
         with dialog_frame('Copy this token now') as dialog:
             Text('p', 'It is shown only once, because the server stores a hash.')
             Text('code', secret, 'token-secret')
-            with ui.element('div').classes('dialog-actions'):
+            with Box('dialog-actions'):
                 button('Copy', icon='content_copy').on('click', lambda: copy_text(secret))
                 button('Done', kind='primary').on('click', lambda: dialog.submit(None))
         await await_answer(dialog)

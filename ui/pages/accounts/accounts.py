@@ -14,7 +14,7 @@ from ui.access.caller import IDENTITY, Identity
 from ui.access.operations import AccountOperations
 from ui.components.dialogs import await_answer, confirm, dialog_frame, draw_dialog_actions, notify_error
 from ui.components.theme import button, frame, page_head, text_notice
-from ui.components.widgets import NativeSelect, Text, label, set_attributes
+from ui.components.widgets import Box, NativeSelect, Text, label, set_attributes
 from ui.pages.shared.account_parts import ACCOUNTS, card_form, field, moment, table
 from ui.web.backend import Backend
 from ui.web.routing import serve_page
@@ -61,13 +61,13 @@ class AccountList:
 
     def draw(self) -> None:
         """Draw the page, with an empty list."""
-        self._list = ui.element('div')
+        self._list = Box()
         with card_form('New account', self._add, 'Add account', level=2):
             self._name = field('Name', autocomplete='off', autocapitalize='none')
             self._password = field(
                 'Password, at least 12 characters', kind='password', autocomplete='new-password'
             )
-            with ui.element('div').classes('field'):
+            with Box('field'):
                 self._role = NativeSelect(ROLES, value=Role.OPERATOR.value)
                 label('Role', self._role)
 

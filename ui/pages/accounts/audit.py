@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from fastapi import HTTPException, Request, Response
-from nicegui import app, ui
+from nicegui import app
 
 from engine.errors import NotAllowed
 from engine.operations import Role
 from ui.access.audit_log import AuditLine, AuditQuery, as_csv, as_json_lines
 from ui.access.caller import IDENTITY
 from ui.components.theme import empty_state, frame, page_head, text_notice
-from ui.components.widgets import Text, label, text_input, text_link
+from ui.components.widgets import Box, Text, label, text_input, text_link
 from ui.pages.accounts.accounts import refusal
 from ui.pages.shared.account_parts import AUDIT, Table, table
 from ui.web.backend import Backend
@@ -74,7 +74,7 @@ def register(backend: Backend) -> None:
 
 
 def _filters(filters: Mapping[str, str]) -> None:
-    with ui.element('form').classes('filters').props(f'method="get" action="{AUDIT}" role="search"'):
+    with Box('filters', 'form', method='get', action=AUDIT, role='search'):
         for name, title, kind in (
             ('who', 'Account', 'text'),
             ('action', 'Action', 'text'),
@@ -82,15 +82,15 @@ def _filters(filters: Mapping[str, str]) -> None:
             ('since', 'From', 'date'),
             ('until', 'To', 'date'),
         ):
-            with ui.element('div').classes('filter' if kind == 'text' else 'filter date'):
+            with Box('filter' if kind == 'text' else 'filter date'):
                 field = text_input(filters[name], kind=kind, name=name, placeholder=title)
                 label(title, field, 'visually-hidden' if kind == 'text' else 'small muted')
-        with ui.element('label').classes('check'):
-            box = ui.element('input').props('type="checkbox" name="refused" value="1"')
+        with Box('check', 'label'):
+            box = Box(tag='input', type='checkbox', name='refused', value='1')
             if filters['refused']:
                 box.props('checked')
             Text('span', 'Refused only')
-        with ui.element('button').classes('btn').props('type="submit"'):
+        with Box('btn', 'button', type='submit'):
             Text('span', 'Filter')
         for form in ('csv', 'jsonl'):
             text_link(with_query(f'{AUDIT}/export/{form}', **filters), form.upper(), 'btn quiet', download='')

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from nicegui import ui
-
 from engine import Transition
 from engine.history import Comparison, merge_shapes
 from engine.records import Shape
@@ -13,7 +11,7 @@ from ui.components.diagram.collapse_menu import CollapseMenu
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.theme import text_notice
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.diagram.overlays import Decoration, Layer, aggregate, visible_ancestor, visible_edge
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.formatting.steps import edge_name
@@ -32,11 +30,11 @@ class ComparisonChart:
         self._steps: tuple[Transition | None, Transition | None] = (None, None)
         a, b = comparison.a.shape, comparison.b.shape
         self._charts: list[_Chart] = []
-        with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
-            with ui.element('div').classes('legend'):
+        with Box('panel diagram-panel', 'section', aria_label='Diagram'):
+            with Box('legend'):
                 for kind, text in LEGEND:
-                    with ui.element('span').classes(f'legend-item {kind}'):
-                        ui.element('i').props('aria-hidden="true"')
+                    with Box(f'legend-item {kind}', 'span'):
+                        Box(tag='i', aria_hidden='true')
                         Text('span', text)
             if not has_graphviz():
                 text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
@@ -75,12 +73,12 @@ class _Chart:
         self._comparison: Comparison | None = None
         self._steps: tuple[Transition | None, Transition | None] = (None, None)
         self._folds = CollapseMenu(shape, self.draw)
-        with ui.element('div').classes('panel-head'):
+        with Box('panel-head'):
             Text('b', f'{name}: {shape.title}' if name else shape.title, 'where')
-            ui.element('span').classes('grow')
+            Box('grow', 'span')
             self._folds.draw()
             zoom_buttons(lambda: self._drawing)
-        with ui.element('div').classes('panel-body flat'):
+        with Box('panel-body flat'):
             self._drawing = Diagram(
                 '',
                 title=shape.title,

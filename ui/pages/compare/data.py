@@ -11,7 +11,7 @@ from nicegui import ui
 from engine.history import JsonDifference, json_differences
 from engine.records import View
 from ui.components.theme import empty_state
-from ui.components.widgets import NativeSelect, Text, set_attributes, table_head
+from ui.components.widgets import Box, NativeSelect, Text, set_attributes, table_head
 from ui.formatting.changes import change_title, value_html
 from ui.formatting.steps import path_text
 from ui.formatting.values import with_times
@@ -25,7 +25,7 @@ class MemoryPane:
     """The parts of memory that differ."""
 
     def __init__(self) -> None:
-        self._root = ui.element('div').classes('compare-memory')
+        self._root = Box('compare-memory')
 
     async def show(self, views: Sequence[View]) -> None:
         """Show the differences of these two views."""
@@ -47,12 +47,12 @@ class MemoryPane:
 
 def difference_table(differences: Sequence[JsonDifference], caption: str) -> None:
     """Draw a table of paths with both values."""
-    with ui.element('table').classes('compared difference-table'):
+    with Box('compared difference-table', 'table'):
         Text('caption', caption, 'visually-hidden')
         table_head(('Field', 'A', 'B'))
-        with ui.element('tbody'):
+        with Box(tag='tbody'):
             for difference in differences:
-                with ui.element('tr'):
+                with Box(tag='tr'):
                     Text('th', change_title(difference.path), scope='row', title=difference.path)
                     for side in 'ab':
                         _draw_value(
@@ -63,7 +63,7 @@ def difference_table(differences: Sequence[JsonDifference], caption: str) -> Non
 
 
 def _draw_value(value: Any, path: str, *, absent: bool) -> None:
-    with ui.element('td').classes('muted' if absent else 'lines'):
+    with Box('muted' if absent else 'lines', 'td'):
         if absent:
             Text('span', 'not set')
         else:
@@ -78,13 +78,13 @@ class FilesPane:
         self._sides = sides
         self._views: Sequence[View] = ()
         self._loaded: object = None
-        with ui.element('div').classes('files') as self._body:
-            with ui.element('div').classes('files-head'):
+        with Box('files') as self._body:
+            with Box('files-head'):
                 self._agent = NativeSelect({'': ''}, value='', on_change=self._on_choice)
                 set_attributes(self._agent, aria_label='Agent')
                 self._position = Text('span', '', 'muted small')
             self._changes = FileChanges()
-        with ui.element('div') as self._none:
+        with Box() as self._none:
             empty_state('folder_open', 'No agent has written a file in either run up to this row.')
 
     async def show(self, views: Sequence[View]) -> None:

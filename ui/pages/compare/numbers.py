@@ -6,11 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from nicegui import ui
-
 from engine.history import Comparison, diff_words_async, json_differences
 from ui.components.elements import DiffText
-from ui.components.widgets import Text, table_head
+from ui.components.widgets import Box, Text, table_head
 from ui.formatting.comparison import difference, measures
 from ui.formatting.steps import path_text
 from ui.pages.compare.data import difference_table
@@ -21,7 +19,7 @@ class Numbers:
     """Tables of the differences."""
 
     def __init__(self) -> None:
-        self._root = ui.element('div').classes('compare-numbers')
+        self._root = Box('compare-numbers')
         self._load_number = 0
 
     async def show(self, comparison: Comparison) -> None:
@@ -50,9 +48,9 @@ class Numbers:
                 Text('h2', title)
                 difference_table(differ, title) if differ else Text('p', 'Identical in both runs.', 'muted')
             Text('h2', 'Results')
-            with ui.element('div').classes('compare-pair'):
+            with Box('compare-pair'):
                 for side, text, several in zip('AB', answers, pieces or [None, None], strict=True):
-                    with ui.element('div').classes('compare-pair-side'):
+                    with Box('compare-pair-side'):
                         Text('span', side, f'side-mark side-{side.lower()}')
                         if text:
                             DiffText(several or [(True, text)], side)
@@ -72,12 +70,12 @@ def _draw_counts(title: str, counts: Mapping[str, tuple[int, int]], *, inner: bo
 
 
 def _measures(rows: list[tuple[str, str, str, str]], caption: str) -> None:
-    with ui.element('table').classes('compared measures'):
+    with Box('compared measures', 'table'):
         Text('caption', caption, 'visually-hidden')
         table_head(('', 'A', 'B', 'Difference'))
-        with ui.element('tbody'):
+        with Box(tag='tbody'):
             for name, a, b, differs in rows:
-                with ui.element('tr').classes('' if differs else 'equal'):
+                with Box('' if differs else 'equal', 'tr'):
                     Text('th', name, scope='row')
                     Text('td', a, 'num')
                     Text('td', b, 'num')

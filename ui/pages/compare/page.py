@@ -18,7 +18,7 @@ from ui.components.error_banner import ErrorBanner
 from ui.components.layout import view_switch
 from ui.components.tabs import Tabs
 from ui.components.theme import button, frame, pill
-from ui.components.widgets import Text, set_attributes, text_link
+from ui.components.widgets import Box, Text, set_attributes, text_link
 from ui.formatting.comparison import FACETS, comparison_notes, row_other, row_text, verdict_sentence
 from ui.formatting.values import parse_number
 from ui.pages.compare.chart import ComparisonChart
@@ -59,15 +59,15 @@ def register(backend: Backend) -> None:
 
 def choose() -> None:
     """Draw the page for an address that does not name two runs."""
-    with frame('Compare'), ui.element('div').classes('vacant'):
-        ui.icon('compare_arrows').props('size="40px"').classes('muted')
+    with frame('Compare'), Box('vacant'):
+        ui.icon('compare_arrows', size='40px').classes('muted')
         Text('h1', 'Choose two runs')
         Text(
             'p',
             'Select two runs in the list and press Compare, or choose “Compare with…” from a run’s menu.',
             'muted',
         )
-        with ui.element('div').classes('error-actions'):
+        with Box('error-actions'):
             text_link('/runs', 'All runs', 'btn primary')
 
 
@@ -89,10 +89,10 @@ class CompareScreen:
         self._head = CompareHeader(comparison, self._choose_other, self._go_to_divergence)
         self._error_banner = ErrorBanner()
         view_switch(VIEWS)
-        with ui.element('div').classes('run-grid').props('data-view="agents"'):
+        with Box('run-grid', data_view='agents'):
             self._chart = ComparisonChart(comparison, self._pick)
             await self._chart.draw()
-            with ui.element('section').classes('panel middle').props('aria-label="Details"'):
+            with Box('panel middle', 'section', aria_label='Details'):
                 self._tabs = Tabs('Step, transcript, memory, files and numbers', on_change=self._on_open)
                 with self._tabs.panel('Step'):
                     self._step = StepPane(self._sides)
@@ -104,9 +104,9 @@ class CompareScreen:
                     self._files = FilesPane(self._sides)
                 with self._tabs.panel('Numbers'):
                     self._numbers = Numbers()
-            with ui.element('section').classes('panel inspector').props('aria-label="Steps side by side"'):
-                with ui.element('div').classes('panel-head aligned-head'):
-                    ui.element('span').classes('aligned-kind')
+            with Box('panel inspector', 'section', aria_label='Steps side by side'):
+                with Box('panel-head aligned-head'):
+                    Box('aligned-kind', 'span')
                     Text('span', 'A', 'aligned-step')
                     Text('span', 'B', 'aligned-step')
                     Text('b', 'Steps')
@@ -253,26 +253,26 @@ class CompareHeader:
         """`choose` replaces run A or B; `go_to_divergence` goes to the point of divergence."""
         self._pills: list[ui.element] = []
         self._links: list[ui.element] = []
-        with ui.element('div').classes('run-head compare-head'):
-            with ui.element('div').classes('run-name'):
+        with Box('run-head compare-head'):
+            with Box('run-name'):
                 Text('h1', 'Compare two runs')
-                with ui.element('div').classes('compare-runs'):
+                with Box('compare-runs'):
                     for name, tally in (('A', comparison.a), ('B', comparison.b)):
-                        with ui.element('div').classes('compare-run'):
+                        with Box('compare-run'):
                             Text('span', name, f'side-mark side-{name.lower()}')
                             opened = text_link(
                                 f'/runs/{tally.info.id}', tally.info.title or tally.info.id, 'compare-title'
                             )
                             set_attributes(opened, title=tally.info.title)
                             self._links.append(opened)
-                            self._pills.append(ui.element('span'))
+                            self._pills.append(Box(tag='span'))
                             Text('span', tally.info.pattern, 'chip')
                             Text('span', tally.info.id, 'muted small mono')
                             change = button(
                                 '', icon='find_replace', kind='quiet small', label=f'Choose another {name}'
                             )
                             change.on('click', lambda name=name: choose(name))
-            with ui.element('div').classes('run-controls'):
+            with Box('run-controls'):
                 self._divergence_button = button('Go to divergence', icon='call_split', kind='primary')
                 self._divergence_button.on('click', go_to_divergence)
                 text_link(
@@ -281,7 +281,7 @@ class CompareHeader:
                     'btn',
                     icon='swap_horiz',
                 )
-        with ui.element('div').classes('compare-verdict').props('role="status"'):
+        with Box('compare-verdict', role='status'):
             self._verdict = Text('p', '', 'compare-summary')
             self._notes = Text('p', '', 'muted small')
         self.show(comparison)

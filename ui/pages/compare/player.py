@@ -9,7 +9,7 @@ from nicegui.events import KeyEventArguments, ValueChangeEventArguments
 
 from engine.history import Row
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 
 KEYS = (
     ('← →', 'Previous and next row'),
@@ -28,8 +28,8 @@ class RowPlayer:
         self._go = go
         self._rows: Sequence[Row] = ()
         self._at, self._updating = 0, False
-        with ui.element('footer').classes('player').props('aria-label="Rows"'):
-            with ui.element('div').classes('player-buttons'):
+        with Box('player', 'footer', aria_label='Rows'):
+            with Box('player-buttons'):
                 self._draw_button('first_page', 'First row (Home)', lambda: self.go_to(0))
                 self._draw_button(
                     'skip_previous', 'Previous difference (Shift+D)', lambda: self.go_to_difference(-1)
@@ -38,8 +38,8 @@ class RowPlayer:
                 self._draw_button('chevron_right', 'Next row (→)', lambda: self.go_to(self._at + 1))
                 self._draw_button('skip_next', 'Next difference (D)', lambda: self.go_to_difference(1))
                 self._draw_button('last_page', 'Last row (End)', lambda: self.go_to(len(self._rows) - 1))
-            with ui.element('div').classes('player-track'):
-                self._strip = ui.element('div').classes('row-strip').props('aria-hidden="true"')
+            with Box('player-track'):
+                self._strip = Box('row-strip', aria_hidden='true')
                 self._slider = ui.slider(min=0, max=1, value=0, on_change=self._on_slide)
                 self._slider.props('aria-label="Row" tabindex="-1" dense track-size="6px" thumb-size="16px"')
             self._count = Text('span', '', 'num player-count')

@@ -11,7 +11,7 @@ from engine.history import Piece, Row, diff_words_async
 from engine.records import message_of
 from ui.components.elements import DiffText
 from ui.components.theme import empty_state, text_notice
-from ui.components.widgets import Text, text_link
+from ui.components.widgets import Box, Text, text_link
 from ui.formatting.comparison import FACETS, KINDS
 from ui.formatting.plain_text import plain_markdown
 from ui.formatting.steps import edge_outcomes, headline, path_text, short_json
@@ -29,7 +29,7 @@ class StepPane:
     def __init__(self, sides: Sequence[Side]) -> None:
         self._sides = sides
         self._load_number = 0
-        self._root = ui.element('div').classes('compare-step')
+        self._root = Box('compare-step')
 
     async def show(
         self, row: Row | None, steps: Sequence[Transition | None], positions: Sequence[int], *, parting: bool
@@ -57,9 +57,7 @@ class StepPane:
             for place_of, side in enumerate(self._sides):
                 step = steps[place_of]
                 pieces = differing[place_of] if differing else [(True, texts[place_of])]
-                with (
-                    ui.element('section').classes('compare-step-side').props(f'aria-label="Run {side.name}"')
-                ):
+                with Box('compare-step-side', 'section', aria_label=f'Run {side.name}'):
                     if step is None:
                         _draw_absent(side, positions[place_of], row)
                     else:
@@ -94,7 +92,7 @@ def _draw_absent(side: Side, position: int, row: Row) -> None:
 
 
 def _draw_head(side: Side, seq: int) -> None:
-    with ui.element('div').classes('compare-side-head'):
+    with Box('compare-side-head'):
         Text('span', side.name, f'side-mark side-{side.name.lower()}')
         if seq:
             text_link(f'/runs/{side.run}?at={seq}', f'Step {seq}', 'compare-step-link')
@@ -105,9 +103,9 @@ def _draw_description(side: Side, step: Transition, pieces: Sequence[Piece]) -> 
     Text('b', headline(step), 'step-title')
     if step.event.data.get('error'):
         text_notice('fail', 'error_outline', short_json(str(step.event.data['error']), MAX_TEXT))
-    with ui.element('div').classes('moves'):
+    with Box('moves'):
         for edge in step.edges:
-            with ui.element('div').classes('move'):
+            with Box('move'):
                 Text('span', path_text(edge.source), 'chip')
                 ui.icon('arrow_forward').props('size="16px" aria-label="to"')
                 Text('span', path_text(edge.dest) or 'stays', 'chip strong')

@@ -11,7 +11,7 @@ from engine.history import Piece, Row, diff_words_async
 from engine.records import parent_of
 from ui.components.elements import DiffText
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.steps import path_text, role_title
 from ui.pages.compare.side import Side
 from ui.pages.compare.step import agent_text, call_lines, draw_calls
@@ -28,10 +28,10 @@ class ComparedTranscript:
         self._sides, self._on_pick = sides, on_pick
         self._rows: Sequence[Row] = ()
         self._at, self._max_shown, self._load_number = -1, PAGE_SIZE, 0
-        with ui.element('div').classes('compare-transcript'):
+        with Box('compare-transcript'):
             self._more = button('Show earlier', icon='expand_less', kind='quiet')
             self._more.on('click', self._earlier)
-            self._root = ui.element('div').classes('compare-pairs')
+            self._root = Box('compare-pairs')
 
     async def show(self, rows: Sequence[Row], at: int) -> None:
         """Show the transcripts up to row `at`."""
@@ -61,13 +61,13 @@ class ComparedTranscript:
         ui.run_javascript(f'{last}?.scrollIntoView({{ block: "nearest" }})')
 
     def _draw(self, n: int, steps: Sequence[Transition | None], pieces: Sequence[Sequence[Piece]]) -> None:
-        with ui.element('div').classes(f'compare-pair {self._rows[n].kind}'):
+        with Box(f'compare-pair {self._rows[n].kind}'):
             for side, step, side_pieces in zip(self._sides, steps, pieces, strict=True):
-                with ui.element('div').classes('compare-pair-side'):
+                with Box('compare-pair-side'):
                     if step is None:
                         Text('p', f'{side.name}: no reply', 'muted small')
                         continue
-                    with ui.element('div').classes('compare-side-head'):
+                    with Box('compare-side-head'):
                         Text('span', side.name, f'side-mark side-{side.name.lower()}')
                         Text('b', self._speaker(side, step))
                         opener = button(f'Step {step.seq}', kind='quiet small')

@@ -12,7 +12,7 @@ from engine.records import MAX_TITLE, RunId
 from ui.components.dialogs import confirm
 from ui.components.forms.form import RUN_KEYS, Form
 from ui.components.theme import button, text_notice
-from ui.components.widgets import Text, set_attributes, set_class, text_input
+from ui.components.widgets import Box, Text, set_attributes, set_class, text_input
 from ui.formatting.forks import cost_sentence
 from ui.pages.fork.variant import Origin, Variant
 from ui.pages.shared.launching.budget_limits import BudgetLimits, budget_values
@@ -36,30 +36,30 @@ class ForkForm:
         self._shown: Variant | None = None
         self._busy = False
         self._debounce = ui.timer(DEBOUNCE_SECONDS, self._forecast, active=False, immediate=False)
-        with ui.element('div').classes('card launch-form fork-form') as card:
-            with ui.element('div').classes('form'):
+        with Box('card launch-form fork-form') as card:
+            with Box('form'):
                 self._draw_title()
-                self._heads = ui.element('div').classes('fork-heads')
+                self._heads = Box('fork-heads')
                 set_attributes(self._heads, role='group', aria_label='Variants', data_redrawn='')
-                self._places = ui.element('div').classes('ghost')
+                self._places = Box('ghost')
                 self._limits = Form(BudgetLimits, on_change=self._on_edit)
                 self._limits.set_values(budget_values(origin.info.budget))
                 self._paused = ui.checkbox('Start paused')
-            with ui.element('div').classes('form-foot'):
-                self._problem = ui.element('div').classes('ghost')
-                with ui.element('div').classes('launch-actions'):
+            with Box('form-foot'):
+                self._problem = Box('ghost')
+                with Box('launch-actions'):
                     self._go = button('Start fork', icon='call_split', kind='primary big', requires='fork')
                     self._go.on('click', self.start)
                     Text('kbd', 'Ctrl')
                     Text('kbd', 'Enter')
-                    with ui.element('p').classes('pricing').props('role="status"') as self._cost:
-                        self._icon = ui.icon('savings').props('size="18px"')
+                    with Box('pricing', 'p', role='status') as self._cost:
+                        self._icon = ui.icon('savings', size='18px')
                         self._estimate = Text('span', 'Estimating the cost…')
         card.on('keydown', self.start, js_handler=RUN_KEYS)
         self._add()
 
     def _draw_title(self) -> None:
-        with ui.element('div').classes('field'):
+        with Box('field'):
             head = Text('label', 'Title', 'label')
             self._title = text_input(self._origin.info.title, maxlength=str(MAX_TITLE), autofocus='')
             set_attributes(head, for_=self._title.html_id)
@@ -106,7 +106,7 @@ class ForkForm:
                 more.tooltip('Start several forks together and watch them side by side')
                 more.on('click', self._add)
             if several:
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 drop = button(f'Remove {chosen.name}', icon='close', kind='quiet small')
                 drop.on('click', lambda: self._drop(chosen))
         number = len(self._variants)

@@ -8,7 +8,7 @@ from engine import EngineError
 from engine.history import LineageNode
 from engine.records import RunId
 from ui.components.theme import frame, page_head, pill
-from ui.components.widgets import Text, link, set_attributes, text_link
+from ui.components.widgets import Box, Text, link, set_attributes, text_link
 from ui.formatting.steps import origin_text
 from ui.formatting.usage import usage_headline
 from ui.formatting.values import ago, count
@@ -35,7 +35,7 @@ def register(backend: Backend) -> None:
             summary = f'{count(number, "run")}, each with the step it was forked at.'
             summary = summary if number > 1 else 'This run has no forks yet.'
             page_head('Fork tree', summary, back=(f'/runs/{info.id}', info.title))
-            with ui.element('ul').classes('fork-tree card'):
+            with Box('fork-tree card', 'ul'):
                 _draw(family, info.id, backend().clock.now())
 
 
@@ -53,10 +53,10 @@ def _draw(kin: LineageNode, here: RunId, now: float) -> None:
 
 
 def _member(node: LineageNode, here: RunId, now: float) -> ui.element:
-    with ui.element('li').classes('here' if node.run == here else ''):
-        with ui.element('div').classes('fork-tree-row'):
-            ui.icon(ICONS[node.kind]).props('size="17px" aria-hidden="true"')
-            with ui.element('div').classes('fork-tree-run'):
+    with Box('here' if node.run == here else '', 'li'):
+        with Box('fork-tree-row'):
+            ui.icon(ICONS[node.kind], size='17px')
+            with Box('fork-tree-run'):
                 with link(f'/runs/{node.run}', 'fork-tree-title') as title:
                     Text('span', node.info.title or node.run, dir='auto')
                     if node.run == here:
@@ -67,7 +67,7 @@ def _member(node: LineageNode, here: RunId, now: float) -> ui.element:
                     Text('span', 'Winner', 'chip strong')
                 if node.group:
                     text_link(f'/variants/{node.group}', 'variants', 'small')
-            with ui.element('div').classes('fork-tree-usage'):
+            with Box('fork-tree-usage'):
                 Text('span', usage_headline(node.info.usage), 'muted small num')
                 Text('span', ago(node.info.created, now), 'muted small')
-        return ui.element('ul')
+        return Box(tag='ul')

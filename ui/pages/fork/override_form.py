@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nicegui import ui
-
 from ui.components.forms.control import Control
 from ui.components.forms.fields import Field
 from ui.components.theme import button
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.values import count, json_problem
 
 SHORT = 80
@@ -28,13 +26,13 @@ class OverrideForm:
         self._controls: dict[str, Control] = {}
         self._content: dict[str, Any] = {}
         self._on_change = on_change
-        with ui.element('details').classes('fold') as self.root:
-            with ui.element('summary'):
+        with Box('fold', 'details') as self.root:
+            with Box(tag='summary'):
                 Text('span', title)
                 self._brief = Text('span', '', 'muted brief')
             if hint:
                 Text('p', hint, 'muted small')
-            self._body = ui.element('div').classes('form')
+            self._body = Box('form')
         self.root.on('toggle', self._draw, js_handler='(event) => event.target.open && emit()')
         self.root.set_visibility(bool(fields))
 

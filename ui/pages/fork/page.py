@@ -9,7 +9,7 @@ from engine.agents import agents_of
 from engine.records import RunId, RunInfo, Shape, View
 from ui.components.elements import Diagram
 from ui.components.theme import FORM_KEYS, frame, page_head, text_notice
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.diagram.folding import default_folds
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight, svg
 from ui.formatting.forks import turn_sentence
@@ -45,7 +45,7 @@ def register(backend: Backend) -> None:
         origin = Origin(info=info, view=view, pattern=pattern, roles=agents_of(pattern), agents=agents)
         with frame(f'Fork · {info.title}', keys=FORM_KEYS):
             _draw_head(info, step, step if requested is None else requested)
-            with ui.element('div').classes('launch'):
+            with Box('launch'):
                 forker = ForkForm(backend, origin)
                 await _draw_step(shape, view, steps[0] if steps else None)
         ui.timer(0.1, forker.load, once=True)
@@ -81,10 +81,10 @@ def _draw_head(info: RunInfo, step: int, requested: int) -> None:
 
 
 async def _draw_step(shape: Shape, view: View, step: Transition | None) -> None:
-    with ui.element('section').classes('panel launch-chart').props('aria-labelledby="chart"'):
-        with ui.element('div').classes('panel-head'):
+    with Box('panel launch-chart', 'section', aria_labelledby='chart'):
+        with Box('panel-head'):
             Text('h2', f'Step {step.seq}: {headline(step)}' if step else 'Before the first step', id='chart')
-        with ui.element('div').classes('launch-diagram'):
+        with Box('launch-diagram'):
             if not has_graphviz():
                 text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
                 return

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nicegui import ui
-
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, label, set_attributes
+from ui.components.widgets import Box, NativeSelect, Text, label, set_attributes
 
 BEFORE = {
     'recorded': 'Keep as recorded',
@@ -41,18 +39,18 @@ class ReplayChoices:
     def __init__(self, at: int, agents: Mapping[str, str], *, on_change: Callable[[], None]) -> None:
         self._agents, self._on_change = dict(agents), on_change
         self._exceptions: dict[str, str] = {}
-        with ui.element('div').classes('form'):
+        with Box('form'):
             self._before = self._draw_choice(f'Steps 1 to {at}', BEFORE, DEFAULT['before'])
             self._after = self._draw_choice(f'Steps after {at}', AFTER, DEFAULT['after'])
-            with ui.element('div').classes('ghost') as self._recorded_only:
+            with Box('ghost') as self._recorded_only:
                 self._beyond = self._draw_choice('When the recording runs out', BEYOND, DEFAULT['beyond'])
             if agents:
-                with ui.element('details').classes('fold'):
-                    with ui.element('summary'):
+                with Box('fold', 'details'):
+                    with Box(tag='summary'):
                         Text('span', 'Exceptions by agent')
                         self._brief = Text('span', '', 'muted brief')
-                    self._rows = ui.element('div').classes('fork-rows')
-                    with ui.element('div').classes('fork-add'):
+                    self._rows = Box('fork-rows')
+                    with Box('fork-add'):
                         self._who = NativeSelect({'': 'Agent…', **self._agents}, value='')
                         set_attributes(self._who, aria_label='Agent')
                         self._how = NativeSelect(SHORT, value='recorded')
@@ -61,8 +59,8 @@ class ReplayChoices:
         self._update()
 
     def _draw_choice(self, title: str, options: Mapping[str, str], value: str) -> NativeSelect:
-        with ui.element('div').classes('field'):
-            head = ui.element('div').classes('field-head')
+        with Box('field'):
+            head = Box('field-head')
             choice = NativeSelect(options, value=value, on_change=self._notify)
             with head:
                 label(title, choice)
@@ -108,9 +106,9 @@ class ReplayChoices:
         with self._rows:
             for path, play in self._exceptions.items():
                 name = self._agents.get(path, path)
-                with ui.element('div').classes('fork-row'):
+                with Box('fork-row'):
                     Text('span', name)
                     Text('span', SHORT[play], 'chip')
-                    ui.element('span').classes('grow')
+                    Box('grow', 'span')
                     drop = button('', icon='close', kind='quiet small', label=f'Remove exception for {name}')
                     drop.on('click', lambda path=path: self._drop(path))

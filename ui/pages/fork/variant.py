@@ -6,15 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nicegui import ui
-
 from engine import InvalidInput, Pattern
 from engine.agents import AgentInfo
 from engine.history import ForkOverrides
 from engine.models import EFFORT_LEVELS, ModelRegistry
 from engine.records import Change, RunInfo, View, split_pointer
 from ui.components.forms.fields import Field, fields
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.steps import role_title
 from ui.pages.fork.override_form import OverrideForm, json_fields
 from ui.pages.fork.replay_choices import ReplayChoices
@@ -106,7 +104,7 @@ class Variant:
         """Draw it without changes."""
         self.name = name
         self._origin = origin
-        with ui.element('div').classes('form fork-variant') as self.root:
+        with Box('form fork-variant') as self.root:
             self._replay_choices = ReplayChoices(origin.view.seq, origin.agents, on_change=on_change)
             Text('h2', 'Changes')
             self._models = Models(registry, on_change=on_change)

@@ -6,13 +6,11 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from nicegui import ui
-
 from engine import Conductor, Transition
 from engine.records import RunInfo
 from ui.components.elements import Conversation
 from ui.components.theme import button
-from ui.components.widgets import Text, text_link
+from ui.components.widgets import Box, Text, text_link
 from ui.formatting.forks import summarize_overrides
 from ui.formatting.steps import active_text, duration
 from ui.formatting.usage import usage_headline
@@ -41,24 +39,24 @@ class VariantPane:
         self._follower = follower
         self._steps: list[Transition] = []
         self._blocks: list[dict[str, Any]] = []
-        with ui.element('section').classes('panel variant') as self.root:
-            with ui.element('div').classes('panel-head'):
+        with Box('panel variant', 'section') as self.root:
+            with Box('panel-head'):
                 self._title = Text('h2', name, 'variant-name', dir='auto')
                 self._pill = Text('span', '', 'pill')
                 self._crown = Text('span', 'Winner', 'chip strong')
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 self._open = text_link(f'/runs/{info.id}', 'Open', 'btn quiet small')
                 self._pick_button = button(
                     'Pick as winner', icon='emoji_events', kind='small', requires='mark_winner'
                 )
                 self._pick_button.on('click', lambda: on_win(self.info))
-            with ui.element('div').classes('agent-facts') as self._facts:
+            with Box('agent-facts') as self._facts:
                 self._overrides = Text('span', '', 'variant-overrides')
                 self._state = Text('span', '', 'agent-model')
                 self._numbers = Text('span', '', 'num')
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 self._time = Text('span', '', 'num')
-            with ui.element('div').classes('panel-body').props('tabindex="0"'):
+            with Box('panel-body', tabindex='0'):
                 self._conversation = Conversation([], label=f'Conversation of {name}')
                 self._answer = Conversation([], label=f'Result of {name}')
         self._crown.set_visibility(False)

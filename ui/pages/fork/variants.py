@@ -12,7 +12,7 @@ from engine.records import RunId, RunInfo, RunQuery
 from ui.components.debounce import create_page_task
 from ui.components.dialogs import notify_errors
 from ui.components.theme import empty_state, frame
-from ui.components.widgets import Text, link, text_link
+from ui.components.widgets import Box, Text, link, text_link
 from ui.formatting.values import count
 from ui.pages.fork.form import MAX_VARIANTS, NAMES
 from ui.pages.fork.variant_pane import VariantPane
@@ -51,19 +51,19 @@ class VariantBoard:
 
     async def draw(self, *, blind: bool) -> None:
         """Draw the board and follow the runs."""
-        with ui.element('div').classes('variants-head'):
+        with Box('variants-head'):
             Text('h1', count(len(self._runs), 'variant') if self._runs else 'Variants')
             if self._runs and (parent := self._runs[0].parent):
                 with link(f'/runs/{parent}?at={self._runs[0].parent_at}', 'chip'):
-                    ui.icon('call_split').props('size="15px"')
+                    ui.icon('call_split', size='15px')
                     ui.label(f'from {parent} at {self._runs[0].parent_at}')
                 text_link(f'/runs/{self._runs[0].id}/family', 'Fork tree', 'small')
-            ui.element('span').classes('grow')
+            Box('grow', 'span')
             self._blind = ui.switch('Blind', value=blind, on_change=self._show_identities)
             self._blind.tooltip(
                 'Blind comparison: names are hidden and the order is random until you pick a winner'
             )
-        self._place = ui.element('div').classes('variants')
+        self._place = Box('variants')
         if not self._runs:
             empty_state('call_split', 'These variants do not exist. They may have been deleted.')
             return

@@ -10,7 +10,7 @@ from engine import Pattern
 from engine.records import Shape
 from ui.components.diagram.thumbnail import draw_thumbnail
 from ui.components.theme import button
-from ui.components.widgets import Text, link, set_attributes, text_link
+from ui.components.widgets import Box, Text, link, set_attributes, text_link
 from ui.formatting.values import first_sentence
 from ui.pages.shared.launching.samples import Starter, samples
 from ui.web.backend import Backend
@@ -30,7 +30,7 @@ def pattern_cards(backend: Backend) -> None:
     starter, kind = Starter(backend), 'primary'  # only the first button is primary
     for family, patterns in groupby(drawn, key=lambda item: item[0].family or OTHERS):
         Text('h3', family, 'family')
-        with ui.element('ul').classes('cards'):
+        with Box('cards', 'ul'):
             for pattern, shape in patterns:
                 _card(pattern, shape, starter, kind)
                 kind = ''
@@ -42,12 +42,12 @@ def _rank(pattern: type[Pattern]) -> int:
 
 def _card(pattern: type[Pattern], shape: Shape, starter: Starter, kind: str) -> None:
     ready = samples(pattern)
-    with ui.element('li').classes('card pattern'):
+    with Box('card pattern', 'li'):
         draw_thumbnail(pattern, shape)
-        with ui.element('div').classes('pattern-words'):
+        with Box('pattern-words'):
             Text('h4', pattern.title)
             Text('p', first_sentence(pattern.summary), 'muted')
-        with ui.element('div').classes('pattern-actions'):
+        with Box('pattern-actions'):
             run = button('Run sample', icon='play_arrow', kind=kind, requires='start')
             set_attributes(run, aria_label=f'Run sample of {pattern.title}')
             if ready:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from fastapi import Request
-from nicegui import ui
 
 from engine import EngineError
 from engine.records import RunQuery
 from ui.components.theme import LIST_KEYS, frame, notice, page_head, section_head, skip_link
-from ui.components.widgets import Text, text_link
+from ui.components.widgets import Box, Text, text_link
 from ui.exports.importer import ImportDialog
 from ui.pages.home.cards import pattern_cards
 from ui.pages.home.panels import FIRST, FirstRun, NeedsYou, RunningNow, agents_card, models_card, new_run_card
@@ -34,27 +33,27 @@ def register(backend: Backend) -> None:
             has_runs = await _has_any_runs(backend)
             invitation = 'Pick a pattern and run a sample. No key, no setup, no cost.'
             page_head('Put a team of agents to work and watch every step', '' if has_runs else invitation)
-            with ui.element('div').classes('notices'):
+            with Box('notices'):
                 draw_load_errors(backend)
                 await _draw_stranded(backend)
-            with ui.element('div').classes('home'):
-                with ui.element('div').classes('home-main'):
+            with Box('home'):
+                with Box('home-main'):
                     needs, running = NeedsYou(attention), RunningNow(backend)
                     await needs.load()
                     await running.load()
                     if not has_runs and FIRST in backend().catalog.patterns:
                         await FirstRun(backend).load()
-                    with ui.element('section').classes('section').props('aria-labelledby="runs"'):
+                    with Box('section', 'section', aria_labelledby='runs'):
                         with section_head('Recent runs', 'runs'):
                             importer = ImportDialog(backend)
                             text_link('/runs', 'All runs', 'small')
                         runs = RunList(backend, Filters.from_query(request.query_params), path='/', size=SIZE)
                         importer.on_done = runs.refresh
-                with ui.element('div').classes('home-side'):
+                with Box('home-side'):
                     new_run = new_run_card(backend)
                     models_card(backend)
                     agents_card(backend)
-            with ui.element('section').classes('section').props('aria-labelledby="patterns"') as patterns:
+            with Box('section', 'section', aria_labelledby='patterns') as patterns:
                 Text('h2', 'Patterns', id='patterns')
                 pattern_cards(backend)
             for name, target in (('new run', new_run), ('runs', runs.rows), ('patterns', patterns)):
@@ -83,8 +82,8 @@ async def _draw_stranded(backend: Backend) -> None:
     with notice('fail', 'link_off'):
         runs = 'A run' if len(stranded) == 1 else f'{len(stranded)} runs'
         Text('p', f'{runs} could not continue after the restart; all recorded work is kept.')
-        with ui.element('ul').classes('details-list'):
+        with Box('details-list', 'ul'):
             for info, reason in stranded:
-                with ui.element('li'):
+                with Box(tag='li'):
                     text_link(f'/runs/{info.id}', info.title or info.id)
                     Text('span', reason)

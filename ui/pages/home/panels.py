@@ -12,7 +12,7 @@ from engine.records import RunQuery, Shape
 from ui.components.diagram.fitting import Room, fit
 from ui.components.elements import Diagram
 from ui.components.theme import button, pill
-from ui.components.widgets import NativeSelect, Text, draw_changes, link, text_link
+from ui.components.widgets import Box, NativeSelect, Text, draw_changes, link, text_link
 from ui.formatting.steps import duration
 from ui.formatting.values import as_sentence, count
 from ui.pages.shared.attention import Attention, RequestList
@@ -35,9 +35,9 @@ class NeedsYou:
 
     def __init__(self, attention: Attention) -> None:
         self._attention = attention
-        with ui.element('section').classes('section').props('aria-labelledby="waiting"') as self._section:
+        with Box('section', 'section', aria_labelledby='waiting') as self._section:
             self._title = Text('h2', 'Needs you', id='waiting')
-            with ui.element('div').classes('card'):
+            with Box('card'):
                 self._list = RequestList(self._attention, self._show_count)
         self._section.set_visibility(False)
 
@@ -62,12 +62,12 @@ class RunningNow:
         self._backend = backend
         self._drawn: dict[str, tuple[tuple[str, str], ui.element]] = {}
         self._clocks: dict[str, Text] = {}
-        with ui.element('section').classes('section').props('aria-labelledby="running"') as self._section:
-            with ui.element('div').classes('section-head'):
+        with Box('section', 'section', aria_labelledby='running') as self._section:
+            with Box('section-head'):
                 self._title = Text('h2', 'Running now', id='running')
-                ui.element('div').classes('grow')
+                Box('grow')
                 text_link('/wall', 'Agents side by side', 'small')
-            self._list = ui.element('ul').classes('card running-list')
+            self._list = Box('card running-list', 'ul')
         self._section.set_visibility(False)
 
     async def load(self) -> None:
@@ -91,7 +91,7 @@ class RunningNow:
 
     def _draw(self, titled: tuple[str, str]) -> ui.element:
         run, title = titled
-        with ui.element('li') as entry, link(f'/runs/{run}', 'running-run'):
+        with Box(tag='li') as entry, link(f'/runs/{run}', 'running-run'):
             pill(Status.RUNNING)
             Text('b', title, 'grow')
             self._clocks[run] = Text('span', '', 'muted num small')
@@ -115,10 +115,10 @@ def models_card(backend: Backend) -> None:
                 if info.problem and info.found == 'file':
                     Text('li', f'{info.endpoint} is unavailable. {as_sentence(info.problem)}')
 
-    with ui.element('section').classes('card home-card').props('aria-labelledby="home-models"'):
+    with Box('card home-card', 'section', aria_labelledby='home-models'):
         Text('h2', 'Models', id='home-models')
         summary = Text('p', '', 'muted')
-        problems = ui.element('ul').classes('muted small')
+        problems = Box('muted small', 'ul')
         connect = ConnectDialog(backend, draw)
         connect_button = button('Connect a model', icon='add', kind='small', requires='endpoints.save')
         connect_button.on('click', connect.open)
@@ -131,10 +131,10 @@ def agents_card(backend: Backend) -> None:
     usable = [info.title for info in here.agents.infos() if not info.problem and not info.simulated]
     summary = f'Installed: {", ".join(usable)}.' if usable else 'None installed; a simulated one is included.'
     starter = Starter(backend)
-    with ui.element('section').classes('card home-card').props('aria-labelledby="home-agents"'):
+    with Box('card home-card', 'section', aria_labelledby='home-agents'):
         Text('h2', 'Coding agents', id='home-agents')
         Text('p', f'Claude, Codex, Gemini, OpenCode and others can take any role. {summary}', 'muted')
-        with ui.element('div').classes('home-actions'):
+        with Box('home-actions'):
             for name, pattern in here.patterns.items():
                 for sample in samples(pattern):
                     if sample.models:
@@ -154,14 +154,14 @@ def new_run_card(backend: Backend) -> ui.element:
     """Draw the pattern picker with its start buttons; return the card."""
     patterns = backend().catalog.patterns
     starter = Starter(backend)
-    with ui.element('section').classes('card home-card').props('aria-labelledby="home-new"') as card:
+    with Box('card home-card', 'section', aria_labelledby='home-new') as card:
         Text('h2', 'New run', id='home-new')
         titles = {
             name: pattern.title for name, pattern in sorted(patterns.items(), key=lambda item: item[1].title)
         }
         chosen = NativeSelect(titles, value=FIRST if FIRST in titles else next(iter(titles), ''))
         chosen.props('aria-label="Pattern"')
-        with ui.element('div').classes('home-actions'):
+        with Box('home-actions'):
             button('Configure…', kind='small').on('click', lambda: ui.navigate.to(f'/launch/{chosen.value}'))
             run = button('Run a sample', icon='play_arrow', kind='small primary', requires='start')
 
@@ -188,9 +188,9 @@ class FirstRun:
         self._folded = frozenset(state.path for state in self._shape.states if state.role)
         self._room: Room = (0, 0)
         self._at = 0
-        with ui.element('section').classes('card first-run').props('aria-labelledby="first-run"'):
-            with ui.element('div').classes('first-head'):
-                with ui.element('div').classes('grow'):
+        with Box('card first-run', 'section', aria_labelledby='first-run'):
+            with Box('first-head'):
+                with Box('grow'):
                     Text('h2', 'See it work', id='first-run')
                     agents = count(sum(bool(state.role) for state in self._shape.states), 'agent')
                     words = f'{agents.capitalize()} take turns; every step is recorded and can be replayed.'

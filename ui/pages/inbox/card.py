@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from nicegui import ui
 from pydantic import BaseModel
 
 from engine import EngineError
 from engine.records import clip
 from ui.components.dialogs import ask_event, event_help, notify_errors
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, set_attributes, text_input, text_link
+from ui.components.widgets import Box, NativeSelect, Text, set_attributes, text_input, text_link
 from ui.formatting.steps import role_title
 from ui.formatting.values import ago, exact
 from ui.pages.shared.run.approval import Approval
@@ -47,23 +46,23 @@ class QuestionCard:
         self._backend, self._item, self._on_change = backend, item, on_change
         ask = item.ask
         now = backend().clock.now()
-        with ui.element('article').classes('card ask') as self.root:
+        with Box('card ask', 'article') as self.root:
             set_attributes(self.root, aria_label=f'{ask.text} ({item.title})', data_ask=ask.id)
-            with ui.element('div').classes('ask-head'):
-                with ui.element('div').classes('ask-summary'):
+            with Box('ask-head'):
+                with Box('ask-summary'):
                     if own_page:
                         Text('h1', ask.text)
                     else:
                         with Text('h2', ''):
                             text_link(question_path(ask.id), ask.text)
-                    with ui.element('p').classes('ask-context muted'):
+                    with Box('ask-context muted', 'p'):
                         text_link(f'/runs/{ask.run}', item.title)
                         Text('span', item.pattern, 'chip')
                         self._age = Text('span', ago(ask.since, now), title=exact(ask.since))
                         Text('span', f'step {ask.step}', 'num')
                 self._draw_assignment()
             if ask.said:
-                with ui.element('details').classes('more-text').props('open' if own_page else ''):
+                with Box('more-text', 'details').props('open' if own_page else ''):
                     Text('summary', 'Agent’s message')
                     Text('p', clip(ask.said, MAX_MESSAGE), 'ask-message')
             self._draw_answers()
@@ -78,7 +77,7 @@ class QuestionCard:
             if self._item.assignee:
                 Text('span', f'Assigned to {self._item.assignee}', 'muted')
             return
-        with ui.element('div').classes('ask-decision'):
+        with Box('ask-decision'):
             who = text_input(
                 self._item.assignee, placeholder='Assign to…', aria_label='Assigned to', maxlength='200'
             )
@@ -108,7 +107,7 @@ class QuestionCard:
             QuestionForm(lambda at, data: self._send('answer', data)).show(ask.at, ask.question)
             return
         inputs = self._inputs()
-        with ui.element('div').classes('approval-answers ask-answers'):
+        with Box('approval-answers ask-answers'):
             for number, event in enumerate(ask.events):
                 kind = 'primary' if number == 0 else ''
                 if event == 'extend':

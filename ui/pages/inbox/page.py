@@ -7,6 +7,7 @@ from nicegui import ui
 from engine import EngineError
 from ui.components.theme import button, empty_state, frame, notice, page_head
 from ui.components.widgets import (
+    Box,
     CachedElement,
     Text,
     draw_changes,
@@ -42,7 +43,7 @@ def register(backend: Backend) -> None:
     async def question(ask: str) -> None:
         with frame('Question', here='/inbox'):
             text_link('/inbox', '← Inbox', 'back small')
-            place = ui.element('div').classes('ghost')
+            place = Box('ghost')
 
         async def draw() -> None:
             place.clear()
@@ -78,21 +79,19 @@ class Questions:
         self._cards: dict[str, QuestionCard] = {}
         self._drawn: dict[str, tuple[InboxItem, ui.element]] = {}
         self._snoozed = False
-        with ui.element('div').classes('filters inbox-filters'):
+        with Box('filters inbox-filters'):
             self._person = text_input('', placeholder='Anyone')
             label('Assigned to', self._person)
             self._person.on_value_change(self.refresh)
             self._all = button('Show snoozed', kind='small').on('click', self._show_snoozed)
             set_attributes(self._all, aria_pressed='false')
-            ui.element('span').classes('grow')
+            Box('grow', 'span')
             notify = button('Notify me in this browser', kind='small notify-here')
             notify.on('click', js_handler='() => window.hemicycleToggleNotifications?.()')
             if is_permitted('destinations.list'):
                 text_link('/notifications', 'Notifications', 'btn small')
-        self._list = (
-            ui.element('section').classes('question-list').props('aria-label="Questions" data-redrawn')
-        )
-        self._none = CachedElement().classes('ghost')
+        self._list = Box('question-list', 'section', aria_label='Questions', data_redrawn=True)
+        self._none = CachedElement('ghost')
 
     async def refresh(self) -> None:
         """Bring the list up to date."""

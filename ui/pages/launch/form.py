@@ -23,7 +23,7 @@ from ui.components.forms.form import RUN_KEYS, Form
 from ui.components.forms.record_form import form_model
 from ui.components.menus import PickerItem, picker
 from ui.components.theme import button, text_notice
-from ui.components.widgets import Text, set_attributes, set_class
+from ui.components.widgets import Box, Text, set_attributes, set_class
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz
 from ui.formatting.usage import dollars
 from ui.formatting.values import ago
@@ -66,14 +66,14 @@ class LaunchForm:
         self._shape: Shape | None = None
         self._ready = False
         self._typical_use = TypicalUse()
-        with ui.element('div').classes('launch') as self._page:
-            with ui.element('div').classes('card launch-form'):
-                self._pickers = ui.element('div').classes('picks')
+        with Box('launch') as self._page:
+            with Box('card launch-form'):
+                self._pickers = Box('picks')
                 self._replay = RecordingPicker(self._on_models_edit)
                 self._form = Form(pattern.Parameters, on_change=self._on_edit)
                 for name, why in pattern.unavailable().items():
                     self._form.controls[name].restrict_to_default(why)
-                with ui.element('div') as self._role_section:
+                with Box() as self._role_section:
                     self._models = Models(backend().catalog.registry, on_change=self._on_models_edit)
                     self._efforts = Efforts(on_change=self._on_edit)
                 self._limits = Form(BudgetLimits, on_change=self._on_edit)
@@ -83,27 +83,27 @@ class LaunchForm:
                 )
                 fields = pattern.Memory.model_fields
                 self._debugging = DebugOptions(lambda: self._shape, fields, on_change=self._on_edit)
-                with ui.element('div').classes('form-foot'):
-                    self._problem = ui.element('div').classes('ghost')
-                    with ui.element('div').classes('launch-actions'):
+                with Box('form-foot'):
+                    self._problem = Box('ghost')
+                    with Box('launch-actions'):
                         self._run = button('Run', icon='play_arrow', kind='primary big', requires='start')
                         self._run.on('click', self.start)
                         Text('kbd', 'Ctrl')
                         Text('kbd', 'Enter')
-                        with ui.element('p').classes('pricing').props('role="status"') as self._pricing:
-                            self._icon = ui.icon('theaters').props('size="18px"')
+                        with Box('pricing', 'p', role='status') as self._pricing:
+                            self._icon = ui.icon('theaters', size='18px')
                             self._cost = Text('span', '')
                         button('Reset form', kind='quiet').on('click', self._reset)
-            with ui.element('section').classes('panel launch-chart').props('aria-labelledby="chart"'):
-                with ui.element('div').classes('panel-head'):
+            with Box('panel launch-chart', 'section', aria_labelledby='chart'):
+                with Box('panel-head'):
                     Text('h2', 'Diagram', id='chart')
-                    ui.element('span').classes('grow')
+                    Box('grow', 'span')
                     zoom_buttons(lambda: self._diagram)
                     save_menu(lambda: self._shape, lambda: self._folded)
                     self._size = button('', icon='open_in_full', kind='quiet small large', label=LARGE)
                     set_attributes(self._size, aria_pressed='false')
                     self._size.on('click', self._enlarge)
-                self._chart = ui.element('div').classes('launch-diagram')
+                self._chart = Box('launch-diagram')
         self._page.on('keydown', self.start, js_handler=RUN_KEYS)
         self._debounce = ui.timer(DEBOUNCE_SECONDS, self._on_settled, active=False, immediate=False)
         self._diagram: Diagram | None = None

@@ -21,7 +21,7 @@ from ui.components.dialogs import (
 from ui.components.forms.form import Form
 from ui.components.forms.record_form import form_model
 from ui.components.theme import button, empty_state, section_head
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.values import as_sentence
 from ui.services.notifications import CHANNELS, EVENT_TYPES, EVENTS, Destination, address_problem, parse
 from ui.web.backend import Backend
@@ -53,10 +53,10 @@ class DestinationList:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        with ui.element('section').classes('section').props('aria-labelledby="destinations"'):
+        with Box('section', 'section', aria_labelledby='destinations'):
             with section_head('Destinations', 'destinations'):
                 button('Add destination', icon='add', kind='small').on('click', lambda: self._edit(None))
-            self._place = ui.element('div').classes('ghost')
+            self._place = Box('ghost')
 
     async def load(self) -> None:
         """Read the destinations, and draw their list anew."""
@@ -66,16 +66,16 @@ class DestinationList:
             if not destinations:
                 empty_state('send', 'No destinations yet.')
                 return
-            with ui.element('ul').classes('card rows'):
+            with Box('card rows', 'ul'):
                 for destination in destinations:
-                    with ui.element('li'):
+                    with Box(tag='li'):
                         self._draw(destination)
 
     def _draw(self, destination: Destination) -> None:
-        with ui.element('div').classes('row-summary'):
+        with Box('row-summary'):
             Text('b', destination.name)
             Text('span', f'{CHANNELS.choices[destination.channel]}: {destination.address}', 'muted small')
-            with ui.element('span').classes('chips'):
+            with Box('chips', 'span'):
                 if destination.paused:
                     Text('span', 'Paused', 'pill paused')
                 for event in destination.events if len(destination.events) < len(EVENT_TYPES) else ():
@@ -85,7 +85,7 @@ class DestinationList:
                         Text('span', f'{name} {value}', 'chip')
             if destination.problem:
                 Text('span', as_sentence(destination.problem), 'problem')
-        with ui.element('div').classes('row-actions'):
+        with Box('row-actions'):
             pause = 'Resume' if destination.paused else 'Pause'
             for text, act in (
                 ('Send test', lambda: self._test(destination)),

@@ -7,7 +7,7 @@ from nicegui import ui
 from engine import EngineError
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button, empty_state, frame, page_head, section_head
-from ui.components.widgets import CachedElement, NativeSelect, Text, link, set_attributes
+from ui.components.widgets import Box, CachedElement, NativeSelect, Text, link, set_attributes
 from ui.formatting.values import ago, count, exact
 from ui.pages.notifications.destinations import DestinationList
 from ui.services.notifications import OutboxMessage
@@ -43,11 +43,11 @@ class MessageLog:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        with ui.element('section').classes('section').props('aria-labelledby="sent"'):
+        with Box('section', 'section', aria_labelledby='sent'):
             with section_head('Delivery log', 'sent'):
                 self._state = NativeSelect(STATES, value='', on_change=self.refresh)
                 set_attributes(self._state, aria_label='State')
-            self._place = CachedElement().classes('ghost').props('data-redrawn')
+            self._place = CachedElement('ghost', data_redrawn=True)
 
     async def refresh(self) -> None:
         """Bring the list up to date."""
@@ -63,16 +63,16 @@ class MessageLog:
             if not messages:
                 empty_state('send', 'Nothing has been sent yet.')
                 return
-            with ui.element('ul').classes('card rows'):
+            with Box('card rows', 'ul'):
                 for message in messages:
-                    with ui.element('li'):
+                    with Box(tag='li'):
                         self._draw(message, names.get(message.destination, 'a removed destination'))
 
     def _draw(self, message: OutboxMessage, name: str) -> None:
         word, kind = PILLS[message.state]
         Text('span', word, f'pill {kind}')
         now = self._backend().clock.now()
-        with ui.element('div').classes('row-summary'):
+        with Box('row-summary'):
             if message.run:
                 with link(f'/runs/{message.run}?at={message.step}'):
                     Text('b', message.text)
@@ -84,7 +84,7 @@ class MessageLog:
                 later = f'; next try at {exact(message.at)}' if message.state == 'due' else ''
                 Text('span', f'{count(len(tries), "attempt")}, the last: {tries[-1].error}{later}', 'problem')
         Text('span', ago(message.created, now), 'muted small', title=exact(message.created))
-        with ui.element('div').classes('row-actions'):
+        with Box('row-actions'):
             again = button('Send again', kind='small').on('click', lambda: self._resend(message))
             set_attributes(again, aria_label=f'Send again: {message.text} ({message.title})')
 

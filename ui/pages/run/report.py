@@ -13,7 +13,7 @@ from engine.history import report_of
 from engine.records import RunId, RunInfo, Shape, View
 from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state, frame, origin_chip, pill
-from ui.components.widgets import Text, text_link
+from ui.components.widgets import Box, Text, text_link
 from ui.formatting.values import SIMULATED, is_simulated
 from ui.pages.run.header.input_requests import InputRequests
 from ui.pages.run.pane import pattern_panels
@@ -82,13 +82,13 @@ async def _find_plan_steps(conductor: Conductor, info: RunInfo, shape: Shape, vi
 
 def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: Mapping[str, int]) -> None:
     run, text = f'/runs/{info.id}', final_report(conductor, shape, view)
-    with ui.element('div').classes('report-bar'):
+    with Box('report-bar'):
         text_link(run, 'Run', 'btn', icon='arrow_back')
         Text('h1', 'Report')
         pill(view.status, view.error)
         for origin in view.origins:
             origin_chip(origin)
-        ui.element('span').classes('grow')
+        Box('grow', 'span')
         handled = {name for kind in pattern_panels(PANES, shape) for name in kind.inputs}
         asks = InputRequests(conductor, info, shape, handled, on_sent=lambda: ui.navigate.to(run))
         asks.show(view, may_control=conductor.can_control(info.id))
@@ -104,35 +104,35 @@ def _draw(conductor: Conductor, info: RunInfo, shape: Shape, view: View, steps: 
         )
         return
     plan = plan_steps(view.memory.get(shape.field(PLAN)))
-    with ui.element('div').classes('report'):
-        with ui.element('article').classes('card report-paper').props('aria-label="Report"'):
+    with Box('report'):
+        with Box('card report-paper', 'article', aria_label='Report'):
             Text('h2', info.title, 'visually-hidden')  # the report's own headings are below it
             draw_markdown(text, 'Report')
             if is_simulated(view):
                 Text('p', SIMULATED, 'muted small')
-        with ui.element('aside').classes('report-aside').props('aria-label="In the run"'):
+        with Box('report-aside', 'aside', aria_label='In the run'):
             Text('h2', 'In the run')
             if plan:
                 _draw_plan(run, plan, steps, 1)
-            with ui.element('div').classes('report-links'):
+            with Box('report-links'):
                 for panel in pattern_panels(PANES, shape):
                     text_link(f'{run}/{panel.title.lower()}', panel.title)
 
 
 def _draw_plan(run: str, plan: list[Mapping[str, Any]], steps: Mapping[str, int], depth: int) -> None:
     """Draw the steps of the plan, each linked to the last message about it."""
-    with ui.element('ol').classes('plan-steps'):
+    with Box('plan-steps', 'ol'):
         for step in plan:
             name, state = str(step.get('id', '')), str(step.get('state', ''))
-            with ui.element('li').classes(f'plan-step {state.replace(" ", "-")}'):
+            with Box(f'plan-step {state.replace(" ", "-")}', 'li'):
                 ui.icon(MARKS.get(state, 'help')).classes('plan-mark').props('aria-hidden="true"')
-                with ui.element('div').classes('plan-body'):
+                with Box('plan-body'):
                     text = f'{name} {step.get("title", "")}'
                     if name in steps:
                         text_link(f'{run}?at={steps[name]}', text, 'plan-title')
                     else:
                         Text('span', text, 'plan-title')
-                    with ui.element('div').classes('plan-facts'):
+                    with Box('plan-facts'):
                         Text('span', step_status(step, plan), f'plan-state {state.replace(" ", "-")}')
                     inner = plan_steps(step.get('steps'))
                     if inner and depth < MAX_DEPTH:

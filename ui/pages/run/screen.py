@@ -18,6 +18,7 @@ from ui.components.dialogs import notify_errors
 from ui.components.elements import Splitters
 from ui.components.error_banner import ErrorBanner
 from ui.components.layout import view_switch
+from ui.components.widgets import Box
 from ui.formatting.values import parse_number
 from ui.pages.run import panes as listed
 from ui.pages.run.debugger.debugger import Debugger
@@ -80,7 +81,7 @@ class Screen:
         page.draw('head')
         self._address, self._error_banner = Address(self._on_navigate), ErrorBanner()
         view_switch()
-        with ui.element('div').classes('run-grid').props('data-view="agents"') as page.grid:
+        with Box('run-grid', data_view='agents') as page.grid:
             Splitters(storage_key='run').show(3, 1)
             page.draw('column')
         page.draw('foot')

@@ -23,7 +23,7 @@ from ui.components.dialogs import (
 )
 from ui.components.forms.form import Form
 from ui.components.theme import button, empty_state, frame, page_head, section_head
-from ui.components.widgets import CachedElement, Text, set_attributes, text_link
+from ui.components.widgets import Box, CachedElement, Text, set_attributes, text_link
 from ui.formatting.values import ago, as_sentence, exact
 from ui.pages.schedules import fields
 from ui.services.operations import ScheduleOperations, TriggerOperations
@@ -77,11 +77,11 @@ class StarterList(ABC, Generic[T]):
         """Draw it, empty."""
         self._backend = backend
         key = self.TITLE.lower()
-        with ui.element('section').classes('section').props(f'aria-labelledby="{key}"'):
+        with Box('section', 'section', aria_labelledby=key):
             with section_head(self.TITLE, key):
                 add = button(self.NEW, icon='add', kind='small', requires=f'{self.PART}.add')
                 add.on('click', lambda: self._edit(None))
-            self._place = CachedElement().classes('ghost').props('data-redrawn')
+            self._place = CachedElement('ghost', data_redrawn=True)
 
     @property
     @abstractmethod
@@ -124,21 +124,21 @@ class StarterList(ABC, Generic[T]):
             if not logs:
                 empty_state(self.ICON, self.EMPTY)
                 return
-            with ui.element('ul').classes('card rows'):
+            with Box('card rows', 'ul'):
                 for item, ticks in logs:
-                    with ui.element('li'):
+                    with Box(tag='li'):
                         self._draw(item, ticks)
 
     def _draw(self, item: T, ticks: Sequence[Tick]) -> None:
-        with ui.element('div').classes('row-summary'):
-            with ui.element('span').classes('chips'):
+        with Box('row-summary'):
+            with Box('chips', 'span'):
                 Text('b', item.name)
                 Text('span', item.action.pattern, 'chip')
                 if item.paused:
                     Text('span', 'Paused', 'pill paused')
             self.draw(item)
             now = self._backend().clock.now()
-            with ui.element('span').classes('chips'):
+            with Box('chips', 'span'):
                 for tick in ticks:
                     word, kind = TICKS[tick.state]
                     when = f'{word} {ago(tick.due, now)}'
@@ -151,7 +151,7 @@ class StarterList(ABC, Generic[T]):
                 Text('span', as_sentence(ticks[0].reason), 'muted small')
         if not is_permitted(f'{self.PART}.change'):
             return
-        with ui.element('div').classes('row-actions'):
+        with Box('row-actions'):
             self._draw_button('Edit', item, lambda: self._edit(item))
             for text, act in self.actions(item).items():
                 self._draw_button(text, item, act)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from nicegui import ui
 from typing_extensions import override
 
 from engine.acp import AgentHealth, ExternalAgentInfo
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.values import count
 from ui.pages.settings.card import CheckResult, TestCard
 from ui.web.backend import Backend
@@ -24,16 +23,16 @@ class ExternalAgentCards:
             'muted',
         )
         infos = backend().catalog.agents.infos()
-        with ui.element('ul').classes('endpoints even'):
+        with Box('endpoints even', 'ul'):
             for info in infos:
                 if not info.install:
                     AgentCard(backend, info)
         missing = [info for info in infos if info.install]
         if missing:
             Text('h3', 'Not installed')
-            with ui.element('ul').classes('missing-agents'):
+            with Box('missing-agents', 'ul'):
                 for info in missing:
-                    with ui.element('li'):
+                    with Box(tag='li'):
                         Text('b', info.title)
                         Text('span', ': ')
                         Text('code', info.install)

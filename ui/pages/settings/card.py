@@ -13,7 +13,7 @@ from nicegui import ui
 from engine.records import clip
 from ui.components.debounce import create_page_task
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.values import short_duration
 
 T = TypeVar('T')
@@ -41,22 +41,22 @@ class TestCard(Generic[T]):
     def __init__(self, name: str, facts: Mapping[str, str], problem: str) -> None:
         """Draw it; `problem` is why its configuration cannot work, or ''."""
         self.name, self._task = name, None
-        with ui.element('li').classes('card endpoint') as self._root:
-            with ui.element('div').classes('endpoint-head') as self.head:
+        with Box('card endpoint', 'li') as self._root:
+            with Box('endpoint-head') as self.head:
                 Text('h3', name, 'mono')
                 self._pill = Text('span', 'Not tested', 'pill')
-                ui.element('div').classes('grow')
+                Box('grow')
                 self._button = button('Test', kind='small', requires='endpoints.test').on('click', self.test)
                 set_attributes(self._button, aria_label=f'Test {name}')
-            with ui.element('dl').classes('facts'):
+            with Box('facts', 'dl'):
                 for fact, text in facts.items():
-                    with ui.element('div'):
+                    with Box():
                         Text('dt', fact)
                         Text('dd', text or 'none')
             self._status = Text('p', 'Not tested yet.', 'endpoint-status muted', role='status')
-            with ui.element('details').classes('more-text'):
+            with Box('more-text', 'details'):
                 self._count = Text('summary', '')
-                self._listed = ui.element('ul').classes('models').props('tabindex="0"')
+                self._listed = Box('models', 'ul', tabindex='0')
         if problem:
             self._show_status('Unavailable', 'failed', problem)
 
@@ -112,7 +112,7 @@ class TestCard(Generic[T]):
         self._listed.clear()
         with self._listed:
             for name in names[:MAX_LISTED_ITEMS]:
-                with ui.element('li'):
+                with Box(tag='li'):
                     Text('code', name)
             if len(names) > MAX_LISTED_ITEMS:
                 Text('li', f'and {len(names) - MAX_LISTED_ITEMS} more', 'muted')

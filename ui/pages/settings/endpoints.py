@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from nicegui import ui
 from typing_extensions import override
 
 from engine.models import LOCAL_ENDPOINTS, EndpointHealth, EndpointInfo
 from ui.components.theme import button, empty_state, section_head
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.values import count
 from ui.pages.settings.card import CheckResult, TestCard
 from ui.pages.shared.connect import ADDRESS, ConnectDialog
@@ -56,9 +55,9 @@ class Endpoints:
                 'Rescan this machine', icon='search', kind='small', requires='endpoints.discover'
             )
             self._find_button.on('click', self.find_servers)
-        with ui.element('ul').classes('endpoints') as self._place:
+        with Box('endpoints', 'ul') as self._place:
             self._draw_loaded()
-        self._none = ui.element('div').classes('ghost')
+        self._none = Box('ghost')
         Text('p', TEST_CALLS, 'muted small')
         self._status = Text('p', self._describe_silent(), 'muted small', role='status')
         self._show()
@@ -67,7 +66,7 @@ class Endpoints:
     def _draw_loaded(self) -> None:
         """Draw the models that need no endpoint."""
         for name, model in self._backend().catalog.models.items():
-            with ui.element('li').classes('card endpoint'), ui.element('div').classes('endpoint-head'):
+            with Box('card endpoint', 'li'), Box('endpoint-head'):
                 Text('h3', name, 'mono')
                 Text('span', 'Ready', 'pill done')
                 words = 'Simulated: no key, no network, free' if model.simulated else 'Loaded from a file'
@@ -77,13 +76,13 @@ class Endpoints:
         unused = self._backend().catalog.registry.unconfigured()
         if not unused:
             return
-        with ui.element('details').classes('more-text'):
+        with Box('more-text', 'details'):
             Text('summary', f'{count(len(unused), "more provider")} available with a key in the environment')
-            with ui.element('dl').classes('facts'):
+            with Box('facts', 'dl'):
                 for name, variable in unused.items():
-                    with ui.element('div'):
+                    with Box():
                         Text('dt', name)
-                        with ui.element('dd'):
+                        with Box(tag='dd'):
                             Text('code', variable)
 
     def _describe_silent(self) -> str:

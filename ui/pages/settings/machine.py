@@ -7,13 +7,11 @@ import os
 import platform
 from pathlib import Path
 
-from nicegui import ui
-
 from engine.history import folder_bytes, program_version
 from engine.workspace import Sandbox
 from ui.components.copy_buttons import copy_text
 from ui.components.theme import button, notice
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.values import byte_size
 from ui.web.backend import Backend
 
@@ -58,20 +56,20 @@ class CommandSandbox:
         self._sandbox: Sandbox = backend.root.sandbox
         private = backend.root.services.private_addresses
         Text('h2', 'Agent commands', id='commands')
-        with ui.element('div').classes('card endpoint'):
-            with ui.element('div').classes('endpoint-head'):
+        with Box('card endpoint'):
+            with Box('endpoint-head'):
                 Text('h3', 'Sandbox')
                 self._pill = Text('span', 'Checking', 'pill')
             self._status = Text(
                 'p', 'Checking whether bubblewrap works here…', 'endpoint-status', role='status'
             )
-            self._loud = ui.element('div').classes('ghost')
-            with ui.element('dl').classes('facts wide'):
+            self._loud = Box('ghost')
+            with Box('facts wide', 'dl'):
                 for (name, allows), on in zip(
                     VARIABLES, (self._sandbox.unsafe, self._sandbox.network, private), strict=True
                 ):
-                    with ui.element('div'):
-                        with ui.element('dt'):
+                    with Box():
+                        with Box(tag='dt'):
                             Text('code', name)
                         Text('dd', f'{"On: allows" if on else "Off. Set it to 1 to allow"} {allows}')
 
@@ -117,19 +115,19 @@ class StorageFacts:
                 if places.endpoints.exists()
                 else 'The file does not exist yet.'
             )
-            with ui.element('p'):
+            with Box(tag='p'):
                 Text('span', 'Endpoints, MCP servers and prices are in ')
                 Text('code', str(places.endpoints))
                 Text('span', f'. {there}')
-        with ui.element('div').classes('copied'):
-            with ui.element('pre').classes('listing') as listing:
+        with Box('copied'):
+            with Box('listing', 'pre') as listing:
                 Text('code', EXAMPLE)
             set_attributes(listing, tabindex='0', aria_label='Example file')
             copy = button('Copy', icon='content_copy', kind='small')
             set_attributes(copy, aria_label='Copy example')
             copy.on('click', lambda: copy_text(EXAMPLE))
         Text('h2', 'Storage', id='kept')
-        with ui.element('dl').classes('card facts kept'):
+        with Box('card facts kept', 'dl'):
             self._database = self._draw_fact('Database', str(places.database) if places else 'in memory')
             root = backend.root.workspaces.root if places else 'a temporary folder'
             self._files = self._draw_fact('Agent files', str(root))
@@ -138,9 +136,9 @@ class StorageFacts:
 
     @staticmethod
     def _draw_fact(name: str, text: str) -> Text:
-        with ui.element('div'):
+        with Box():
             Text('dt', name)
-            with ui.element('dd'):
+            with Box(tag='dd'):
                 Text('code' if os.sep in text and ',' not in text else 'span', text)
                 return Text('span', '', 'muted num')
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from ui.components.theme import frame, page_head
-from ui.components.widgets import text_link
+from ui.components.widgets import Box, text_link
 from ui.pages.settings.agents import ExternalAgentCards
 from ui.pages.settings.endpoints import Endpoints
 from ui.pages.settings.machine import CommandSandbox, StorageFacts
@@ -27,19 +27,19 @@ def register(backend: Backend) -> None:
             with page_head('Settings', summary):
                 if backend.fleet:  # the header of a narrow window has no room for it
                     text_link(WORKERS, 'Workers', 'small')
-            with ui.element('div').classes('notices'):
+            with Box('notices'):
                 draw_load_errors(backend)
-            with ui.element('section').classes('section').props('aria-labelledby="models"'):
+            with Box('section', 'section', aria_labelledby='models'):
                 Endpoints(backend)
-            with ui.element('section').classes('section').props('aria-labelledby="agents"'):
+            with Box('section', 'section', aria_labelledby='agents'):
                 ExternalAgentCards(backend)
-            with ui.element('section').classes('section').props('aria-labelledby="mcp"'):
+            with Box('section', 'section', aria_labelledby='mcp'):
                 McpServers(backend)
-            with ui.element('section').classes('section').props('aria-labelledby="commands"'):
+            with Box('section', 'section', aria_labelledby='commands'):
                 commands = CommandSandbox(backend)
-            with ui.element('section').classes('section').props('aria-labelledby="retention"'):
+            with Box('section', 'section', aria_labelledby='retention'):
                 retained = RetentionSettings(backend)
-            with ui.element('section').classes('section').props('aria-labelledby="configuration"'):
+            with Box('section', 'section', aria_labelledby='configuration'):
                 facts = StorageFacts(backend)
         await ui.context.client.connected()  # slow parts load after the page is shown
         await commands.load()

@@ -13,7 +13,7 @@ from engine.journal import ExpiredRun
 from engine.records import RunId, RunInfo
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button, section_head
-from ui.components.widgets import Text, table_head, text_link
+from ui.components.widgets import Box, Text, table_head, text_link
 from ui.formatting.values import byte_size, count
 from ui.web.backend import Backend
 from ui.web.permission import is_permitted
@@ -31,22 +31,22 @@ class RetentionSettings:
         self._backend = backend
         with section_head('Run storage', 'retention'):
             text_link('/trash', 'Recently deleted', 'small')
-        with ui.element('div').classes('endpoints even'):
-            with ui.element('div').classes('card endpoint'):
-                with ui.element('div').classes('endpoint-head'):
+        with Box('endpoints even'):
+            with Box('card endpoint'):
+                with Box('endpoint-head'):
                     Text('h3', 'Retention policy')
                     self._pill = Text('span', '', 'pill')
                 self._policy()
                 self._status = Text('p', 'Checking what it would delete now…', role='status')
-                self._expired = ui.element('ul').classes('plain-list')
+                self._expired = Box('plain-list', 'ul')
                 self._apply = button('Apply now', icon='auto_delete', kind='small', requires='clean_up')
                 self._apply.on('click', self._delete_expired)
                 self._apply.set_visibility(False)
-            with ui.element('div').classes('card endpoint'):
-                with ui.element('div').classes('endpoint-head'):
+            with Box('card endpoint'):
+                with Box('endpoint-head'):
                     Text('h3', 'Usage')
                     self._total = Text('span', '', 'num muted')
-                self._room = ui.element('div').classes('room')
+                self._room = Box('room')
                 with self._room:
                     Text('p', 'Measuring…', 'muted')
 
@@ -62,9 +62,9 @@ class RetentionSettings:
             else '',
             'In the trash': f'{policy.trash_days:g} days, then deleted permanently',
         }
-        with ui.element('dl').classes('facts'):
+        with Box('facts', 'dl'):
             for name, text in facts.items():
-                with ui.element('div'):
+                with Box():
                     Text('dt', name)
                     Text('dd', text or 'no limit', '' if text else 'muted')
         Text(
@@ -116,7 +116,7 @@ class RetentionSettings:
         self._expired.clear()
         with self._expired:
             for item in taken[:MAX_ROWS]:
-                with ui.element('li'):
+                with Box(tag='li'):
                     text_link(f'/runs/{item.info.id}', item.info.title or item.info.id)
                     Text('span', f'{byte_size(item.bytes)}, {item.reason}', 'muted small')
             if len(taken) > MAX_ROWS:
@@ -130,19 +130,19 @@ class RetentionSettings:
         for info in runs:
             number, total = by_pattern[info.pattern]
             by_pattern[info.pattern] = (number + 1, total + weights[info.id].total)
-        with ui.element('table').classes('room-table'):
+        with Box('room-table', 'table'):
             table_head(('Pattern', 'Runs', 'Bytes'))
-            with ui.element('tbody'):
+            with Box(tag='tbody'):
                 for pattern, (number, total) in sorted(by_pattern.items(), key=lambda item: -item[1][1]):
-                    with ui.element('tr'):
+                    with Box(tag='tr'):
                         Text('th', pattern, scope='row')
                         Text('td', f'{number:,}', 'num')
                         Text('td', byte_size(total), 'num')
         Text('h4', 'Largest runs', 'room-title')
-        with ui.element('ul').classes('plain-list'):
+        with Box('plain-list', 'ul'):
             for info in sorted(runs, key=lambda info: -weights[info.id].total)[:MAX_RUNS]:
                 weight = weights[info.id]
-                with ui.element('li'):
+                with Box(tag='li'):
                     text_link(f'/runs/{info.id}', info.title or info.id)
                     Text(
                         'span',

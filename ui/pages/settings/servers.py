@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from engine.tools import ServerHealth
 from ui.components.theme import button, empty_state, section_head
-from ui.components.widgets import text_link
+from ui.components.widgets import Box, text_link
 from ui.formatting.values import count, describe_tools
 from ui.pages.settings.card import CheckResult, TestCard
 from ui.pages.settings.connect_server import ConnectServerDialog
@@ -24,7 +24,7 @@ class McpServers:
         with section_head('MCP servers', 'mcp'):
             connect = button('Connect an MCP server', icon='add', kind='small', requires='mcp_servers.save')
             connect.on('click', self._connect.open)
-        self._place = ui.element('div').classes('ghost')
+        self._place = Box('ghost')
         self._draw()
 
     def _draw(self) -> None:
@@ -34,7 +34,7 @@ class McpServers:
             if not last_health:
                 empty_state('extension_off', 'No MCP server is connected; agents have the built-in tools.')
                 return
-            with ui.element('ul').classes('endpoints even'):
+            with Box('endpoints even', 'ul'):
                 for health in last_health:
                     ServerCard(self._backend, health).add_button('Edit', self._connect.open)
 
@@ -48,7 +48,7 @@ class ServerCard(TestCard[ServerHealth]):
         super().__init__(health.server, {kind: health.where or 'unknown'}, health.problem)
         self._show(health)
         with self.head:
-            self._link = ui.element('span').classes('ghost')
+            self._link = Box('ghost', 'span')
             if health.oauth:
                 button('Sign in', icon='login', kind='small', requires='mcp_servers.sign_in').on(
                     'click', self._sign_in

@@ -57,7 +57,7 @@ class Workers:
         self._backend, self._fleet = backend, fleet
         self._titles: dict[RunId, str] = {}
         """Titles of runs; '' for a private run that the caller may not see."""
-        self._place = CachedElement().classes('workers').props('data-redrawn')
+        self._place = CachedElement('workers', data_redrawn=True)
 
     async def refresh(self) -> None:
         """Refresh both lists."""

@@ -11,7 +11,7 @@ from nicegui import ui
 from engine import EngineError
 from engine.operations import Role
 from ui.components.theme import button
-from ui.components.widgets import Text, label, set_attributes, text_input, text_link
+from ui.components.widgets import Box, Text, label, set_attributes, text_input, text_link
 from ui.web.backend import Backend
 
 ACCOUNT, ACCOUNTS, AUDIT = '/account', '/accounts', '/audit'
@@ -30,16 +30,16 @@ def draw_account_menu(backend: Backend) -> None:
         Text('span', caller.name[:2].upper(), 'account-initials')
         with ui.menu().classes('popover account-menu').props('anchor="bottom right" self="top right"') as box:
             set_attributes(box, aria_label='Your account')
-            with ui.element('div').classes('account-who'):
+            with Box('account-who'):
                 Text('strong', caller.name)
                 Text('span', caller.role.value, 'muted small')
-            with ui.element('div').classes('account-links'):
+            with Box('account-links'):
                 pages = [(ACCOUNT, 'Your account')]
                 if caller.role is Role.ADMIN:
                     pages += [(ACCOUNTS, 'Accounts'), (AUDIT, 'Audit log')]
                 for path, name in pages:
                     text_link(path, name)
-                with ui.element('form').props('method="post" action="/logout"'):
+                with Box(tag='form', method='post', action='/logout'):
                     button('Log out').props('type="submit"')
     set_attributes(opener, aria_label=f'Account of {caller.name}', aria_haspopup='dialog')
 
@@ -57,7 +57,7 @@ class Table:
     @contextmanager
     def row(self, *texts: str, classes: str = '') -> Iterator[None]:
         """Draw a row of texts; cells drawn inside the context follow them."""
-        with ui.element('tr').classes(classes) as element:
+        with Box(classes, 'tr') as element:
             set_attributes(element, role='row')
             self._drawn = 0
             for text in texts:
@@ -68,7 +68,7 @@ class Table:
         """Draw the row's next cell; the first one is the row header."""
         column = self._columns[self._drawn]
         tag = 'td' if self._drawn else 'th'
-        element = Text(tag, text, classes) if text else ui.element(tag).classes(classes)
+        element = Text(tag, text, classes) if text else Box(classes, tag)
         if self._drawn:
             set_attributes(element, role='cell', data_column=column)
         else:
@@ -84,22 +84,22 @@ class Table:
 @contextmanager
 def table(columns: Sequence[str], caption: str) -> Iterator[Table]:
     """Draw a table; rows are drawn inside the context. The last column may be '', for buttons."""
-    with ui.element('div').classes('records').props('tabindex="0" role="region"') as place:
+    with Box('records', tabindex='0', role='region') as place:
         set_attributes(place, aria_label=caption)
-        with ui.element('table').props('role="table"'):
-            with ui.element('thead').props('role="rowgroup"'), ui.element('tr').props('role="row"'):
+        with Box(tag='table', role='table'):
+            with Box(tag='thead', role='rowgroup'), Box(tag='tr', role='row'):
                 for name in columns:
                     if name:
                         Text('th', name, scope='col', role='columnheader')
                     else:
-                        ui.element('td').props('role="cell"')
-            with ui.element('tbody').props('role="rowgroup"'):
+                        Box(tag='td', role='cell')
+            with Box(tag='tbody', role='rowgroup'):
                 yield Table(columns)
 
 
 def field(name: str, *, kind: str = 'text', **attributes: str) -> ui.input:
     """Draw a labelled text field."""
-    with ui.element('div').classes('field'):
+    with Box('field'):
         control = text_input(kind=kind, **attributes)
         label(name, control)
     return control
@@ -117,9 +117,9 @@ def moment(time: float, now: float) -> str:
 @contextmanager
 def card_form(title: str, send: Callable[[], object], action: str, *, level: int = 3) -> Iterator[None]:
     """Draw a small form in a card, with a heading of this level; Enter submits it."""
-    with ui.element('form').classes('card account-form') as form:
+    with Box('card account-form', 'form') as form:
         Text(f'h{level}', title)
-        with ui.element('div').classes('account-fields'):
+        with Box('account-fields'):
             yield
         button(action, kind='primary').props('type="submit"')
     form.on('submit', send, js_handler='(event) => { event.preventDefault(); emit(); }')

@@ -12,7 +12,7 @@ from engine import EngineError
 from engine.records import RunId, clip
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button
-from ui.components.widgets import Text, draw_changes, link, set_attributes, text_link
+from ui.components.widgets import Box, Text, draw_changes, link, set_attributes, text_link
 from ui.services.inbox import InboxItem, question_path
 from ui.web.backend import Backend
 
@@ -137,7 +137,7 @@ class RequestList:
         self._attention, self._on_change = attention, on_change
         self._shown: Sequence[Request] | None = None
         self._drawn: dict[str, tuple[Request, ui.element]] = {}
-        self._list = ui.element('ul').classes('requests').props('data-redrawn')
+        self._list = Box('requests', 'ul', data_redrawn=True)
 
     def show(self) -> None:
         """Redraw the requests that changed."""
@@ -148,7 +148,7 @@ class RequestList:
         self._on_change(self._attention.total)
 
     def _draw(self, request: Request) -> ui.element:
-        with ui.element('li').classes('request') as element:
+        with Box('request', 'li') as element:
             set_attributes(element, data_ask=request.id)
             with link(f'/runs/{request.run}', 'request-summary'):
                 Text('b', request.text)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from nicegui import ui
-
 from engine import Conductor, EngineError
 from engine.records import RunId, RunInfo, RunQuery
 from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button
-from ui.components.widgets import CachedElement, Text, label, link, set_attributes, text_input
+from ui.components.widgets import Box, CachedElement, Text, label, link, set_attributes, text_input
 from ui.formatting.values import ago, count, status_text
 from ui.web.routing import compare_path
 
@@ -36,7 +34,7 @@ async def pick_comparison(conductor: Conductor, info: RunInfo, name: str = 'A') 
     picker = _Picker(conductor, info, name)
     with dialog_frame(f'Compare “{info.title}” with…') as dialog:
         await picker.draw()
-        with ui.element('div').classes('dialog-actions'):
+        with Box('dialog-actions'):
             button('Cancel').on('click', lambda: dialog.submit(None))
     await await_answer(dialog)
 
@@ -47,12 +45,12 @@ class _Picker:
         self._query = ''
 
     async def draw(self) -> None:
-        with ui.element('div').classes('run-choice').on('keydown', js_handler=KEYS):
+        with Box('run-choice').on('keydown', js_handler=KEYS):
             field = text_input('', kind='search', placeholder='Title, tag, note, parameter or id')
             set_attributes(field.props('debounce=200 autofocus'), autocomplete='off')
             label('Search all runs', field, 'visually-hidden')
             self._announcement = Text('p', '', 'visually-hidden', role='status')
-            self._root = CachedElement().classes('run-picks')
+            self._root = CachedElement('run-picks')
         field.on_value_change(lambda event: self._show(str(event.value or '').strip()))
         await self._show('')
 

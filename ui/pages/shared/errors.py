@@ -16,7 +16,7 @@ from engine import EngineError
 from engine.errors import JournalDamaged, StepDamaged, UnknownPattern, UnknownRun, UnknownStep
 from engine.records import RunInfo, clip
 from ui.components.theme import frame, notice
-from ui.components.widgets import Text, text_link
+from ui.components.widgets import Box, Text, text_link
 from ui.formatting.values import as_sentence
 from ui.web.backend import Backend
 from ui.web.routing import tool_path
@@ -68,7 +68,7 @@ def unknown_pattern(backend: Backend, name: str) -> None:
     with frame('Unknown pattern'), _body('explore_off', f'There is no pattern “{clip(name, MAX_NAMED)}”'):
         patterns = backend().catalog.patterns
         Text('p', 'Available patterns:' if patterns else 'No pattern could be loaded.', 'muted')
-        with ui.element('div').classes('error-actions'):
+        with Box('error-actions'):
             for pattern in patterns.values():
                 text_link(f'/launch/{pattern.name}', pattern.title, 'btn')
         _draw_links()
@@ -79,7 +79,7 @@ def unknown_tool(backend: Backend, name: str) -> None:
     ui.context.client.status_code = 404
     with frame('Unknown tool'), _body('explore_off', f'There is no tool “{clip(name, MAX_NAMED)}”'):
         Text('p', 'Available tools:' if backend().catalog.tools else 'No tool could be loaded.', 'muted')
-        with ui.element('div').classes('error-actions'):
+        with Box('error-actions'):
             for tool in sorted(backend().catalog.tools):
                 text_link(tool_path(tool), tool, 'btn')
         _draw_links()
@@ -116,7 +116,7 @@ def unknown_step(info: RunInfo, error: UnknownStep) -> None:
     ui.context.client.status_code = 404
     with frame('Unknown step'), _body('explore_off', 'Unknown step'):
         Text('p', f'{clip(info.title or info.id, MAX_NAMED)}: {clip(str(error), MAX_NAMED)}.', 'muted')
-        with ui.element('div').classes('error-actions'):
+        with Box('error-actions'):
             text_link(f'/runs/{info.id}', 'Open the run', 'btn primary')
             if error.last:
                 text_link(f'/runs/{info.id}?at={error.last}', f'Last step ({error.last})', 'btn')
@@ -133,7 +133,7 @@ def _show_damaged(error: JournalDamaged) -> None:
             'muted',
         )
         if isinstance(error, StepDamaged) and error.step > 1:
-            with ui.element('div').classes('error-actions'):
+            with Box('error-actions'):
                 text_link(
                     f'/runs/{error.run}?at={error.step - 1}',
                     f'Show the run up to step {error.step - 1}',
@@ -146,20 +146,20 @@ def _show_unavailable(problem: str) -> None:
     ui.context.client.status_code = 503
     with frame('Not readable'), _body('cloud_off', 'Temporarily unavailable'):
         Text('p', as_sentence(problem), 'muted')
-        with ui.element('div').classes('error-actions'):
+        with Box('error-actions'):
             text_link('', 'Try again', 'btn primary')
 
 
 @contextmanager
 def _body(icon: str, title: str) -> Iterator[None]:
-    with ui.element('div').classes('vacant'):
-        ui.icon(icon).props('size="40px"').classes('muted')
+    with Box('vacant'):
+        ui.icon(icon, size='40px').classes('muted')
         Text('h1', title)
         yield
 
 
 def _draw_links() -> None:
-    with ui.element('div').classes('error-actions'):
+    with Box('error-actions'):
         text_link('/', 'Home', 'btn primary')
         text_link('/runs', 'All runs', 'btn')
 
@@ -173,8 +173,8 @@ def draw_load_errors(backend: Backend) -> None:
         is_single = len(faults) == 1
         files = 'A file' if is_single else f'{len(faults)} files'
         Text('p', f'{files} could not be loaded. Everything else works.')
-        with ui.element('ul').classes('details-list'):
+        with Box('details-list', 'ul'):
             for fault in faults:
-                with ui.element('li'):
+                with Box(tag='li'):
                     Text('code', f'{fault.path}:{fault.line}' if fault.line else fault.path)
                     Text('span', fault.problem)

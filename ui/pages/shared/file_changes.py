@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from nicegui import ui
-
 from engine.errors import WorkspaceError
 from engine.workspace import FileChange
 from ui.components.elements import Code, FileTree
 from ui.components.theme import text_notice
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.files import diff_rows, entry_line, omission_reason, summarize_changes
 
 
@@ -21,14 +19,14 @@ class FileChanges:
         self._read_number, self._picked = 0, ''
         self._entries: dict[str, FileChange] = {}
         self._summary = Text('p', '', 'files-summary muted small', role='status')
-        with ui.element('div').classes('files-body') as self._body:
+        with Box('files-body') as self._body:
             self._tree = FileTree(self._pick, label='Files that differ')
-            with ui.element('div').classes('file'):
-                with ui.element('div').classes('file-head'):
+            with Box('file'):
+                with Box('file-head'):
                     self._name = Text('b', '', 'mono')
                 self._code = Code()
                 self._omission = Text('p', '', 'file-why muted')
-        self._problem = ui.element('div').classes('files-problem')
+        self._problem = Box('files-problem')
 
     async def show(self, reading: Awaitable[list[FileChange]]) -> None:
         """Read and show; of several concurrent reads only the newest counts."""

@@ -15,7 +15,7 @@ from engine.operations import Endpoints, McpServers
 from ui.components.dialogs import await_answer, confirm, dialog_frame
 from ui.components.forms.form import Form
 from ui.components.theme import button
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.web.backend import Backend
 
 
@@ -98,10 +98,10 @@ class SectionDialog(ABC):
                     dialog.submit(new_name)
                     ui.notify(well, type='positive')
 
-            with ui.element('div').classes('dialog-actions'):
+            with Box('dialog-actions'):
                 if section:
                     button('Remove', kind='danger').on('click', lambda: dialog.submit('remove'))
-                    ui.element('span').classes('grow')
+                    Box('grow', 'span')
                 button('Close').on('click', lambda: dialog.submit(None))
                 button('Save and test', kind='primary').on('click', save)
         if await await_answer(dialog) == 'remove':

@@ -13,7 +13,7 @@ from engine import Catalog, Pattern
 from engine.agents import AgentInfo, agents_of
 from engine.tools import RemoteTool, Tool
 from ui.components.theme import button, empty_state
-from ui.components.widgets import NativeSelect, Text, label, link, set_attributes, text_input
+from ui.components.widgets import Box, NativeSelect, Text, label, link, set_attributes, text_input
 from ui.formatting.values import as_sentence, count, describe_tools, first_sentence
 from ui.web.backend import Backend
 from ui.web.routing import show_address, tool_path
@@ -51,7 +51,7 @@ def tool_users(catalog: Catalog, tool: str) -> list[ToolUser]:
 
 def draw_flags(tool: Tool) -> None:
     """Draw the flags of a tool: side effects, MCP server, approval."""
-    with ui.element('span').classes('flags'):
+    with Box('flags', 'span'):
         if tool.side_effects:
             _flag('edit', 'Side effects', 'wait')
         else:
@@ -63,7 +63,7 @@ def draw_flags(tool: Tool) -> None:
 
 
 def _flag(icon: str, text: str, kind: str) -> None:
-    with ui.element('span').classes(f'flag {kind}'):
+    with Box(f'flag {kind}', 'span'):
         ui.icon(icon)
         Text('span', text)
 
@@ -75,8 +75,8 @@ class ToolList:
         """Draw them; `query`: the filters in the address."""
         self._backend, self._agents = backend, all_agents(backend().catalog)
         categories = sorted({tool.category for tool in backend().catalog.tools.values()})
-        with ui.element('div').classes('filters').props('role="search" aria-label="Tools"'):
-            with ui.element('div').classes('filter wide'):
+        with Box('filters', role='search', aria_label='Tools'):
+            with Box('filter wide'):
                 self._text = text_input(
                     query.get('text', '')[:200], kind='search', placeholder='Search tools'
                 )
@@ -91,7 +91,7 @@ class ToolList:
             kind = query.get('kind', '')
             self._kind = self._choice('Kind', KINDS, kind if kind in KINDS else '')
         self._count = Text('p', '', 'visually-hidden', role='status')
-        self._place = ui.element('div').classes('toolbox')
+        self._place = Box('toolbox')
         self._server_tools: ui.element | None = None
         self._text.on_value_change(lambda _: self._on_change())
         self._show()
@@ -99,10 +99,10 @@ class ToolList:
     def draw_servers(self) -> None:
         """Draw a section for tools of MCP servers, at the end so that loading them shifts nothing."""
         if self._backend().catalog.mcp.names:
-            with ui.element('section').classes('section').props('aria-labelledby="mcp"'):
+            with Box('section', 'section', aria_labelledby='mcp'):
                 Text('h2', 'From MCP servers', id='mcp')
                 self._summary = Text('p', 'Loading tools…', 'muted', role='status')
-                self._server_tools = ui.element('div').classes('toolbox')
+                self._server_tools = Box('toolbox')
             self._show_server_tools()
 
     async def load_servers(self) -> None:
@@ -125,7 +125,7 @@ class ToolList:
         self._show_server_tools()
 
     def _choice(self, name: str, options: Mapping[str, str], value: str) -> NativeSelect:
-        with ui.element('div').classes('filter roomy'):
+        with Box('filter roomy'):
             choice = NativeSelect(options, value=value, on_change=self._on_change)
             label(name, choice, 'visually-hidden')
         return choice
@@ -150,7 +150,7 @@ class ToolList:
                     'search_off',
                     'No tools match.' if self._server_tools is None else 'No built-in tools match.',
                 )
-                with ui.element('div').classes('empty-action'):
+                with Box('empty-action'):
                     button('Clear filters').on('click', self._clear)
         self._show_server_tools()
 
@@ -170,9 +170,9 @@ class ToolList:
         place.clear()
         with place:
             for category, members in groupby(tools, key=lambda tool: tool.category):
-                with ui.element('section').classes('section').props(f'aria-labelledby="c-{category}"'):
+                with Box('section', 'section', aria_labelledby=f'c-{category}'):
                     Text('h2', category.capitalize(), id=f'c-{category}')
-                    with ui.element('ul').classes('tools'):
+                    with Box('tools', 'ul'):
                         for tool in members:
                             self._card(tool)
 
@@ -194,11 +194,11 @@ class ToolList:
 
     def _card(self, tool: Tool) -> None:
         using = [user for user in self._agents if tool.name in user.agent.tools]
-        with ui.element('li'), link(tool_path(tool.name), 'card tool-card') as card:
+        with Box(tag='li'), link(tool_path(tool.name), 'card tool-card') as card:
             set_attributes(card, aria_label=f'{tool.name}: {first_sentence(tool.description)}')
             Text('h3', tool.name, 'mono')
             Text('p', first_sentence(tool.description), 'muted')
-            with ui.element('span').classes('tool-foot'):
+            with Box('tool-foot', 'span'):
                 draw_flags(tool)
                 Text('span', _describe_users(using), 'muted small')
 

@@ -11,7 +11,7 @@ from engine.errors import ToolError
 from engine.tools import Tool, ToolRegistry, missing_requirement
 from ui.components.forms.schemas import arguments, draw_arguments
 from ui.components.theme import FORM_KEYS, empty_state, frame, page_head, text_notice
-from ui.components.widgets import Text, set_attributes, text_link
+from ui.components.widgets import Box, Text, set_attributes, text_link
 from ui.formatting.steps import role_title
 from ui.formatting.values import count, first_sentence
 from ui.pages.shared import errors
@@ -48,12 +48,12 @@ def register(backend: Backend) -> None:
         with frame(item.name, here='/tools', keys=FORM_KEYS):
             with (
                 page_head(item.name, back=('/tools', 'All tools'), classes='mono'),
-                ui.element('div').classes('tool-foot'),
+                Box('tool-foot'),
             ):
                 Text('span', item.category.capitalize(), 'chip')
                 draw_flags(item)
-            with ui.element('div').classes('tool-page'):
-                with ui.element('div').classes('tool-facts'):
+            with Box('tool-page'):
+                with Box('tool-facts'):
                     _draw_facts(backend, item)
                 if why := refusal('tools.call'):
                     empty_state('lock', f'{why}.')
@@ -63,17 +63,17 @@ def register(backend: Backend) -> None:
 
 
 def _draw_facts(backend: Backend, tool: Tool) -> None:
-    with ui.element('section').classes('section').props('aria-labelledby="about"'):
+    with Box('section', 'section', aria_labelledby='about'):
         Text('h2', 'Description for models', id='about')
         Text('p', tool.description, 'said')
         if tool.hint:
             Text('p', tool.hint, 'said')
-    with ui.element('section').classes('section').props('aria-labelledby="takes"'):
+    with Box('section', 'section', aria_labelledby='takes'):
         Text('h2', 'Arguments', id='takes')
         draw_arguments(tool.spec.schema)
-    with ui.element('section').classes('section').props('aria-labelledby="limits"'):
+    with Box('section', 'section', aria_labelledby='limits'):
         Text('h2', 'Limits', id='limits')
-        with ui.element('dl').classes('facts'):
+        with Box('facts', 'dl'):
             _draw_fact('Time', f'{tool.seconds:g} seconds; then it and its processes are stopped')
             _draw_fact(
                 'Result', f'The model gets {tool.most_text:,} characters; longer results are stored in full'
@@ -87,62 +87,62 @@ def _draw_facts(backend: Backend, tool: Tool) -> None:
                         name,
                         f'the {"artifacts" if len(artifacts) > 1 else "artifact"} {", ".join(artifacts)}',
                     )
-    with ui.element('section').classes('section').props('aria-labelledby="users"'):
+    with Box('section', 'section', aria_labelledby='users'):
         Text('h2', 'Used by', id='users')
         using = tool_users(backend().catalog, tool.name)
         if not using:
             Text('p', 'Not used by any pattern by default.', 'muted')
             return
-        with ui.element('ul').classes('plain-list'):
+        with Box('plain-list', 'ul'):
             for user in using:
-                with ui.element('li'):
+                with Box(tag='li'):
                     Text('b', user.agent.role.replace('_', ' '))
                     Text('span', 'in', 'muted')
                     text_link(f'/launch/{user.pattern.name}', user.pattern.title)
 
 
 def _draw_fact(name: str, text: str) -> None:
-    with ui.element('div'):
+    with Box():
         Text('dt', name)
         Text('dd', text)
 
 
 def _draw_users(users: list[ToolUser]) -> None:
-    with ui.element('section').classes('section').props('aria-labelledby="roles"'):
+    with Box('section', 'section', aria_labelledby='roles'):
         Text('h2', 'Roles', id='roles')
         Text(
             'p',
             'The agents of each pattern: instructions, tools and answers.',
             'muted',
         )
-        with ui.element('ul').classes('tools'):
+        with Box('tools', 'ul'):
             for user in users:
-                with ui.element('li').classes('card role-card'):
+                with Box('card role-card', 'li'):
                     _draw_user(user)
 
 
 def _draw_user(user: ToolUser) -> None:
     agent = user.agent
-    with ui.element('div').classes('tool-foot'):
+    with Box('tool-foot'):
         Text('h3', role_title(agent.role))
         text_link(f'/launch/{user.pattern.name}', user.pattern.title, 'chip')
     Text('p', first_sentence(agent.instructions) or 'No standing instructions.', 'muted')
     if len(agent.instructions) > len(first_sentence(agent.instructions)):
-        with ui.element('details').classes('more-text'):
+        with Box('more-text', 'details'):
             Text('summary', 'Full instructions')
             Text('p', agent.instructions, 'said')
-    with ui.element('div').classes('tool-foot'):
+    with Box('tool-foot'):
         for name in agent.tools:
             text_link(tool_path(name), name, 'chip mono')
         if not agent.tools:
             Text('span', 'No tools', 'muted small')
     if agent.answer:
         fields = [argument for argument in arguments(agent.answer) if '.' not in argument.name]
-        with ui.element('details').classes('more-text'):
+        with Box('more-text', 'details'):
             Text('summary', f'Answers with {count(len(fields), "field")}')
-            with ui.element('ul').classes('plain-list'):
+            with Box('plain-list', 'ul'):
                 for argument in fields:
-                    with ui.element('li'):
+                    with Box(tag='li'):
                         set_attributes(Text('code', argument.name), title=argument.help)
                         Text('span', argument.kind, 'muted small')
     else:

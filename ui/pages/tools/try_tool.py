@@ -15,7 +15,7 @@ from ui.components.debounce import create_page_task
 from ui.components.forms.fields import Field
 from ui.components.forms.form import RUN_KEYS, Form
 from ui.components.theme import button, text_notice
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.values import byte_size, count, short_duration
 from ui.pages.shared.launching.models import (
     SIMULATED,
@@ -46,22 +46,22 @@ class TryTool:
         """Draw the form; `off` is why the tool cannot be used here, or ''."""
         self._tool, self._task, self._registry = tool, None, backend().catalog.registry
         self._playground: ToolPlayground = backend.playground(str(app.storage.browser['id']))
-        with ui.element('div').classes('card try-form') as box:
+        with Box('card try-form') as box:
             Text('h2', 'Try it')
             if off:
                 text_notice('wait', 'block', f'Unavailable here: {off.rstrip(".")}.')
             self._draw_notices()
             self._form = Form(tool.arguments, on_change=lambda: None)
             self._model = self._draw_model() if 'model' in tool.needs else None
-            with ui.element('div').classes('launch-actions'):
+            with Box('launch-actions'):
                 self._run = button('Run tool', icon='play_arrow', kind='primary', requires='tools.call')
                 self._stop = button('Stop', icon='stop').props('disabled')
                 self._clock = Text('span', '', 'muted small num')
                 set_attributes(self._clock, aria_live='off')
-            with ui.element('section').classes('try-result').props('aria-label="Result"') as self._result:
+            with Box('try-result', 'section', aria_label='Result') as self._result:
                 Text('p', 'The result appears here.', 'muted')
-            with ui.element('div').classes('scratch'):
-                self._files = ui.element('div').classes('ghost')
+            with Box('scratch'):
+                self._files = Box('ghost')
         box.on('keydown', self.start, js_handler=RUN_KEYS)
         self._run.on('click', self.start)
         self._stop.on('click', self.stop)
@@ -153,7 +153,7 @@ class TryTool:
 
     def _show(self, tried: ToolTrial | None) -> None:
         self._result.clear()
-        with self._result, ui.element('div').props('role="status"').classes('try-result-head'):
+        with self._result, Box('try-result-head', role='status'):
             if tried is None:
                 Text('span', 'Stopped', 'pill cancelled')
                 return
@@ -164,7 +164,7 @@ class TryTool:
                 Text('span', count(tried.usage.total, 'token'), 'muted num')
         with (
             self._result,
-            ui.element('pre').classes('listing').props('tabindex="0" aria-label="Output"'),
+            Box('listing', 'pre', tabindex='0', aria_label='Output'),
         ):
             Text('code', tried.text or '[nothing]')
 
@@ -187,9 +187,9 @@ class TryTool:
                     'muted small',
                 )
                 return
-            with ui.element('ul').classes('scratch-files'):
+            with Box('scratch-files', 'ul'):
                 for entry in entries[:MAX_FILES]:
-                    with ui.element('li'):
+                    with Box(tag='li'):
                         Text('code', entry.path)
                         Text('span', byte_size(entry.size), 'muted small num')
             if len(entries) > MAX_FILES:

@@ -12,7 +12,7 @@ from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.theme import button, text_notice
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.diagram.folding import agent_paths, default_folds
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, svg
 from ui.formatting.steps import duration
@@ -51,21 +51,21 @@ class Heatmap:
         self._shape: Shape | None = None
         self._folds: CollapseMenu | None = None
         self._drawing: Diagram | None = None
-        with ui.element('section').classes('panel diagram-panel heat-panel') as self._panel:
+        with Box('panel diagram-panel heat-panel', 'section') as self._panel:
             set_attributes(self._panel, aria_label='Diagram of many runs')
-            with ui.element('div').classes('panel-head'):
-                with ui.element('div').classes('heat-modes').props('role="group" aria-label="Metric"'):
+            with Box('panel-head'):
+                with Box('heat-modes', role='group', aria_label='Metric'):
                     self._modes = {key: self._draw_mode(key, text) for key, text in MODES.items()}
-                ui.element('span').classes('grow')
-                self._tools = ui.element('div').classes('heat-tools')
-            with ui.element('div').classes('heat-scale') as self._legend:
+                Box('grow', 'span')
+                self._tools = Box('heat-tools')
+            with Box('heat-scale') as self._legend:
                 self._scale_help = Text('p', SCALE_HELP[mode])
                 self._states = self._draw_scale('shade', 'State')
                 self._edges = self._draw_scale('width', 'Edge')
-                with ui.element('span').classes('heat-key'):
-                    ui.element('i').classes('heat-swatch never')
+                with Box('heat-key', 'span'):
+                    Box('heat-swatch never', 'i')
                     Text('span', '0: never reached')
-            self._body = ui.element('div').classes('heat-diagram')
+            self._body = Box('heat-diagram')
 
     @property
     def folded(self) -> frozenset[str]:
@@ -130,7 +130,7 @@ class Heatmap:
         self._on_mode(mode)
 
     def _draw_scale(self, kind: str, what: str) -> Text:
-        with ui.element('span').classes(f'heat-key {kind}'):
+        with Box(f'heat-key {kind}', 'span'):
             Text('b', what)
-            ui.element('i').classes(f'heat-swatch {kind}')
+            Box(f'heat-swatch {kind}', 'i')
             return Text('span', '')

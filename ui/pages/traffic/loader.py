@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from nicegui import ui
-
 from engine import EngineError
 from engine.records import RunQuery, Traffic
 from ui.components.debounce import create_page_task
 from ui.components.theme import button, text_notice
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.web.backend import Backend
 
 PROGRESS_DELAY = 0.3
@@ -29,13 +27,13 @@ class TrafficLoader:
         self._begun = 0.0
         self.stopped = False
         """Whether a person has stopped loading."""
-        with ui.element('div').classes('ghost') as self._place:
-            with ui.element('div').classes('card traffic-progress').props('role="status"') as self._box:
+        with Box('ghost') as self._place:
+            with Box('card traffic-progress', role='status') as self._box:
                 self._words = Text('p', '')
-                self._bar = ui.element('progress')
+                self._bar = Box(tag='progress')
                 self._stop = button('Stop', kind='small')
                 self._on = button('Continue', kind='small', icon='play_arrow')
-            self._problem = ui.element('div').classes('ghost')
+            self._problem = Box('ghost')
         self._stop.on('click', self.stop)
         self._on.on('click', lambda: self.load(self._query))
         self._box.set_visibility(False)

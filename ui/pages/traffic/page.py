@@ -13,7 +13,7 @@ from engine.history import merge_shapes
 from engine.records import RunQuery, Shape, Traffic
 from ui.components.tabs import Tabs
 from ui.components.theme import button, empty_state, frame, notice, page_head, text_notice
-from ui.components.widgets import Text, text_link
+from ui.components.widgets import Box, Text, text_link
 from ui.formatting.traffic import Heat, fork_note
 from ui.formatting.values import STATUS_TEXT, count
 from ui.pages.shared import errors
@@ -59,9 +59,9 @@ def register(backend: Backend) -> None:
 
 
 def _no_run(pattern: str) -> None:
-    with ui.element('div').classes('card'):
+    with Box('card'):
         empty_state('insights', 'No runs of this pattern yet.')
-        with ui.element('div').classes('empty-action'):
+        with Box('empty-action'):
             text_link('/', 'Run sample', 'btn primary')
             text_link(f'/launch/{pattern}', 'Configure…', 'btn')
 
@@ -77,23 +77,23 @@ class TrafficView:
         self._heat: Heat | None = None
         titles = {name: pattern.title for name, pattern in backend().catalog.patterns.items()}
         mode: Mode = next((mode for mode in MODES if mode == filters.show), 'often')
-        with ui.element('div').classes('section heat-page') as self._all:
+        with Box('section heat-page') as self._all:
             self._bar = FilterBar(filters, titles, on_change=self._filter, single=True)
             self._surveying = TrafficLoader(backend, on_found=self._on_found)
             self._summary = Text('p', '', 'heat-summary', role='status')
-            self._notes = ui.element('div').classes('ghost')
-            with ui.element('div').classes('heat-body') as self._body:
+            self._notes = Box('ghost')
+            with Box('heat-body') as self._body:
                 self._board = Heatmap(
                     mode, on_pick=self._pick_drawn, on_mode=self._choose, on_fold=self._draw
                 )
-                with ui.element('section').classes('panel heat-tables').props('aria-label="Numbers"'):
+                with Box('panel heat-tables', 'section', aria_label='Numbers'):
                     tabs = Tabs('Numbers')
                     with tabs.panel('States'):
                         self._states = state_table(self._pick_state)
                     with tabs.panel('Edges'):
                         self._edges = edge_table(self._pick_edge)
-            with ui.element('section').classes('section').props('aria-labelledby="behind"'):
-                with ui.element('div').classes('section-head'):
+            with Box('section', 'section', aria_labelledby='behind'):
+                with Box('section-head'):
                     self._runs_title = Text('h2', 'Matching runs', id='behind')
                     self._drop = button('Show all runs', kind='small')
                     self._drop.on('click', lambda: self._pick(edge='', state='', trouble=''))

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from nicegui import ui
 from nicegui.element import Element
 
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.steps import duration, edge_text, path_text
 from ui.formatting.traffic import EdgeHeat, StateHeat
 from ui.formatting.values import percent
@@ -107,13 +107,13 @@ class HeatTable(Generic[T]):
         self._buttons: dict[str, Element] = {}
         self._heads: list[Element] = []
         # ARIA roles are explicit: on a narrow screen the block layout would drop the table semantics.
-        with ui.element('table').classes('heat-table').props('role="table"'):
+        with Box('heat-table', 'table', role='table'):
             Text('caption', f'{title}s', 'visually-hidden')
-            with ui.element('thead').props('role="rowgroup"'), ui.element('tr').props('role="row"'):
+            with Box(tag='thead', role='rowgroup'), Box(tag='tr', role='row'):
                 self._draw_head(title, 'In chart order', 0)
                 for number, column in enumerate(columns, start=1):
                     self._draw_head(column.name, column.help, number)
-            self._body = ui.element('tbody').props('role="rowgroup"')
+            self._body = Box(tag='tbody', role='rowgroup')
 
     def show(self, rows: Sequence[T], picked: str) -> None:
         """Show these rows in the chosen order."""
@@ -128,10 +128,10 @@ class HeatTable(Generic[T]):
             self._draw()
 
     def _draw_head(self, title: str, hint: str, number: int) -> None:
-        with ui.element('th').props('scope="col" role="columnheader"') as head:
-            with ui.element('button').props('type="button"').classes('heat-sort') as sort_button:
+        with Box(tag='th', scope='col', role='columnheader') as head:
+            with Box('heat-sort', 'button', type='button') as sort_button:
                 Text('span', title)
-                ui.icon('arrow_downward').props('size="14px"')
+                ui.icon('arrow_downward', size='14px')
             set_attributes(sort_button, title=hint)
             sort_button.on('click', partial(self._sort, number))
         self._heads.append(head)
@@ -156,9 +156,9 @@ class HeatTable(Generic[T]):
 
     def _row(self, row: T) -> None:
         key = self._key(row)
-        with ui.element('tr').props('role="row"'):
-            with ui.element('th').props('scope="row" role="rowheader"'):
-                with ui.element('button').props('type="button"').classes('heat-pick') as row_button:
+        with Box(tag='tr', role='row'):
+            with Box(tag='th', scope='row', role='rowheader'):
+                with Box('heat-pick', 'button', type='button') as row_button:
                     Text('span', self._name(row))
                 set_attributes(
                     row_button, aria_pressed=str(key == self._picked).lower(), title='Show its runs'

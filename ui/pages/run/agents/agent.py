@@ -15,7 +15,7 @@ from engine.records import Spending, StatePath, StateShape, Usage, View, is_with
 from ui.components.dialogs import confirm
 from ui.components.elements import Conversation
 from ui.components.theme import button, origin_chip
-from ui.components.widgets import CachedElement, Text, set_class
+from ui.components.widgets import Box, CachedElement, Text, set_class
 from ui.formatting.steps import duration, elapsed, path_text
 from ui.formatting.tool_calls import CallContext
 from ui.formatting.usage import usage_summary, with_streamed
@@ -64,9 +64,9 @@ class AgentPane:
         """The text streamed for that conversation so far."""
         self._facts: tuple[Usage, list[str]] = (Usage(), [])
         self._region = RegionControls(context.debug_controller, state.path)
-        with ui.element('section').classes('panel agent').props(f'aria-label="{self.name}"') as self.root:
-            with ui.element('div').classes('panel-head agent-head'):
-                with ui.element('div').classes('agent-toggle'):
+        with Box('panel agent', 'section', aria_label=self.name) as self.root:
+            with Box('panel-head agent-head'):
+                with Box('agent-toggle'):
                     self._title = AgentName(self.name)
                 self._seat = SeatButton(context, seat_at(state.path, context))
                 self._enlarge = button('', icon='open_in_full', kind='quiet small', label='Enlarge pane')
@@ -74,11 +74,11 @@ class AgentPane:
                 self._region.draw_pause()
                 self._stop = button('', icon='stop', kind='quiet small danger', label='Stop this agent')
                 self._stop.on('click', self._ask_to_stop)
-            with ui.element('div').classes('agent-facts'):
+            with Box('agent-facts'):
                 self._path = ui.label().classes('chip mono')
-                self._origin_chips = CachedElement('span').classes('ghost')
+                self._origin_chips = CachedElement('ghost', 'span')
                 self._numbers = Text('span', '', 'num')
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 # Chips that come later go on the right, where they do not move anything.
                 self._attempt, self._silence = (
                     Text('span', '', f'chip wait {name}') for name in ('', 'quiet')
@@ -87,7 +87,7 @@ class AgentPane:
                 self._time = ui.label().classes('num agent-time')
             self._plan = Text('div', '', 'agent-plan')
             self._region.draw_bar()
-            with ui.element('div').classes('panel-body').props('tabindex="0"'):
+            with Box('panel-body', tabindex='0'):
                 self.conversation = Conversation([], label=f'Conversation of {self.name}')
             self._problem = Text('div', '', 'agent-problem', role='status')
             self._approval = Approval(context.send, context.conductor.catalog.tools)
@@ -333,8 +333,8 @@ class AgentName:
     """The name in three parts. If it does not fit, it loses the last part, then the end of the first."""
 
     def __init__(self, name: str) -> None:
-        with ui.element('span').classes('agent-name'):
-            with ui.element('span').classes('agent-who'):
+        with Box('agent-name', 'span'):
+            with Box('agent-who', 'span'):
                 who = [Text('span', '', f'agent-{part}') for part in ('stem', 'number')]
             self._parts = [*who, Text('span', '', 'agent-rest')]
         self.show(name)

@@ -15,7 +15,7 @@ from engine.records import Usage, View, is_within
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import Conversation, Engagement, Splitters, batch_updates
 from ui.components.theme import button, empty_state, origin_chip
-from ui.components.widgets import CachedElement, Text, set_class
+from ui.components.widgets import Box, CachedElement, Text, set_class
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import clock_end, duration, path_text
 from ui.formatting.usage import usage_summary
@@ -62,10 +62,10 @@ class AgentPanes(Panel):
         self._result_text = ''
         """The result as Markdown."""
         self._panes: dict[str, AgentPane] = {}
-        with ui.element('div').classes('agents') as self.root:
+        with Box('agents') as self.root:
             self._row = StageRow(self._stages, context.history, self._pick)
             page.draw('above agents')
-            with ui.element('div').classes('stage') as self._grid:
+            with Box('stage') as self._grid:
                 self._splits = Splitters()
                 Engagement(self._set_engaged)
                 self._draw_result()
@@ -73,7 +73,7 @@ class AgentPanes(Panel):
                     if state.role:
                         self._panes[state.path] = pane = AgentPane(state, context, self._enlarge)
                         pane.root.set_visibility(False)  # until it is known whether any agent has started
-                with ui.element('div').classes('panel no-agents') as self._nobody:
+                with Box('panel no-agents') as self._nobody:
                     empty_state('hourglass_empty', 'No agent has started yet.')
             self._follow = button('', kind='follow')
             self._follow_text = Text('span', '')
@@ -247,16 +247,16 @@ class AgentPanes(Panel):
         self._splits.show(columns, rows)
 
     def _draw_result(self) -> None:
-        with ui.element('section').classes('panel agent result').props('aria-label="Result"') as self._result:
-            with ui.element('div').classes('panel-head'):
+        with Box('panel agent result', 'section', aria_label='Result') as self._result:
+            with Box('panel-head'):
                 ui.icon('flag')
                 ui.label('Result').classes('agent-name')
-                self._origins = CachedElement('span').classes('ghost')
+                self._origins = CachedElement('ghost', 'span')
                 self._verdict = ui.label().classes('muted small')
-                ui.element('span').classes('grow')
-                with ui.element('span') as self._copy_buttons:
+                Box('grow', 'span')
+                with Box(tag='span') as self._copy_buttons:
                     copy_buttons('result', lambda: ('result.md', self._result_text))
-            with ui.element('div').classes('panel-body').props('tabindex="0"'):
+            with Box('panel-body', tabindex='0'):
                 self._answer = Conversation([], label='Result', follow=False)
         self._result.set_visibility(False)
 

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from engine import Status
 from engine.records import Shape, View, is_within
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.steps import path_text
 from ui.pages.run.agents.regions import parallel_agents, parallel_states
 from ui.pages.shared.run.context import RunContext
@@ -138,8 +138,8 @@ class StageRow:
     def __init__(self, stages: Sequence[Stage], history: History, pick: Callable[[str], None]) -> None:
         self._stages, self._history = stages, history
         self._chips: dict[str, tuple[ui.element, Text]] = {}
-        with ui.element('div').classes('stage-row'):
-            with ui.element('div').classes('stage-chips').props('role="group" aria-label="Stages"'):
+        with Box('stage-row'):
+            with Box('stage-chips', role='group', aria_label='Stages'):
                 for stage in stages:
                     self._draw_chip(stage.key, stage.title, pick)
                 self._draw_chip(RESULT, 'Result', pick)
@@ -147,7 +147,7 @@ class StageRow:
         self._shown: tuple[object, ...] = ()
 
     def _draw_chip(self, key: str, title: str, pick: Callable[[str], None]) -> None:
-        with ui.element('button').classes('stage-chip').props('type="button"') as chip:
+        with Box('stage-chip', 'button', type='button') as chip:
             glyph = Text('span', '', 'stage-glyph', aria_hidden='true')
             Text('span', title)
         chip.on('click', lambda: pick(key))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from nicegui import ui
 from typing_extensions import override
 
 from engine import EngineError, Transition
 from ui.components.debounce import create_page_task
 from ui.components.elements import TranscriptList
 from ui.components.theme import button, empty_state
+from ui.components.widgets import Box
 from ui.formatting.tool_calls import Block
 from ui.pages.run.pane import Moment, Panel, RunPage
 from ui.replay.conversation import transcript_entry
@@ -35,11 +35,11 @@ class Transcript(Panel):
         """The steps that the messages in the page belong to, in order."""
         self._from = self._until = self._at = 0
         self._open = self._busy = False
-        with ui.element('div').classes('transcript'):
+        with Box('transcript'):
             self._earlier = button('Show earlier', icon='expand_less', kind='quiet')
             self._earlier.on('click', lambda: self._load_earlier(MAX_LOADED))
             self._messages = TranscriptList(label='Transcript')
-            with ui.element('div') as self._none:
+            with Box() as self._none:
                 empty_state('forum', 'No messages yet.')
         self._earlier.set_visibility(False)
         self._messages.set_visibility(False)

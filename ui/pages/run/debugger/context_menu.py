@@ -13,7 +13,7 @@ from engine import Breakpoint
 from engine.records import EdgeShape, Shape
 from engine.runtime import region_of
 from ui.components.menus import menu
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.debugger import CONTROLS, STEPS, DebugAction
 from ui.formatting.diagram.overlays import visible_edge
 from ui.formatting.steps import edge_name, edge_text, path_text
@@ -50,7 +50,7 @@ class ContextMenu:
         if self._anchor is not None:
             self._anchor.delete()  # not before: dialogs of its entries are drawn in it and outlive the menu
         x, y = (max(0, round(float(target.get(axis) or 0))) for axis in ('x', 'y'))
-        self._anchor = ui.element('div').classes('menu-anchor').style(f'left: {x}px; top: {y}px')
+        self._anchor = Box('menu-anchor').style(f'left: {x}px; top: {y}px')
         with self._anchor, menu(title) as opened:
             Text('div', title, 'menu-title muted small')
             for entry in entries:
@@ -140,7 +140,7 @@ def edges_of(shape: Shape, name: str, folded: frozenset[str]) -> list[str]:
 
 def draw_entry(entry: MenuEntry) -> None:
     """Draw an entry as a menu item, into the current slot."""
-    with ui.element('button').classes('menu-item').props('type="button"') as element:
+    with Box('menu-item', 'button', type='button') as element:
         set_attributes(element, role='menuitem')
         ui.icon(entry.icon)
         Text('span', entry.text)

@@ -7,7 +7,7 @@ from nicegui.events import KeyEventArguments
 
 from ui.components.menus import menu
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes, set_class
+from ui.components.widgets import Box, Text, set_attributes, set_class
 from ui.formatting.debugger import CONTROLS, STEPS, DebugAction, active_regions, pause_sentence
 from ui.formatting.steps import path_text
 from ui.pages.shared.run.debug_controller import DebugController
@@ -67,24 +67,16 @@ class Controls:
     def __init__(self, controller: DebugController) -> None:
         """Draw them, and handle their keys."""
         self._controller = controller
-        with (
-            ui.element('div')
-            .classes('debug-actions')
-            .props('role="group" aria-label="Pause"') as self._running_group
-        ):
+        with Box('debug-actions', role='group', aria_label='Pause') as self._running_group:
             self._pause = ControlButton('pause', controller)
             with button('', icon='expand_more', label='Pause one region') as self._more:
                 # In charts with regions it is hidden at times, but keeps its space.
                 self._more.set_visibility(any(state.kind == 'parallel' for state in controller.shape.states))
                 set_attributes(self._more, aria_haspopup='menu')
                 with menu('Pause one region') as opened:
-                    self._regions = ui.element('div').props('role="none"')
+                    self._regions = Box(role='none')
                 opened.on('show', self._draw_regions)
-        with (
-            ui.element('div')
-            .classes('debug-actions')
-            .props('role="group" aria-label="Step mode"') as self._paused_group
-        ):
+        with Box('debug-actions', role='group', aria_label='Step mode') as self._paused_group:
             self._continue = ControlButton('resume', controller, kind='primary')
             self._steps = [ControlButton(how, controller) for how in STEPS]
         ui.keyboard(on_key=self._on_key, ignore=['input', 'select', 'textarea'])
@@ -111,7 +103,7 @@ class Controls:
         with self._regions:
             for path, at in active_regions(self._controller.shape, view.active).items():
                 action: DebugAction = 'resume' if self._controller.is_paused(path) else 'pause'
-                with ui.element('button').classes('menu-item two').props('type="button"') as entry:
+                with Box('menu-item two', 'button', type='button') as entry:
                     set_attributes(entry, role='menuitem')
                     Text('b', f'{CONTROLS[action].name}: {path_text(path)}')
                     Text('span', at, 'muted small')

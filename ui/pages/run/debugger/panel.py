@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nicegui import ui
-
 from engine import Breakpoint
 from ui.components.breakpoints.editor import BreakpointActions, draw_breakpoint
 from ui.components.dialogs import confirm
 from ui.components.theme import button, empty_state
-from ui.components.widgets import CachedElement, Text
+from ui.components.widgets import Box, CachedElement, Text
 from ui.formatting.debugger import ELSEWHERE_NOTE, breakpoint_facts, breakpoint_label
 from ui.formatting.values import count
 from ui.pages.run.debugger.breakpoint_store import BreakpointStore
@@ -34,10 +32,10 @@ class BreakpointsPanel:
         self._actions = BreakpointActions(
             change=setting.change, edit=setting.edit, remove=lambda item: setting.remove([item])
         )
-        with ui.element('div').classes('breakpoints'):
-            with ui.element('div').classes('breakpoints-head') as self._head:
+        with Box('breakpoints'):
+            with Box('breakpoints-head') as self._head:
                 button('Add breakpoint', icon='add', kind='small').on('click', setting.add)
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 self._clear = button('Remove all', kind='small quiet danger')
                 self._clear.on('click', self._ask_to_clear)
             self._note = Text('p', '', 'muted small breakpoints-note')
@@ -63,7 +61,7 @@ class BreakpointsPanel:
                 empty_state('adjust', NONE)
                 return
             actions = self._actions if controller.can_control else None
-            with ui.element('ul').classes('breakpoint-list').props('aria-label="Breakpoints"'):
+            with Box('breakpoint-list', 'ul', aria_label='Breakpoints'):
                 for item in breakpoints:
                     draw_breakpoint(
                         item, breakpoint_facts(item), actions, number=item.id, hit=item.id in controller.hit

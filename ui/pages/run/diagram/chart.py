@@ -11,7 +11,7 @@ from ui.components.diagram.save_menu import save_menu
 from ui.components.diagram.zoom_controls import FIT_ACTIVE, zoom_buttons
 from ui.components.elements import Diagram
 from ui.components.theme import button, text_notice
-from ui.components.widgets import set_attributes, set_class
+from ui.components.widgets import Box, set_attributes, set_class
 from ui.formatting.diagram.folding import composites_around
 from ui.formatting.diagram.rendering import GRAPHVIZ_MISSING, has_graphviz, highlight
 from ui.formatting.steps import active_text
@@ -47,17 +47,17 @@ class ChartPane(Pane):
         self._controller = context.debug_controller
         self._controller.on_change(self._mark_breakpoints)
         self.explanation = EdgeExplanation(context, page.follower.index, page.seek, context_menu.edge_entries)
-        with ui.element('section').classes('panel diagram-panel').props('aria-label="Diagram"'):
-            with ui.element('div').classes('panel-head'):
+        with Box('panel diagram-panel', 'section', aria_label='Diagram'):
+            with Box('panel-head'):
                 self._location = ui.label().classes('where')
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 self._folds.draw()
                 zoom_buttons(lambda: self._drawing, fit=FIT_ACTIVE)
                 save_menu(lambda: self._shape, lambda: self._folds.folded)
                 self._size = button('', icon='open_in_full', kind='quiet small large', label=LARGE)
                 set_attributes(self._size, aria_pressed='false')
                 self._size.on('click', self._enlarge)
-            with ui.element('div').classes('panel-body flat'):
+            with Box('panel-body flat'):
                 if not has_graphviz():
                     text_notice('wait', 'account_tree', GRAPHVIZ_MISSING)
                 self._drawing = Diagram(

@@ -14,7 +14,7 @@ from nicegui.events import KeyEventArguments
 from engine.records import EdgeShape
 from ui.components.elements import Diagram
 from ui.components.theme import button
-from ui.components.widgets import Text, draw_changes, set_attributes
+from ui.components.widgets import Box, Text, draw_changes, set_attributes
 from ui.formatting.diagram.overlays import Decoration, visible_edge
 from ui.formatting.steps import EdgeOutcome, edge_name, edge_outcomes, path_text
 from ui.formatting.values import count
@@ -56,7 +56,7 @@ class EdgeExplanation:
         self.folded: frozenset[str] = frozenset()
         """The folded states: a drawn edge may stand for several."""
         self._drawn: dict[str, tuple[_Part, Element]] = {}
-        self._root = ui.element('div').classes('why').props('role="dialog"')
+        self._root = Box('why', role='dialog')
         self._root.set_visibility(False)
         self._root.on('keydown.escape.stop', lambda: self.close(restore_focus=True))
         ui.keyboard(on_key=self._on_key, ignore=['input', 'select', 'textarea'])
@@ -152,7 +152,7 @@ class EdgeExplanation:
 
     def _draw_head(self) -> Element:
         source, _, dest = self._name.partition('>')
-        with ui.element('div').classes('why-head') as head:
+        with Box('why-head') as head:
             Text('b', f'{path_text(source)} → {path_text(dest)}', 'grow')
             close = button('', icon='close', kind='quiet small', label='Close')
             close.on('click', lambda: self.close(restore_focus=True))
@@ -185,7 +185,7 @@ class EdgeExplanation:
         return text, [seq for seq in taken if seq < here][-1:], taken[many : many + 1]
 
     def _draw_times(self, text: str, before: Sequence[int], after: Sequence[int]) -> Element:
-        with ui.element('div').classes('why-times') as times:
+        with Box('why-times') as times:
             Text('span', text, 'muted small grow')
             for icon, label, steps in (
                 ('chevron_left', 'Previous', before),
@@ -200,8 +200,8 @@ class EdgeExplanation:
     def _draw_edge(self, edge: EdgeShape) -> Element:
         outcome = self._outcomes.get(edge)
         guards = {(guard.name, guard.wanted): guard for guard in outcome.guards} if outcome else {}
-        with ui.element('div').classes('why-edge') as part:
-            with ui.element('div').classes('why-terms'):
+        with Box('why-edge') as part:
+            with Box('why-terms'):
                 Text('span', edge.trigger.replace('_', ' '), 'chip strong')
                 if edge_name(edge) != self._name:
                     Text('span', f'{path_text(edge.source)} → {path_text(edge.dest)}', 'muted small')
@@ -217,7 +217,7 @@ class EdgeExplanation:
 
 
 def _draw_entries(entries: Sequence[MenuEntry]) -> Element:
-    with ui.element('div').classes('why-actions') as part:
+    with Box('why-actions') as part:
         for entry in entries:
             button(entry.text, icon=entry.icon, kind='small').on('click', entry.act)
     return part

@@ -8,7 +8,7 @@ from typing_extensions import override
 from engine.records import parent_of
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes, set_class
+from ui.components.widgets import Box, Text, set_attributes, set_class
 from ui.formatting.steps import role_title
 from ui.pages.run.agents.agents import AgentPanes
 from ui.pages.run.pane import Moment, Pane, RunPage
@@ -24,12 +24,8 @@ class ApprovalBar(Pane):
         super().__init__(page)
         self._page, self._context = page, page.context
         self._leaf = ''
-        with (
-            ui.element('div')
-            .classes('approval-bar')
-            .props('role="region" aria-label="Needs you"') as self._root
-        ):
-            ui.icon('front_hand').props('size="18px" aria-hidden="true"')
+        with Box('approval-bar', role='region', aria_label='Needs you') as self._root:
+            ui.icon('front_hand', size='18px')
             self._summary = Text('span', '', 'approval-bar-text')
             self._allow = button('Allow', kind='primary small', label='Allow once')
             self._deny = button('Deny', kind='small danger', label='Deny')

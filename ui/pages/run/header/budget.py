@@ -15,7 +15,7 @@ from engine.records import Gauge, View
 from ui.components.dialogs import await_answer, dialog_frame, draw_dialog_actions, notify_errors
 from ui.components.forms.form import Form
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes, set_class
+from ui.components.widgets import Box, Text, set_attributes, set_class
 from ui.formatting.steps import duration
 from ui.formatting.usage import dollars
 from ui.pages.run.pane import Moment, Pane, RunPage
@@ -39,8 +39,8 @@ class BudgetBars(Pane):
         self._conductor, self._run = page.context.conductor, page.context.run
         self._view: View | None = None
         self._bars: dict[str, tuple[ui.element, Text]] = {}
-        with ui.element('div').classes('budgets').props('role="group" aria-label="Budget"') as self.root:
-            self._row = ui.element('div').classes('budget-row')
+        with Box('budgets', role='group', aria_label='Budget') as self.root:
+            self._row = Box('budget-row')
             self._add = button('Add budget', icon='add', kind='small')
             self._add.on('click', self._ask_for_more)
             self._warning = Text('span', '', 'budget-warning', role='status')
@@ -106,14 +106,14 @@ def _model_of(budget: Mapping[str, Gauge]) -> type[BaseModel]:
 
 
 def _draw_bar(kind: str) -> tuple[ui.element, Text]:
-    with ui.element('div').classes('budget'):
+    with Box('budget'):
         Text('span', NAMES[kind], 'budget-name')
-        meter = ui.element('div').classes('budget-bar')
+        meter = Box('budget-bar')
         set_attributes(
             meter, role='meter', aria_label=f'{NAMES[kind]} left', aria_valuemin='0', aria_valuemax='100'
         )
         with meter:
-            ui.element('div')
+            Box()
         text = Text('span', '', 'num')
     return meter, text
 

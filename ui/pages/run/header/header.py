@@ -11,7 +11,7 @@ from engine import Status
 from engine.models import ModelRegistry
 from engine.records import View, is_within
 from ui.components.theme import button, origin_chip, pill
-from ui.components.widgets import CachedElement, Text, set_attributes, set_class, text_link
+from ui.components.widgets import Box, CachedElement, Text, set_attributes, set_class, text_link
 from ui.exports.menu import export_button
 from ui.formatting.steps import author_text, duration, own_seconds
 from ui.formatting.usage import usage_headline, with_streamed
@@ -36,21 +36,17 @@ class Header(Pane):
         self._page, self._context = page, context
         self._has_pattern = info.pattern in conductor.catalog.patterns
         self._shown: tuple[object, ...] = ()
-        with ui.element('div').classes(f'run-head {"ended" if info.status.ended else ""}'):
-            with ui.element('div').classes('run-name'):
+        with Box(f'run-head {"ended" if info.status.ended else ""}'):
+            with Box('run-name'):
                 self._title = RunTitle(conductor, info)
                 menu = RunMenu(conductor, info, self._title.show)
-                with ui.element('div').classes('run-facts'):
-                    self._status = ui.element('span').classes('head-status')
+                with Box('run-facts'):
+                    self._status = Box('head-status', 'span')
                     ui.label(info.pattern).classes('chip head-pattern')
-                    self._origins = CachedElement('span').classes('ghost')
+                    self._origins = CachedElement('ghost', 'span')
                     if info.parent:
-                        with (
-                            ui.element('a')
-                            .classes('chip')
-                            .props(f'href="/runs/{info.parent}?at={info.parent_at}"')
-                        ):
-                            ui.icon('call_split').props('size="15px"')
+                        with Box('chip', 'a', href=f'/runs/{info.parent}?at={info.parent_at}'):
+                            ui.icon('call_split', size='15px')
                             ui.label(f'from {info.parent} at {info.parent_at}')
                     if by := author_text(info.author):
                         Text('span', by, 'chip run-author')
@@ -58,7 +54,7 @@ class Header(Pane):
                     self._draw_usage(context.name_of, conductor.catalog.registry)
                     self._caveat = Text('span', '', 'run-caveat')
                     PauseReason(controller)
-            with ui.element('div').classes('run-controls') as controls:
+            with Box('run-controls') as controls:
                 controls.props('role="toolbar" aria-label="Run controls"')
                 # Buttons that come and go are on the left, so that the others do not move.
                 self._retry = _draw_control(
@@ -121,7 +117,7 @@ class Header(Pane):
     def _draw_usage(self, named: Callable[[str], str], models: ModelRegistry) -> None:
         with button('', kind='quiet small spent') as opener:
             self._tokens = ui.label().classes('num')
-            ui.icon('expand_more').props('size="16px"')
+            ui.icon('expand_more', size='16px')
             with ui.menu().classes('popover').props('role="dialog"') as popover:
                 set_attributes(popover, aria_label='Tokens and cost')
                 self._usage = UsageTable(named, models.cache_saving)
@@ -155,9 +151,9 @@ class StatusStrip(Pane):
         super().__init__(page)
         info, shape = page.context.info, page.context.shape
         self._shape = shape
-        with ui.element('div').classes('run-strip') as self._root:
+        with Box('run-strip') as self._root:
             parts = page.draw('strip')
-            with ui.element('div').classes('strip-actions') as acts:
+            with Box('strip-actions') as acts:
                 self._report = text_link(
                     f'/runs/{info.id}/report', 'Read report', 'btn small', icon='description'
                 )

@@ -11,7 +11,7 @@ from engine import Conductor, EngineError
 from engine.records import RunInfo, Shape, View
 from ui.components.dialogs import ask_event, event_help
 from ui.components.theme import button
-from ui.components.widgets import set_class
+from ui.components.widgets import Box, set_class
 from ui.formatting.steps import role_title
 from ui.pages.shared.run.context import accepts_event
 
@@ -39,11 +39,7 @@ class InputRequests:
         except EngineError:  # its pattern is missing, so the run is read-only
             self._inputs = {}
         self._buttons: dict[str, ui.element] = {}
-        with (
-            ui.element('div')
-            .classes('asks')
-            .props('role="group" aria-label="Input for this run"') as self.root
-        ):
+        with Box('asks', role='group', aria_label='Input for this run') as self.root:
             for trigger, model in self._inputs.items():
                 if trigger in handled or trigger in IN_PANES:
                     continue  # it has better controls elsewhere

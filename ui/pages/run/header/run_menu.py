@@ -11,7 +11,7 @@ from engine import Conductor
 from engine.records import RunInfo
 from ui.components.dialogs import await_answer, dialog_frame, edit_details, notify_errors
 from ui.components.theme import button
-from ui.components.widgets import Text, text_link
+from ui.components.widgets import Box, Text, text_link
 from ui.formatting.debugger import KEYS as STEP_KEYS
 from ui.pages.shared.compare_picker import pick_comparison
 from ui.pages.shared.launching.recording_picker import is_recorded
@@ -67,7 +67,7 @@ class RunMenu:
                 'Work in progress stops immediately. The run stays in the list with everything it has done.',
             )
             reason = ui.input('Reason (optional)').props('outlined dense').classes('full')
-            with ui.element('div').classes('dialog-actions'):
+            with Box('dialog-actions'):
                 _draw_answer(dialog, 'Keep running', False)
                 _draw_answer(dialog, 'Cancel run', True, 'danger')
         if await await_answer(dialog):
@@ -80,21 +80,21 @@ class RunMenu:
             Text('p', f'Run {self._info.id}, seed {self._info.seed}', 'muted small mono')
             if self._info.note:
                 Text('p', self._info.note)
-            with ui.element('div').classes('run-actions'):
+            with Box('run-actions'):
                 text_link(f'/runs/{self._info.id}/family', 'Fork tree', 'btn quiet', icon='account_tree')
                 text_link(f'/runs/{self._info.id}/review', 'Review and merge', 'btn quiet', icon='merge')
                 for face in actions:
                     _draw_answer(
                         dialog, face.text, face, 'quiet danger' if face == DELETE else 'quiet', face.icon
                     )
-            with ui.element('details').classes('fold'):
+            with Box('fold', 'details'):
                 Text('summary', 'Keyboard shortcuts')
-                with ui.element('dl').classes('keys'):
+                with Box('keys', 'dl'):
                     for key, meaning in KEYS:
-                        with ui.element('dt'):
+                        with Box(tag='dt'):
                             Text('kbd', key)
                         Text('dd', meaning)
-            with ui.element('div').classes('dialog-actions'):
+            with Box('dialog-actions'):
                 _draw_answer(dialog, 'Close', '')
         answer = await await_answer(dialog)
         if isinstance(answer, ActionLabel):

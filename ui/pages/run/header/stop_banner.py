@@ -25,7 +25,7 @@ class StopBanner(Pane):
         super().__init__(page)
         conductor, info = page.context.conductor, page.context.info
         self._shape = page.context.shape
-        self._root = CachedElement().classes('trouble')
+        self._root = CachedElement('trouble')
         try:
             pattern = conductor.catalog.pattern(info.pattern)
         except EngineError:

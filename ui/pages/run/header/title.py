@@ -10,7 +10,7 @@ from engine import Conductor, EngineError
 from engine.records import MAX_TITLE, Annotation, RunInfo
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes, set_class, text_input
+from ui.components.widgets import Box, Text, set_attributes, set_class, text_input
 from ui.formatting.values import byte_size
 
 MEASURE_INTERVAL = 10.0
@@ -23,12 +23,12 @@ class RunTitle:
 
     def __init__(self, conductor: Conductor, info: RunInfo) -> None:
         self._conductor, self._info = conductor, info
-        with ui.element('div').classes('run-title-bar'):
-            self._heading = ui.element('h1')
+        with Box('run-title-bar'):
+            self._heading = Box(tag='h1')
             with self._heading:
                 self._name = ui.label(info.title).props('dir=auto')
-            self._place = ui.element('div').classes('ghost')
-            self._marks = ui.element('div').classes('run-marks')
+            self._place = Box('ghost')
+            self._marks = Box('run-marks')
             with self._marks:
                 self._edit = button(
                     '', icon='edit', kind='quiet small', label='Rename the run', requires='annotate'
@@ -41,7 +41,7 @@ class RunTitle:
                 self._pin = button('', icon='push_pin', kind='quiet small', label='Pin', requires='annotate')
                 self._pin.on('click', lambda: self._annotate(pinned=not self._info.pinned))
             self._bytes = Text('span', '', 'num muted small run-weight')
-            self._deleted = ui.element('span').classes('ghost')
+            self._deleted = Box('ghost', 'span')
         self.show(info)
 
     def show(self, info: RunInfo) -> None:

@@ -15,7 +15,7 @@ from ui.components.debounce import create_page_task
 from ui.components.elements import Engagement, JsonTree
 from ui.components.tabs import Tabs
 from ui.components.theme import button, empty_state, text_notice
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.changes import change_title, value_html, wordings
 from ui.formatting.debugger import pause_sentence
 from ui.formatting.steps import (
@@ -56,12 +56,12 @@ class Inspector(Pane):
         """Whether the focus or the selection is in a text."""
         self._postponed: Moment | None = None
         """A newer step, which is shown once nobody is reading this one."""
-        with ui.element('section').classes('panel inspector').props('aria-label="Inspector"'):
+        with Box('panel inspector', 'section', aria_label='Inspector'):
             Engagement(self._set_engaged)
             self._tabs = Tabs('Step, memory, usage or breakpoints', on_change=self._on_open)
             with self._tabs.panel('Step'):
-                self._step = ui.element('div').classes('step')
-                with ui.element('div').classes('ghost'):
+                self._step = Box('step')
+                with Box('ghost'):
                     page.draw('below step')
             with self._tabs.panel('Memory'):
                 self._tree = JsonTree({}, on_follow=self._go_to_change)
@@ -175,9 +175,9 @@ class Inspector(Pane):
             self._draw_change(change, before)
 
     def _draw_transitions(self, step: Transition) -> None:
-        with ui.element('div').classes('moves'):
+        with Box('moves'):
             for edge in step.edges:
-                with ui.element('div').classes('move'):
+                with Box('move'):
                     ui.label(path_text(edge.source)).classes('chip')
                     ui.icon('arrow_forward').props('size="16px" aria-label="to"')
                     ui.label(path_text(edge.dest) or 'stays').classes('chip strong')
@@ -191,7 +191,7 @@ class Inspector(Pane):
     def _draw_change(self, change: Change, before: Any) -> None:
         name = change.path.rpartition('/')[2]
         value, before = with_times(change.value, name), with_times(before, name)
-        with ui.element('div').classes('change'):
+        with Box('change'):
             Text('div', change_title(change.path), 'change-path', title=change.path)
             if change.op != 'add' and before not in (None, ''):
                 _draw_value(before, name, 'before')
@@ -219,7 +219,7 @@ def draw_criteria(view: View, step: Transition, shape: Shape, named: Callable[[s
         Text('h2', f'{named(path)} is complete when', 'step-section')
         Text('p', f'{met} of {len(criteria)} met', 'criteria-count muted small num')
         evaluated = {guard.name for guard in step.guards if guard.source.startswith(f'{path}.')}
-        with ui.element('ul').classes('criteria').props('role="list"'):
+        with Box('criteria', 'ul', role='list'):
             for name, holds, missing in criteria:
                 _draw_criterion(name, holds, missing, evaluated=name in evaluated)
 
@@ -255,9 +255,9 @@ def _draw_criterion(name: str, holds: bool | None, missing: str, *, evaluated: b
         else ('remove_circle_outline', 'not needed', 'open'),
         None: ('schedule', 'not evaluated yet', 'open'),
     }[holds]
-    with ui.element('li').classes(f'criterion {kind}'):
-        ui.icon(icon).props('size="16px" aria-hidden="true"')
-        with ui.element('div'):
+    with Box(f'criterion {kind}', 'li'):
+        ui.icon(icon, size='16px')
+        with Box():
             Text('span', name.replace('_', ' '), 'criterion-name')
             Text('span', word, 'criterion-word')
             if evaluated:

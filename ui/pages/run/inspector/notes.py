@@ -9,7 +9,7 @@ from engine import EngineError
 from engine.records import Note
 from ui.components.dialogs import notify_errors
 from ui.components.theme import button
-from ui.components.widgets import Text, label, set_attributes
+from ui.components.widgets import Box, Text, label, set_attributes
 from ui.formatting.values import exact
 from ui.pages.run.pane import Moment, Pane, RunPage
 from ui.pages.run.player.player import Player
@@ -33,10 +33,10 @@ class StepNotes(Pane):
         self._notes: list[Note] = []
         self._step = 0
         self._drawn: tuple[int, tuple[Note, ...]] | None = None
-        with ui.element('section').classes('step-notes') as self._box:
+        with Box('step-notes', 'section') as self._box:
             set_attributes(self._box, aria_label='Notes on this step')
-            self._list = ui.element('ul').classes('note-list')
-            self._editor = ui.element('div').classes('ghost')
+            self._list = Box('note-list', 'ul')
+            self._editor = Box('ghost')
             self._add = button('Add note', icon='edit_note', kind='small', requires='write_note')
             self._add.on('click', lambda: self._open_editor(Note(run=self._run, seq=self._step, text='')))
         self._undo = Undo()
@@ -72,12 +72,12 @@ class StepNotes(Pane):
                 self._draw(note)
 
     def _draw(self, note: Note) -> None:
-        with ui.element('li').classes('step-note'):
+        with Box('step-note', 'li'):
             Text('p', note.text, 'note-text')
-            with ui.element('div').classes('note-foot'):
+            with Box('note-foot'):
                 edited = ', edited' if note.edited else ''
                 Text('span', f'{exact(note.created)}{edited}', 'muted small')
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 if not is_permitted('write_note'):
                     return
                 change = button('', icon='edit', kind='quiet small', label='Edit note')
@@ -88,7 +88,7 @@ class StepNotes(Pane):
     def _open_editor(self, note: Note) -> None:
         self._editor.clear()
         self._add.set_visibility(False)
-        with self._editor, ui.element('div').classes('note-editor'):
+        with self._editor, Box('note-editor'):
             name = f'Note on step {note.seq}'
             text = (
                 ui.textarea(value=note.text)
@@ -99,7 +99,7 @@ class StepNotes(Pane):
             label(name, text, 'label small')
             text.on('keydown', lambda event: self._save(note, str(event.args)), js_handler=SAVE)
             text.on('keydown.esc', self._close_editor)
-            with ui.element('div').classes('note-foot'):
+            with Box('note-foot'):
                 button('Save', kind='small primary').on(
                     'click', lambda: self._save(note, str(text.value or ''))
                 )

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from engine.workspace import FileChange, Hunk, split_hunks
 from ui.components.elements import Code
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.files import diff_rows, omission_reason
 
 
@@ -38,8 +38,8 @@ class Column:
         self._agent, self._on_take, self._on_line = agent, on_take, on_line
         self._hunks: list[Hunk] = split_hunks(change.text) if change.text else []
         self._taken = taken
-        with ui.element('article').classes('card review-column').props(f'aria-label="{agent}"'):
-            with ui.element('div').classes('review-column-head'):
+        with Box('card review-column', 'article', aria_label=agent):
+            with Box('review-column-head'):
                 self._whole = ui.checkbox(agent, value=taken is not None, on_change=self._select_all)
                 set_attributes(self._whole, title=f'Use this file from {agent}')
                 Text('span', f'+{change.added} -{change.removed}', 'num muted small')

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nicegui import ui
-
 from engine.workspace import Conflict, Resolution
 from ui.components.elements import Code
-from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area
+from ui.components.widgets import Box, NativeSelect, Text, label, set_attributes, text_area
 
 EDIT = 'text'
 CONTEXT_LINES = 3
@@ -27,17 +25,17 @@ class ConflictCard:
         sides = {'': 'Choose…', 'theirs': 'Agent’s version', 'ours': f'Version on {branch}'}
         if conflict.text is not None:
             sides[EDIT] = 'Edit by hand'
-        with ui.element('div').classes('card review-conflict') as root:
+        with Box('card review-conflict') as root:
             set_attributes(root, role='group', aria_label=f'Conflict in {conflict.path}')
             Text('h3', conflict.path, 'mono')
             Text('p', _describe_conflict(conflict, branch), 'muted small')
             if conflict.text is not None:
                 rows = conflict_rows(conflict.text)
                 Code().show(rows, f'Both versions of {conflict.path}')
-            with ui.element('div').classes('field'):
+            with Box('field'):
                 self._choice = NativeSelect(sides, value='', on_change=self._show)
                 label('Use', self._choice)
-            with ui.element('div').classes('field review-edit') as self._editing:
+            with Box('field review-edit') as self._editing:
                 self._field = text_area(conflict.text or '', spellcheck='false').classes('mono')
                 label('Resolved file', self._field)
         self._show()

@@ -12,7 +12,7 @@ from engine.history import Mergeable, Pick
 from engine.records import RunId
 from engine.workspace import FileChange, split_hunks
 from ui.components.theme import button, empty_state, frame, page_head
-from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area, text_input
+from ui.components.widgets import Box, NativeSelect, Text, label, set_attributes, text_area, text_input
 from ui.formatting.values import count
 from ui.pages.run.merging.column import Column
 from ui.pages.run.merging.result import Result
@@ -70,15 +70,15 @@ class Review:
         self._comments: dict[str, list[str]] = {}
         """Comments to send back, by agent."""
         paths = sorted(self._by_path)
-        with ui.element('div').classes('review'):
-            with ui.element('section').classes('review-files').props('aria-labelledby="review-files"'):
-                with ui.element('div').classes('field'):
+        with Box('review'):
+            with Box('review-files', 'section', aria_labelledby='review-files'):
+                with Box('field'):
                     self._file = NativeSelect(
                         {path: path for path in paths}, value=paths[0], on_change=self._show
                     )
                     label('File', self._file)
                 self._count = Text('p', '', 'muted small', role='status')
-                self._columns = ui.element('div').classes('review-columns')
+                self._columns = Box('review-columns')
                 self._draw_comments()
             self._result = Result(conductor, mergeable, self._picks)
 
@@ -131,17 +131,17 @@ class Review:
 
     def _draw_comments(self) -> None:
         agents = {agent: agent for by_agent in self._by_path.values() for agent in by_agent}
-        with ui.element('div').classes('card review-comments'):
+        with Box('card review-comments'):
             Text('h2', 'Comments for an agent')
-            self._list = ui.element('ul').classes('comment-list')
-            with ui.element('div').classes('comment-form'):
-                with ui.element('div').classes('field'):
+            self._list = Box('comment-list', 'ul')
+            with Box('comment-form'):
+                with Box('field'):
                     self._agent = NativeSelect(agents, value=self._mergeable.best or next(iter(agents)))
                     label('Agent', self._agent)
-                with ui.element('div').classes('field comment-line'):
+                with Box('field comment-line'):
                     self._line = text_input('1', inputmode='numeric')
                     label('Line', self._line)
-                with ui.element('div').classes('field grow'):
+                with Box('field grow'):
                     self._text = text_area(maxlength=str(MAX_COMMENT))
                     label('Comment', self._text)
                 button('Comment', icon='add_comment', requires='merging.send_back').on('click', self._comment)
@@ -178,7 +178,7 @@ class Review:
             self._comments.setdefault(agent, []).append(f'{path}, line {line}: {text}')
             self._send.set_visibility(True)
             words = 'not sent yet'
-        with self._list, ui.element('li'):
+        with self._list, Box(tag='li'):
             Text('b', f'{agent}: {path}, line {line}')
             Text('span', f' {text} ')
             Text('span', words, 'muted small')

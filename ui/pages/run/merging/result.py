@@ -11,7 +11,7 @@ from engine.history import Mergeable, Pick
 from engine.workspace import MergePreview, Resolution, format_patch
 from ui.components.dialogs import confirm
 from ui.components.theme import button, notice, text_notice
-from ui.components.widgets import Text, label, text_input
+from ui.components.widgets import Box, Text, label, text_input
 from ui.formatting.files import pull_request
 from ui.formatting.values import as_sentence, count
 from ui.pages.run.merging.conflict import ConflictCard
@@ -33,19 +33,19 @@ class Result:
         self._preview: MergePreview | None = None
         self._cards: dict[str, ConflictCard] = {}
         """Cards of the conflicts found since the first preview, by path, with their chosen resolutions."""
-        with ui.element('section').classes('card review-result').props('aria-labelledby="review-result"'):
+        with Box('card review-result', 'section', aria_labelledby='review-result'):
             Text('h2', 'Result', id='review-result')
-            with ui.element('div').classes('review-actions'):
+            with Box('review-actions'):
                 button('Run tests', icon='play_arrow', requires='merging.test').on('click', self._test)
                 button('Patch', kind='quiet', requires='merging.compose').on('click', self._download_patch)
                 button('Pull request description', kind='quiet', requires='merging.compose').on(
                     'click', self._download_description
                 )
-            self._tests = ui.element('div').props('role="status"')
+            self._tests = Box(role='status')
             if mergeable.problem:
                 Text('p', f'Cannot be merged: {mergeable.problem}.', 'muted')
             else:
-                with ui.element('div').classes('field'):
+                with Box('field'):
                     self._into = text_input(mergeable.branches[0] if mergeable.branches else '')
                     label('Into branch', self._into)
                 branches = ', '.join(mergeable.branches[:6])
@@ -53,8 +53,8 @@ class Result:
                 button('Preview merge', icon='difference', requires='merging.compose').on(
                     'click', self._preview_merge
                 )
-            self._problem = ui.element('div')
-            self._place = ui.element('div').classes('review-merge')
+            self._problem = Box()
+            self._place = Box('review-merge')
 
     def reset(self) -> None:
         """Clear the test result and the preview, which are stale after the picks change."""
@@ -138,7 +138,7 @@ class Result:
         also = f', and the files in {preview.checked_out}' if preview.checked_out else ''
         new = ' (new)' if preview.is_new else ''
         Text('p', f'Changes {count(len(preview.paths), "file")} on {preview.branch}{new}{also}.')
-        with ui.element('ul').classes('review-paths'):
+        with Box('review-paths', 'ul'):
             for path in preview.paths:
                 Text('li', path, 'mono')
         if resolved := self._resolutions():

@@ -16,7 +16,7 @@ from engine.records import View
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import JsonTree, draw_markdown
 from ui.components.theme import empty_state
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Box, Text, link, set_attributes
 from ui.formatting.steps import brief_value
 from ui.pages.run.pane import LazyPanel, Moment, RunPage
 
@@ -39,8 +39,8 @@ class Artifacts(LazyPanel):
         """Whether a person has opened an artifact (or folded it)."""
         self._drawn: dict[Key, tuple[Mapping[str, Any], ui.element]] = {}
         self._groups: dict[str, ui.element] = {}
-        self._root = ui.element('div').classes('artifacts')
-        with ui.element('div') as self._none:
+        self._root = Box('artifacts')
+        with Box() as self._none:
             empty_state('inventory_2', 'No artifacts up to this step.')
 
     @property
@@ -73,20 +73,20 @@ class Artifacts(LazyPanel):
 
     def _draw_group(self, path: str) -> None:
         if path not in self._groups:
-            with self._root, ui.element('section').classes('artifact-group') as group:
+            with self._root, Box('artifact-group', 'section') as group:
                 Text('h3', self._context.name_of(path), 'artifact-agent')
             self._groups[path] = group
 
     def _draw_card(self, key: Key, item: Mapping[str, Any]) -> ui.element:
         size = int(item.get('size', 0))
         opened = self._toggled.get(key, size <= LONG)
-        with ui.element('details').classes('artifact') as card:
-            with ui.element('summary'):
+        with Box('artifact', 'details') as card:
+            with Box(tag='summary'):
                 Text('span', key[1], 'artifact-name mono')
                 Text('span', f'by {item["by"]}' if item.get('by') else 'written by the agent', 'chip')
                 Text('span', f'{size:,} characters', 'muted small num')
             # It scrolls, so it must be focusable.
-            body = ui.element('div').classes('artifact-body').props('role="region" tabindex="0"')
+            body = Box('artifact-body', role='region', tabindex='0')
             set_attributes(body, aria_label=key[1])
 
         def toggle(now: bool) -> None:
@@ -104,7 +104,7 @@ class Artifacts(LazyPanel):
         value = item.get('value')
         with body:
             if not item.get('kept'):
-                with ui.element('div').classes('artifact-take'):
+                with Box('artifact-take'):
                     copy_buttons(name, partial(_as_file, name, value))
             if isinstance(value, (Mapping, list)) and value:
                 JsonTree(

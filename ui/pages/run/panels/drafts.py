@@ -14,7 +14,7 @@ from engine.records import Shape, View
 from engine.statechart import read_leniently
 from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state
-from ui.components.widgets import CachedElement, Text, disclosure
+from ui.components.widgets import Box, CachedElement, Text, disclosure
 from ui.pages.run.pane import LazyPanel, Moment, RunPage, StripPart
 from ui.replay.history import pad_positions
 
@@ -46,7 +46,7 @@ class Drafts(LazyPanel):
         super().__init__(page)
         self._shape, self._follower, self._seek = page.context.shape, page.follower, page.seek
         self._unfolded: set[str] = set()
-        self._root = CachedElement().classes('drafts')
+        self._root = CachedElement('drafts')
 
     def fill(self, view: View) -> None:
         """Draw the drafts at the step of `view`, if they have changed."""
@@ -63,15 +63,15 @@ class Drafts(LazyPanel):
                 self._draw_draft(drafts[place], drafts[place - 1] if place else None, seqs[place])
 
     def _draw_draft(self, draft: ReviewedDraft, before: ReviewedDraft | None, seq: int) -> None:
-        with ui.element('article').classes(f'draft {draft.state}'):
-            with ui.element('div').classes('draft-head'):
+        with Box(f'draft {draft.state}', 'article'):
+            with Box('draft-head'):
                 Text('h3', f'Draft {draft.number}')
                 if draft.number > 1:
                     Text('span', f'revision {draft.number - 1} of {draft.limit}', 'muted small num')
                 if draft.review:
                     Text('span', f'score {draft.review.score}{_score_change(draft, before)}', 'chip num')
                 Text('span', draft.verdict, 'draft-state')
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 if seq:
                     button(f'Step {seq}', kind='quiet small').on('click', lambda: self._seek(seq))
             if draft.review and (draft.review.summary or draft.review.comments):
@@ -85,7 +85,7 @@ class Drafts(LazyPanel):
     def _draw_difference(self, draft: ReviewedDraft, before: ReviewedDraft) -> None:
         title = f'What changed since draft {before.number}'
         with disclosure(self._unfolded, f'changes {draft.number}', title, 'panel-fold'):
-            sides = ui.element('div').classes('draft-sides')
+            sides = Box('draft-sides')
 
         async def compare() -> None:
             differing = await diff_words_async(before.text, draft.text)
@@ -94,7 +94,7 @@ class Drafts(LazyPanel):
             with sides:
                 pieces = differing or ([(True, before.text)], [(True, draft.text)])
                 for side, version, part in zip('AB', (before, draft), pieces, strict=True):
-                    with ui.element('div').classes('draft-side'):
+                    with Box('draft-side'):
                         Text('h4', f'Draft {version.number}')
                         DiffText(part, side)
 

@@ -13,7 +13,7 @@ from engine.records import View
 from engine.workspace import FileChange, FileVersion, is_own_work
 from ui.components.elements import Code, FileTree
 from ui.components.theme import button, empty_state, text_notice
-from ui.components.widgets import NativeSelect, Text, link, set_attributes
+from ui.components.widgets import Box, NativeSelect, Text, link, set_attributes
 from ui.formatting.files import (
     diff_rows,
     entry_line,
@@ -45,13 +45,13 @@ class Files(Panel):
         self._picked, self._load_number = '', 0
         self._loaded: object = None
         self._entries: dict[str, FileVersion | FileChange] = {}
-        with ui.element('div').classes('files') as self._root:
-            with ui.element('div').classes('files-head'):
+        with Box('files') as self._root:
+            with Box('files-head'):
                 self._agent = NativeSelect({'': ''}, value='', on_change=self._on_choice)
                 set_attributes(self._agent, aria_label='Agent')
                 self._compare = button('Compare', icon='difference').props('aria-pressed="false"')
                 self._compare.on('click', self._toggle_comparison)
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 with link('', 'btn', download='') as self._patch:
                     ui.icon('difference')
                     ui.label('Patch')
@@ -65,26 +65,26 @@ class Files(Panel):
                         ui.icon('merge')
                         ui.label('Merge')
                         ui.tooltip('Review what the agents have changed in the project, and merge it')
-            self._versions = ui.element('div').classes('versions')
+            self._versions = Box('versions')
             self._versions.props('role="group" aria-label="Versions of this folder"')
-            with ui.element('div').classes('files-pair') as self._pair:
+            with Box('files-pair') as self._pair:
                 self._before, self._after = (self._draw_side(name) for name in ('From', 'To'))
             self._summary = Text('p', '', 'files-summary muted small', role='status')
-            with ui.element('div').classes('files-body') as self._body:
+            with Box('files-body') as self._body:
                 self._tree = FileTree(self._pick, label='Files')
-                with ui.element('div').classes('file'):
-                    with ui.element('div').classes('file-head'):
+                with Box('file'):
+                    with Box('file-head'):
                         self._name = Text('b', '', 'mono')
                         self._note = Text('span', '', 'muted small num')
-                        ui.element('span').classes('grow')
+                        Box('grow', 'span')
                         with link('', 'btn quiet small', download='') as self._download:
                             ui.icon('download')
                             ui.label('Download')
                     self._code = Code()
                     self._omission = Text('p', '', 'file-why muted')
-        with ui.element('div') as self._none:
+        with Box() as self._none:
             empty_state('folder_open', 'No files up to this step.')
-        self._problem = ui.element('div').classes('files-problem')
+        self._problem = Box('files-problem')
 
     @override
     def show(self, moment: Moment) -> None:
@@ -158,7 +158,7 @@ class Files(Panel):
             side.set_options(offered)
 
     def _offer_version(self, version: FolderVersion, *, is_shown: bool) -> None:
-        part = ui.element('button').classes('version').props('type="button"')
+        part = Box('version', 'button', type='button')
         set_attributes(part, aria_pressed=str(is_shown).lower())
         with part:
             Text('b', f'v{version.number}')
@@ -166,7 +166,7 @@ class Files(Panel):
         part.on('click', lambda: self._seek(version.seq))
 
     def _draw_side(self, name: str) -> NativeSelect:
-        with ui.element('div').classes('files-side'):
+        with Box('files-side'):
             Text('span', name, 'muted small', aria_hidden='true')
             choice = NativeSelect({EMPTY: 'Empty folder'}, value=EMPTY, on_change=self._refresh)
         set_attributes(choice, aria_label=f'Compare {name.lower()}')

@@ -13,7 +13,7 @@ from engine.records import View, clip
 from ui.components.assets import ASSETS
 from ui.components.elements import Conversation, count_equal_prefix
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, label, text_input
+from ui.components.widgets import Box, NativeSelect, Text, label, text_input
 from ui.formatting.plain_text import plain_markdown_line
 from ui.formatting.steps import duration, role_title
 from ui.formatting.tool_calls import logged_call
@@ -83,17 +83,13 @@ class Messages(LazyPanel):
         self._messages: list[Message] = []
         self._drawn: object = None
         self._seq = 0
-        with ui.element('div').classes('messages'):
+        with Box('messages'):
             self._draw_filters(initial)
             self._list = MessageList('list', label='Messages', on_pick=self._pick, on_go=self._go_to_step)
             self._none = Text('p', '', 'messages-none muted', role='status')
-            with (
-                ui.element('section')
-                .classes('message-open')
-                .props('aria-label="Message" tabindex="0"') as self._detail
-            ):
-                with ui.element('div').classes('message-open-head'):
-                    with ui.element('div').classes('grow'):
+            with Box('message-open', 'section', aria_label='Message', tabindex='0') as self._detail:
+                with Box('message-open-head'):
+                    with Box('grow'):
                         self._title = Text('h2', '')
                         self._facts = Text('p', '', 'muted small num')
                     self._go = button('Go to step', icon='my_location', kind='small')
@@ -104,23 +100,23 @@ class Messages(LazyPanel):
             self._detail.set_visibility(False)
 
     def _draw_filters(self, initial: MessageFilter) -> None:
-        with ui.element('div').classes('messages-filters').props('role="search" aria-label="Messages"'):
+        with Box('messages-filters', role='search', aria_label='Messages'):
             self._sender = self._draw_choice('From', initial.sender)
             self._recipient = self._draw_choice('To', initial.recipient)
             self._type = self._draw_choice('Type', initial.type)
-            with ui.element('div').classes('messages-filter text'):
+            with Box('messages-filter text'):
                 self._words = text_input(initial.text, kind='search', placeholder='Contains')
                 self._words.props('debounce=200')
                 label('Contains', self._words, 'visually-hidden')
                 self._words.on_value_change(lambda _: self._on_change())
-            with ui.element('div').classes('messages-forms').props('role="group" aria-label="Show as"'):
+            with Box('messages-forms', role='group', aria_label='Show as'):
                 self._forms = {
                     form: self._draw_layout_button(form, title, icon) for form, title, icon in FORMS
                 }
             self._count = Text('span', '', 'muted small num', role='status')
 
     def _draw_choice(self, name: str, value: str) -> NativeSelect:
-        with ui.element('div').classes('messages-filter'):
+        with Box('messages-filter'):
             choice = NativeSelect(ANY, value=value, on_change=self._on_change)
             label(name, choice, 'muted small')
         return choice

@@ -13,7 +13,7 @@ from engine.history import Piece, diff_words_async
 from engine.records import View
 from ui.components.elements import DiffText, draw_markdown
 from ui.components.theme import button, empty_state, text_notice
-from ui.components.widgets import Text, table_head
+from ui.components.widgets import Box, Text, table_head
 from ui.formatting.usage import UNKNOWN, dollars
 from ui.formatting.values import short_duration
 from ui.pages.run.pane import Moment, Panel, RunPage
@@ -44,7 +44,7 @@ class ModeComparison(Panel):
         self._field = page.context.shape.field('comparison')
         self._shown: list[Side] = []
         self._marks = False
-        self._root = ui.element('div').classes('comparison')
+        self._root = Box('comparison')
 
     def relevance(self, view: View) -> int:
         """Return 1 once there is something to compare."""
@@ -71,10 +71,10 @@ class ModeComparison(Panel):
                 return
             _draw_table(sides)
             if len(sides) == len(SIDES) and all(side.get('output') for side in sides):
-                with ui.element('div').classes('compared-actions'):
+                with Box('compared-actions'):
                     title = 'Show formatted' if self._marks else 'Mark differences'
                     button(title, icon='difference').on('click', self._toggle)
-            with ui.element('div').classes('compared-outputs'):
+            with Box('compared-outputs'):
                 for letter, side, parts in zip_longest(SIDES, sides, pieces):
                     if side is not None:
                         _draw_output(side, letter, parts)
@@ -93,11 +93,11 @@ class ModeComparison(Panel):
 
 
 def _draw_table(sides: Sequence[Side]) -> None:
-    with ui.element('table').classes('compared'):
+    with Box('compared', 'table'):
         Text('caption', 'Modes compared', 'visually-hidden')
         table_head(('', *map(_name, sides)))
-        with ui.element('tbody'):
-            with ui.element('tr'):
+        with Box(tag='tbody'):
+            with Box(tag='tr'):
                 Text('th', 'Result', scope='row')
                 for side in sides:
                     done = bool(side.get('done'))
@@ -110,21 +110,21 @@ def _draw_table(sides: Sequence[Side]) -> None:
                 least = (
                     min(numbers) if len(numbers) > 1 and len(set(numbers)) > 1 and name != 'Output' else None
                 )
-                with ui.element('tr'):
+                with Box(tag='tr'):
                     Text('th', name, scope='row')
                     for value in values:
-                        with ui.element('td').classes('num'):
+                        with Box('num', 'td'):
                             Text('span', UNKNOWN if value is None else text(value))
                             if value is not None and value == least:
                                 Text('span', 'less' if len(sides) == 2 else 'least', 'compared-least')
-            with ui.element('tr'):
+            with Box(tag='tr'):
                 Text('th', 'Artifacts', scope='row')
                 for side in sides:
                     Text('td', ', '.join(map(str, side.get('artifacts', ()))) or 'none', 'compared-names')
 
 
 def _draw_output(side: Side, letter: str | None, pieces: Sequence[Piece] | None) -> None:
-    with ui.element('section').classes('compared-output') as section:
+    with Box('compared-output', 'section') as section:
         section.props('tabindex="0"').props['aria-label'] = f'Output: {_name(side)}'
         Text('h3', _name(side))
         if side.get('problem'):

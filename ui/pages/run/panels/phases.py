@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from nicegui import ui
 from pydantic import ValidationError
 from typing_extensions import override
 
@@ -13,7 +12,7 @@ from engine import Status
 from engine.patterns import BurnDown, PhaseBudget, burn_down
 from engine.records import Shape, View
 from ui.components.theme import empty_state
-from ui.components.widgets import CachedElement, Text, set_attributes, table_head
+from ui.components.widgets import Box, CachedElement, Text, set_attributes, table_head
 from ui.formatting.steps import duration, running_seconds
 from ui.pages.run.pane import LazyPanel, Moment, RunPage, StripPart
 
@@ -31,7 +30,7 @@ class Phases(StripPart):
         super().__init__(page)
         self._shape = page.context.shape
         self._clock: tuple[View, PhaseBudget] | None = None
-        with ui.element('div').classes('phases').props('role="group" aria-label="Time"'):
+        with Box('phases', role='group', aria_label='Time'):
             self._whole = Text('span', '', 'phase-whole num')
             self._round = Text('span', '', 'phase-round num')
             self._bars = {phase: _Bar(name) for phase, name in NAMES.items()}
@@ -59,16 +58,16 @@ class Phases(StripPart):
 
 class _Bar:
     def __init__(self, name: str) -> None:
-        with ui.element('div').classes('phase') as self._root:
+        with Box('phase') as self._root:
             Text('span', name, 'phase-name')
-            self._meter = ui.element('div').classes('phase-bar')
+            self._meter = Box('phase-bar')
             set_attributes(
                 self._meter, role='meter', aria_label=f'{name}: used', aria_valuemin='0', aria_valuemax='100'
             )
             with self._meter:
-                ui.element('div').classes('phase-forecast')
-                ui.element('div').classes('phase-used')
-            with ui.element('span').classes('num muted'):
+                Box('phase-forecast')
+                Box('phase-used')
+            with Box('num muted', 'span'):
                 self._text, self._outlook = Text('span', ''), Text('span', '', 'phase-outlook')
         self._drawn: object = None
 
@@ -99,7 +98,7 @@ class TimePanel(LazyPanel):
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
         self._shape = page.context.shape
-        self.root = CachedElement().classes('time-tab')
+        self.root = CachedElement('time-tab')
 
     def fill(self, view: View) -> None:
         """Draw the clock as it was at the step of `view`."""
@@ -158,12 +157,12 @@ class TimePanel(LazyPanel):
 
 def _draw_table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     Text('h2', title)
-    box = ui.element('div').classes('time-table').props(f'role="group" tabindex="0" aria-label="{title}"')
-    with box, ui.element('table'):
+    box = Box('time-table', role='group', tabindex='0', aria_label=title)
+    with box, Box(tag='table'):
         table_head(head)
-        with ui.element('tbody'):
+        with Box(tag='tbody'):
             for first, *rest in rows:
-                with ui.element('tr'):
+                with Box(tag='tr'):
                     Text('th', first, scope='row')
                     for cell in rest:
                         Text('td', cell, 'num')

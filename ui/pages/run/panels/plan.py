@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from ui.components.elements import draw_markdown
 from ui.components.theme import button
-from ui.components.widgets import CachedElement, Text, disclosure
+from ui.components.widgets import Box, CachedElement, Text, disclosure
 from ui.formatting.steps import excerpt, role_title
 from ui.pages.run.pane import Moment, Pane, RunPage
 from ui.replay.history import ENDED
@@ -55,15 +55,15 @@ class PlanChecklist(Pane):
         self._opened: set[str] = set()
         chosen = app.storage.user.get(STORAGE_KEY, 'undecided')
         with (
-            ui.element('section').classes(f'checklist {chosen}').props('aria-label="Plan"') as self._root,
-            ui.element('details').props('' if chosen == 'closed' else 'open') as self._drawer,
+            Box(f'checklist {chosen}', 'section', aria_label='Plan') as self._root,
+            Box(tag='details').props('' if chosen == 'closed' else 'open') as self._drawer,
         ):
-            with ui.element('summary').classes('checklist-head') as head:
+            with Box('checklist-head', 'summary') as head:
                 Text('h2', 'Plan')
                 self._count = Text('span', '', 'muted small num')
                 self._now = Text('span', '', 'checklist-now muted small')
             head.on('click', lambda event: self._choose(opened=event.args), js_handler=ON_TOGGLE)
-            self._list = CachedElement().classes('checklist-steps').props('tabindex="0"')
+            self._list = CachedElement('checklist-steps', tabindex='0')
         if chosen == 'undecided':
             ui.run_javascript(COLLAPSE_IF_LOW % self._drawer.id)
 
@@ -90,18 +90,18 @@ class PlanChecklist(Pane):
                 Text('p', empty, 'muted small')
 
     def _draw(self, steps: Sequence[Mapping[str, Any]], inside: str, depth: int) -> None:
-        with ui.element('ol').classes('plan-steps'):
+        with Box('plan-steps', 'ol'):
             for number, step in enumerate(steps, start=1):
                 self._draw_step(step, f'{inside}/{step.get("id", number)}', depth, step_status(step, steps))
 
     def _draw_step(self, step: Mapping[str, Any], path: str, depth: int, status: str) -> None:
         state, result = str(step.get('state', '')), str(step.get('result', ''))
         name = state.replace(' ', '-')
-        with ui.element('li').classes(f'plan-step {name}'):
+        with Box(f'plan-step {name}', 'li'):
             ui.icon(MARKS.get(state, 'help')).classes('plan-mark').props('aria-hidden="true"')
-            with ui.element('div').classes('plan-body'):
+            with Box('plan-body'):
                 Text('span', str(step.get('title', '')), 'plan-title')
-                with ui.element('div').classes('plan-facts'):
+                with Box('plan-facts'):
                     Text('span', status, f'plan-state {name}')
                     if step.get('role'):
                         Text('span', role_title(str(step['role'])), 'chip')
@@ -110,7 +110,7 @@ class PlanChecklist(Pane):
                         name = str(step.get('id', ''))
                         show = button('', icon='forum', kind='quiet small', label=f'Show the work on {name}')
                         show.on('click', partial(self._go_to_end, name))
-                with ui.element('div').classes('plan-result'):
+                with Box('plan-result'):
                     if result:
                         self._draw_result(path, result)
                 inner = plan_steps(step.get('steps'))

@@ -12,7 +12,7 @@ from engine.records import Shape, View
 from engine.statechart import read_leniently
 from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state
-from ui.components.widgets import CachedElement, Text, disclosure
+from ui.components.widgets import Box, CachedElement, Text, disclosure
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
 from ui.pages.run.pane import LazyPanel, RunPage
@@ -34,7 +34,7 @@ class Supervision(LazyPanel):
         self._shape, self._follower, self._seek = page.context.shape, page.follower, page.seek
         self._all = False
         self._unfolded: set[str] = set()
-        self._root = CachedElement().classes('oversight')
+        self._root = CachedElement('oversight')
 
     def fill(self, view: View) -> None:
         """Draw gates and interventions at the step of `view`, if they have changed."""
@@ -65,21 +65,19 @@ class Supervision(LazyPanel):
     ) -> None:
         Text('h2', 'Escalation')
         Text('p', _explain_level(level, issues, gates), 'oversight-why')
-        with ui.element('ol').classes('levels'):
+        with Box('levels', 'ol'):
             for step in Level:
                 own = [intervention for intervention in sent if intervention.escalation.level == step.value]
                 here = step.value == level
-                with ui.element('li').classes(
-                    f'level {step.value.lower()} {"here" if here else ""}'
-                ) as entry:
+                with Box(f'level {step.value.lower()} {"here" if here else ""}', 'li') as entry:
                     if here:
                         entry.props('aria-current="step"')
-                    with ui.element('div').classes('level-head'):
+                    with Box('level-head'):
                         Text('b', step.value.capitalize())
                         Text('span', ACTIONS[step], '')
                         if here:
                             Text('span', 'current', 'chip strong')
-                        ui.element('span').classes('grow')
+                        Box('grow', 'span')
                         Text('span', TRIGGERS[step], 'muted small')
                     if own:
                         with self._draw_fold(f'rung {step.value}', f'{count(len(own), "message")} sent'):
@@ -88,34 +86,32 @@ class Supervision(LazyPanel):
 
     def _draw_intervention(self, intervention: Intervention) -> None:
         escalation = intervention.escalation
-        with ui.element('div').classes('sent'):
-            with ui.element('div').classes('sent-head'):
+        with Box('sent'):
+            with Box('sent-head'):
                 Text('b', f'To {role_title(escalation.agent)}')
                 about = f', step {escalation.step} of the plan' if escalation.step else ''
                 Text('span', f'score {escalation.score}{about}', 'muted small')
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 self._draw_link(intervention.seq)
             draw_markdown(escalation.message, 'Message')
 
     def _draw_gate(self, gate: Gate) -> None:
         result = gate.result
-        with ui.element('article').classes(f'gate {"passed" if result.passed else "held"}'):
-            with ui.element('div').classes('gate-head'):
-                ui.icon('check_circle' if result.passed else 'front_hand').props(
-                    'size="18px" aria-hidden="true"'
-                )
+        with Box(f'gate {"passed" if result.passed else "held"}', 'article'):
+            with Box('gate-head'):
+                ui.icon('check_circle' if result.passed else 'front_hand', size='18px')
                 Text('h3', gate.title)
                 Text('span', 'passed' if result.passed else 'held back', 'gate-state')
                 threshold = '' if result.threshold is None else f' (at least {result.threshold})'
                 Text('span', f'score {result.score}{threshold}', 'num muted small')
                 if result.degraded:
                     Text('span', 'degraded', 'chip wait')
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 self._draw_link(gate.seq)
-            with ui.element('ul').classes('conditions'):
+            with Box('conditions', 'ul'):
                 for name, holds in result.conditions:
-                    with ui.element('li').classes('holds' if holds else 'fails'):
-                        ui.icon('check' if holds else 'close').props('size="16px" aria-hidden="true"')
+                    with Box('holds' if holds else 'fails', 'li'):
+                        ui.icon('check' if holds else 'close', size='16px')
                         Text('span', condition_title(name))
                         if not holds:
                             Text('b', 'not met')

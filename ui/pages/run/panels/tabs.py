@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from nicegui import ui
 from typing_extensions import override
 
 from ui.components.layout import diagram_switch
 from ui.components.tabs import Tabs
-from ui.components.widgets import set_class
+from ui.components.widgets import Box, set_class
 from ui.pages.run.agents.agents import AgentPanes
 from ui.pages.run.pane import Moment, Pane, Panel, RunPage
 from ui.web.routing import with_query
@@ -24,7 +23,7 @@ class RunTabs(Pane):
         self._panels: dict[str, Panel] = {}
         self._pending_actions: dict[str, str] = {}
         """What a person is asked for, by the title of the panel."""
-        with ui.element('section').classes('panel middle').props('aria-label="Agents"'):
+        with Box('panel middle', 'section', aria_label='Agents'):
             self._tabs = Tabs('Agents, transcript, files and more', on_change=self._on_open)
             with self._tabs.aside:
                 diagram_switch(self._hide_diagram)

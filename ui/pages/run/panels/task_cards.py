@@ -10,7 +10,7 @@ from nicegui import ui
 from typing_extensions import override
 
 from ui.components.theme import button
-from ui.components.widgets import CachedElement, Text
+from ui.components.widgets import Box, CachedElement, Text
 from ui.formatting.steps import excerpt, role_title
 from ui.pages.run.pane import Moment, Pane, RunPage
 from ui.pages.run.panels.plan import PLAN, plan_steps
@@ -29,7 +29,7 @@ class TaskCards(Pane):
         super().__init__(page)
         self._field, self._history = page.context.shape.field(PLAN), page.context.history
         self._seek = page.seek
-        self.root = CachedElement('ul').classes('task-cards')
+        self.root = CachedElement('task-cards', 'ul')
         self.root.props('aria-label="Finished tasks" tabindex="0"')
 
     @override
@@ -43,12 +43,12 @@ class TaskCards(Pane):
             if not cards:
                 Text('li', 'No task is finished yet.', 'muted small')
             for state, name, role, title, result in cards:
-                with ui.element('li').classes(f'task-card {state}'):
-                    with ui.element('div').classes('task-card-head'):
-                        ui.icon(ICONS.get(state, 'stop_circle')).props('size="16px" aria-hidden="true"')
+                with Box(f'task-card {state}', 'li'):
+                    with Box('task-card-head'):
+                        ui.icon(ICONS.get(state, 'stop_circle'), size='16px')
                         Text('b', role_title(role))
                         Text('span', f'{name} · {state}', 'muted small')
-                        ui.element('span').classes('grow')
+                        Box('grow', 'span')
                         show = button(
                             '', icon='forum', kind='quiet small', label=f'Show the conversation on {name}'
                         )

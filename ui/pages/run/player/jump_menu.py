@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from nicegui import ui
-
 from engine.records import View, escape_token
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, set_attributes
+from ui.components.widgets import Box, NativeSelect, Text, set_attributes
 from ui.formatting.steps import pointer_text
 from ui.replay.index import Index, next_step, previous_step
 from ui.replay.marks import KINDS, Kind
@@ -35,15 +33,15 @@ class JumpMenu:
         self._counts: dict[Kind, Text] = {}
         self.pointer = ''
         """The pointer of the value whose changes to jump between, or ''."""
-        with ui.element('div').classes('jumps'):
+        with Box('jumps'):
             for kind, sort in KINDS.items():
-                with ui.element('div').classes('jump'):
+                with Box('jump'):
                     Text('span', sort.glyph, f'jump-glyph mark-{kind}', aria_hidden='true')
                     Text('span', sort.title.capitalize(), 'grow')
                     self._counts[kind] = Text('span', '', 'muted num')
                     Text('kbd', sort.key)
                     self._draw_arrows(sort.title, lambda on, kind=kind: self.jump_to_mark(kind, forward=on))  # type: ignore[misc]
-            with ui.element('div').classes('jump'):
+            with Box('jump'):
                 Text('span', '≔', 'jump-glyph', aria_hidden='true')
                 self._field_select = NativeSelect({'': 'Memory field…'}, value='', on_change=self._on_pick)
                 set_attributes(self._field_select, aria_label='Memory field to follow')

@@ -14,7 +14,7 @@ from typing_extensions import override
 from ui.components.assets import ASSETS
 from ui.components.debounce import create_page_task
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, set_attributes, set_class
+from ui.components.widgets import Box, NativeSelect, Text, set_attributes, set_class
 from ui.formatting.steps import duration, short_json
 from ui.pages.run.diagram.chart import ChartPane
 from ui.pages.run.pane import Moment, Pane, RunPage
@@ -55,14 +55,14 @@ class Player(Pane):
         self._marked = 0
         """How many marks have been sent to the slider."""
         self._playing: asyncio.Task[None] | None = None
-        with ui.element('footer').classes('player').props('aria-label="Replay"'):
-            with ui.element('div').classes('player-buttons'):
+        with Box('player', 'footer', aria_label='Replay'):
+            with Box('player-buttons'):
                 self._draw_button('first_page', 'First step (Home)', lambda: self._go(1))
                 self._draw_button('chevron_left', 'Previous step (←)', lambda: self._go(self._origin - 1))
                 self._play = self._draw_button('play_arrow', 'Play (Space)', self.toggle)
                 self._draw_button('chevron_right', 'Next step (→)', lambda: self._go(self._origin + 1))
                 self._draw_button('last_page', 'Last step (End)', lambda: self._go(follower.head))
-            with ui.element('div').classes('player-track'):
+            with Box('player-track'):
                 self._track = Slider(on_slide=self._go, on_pick=self._jump_to, on_grab=self._preload)
                 with self._track:
                     self._chip = Text('span', RECORDED, 'player-chip')
@@ -213,7 +213,7 @@ class Player(Pane):
                 self._jumps = JumpMenu(
                     self._follower.index, lambda: self._origin, self._jump_to, self._announce
                 )
-                with ui.element('div').classes('jump-options'):
+                with Box('jump-options'):
                     self._skip_idle = ui.checkbox('Skip idle time', value=True)
                     self._loop = ui.checkbox('Loop')
             popover.on('show', self._update_jumps)
@@ -323,14 +323,10 @@ class Viewers:
         self._viewer = viewer
         self._buttons: list[ui.element] = []
         self._names: list[Text] = []
-        with (
-            ui.element('span')
-            .classes('viewers')
-            .props('role="group" aria-label="Also viewing"') as self._root
-        ):
+        with Box('viewers', 'span', role='group', aria_label='Also viewing') as self._root:
             for index in range(MAX_VIEWERS):
-                with ui.element('button').classes('viewer').props('type="button"') as element:
-                    ui.icon('visibility').props('size="14px" aria-hidden="true"')
+                with Box('viewer', 'button', type='button') as element:
+                    ui.icon('visibility', size='14px')
                     self._names.append(Text('span', ''))
                 element.on('click', lambda index=index: self._go(index, seek))
                 self._buttons.append(element)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from nicegui import ui
 from typing_extensions import override
 
 from engine.records import View
 from ui.components.elements import Conversation
 from ui.components.theme import empty_state
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.steps import role_title, time_of_day
 from ui.pages.run.pane import Moment, Panel, RunPage
 from ui.pages.run.review.contest import contestants, versions_at
@@ -43,21 +42,17 @@ class Board(Panel):
         self._context, self._seek = page.context, page.seek
         self._shown: object = None
         self._tables: list[DebateTable] = []
-        with ui.element('div').classes('board'):
+        with Box('board'):
             self._seats = Seats(page.context)
-            self._place = ui.element('div').classes('board-debates')
-            words = (
-                ui.element('section')
-                .classes('board-transcript')
-                .props('aria-label="Transcript of the debate"')
-            )
+            self._place = Box('board-debates')
+            words = Box('board-transcript', 'section', aria_label='Transcript of the debate')
             with words:
                 Text('h2', 'Transcript')
                 self._conversation = Conversation([], label='Debate transcript', follow=False)
             self._transcript = words
-            with ui.element('div') as self._none:
+            with Box() as self._none:
                 empty_state('forum', 'No reviews yet.')
-                self._free_seats = ui.element('div').classes('board-free-seats')
+                self._free_seats = Box('board-free-seats')
 
     def pending_action(self, view: View) -> str:
         """Return a note while it is a person's turn to speak."""
@@ -104,7 +99,7 @@ class Board(Panel):
         if free:
             with self._free_seats:
                 for name in seats_for(self._context.shape, REVIEWER):
-                    with ui.element('div').classes('board-seat'):
+                    with Box('board-seat'):
                         Text('b', role_title(name))
                         self._seats.draw_control(name)
 

@@ -11,7 +11,7 @@ from engine.patterns import Suite, Version
 from engine.records import View
 from ui.components.elements import draw_markdown
 from ui.components.theme import button, empty_state
-from ui.components.widgets import Text, disclosure, set_attributes, text_link
+from ui.components.widgets import Box, Text, disclosure, set_attributes, text_link
 from ui.formatting.files import size
 from ui.pages.run.pane import Moment, Panel, RunPage
 from ui.pages.run.review.coder_seat import CoderSeat, coder_turn
@@ -43,17 +43,15 @@ class Candidates(Panel):
         self._context, self._seek = page.context, page.seek
         self._shown: object = None
         self._opened: set[str] = set()
-        with ui.element('div').classes('candidates') as self.root:
+        with Box('candidates') as self.root:
             self._seat = CoderSeat(page.context)
             self._decision = Decision(page.context)
             text_link(f'/runs/{page.context.run}/review', 'Review and merge', 'btn small', icon='merge')
-            self._cards = ui.element('div').classes('candidate-cards')
+            self._cards = Box('candidate-cards')
             self._difference = VersionDiff(page.context)
             self._comments = LineComments(page.context)
-            self._version_list = (
-                ui.element('section').classes('version-history').props('aria-label="Versions"')
-            )
-        with ui.element('div') as self._none:
+            self._version_list = Box('version-history', 'section', aria_label='Versions')
+        with Box() as self._none:
             empty_state('compare', 'No candidates yet.')
 
     def pending_action(self, view: View) -> str:
@@ -102,23 +100,23 @@ class Candidates(Panel):
 
     def _draw_card(self, contestant: Contestant, *, is_asked: bool) -> None:
         candidate, version = contestant.candidate, contestant.candidate.latest
-        with ui.element('article').classes(f'candidate {"picked" if contestant.picked else ""}') as card:
+        with Box(f'candidate {"picked" if contestant.picked else ""}', 'article') as card:
             set_attributes(card, aria_label=contestant.name)
-            with ui.element('div').classes('candidate-head'):
+            with Box('candidate-head'):
                 Text('h3', contestant.name)
                 if contestant.rank:
                     place = (
                         PLACES[contestant.rank] if contestant.rank < len(PLACES) else f'{contestant.rank}th'
                     )
                     Text('span', place, 'chip strong', title=f'Ranked {place}: {contestant.points:g} points')
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 icon, word = STATES.get(contestant.status, ('help_outline', contestant.status))
-                with ui.element('span').classes(f'chip state-{contestant.status.replace(" ", "-")}'):
-                    ui.icon(icon).props('size="15px" aria-hidden="true"')
+                with Box(f'chip state-{contestant.status.replace(" ", "-")}', 'span'):
+                    ui.icon(icon, size='15px')
                     ui.label(word)
             if contestant.picked:
-                with ui.element('p').classes('candidate-picked'):
-                    ui.icon('star').props('size="16px" aria-hidden="true"')
+                with Box('candidate-picked', 'p'):
+                    ui.icon('star', size='16px')
                     Text('span', f'Picked: {PICKED.get(contestant.picked, contestant.picked)}')
             facts = [candidate.model, f'version {version.number}' if version else '']
             Text('p', ' · '.join(filter(None, facts)), 'muted small')
@@ -130,19 +128,19 @@ class Candidates(Panel):
                 self._draw_tests(contestant.name, 'Own tests', version.evidence.own)
                 self._draw_files(version)
                 if version.said:
-                    with ui.element('div').classes('candidate-messages').props('tabindex="0"'):
+                    with Box('candidate-messages', tabindex='0'):
                         draw_markdown(version.said, 'Summary')
             if is_asked and candidate.in_play:
                 take = button(f'Choose {contestant.name}', icon='how_to_reg', kind='primary')
                 take.on('click', lambda: self._decision.confirm(contestant))
 
     def _draw_tests(self, name: str, title: str, suite: Suite) -> None:
-        with ui.element('div').classes('candidate-tests'):
+        with Box('candidate-tests'):
             draw_test_result(suite, title)
             total = suite.passed + suite.broken
             if total and suite.counted:
-                with ui.element('div').classes('test-bar').props('aria-hidden="true"'):
-                    ui.element('div').style(f'width: {suite.passed / total:.1%}')
+                with Box('test-bar', aria_hidden='true'):
+                    Box().style(f'width: {suite.passed / total:.1%}')
             if suite.failures or suite.problem:
                 self._draw_failures(f'{name}/{title}', suite)
 
@@ -159,9 +157,9 @@ class Candidates(Panel):
                 Text('pre', test.detail, tabindex='0', aria_label=f'Why {test.name} failed')
 
     def _draw_files(self, version: Version) -> None:
-        with ui.element('ul').classes('candidate-files'):
+        with Box('candidate-files', 'ul'):
             for file in version.files:
-                with ui.element('li'):
+                with Box(tag='li'):
                     Text('span', file.path, 'mono')
                     if version.merged and file.path in version.merged:
                         Text('span', f'from {version.merged[file.path]}', 'chip')
@@ -170,18 +168,18 @@ class Candidates(Panel):
     def _draw_versions(self, contestant: Contestant) -> None:
         Text('h3', contestant.name)
         versions = contestant.candidate.versions
-        with ui.element('ol').classes('version-entries'):
+        with Box('version-entries', 'ol'):
             for before, version, seq in zip((None, *versions[:-1]), versions, contestant.seqs, strict=True):
                 self._draw_version(before, version, seq)
 
     def _draw_version(self, before: Version | None, version: Version, seq: int) -> None:
-        with ui.element('li').classes('version-entry'):
-            with ui.element('div').classes('version-entry-head'):
+        with Box('version-entry', 'li'):
+            with Box('version-entry-head'):
                 Text('b', f'Version {version.number}')
                 draw_deciding_tests(version)
                 if not version.evidence.none_required:
                     Text('span', f'own: {test_line(version.evidence.own)}', 'muted small num')
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 if before and before.snapshot != version.snapshot:
                     change = button('Changes', icon='difference', kind='quiet small')
                     change.on('click', lambda: self._difference.compare(before.snapshot, version.snapshot))
@@ -197,6 +195,6 @@ class Candidates(Panel):
         if not answers:
             return
         Text('p', 'Responses to review', 'muted small')
-        with ui.element('ul'):
+        with Box(tag='ul'):
             for answer in answers:
                 Text('li', answer)

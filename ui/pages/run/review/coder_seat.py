@@ -8,7 +8,7 @@ from engine.errors import WorkspaceError
 from engine.records import Shape, View
 from engine.workspace import FileVersion, is_own_work
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, label, text_area, text_input
+from ui.components.widgets import Box, NativeSelect, Text, label, text_area, text_input
 from ui.formatting.steps import role_title
 from ui.pages.run.review.contest import read_candidates
 from ui.pages.run.review.debates import CODER
@@ -35,7 +35,7 @@ class CoderSeat:
         self._files: dict[str, FileVersion] = {}
         self._edits: dict[str, str | None] = {}
         self._loading = False
-        self.root = ui.element('section').classes('seat coder-seat').props('aria-label="Your work"')
+        self.root = Box('seat coder-seat', 'section', aria_label='Your work')
         self.root.set_visibility(False)
 
     def show(self, view: View, *, live: bool, may_control: bool) -> None:
@@ -56,29 +56,29 @@ class CoderSeat:
                 self._draw(view)
 
     def _draw(self, view: View) -> None:
-        with ui.element('div').classes('seat-head'):
-            ui.icon('front_hand').props('size="20px" aria-hidden="true"')
+        with Box('seat-head'):
+            ui.icon('front_hand', size='20px')
             Text('h2', f'Your turn as {role_title(self.name).lower()}')
         candidate = read_candidates(view, self._context.shape).get(self.name)
         if candidate and candidate.problem:
             Text('p', candidate.problem, 'candidate-problem', role='alert')
-        with ui.element('div').classes('coder-seat-files'):
-            with ui.element('div').classes('field'):
+        with Box('coder-seat-files'):
+            with Box('field'):
                 self._choice = NativeSelect({NEW_FILE: 'New file'}, value=NEW_FILE, on_change=self._open_file)
                 label('File', self._choice)
-            with ui.element('div').classes('field'):
+            with Box('field'):
                 self._path = text_input(placeholder='module.py')
                 label('Path', self._path)
                 self._path.on_value_change(self._store_edit)
-        with ui.element('div').classes('field'):
+        with Box('field'):
             self._text = text_area(spellcheck='false').classes('mono')
             label('Content', self._text)
             self._text.on_value_change(self._store_edit)
         self._changed = Text('p', '', 'muted small', role='status')
-        with ui.element('div').classes('field'):
+        with Box('field'):
             self._message = text_area(maxlength='20000')
             label('Message to the reviewers', self._message)
-        with ui.element('div').classes('seat-actions'):
+        with Box('seat-actions'):
             button('Submit', icon='send', kind='primary').on('click', self._submit)
             button('Remove file', icon='delete').on('click', self._remove)
             button('Return seat', icon='undo').on(

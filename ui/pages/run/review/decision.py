@@ -13,7 +13,7 @@ from engine.records import View
 from engine.statechart import read_leniently
 from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button
-from ui.components.widgets import CachedElement, NativeSelect, Text, label, set_attributes, text_area
+from ui.components.widgets import Box, CachedElement, NativeSelect, Text, label, set_attributes, text_area
 from ui.pages.run.review.contest import CHOICE, CONFLICTS, FILES, Contestant
 from ui.pages.run.review.verdict import draw_deciding_tests
 from ui.pages.shared.run.context import RunContext
@@ -25,7 +25,7 @@ class Decision:
     def __init__(self, context: RunContext) -> None:
         self._context = context
         self._picks: dict[str, NativeSelect] = {}
-        self.root = CachedElement('section').classes('choosing').props('aria-label="Your decision"')
+        self.root = CachedElement('choosing', 'section', aria_label='Your decision')
         self.root.set_visibility(False)
 
     def show(self, view: View, candidates: Sequence[Contestant], *, live: bool, may_control: bool) -> None:
@@ -40,8 +40,8 @@ class Decision:
             return
         with self.root:
             title, text = QUESTIONS[view.waiting]
-            with ui.element('div').classes('seat-head'):
-                ui.icon('front_hand').props('size="20px" aria-hidden="true"')
+            with Box('seat-head'):
+                ui.icon('front_hand', size='20px')
                 Text('h2', title)
             Text('p', text)
             match view.waiting:
@@ -57,7 +57,7 @@ class Decision:
                 draw_deciding_tests(contestant.candidate.latest)
             Text('p', 'The run continues with this implementation.')
             field = _draw_reason_field()
-            with ui.element('div').classes('dialog-actions'):
+            with Box('dialog-actions'):
                 stay = button('Cancel').on('click', lambda: dialog.submit(False))
                 set_attributes(stay, autofocus='')
                 button('Choose', kind='primary').on('click', lambda: dialog.submit(True))
@@ -73,7 +73,7 @@ class Decision:
             files = [{'path': path, 'coder': pick.value} for path, pick in self._picks.items() if pick.value]
             await self._context.send('take_files', '', {'files': files, 'why': str(why.value or '').strip()})
 
-        with ui.element('div').classes('seat-actions'):
+        with Box('seat-actions'):
             button('Merge these files', icon='merge', kind='primary').on('click', take_files)
 
     def _draw_conflicts(self, view: View) -> None:
@@ -88,14 +88,14 @@ class Decision:
             answers: dict[str, Any] = {path: pick.value for path, pick in self._picks.items()}
             await self._context.send('resolve', '', {'files': answers})
 
-        with ui.element('div').classes('seat-actions'):
+        with Box('seat-actions'):
             button('Resolve', icon='check', kind='primary').on('click', settle)
 
     def _draw_choices(self, offers: Mapping[str, Mapping[str, str]]) -> dict[str, NativeSelect]:
         choices = {}
-        with ui.element('div').classes('file-picks'):
+        with Box('file-picks'):
             for path, offered in offers.items():
-                with ui.element('div').classes('file-pick'):
+                with Box('file-pick'):
                     choice = NativeSelect(offered, value=next(iter(offered), ''))
                     label(path, choice, 'label mono')
                 choices[path] = choice
@@ -135,7 +135,7 @@ def _offered_files(candidates: Sequence[Contestant]) -> dict[str, dict[str, str]
 
 
 def _draw_reason_field() -> Textarea:
-    with ui.element('div').classes('field'):
+    with Box('field'):
         head = Text('label', 'Reason (optional)', 'label')
         field = text_area(maxlength='2000')
         set_attributes(head, for_=field.html_id)

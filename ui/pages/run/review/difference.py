@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nicegui import ui
 
-from ui.components.widgets import NativeSelect, Text, set_attributes
+from ui.components.widgets import Box, NativeSelect, Text, set_attributes
 from ui.pages.run.review.contest import Contestant
 from ui.pages.shared.file_changes import FileChanges
 from ui.pages.shared.run.context import RunContext
@@ -20,9 +20,9 @@ class VersionDiff:
         self._loaded: tuple[str, str] = ('', '')
         self._chosen_by_user = False
         self._open = False
-        with ui.element('section').classes('difference').props('aria-label="Differences"') as self.root:
+        with Box('difference', 'section', aria_label='Differences') as self.root:
             Text('h2', 'Differences')
-            with ui.element('div').classes('files-pair'):
+            with Box('files-pair'):
                 self._sides = tuple(self._draw_side(name) for name in ('From', 'To'))
             self._changes = FileChanges()
 
@@ -60,7 +60,7 @@ class VersionDiff:
         self._refresh()
 
     def _draw_side(self, name: str) -> NativeSelect:
-        with ui.element('div').classes('files-side'):
+        with Box('files-side'):
             Text('span', name, 'muted small', aria_hidden='true')
             choice = NativeSelect({'': ''}, value='')
         set_attributes(choice, aria_label=f'Differences {name.lower()}')

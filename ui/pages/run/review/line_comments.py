@@ -12,7 +12,7 @@ from engine.records import View
 from engine.statechart import read_leniently
 from ui.components.elements import Code
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_area, text_input
+from ui.components.widgets import Box, NativeSelect, Text, label, set_attributes, text_area, text_input
 from ui.formatting.files import preview
 from ui.formatting.steps import role_title
 from ui.pages.run.review.contest import Contestant
@@ -29,23 +29,19 @@ class LineComments:
         self._comments: list[Comment] = []
         self._loaded = ''
         self._open = self._can_comment = False
-        with (
-            ui.element('section')
-            .classes('line-comments')
-            .props('aria-label="Comments on lines"') as self.root
-        ):
+        with Box('line-comments', 'section', aria_label='Comments on lines') as self.root:
             Text('h2', 'Read and comment')
-            with ui.element('div').classes('field'):
+            with Box('field'):
                 self._file = NativeSelect({'': ''}, value='', on_change=self._refresh)
                 set_attributes(self._file, aria_label='File to read')
             self._code = Code(on_line=self._pick)
             self._why = Text('p', '', 'muted small')
-            self._list = ui.element('ul').classes('comment-list')
-            with ui.element('div').classes('comment-form') as self._form:
-                with ui.element('div').classes('field comment-line'):
+            self._list = Box('comment-list', 'ul')
+            with Box('comment-form') as self._form:
+                with Box('field comment-line'):
                     self._line = text_input('1', inputmode='numeric')
                     label('Line', self._line)
-                with ui.element('div').classes('field'):
+                with Box('field'):
                     self._text = text_area(maxlength='2000')
                     label('Comment for its coder', self._text)
                 button('Comment', icon='add_comment').on('click', self._send)
@@ -109,7 +105,7 @@ class LineComments:
                 if (comment.candidate, comment.path) == (candidate, path):
                     by = role_title(comment.by) if comment.by else 'A person'
                     state = 'sent to its coder' if comment.sent else 'open'
-                    with ui.element('li').classes('' if comment.sent else 'open'):
+                    with Box('' if comment.sent else 'open', 'li'):
                         Text('b', f'Line {comment.line}')
                         Text('span', f' {comment.text} ')
                         Text('span', f'{by}, version {comment.version} · {state}', 'muted small')

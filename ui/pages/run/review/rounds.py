@@ -9,7 +9,7 @@ from nicegui import ui
 
 from engine.patterns import LineComment, Position, Version
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes, set_class
+from ui.components.widgets import Box, Text, set_attributes, set_class
 from ui.formatting.steps import role_title
 from ui.formatting.values import count
 from ui.pages.run.review.debates import Agreement, HeldDebate, Turn
@@ -35,16 +35,16 @@ class DebateTable:
         """The content of each cell, by row and round; round -1 is the header of a row."""
         self._cells: dict[tuple[str, int], ui.element] = {}
         self._ended: object = None
-        with ui.element('section').classes('debate') as self.root:
-            with ui.element('div').classes('verdict-head'):
+        with Box('debate', 'section') as self.root:
+            with Box('verdict-head'):
                 self._title = Text('h2', '')
-                self._short = ui.element('span').classes('verdict-head')
+                self._short = Box('verdict-head', 'span')
             set_attributes(self.root, aria_labelledby=self._title.html_id)
-            scroll = ui.element('div').classes('debate-scroll').props('tabindex="0" role="group"')
+            scroll = Box('debate-scroll', tabindex='0', role='group')
             set_attributes(scroll, aria_label='Rounds and reviewers')
             with scroll:
-                self._table = ui.element('table').classes('rounds')
-            self._end = ui.element('div')
+                self._table = Box('rounds', 'table')
+            self._end = Box()
 
     def show(
         self,
@@ -95,15 +95,15 @@ class DebateTable:
             self._cells, self._drawn = {}, {}
             self._table.clear()
             with self._table:
-                with ui.element('thead'), ui.element('tr') as self._heads:
+                with Box(tag='thead'), Box(tag='tr') as self._heads:
                     Text('th', 'Reviewer', scope='col')
-                with ui.element('tbody'):
-                    with ui.element('tr').classes('agreement-row') as agreement:
+                with Box(tag='tbody'):
+                    with Box('agreement-row', 'tr') as agreement:
                         Text('th', 'Agreement', scope='row')
                     self._lines = {'': agreement}
                     for name in rows:
-                        with ui.element('tr') as self._lines[name]:
-                            self._cells[name, -1] = ui.element('th').props('scope="row"')
+                        with Box(tag='tr') as self._lines[name]:
+                            self._cells[name, -1] = Box(tag='th', scope='row')
         for place in [place for place in self._cells if place[1] in self._columns[len(same) :]]:
             self._cells.pop(place).delete()
             self._drawn.pop(place, None)
@@ -113,7 +113,7 @@ class DebateTable:
                 self._cells[HEADER_ROW, number] = Text('th', title, scope='col')
             for name, line in self._lines.items():
                 with line:
-                    self._cells[name, number] = ui.element('td')
+                    self._cells[name, number] = Box(tag='td')
         self._columns = columns
 
     def _draw_cell(self, name: str, number: int, what: object, draw: Callable[[], None]) -> ui.element:
@@ -135,8 +135,8 @@ class DebateTable:
         for turn in turns:
             draw_turn(turn, self._draw_link, points)
         if by_person is not None:
-            with ui.element('p').classes('board-speaker'):
-                ui.icon('front_hand' if by_person else 'more_horiz').props('size="18px" aria-hidden="true"')
+            with Box('board-speaker', 'p'):
+                ui.icon('front_hand' if by_person else 'more_horiz', size='18px')
                 Text('span', 'A person is speaking' if by_person else 'Speaking')
 
     def _show_end(self, debate: HeldDebate, versions: Sequence[tuple[str, Version]]) -> None:
@@ -181,8 +181,8 @@ UNFOLD = """(event) => {
 def draw_turn(turn: Turn, link: Callable[[int], None], points: Points) -> None:
     """Draw one turn: position, text, points and answers; `link` draws a link to a step."""
     utterance, position = turn.utterance, turn.utterance.position or NO_POSITION
-    with ui.element('div').classes('turn human' if utterance.human else 'turn'):
-        with ui.element('div').classes('turn-head'):
+    with Box('turn human' if utterance.human else 'turn'):
+        with Box('turn-head'):
             if utterance.human:
                 _draw_chip('person', 'A person', 'strong person')
             if utterance.position:
@@ -198,19 +198,19 @@ def draw_turn(turn: Turn, link: Callable[[int], None], points: Points) -> None:
         first = len(position.insists)
         _draw_points('insists', position.insists, 'push_pin', 'Insists', ids[:first], points)
         _draw_answers(points.replies_in(turn))
-        with ui.element('div').classes('turn-more'):
+        with Box('turn-more'):
             _draw_points('changes', position.changes, 'build', 'Requests', ids[first:], points)
             _draw_points('rests_on', position.rests_on, 'fact_check', 'Evidence')
             _draw_comments(position.comments)
-        with ui.element('div').classes('turn-foot'):
+        with Box('turn-foot'):
             more = button('More', icon='unfold_more', kind='quiet small').props('aria-expanded="false"')
             more.on('click', js_handler=UNFOLD)
             link(turn.seq)
 
 
 def _draw_chip(icon: str, text: str, kind: str) -> None:
-    with ui.element('span').classes(f'chip {kind}'):
-        ui.icon(icon).props('size="15px" aria-hidden="true"')
+    with Box(f'chip {kind}', 'span'):
+        ui.icon(icon, size='15px')
         ui.label(text)
 
 
@@ -224,11 +224,11 @@ def _draw_points(  # noqa: PLR0913  (the last two go together)
 ) -> None:
     if not points:
         return
-    with ui.element('div').classes(f'points {kind}'):
-        ui.icon(icon).props('size="15px" aria-hidden="true"')
-        with ui.element('div'):
+    with Box(f'points {kind}'):
+        ui.icon(icon, size='15px')
+        with Box():
             Text('b', word)
-            with ui.element('ul'):
+            with Box(tag='ul'):
                 for number, point in enumerate(points):
                     with Text('li', point):
                         if links and number < len(ids):
@@ -239,13 +239,13 @@ def _draw_replies(point: str, links: Points) -> None:
     """Draw who has answered the point and how, or that nobody has."""
     for reply in links.replies.get(point, ()):
         icon, words = STANCES.get(reply.stance, ('reply', 'Answered by'))
-        with ui.element('div').classes(f'point-reply {reply.stance}'):
-            ui.icon(icon).props('size="14px" aria-hidden="true"')
+        with Box(f'point-reply {reply.stance}'):
+            ui.icon(icon, size='14px')
             why = f': {reply.why}' if reply.why else ''
             Text('span', f'{words} {role_title(reply.speaker)}{why}')
     if point in links.open:
-        with ui.element('div').classes('point-reply open'):
-            ui.icon('help_outline').props('size="14px" aria-hidden="true"')
+        with Box('point-reply open'):
+            ui.icon('help_outline', size='14px')
             Text('span', 'Unanswered')
 
 
@@ -272,12 +272,12 @@ def draw_agreement(agreement: Agreement | None) -> None:
         Text('span', 'unknown yet', 'muted small')
         return
     icon, word = TRENDS[agreement.trend]
-    with ui.element('div').classes(f'agreement {agreement.trend or "first"}'):
-        with ui.element('div').classes('agreement-head'):
-            ui.icon(icon).props('size="18px" aria-hidden="true"')
+    with Box(f'agreement {agreement.trend or "first"}'):
+        with Box('agreement-head'):
+            ui.icon(icon, size='18px')
             Text('b', word)
-            with ui.element('div').classes('agreement-bar').props('aria-hidden="true"'):
-                ui.element('div').style(f'width: {agreement.share:.0%}')
+            with Box('agreement-bar', aria_hidden='true'):
+                Box().style(f'width: {agreement.share:.0%}')
         facts = [
             'same verdict' if agreement.verdict else 'different verdicts',
             'same best' if agreement.best else 'different best',

@@ -11,7 +11,7 @@ from engine.records import View
 from ui.components.forms.form import Form
 from ui.components.forms.narrow_model import narrow_model
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, set_attributes, text_input
+from ui.components.widgets import Box, NativeSelect, Text, set_attributes, text_input
 from ui.formatting.steps import role_title
 from ui.pages.run.review.contest import read_candidates
 from ui.pages.run.review.debates import REVIEWER, Turn, current_turn, debate_turns, seats_for
@@ -30,10 +30,10 @@ class PointAnswers:
         points = open_points([turn.utterance for turn in turns], speaker, debate)
         if not points:
             return
-        with ui.element('fieldset').classes('point-answers'):
+        with Box('point-answers', 'fieldset'):
             Text('legend', 'Points of the others')
             for number, (whose, (name, text)) in enumerate(points, start=1):
-                with ui.element('div').classes('point-answer'):
+                with Box('point-answer'):
                     Text('p', f'{role_title(whose)}: {text}')
                     stance = NativeSelect(CHOICES, value='')
                     set_attributes(stance, aria_label=f'Answer to point {number}')
@@ -62,7 +62,7 @@ class Seats:
         self._name = ''
         self._form: Form | None = None
         self._answers: PointAnswers | None = None
-        self.root = ui.element('section').classes('seat').props('aria-label="Your turn"')
+        self.root = Box('seat', 'section', aria_label='Your turn')
         for keys in ('ctrl.enter', 'meta.enter'):
             self.root.on(f'keydown.{keys}.prevent', self._send_turn)
         self.root.set_visibility(False)
@@ -91,15 +91,15 @@ class Seats:
     def draw_control(self, name: str) -> None:
         """Draw the button of a seat, if somebody may take it or has taken it."""
         if name in self._taken:
-            with ui.element('span').classes('chip strong person'):
-                ui.icon('person').props('size="15px"')
+            with Box('chip strong person', 'span'):
+                ui.icon('person', size='15px')
                 ui.label('A person')
         if self._can_take and name in self._reviewer_seats:
             draw_seat_button(self._context, name, taken=name in self._taken)
 
     def _draw(self, view: View) -> None:
-        with ui.element('div').classes('seat-head'):
-            ui.icon('front_hand').props('size="20px" aria-hidden="true"')
+        with Box('seat-head'):
+            ui.icon('front_hand', size='20px')
             Text('h2', f'Your turn as {role_title(self._name).lower()}')
         pattern = self._context.conductor.catalog.patterns.get(self._context.shape.pattern)
         model = pattern.inputs.get('say') if pattern else None
@@ -111,12 +111,12 @@ class Seats:
         self._form = Form(narrowed, on_change=lambda: None)
         turns = debate_turns(view, self._context.shape, self._context.history)
         self._answers = PointAnswers(self._name, turns)
-        with ui.element('div').classes('seat-actions'):
+        with Box('seat-actions'):
             button('Send', icon='send', kind='primary').on('click', self._send_turn)
             button('Return seat', icon='undo').on(
                 'click', lambda: self._context.send('hand_back', '', {'seat': self._name})
             )
-            with ui.element('span').classes('muted small'):
+            with Box('muted small', 'span'):
                 Text('kbd', 'Ctrl')
                 Text('span', ' + ')
                 Text('kbd', 'Enter')

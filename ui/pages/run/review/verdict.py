@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from nicegui import ui
 
 from engine.patterns import Consensus, Position, Suite, Version
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.steps import role_title
 
 VERDICT_WORDS = {
@@ -23,8 +23,8 @@ def draw_stance(position: Position | Consensus) -> None:
     """Draw a verdict as a chip, with the candidate it refers to."""
     name, best = str(position.verdict), position.best
     icon, word = VERDICT_WORDS.get(name, ('help_outline', name.replace('_', ' ').capitalize()))
-    with ui.element('span').classes(f'chip stance {name.lower().replace("_", "-")}'):
-        ui.icon(icon).props('size="16px" aria-hidden="true"')
+    with Box(f'chip stance {name.lower().replace("_", "-")}', 'span'):
+        ui.icon(icon, size='16px')
         ui.label(f'{word}: {best}' if best else word)
 
 
@@ -40,15 +40,15 @@ def draw_verdict(
     """
     synthesized = consensus.synthesized
     by = [role_title(name) for name in consensus.by]
-    with ui.element('div').classes('verdict synthesized' if synthesized else 'verdict'):
-        with ui.element('div').classes('verdict-head'):
-            ui.icon('call_merge' if synthesized else 'handshake').props('size="22px" aria-hidden="true"')
+    with Box('verdict synthesized' if synthesized else 'verdict'):
+        with Box('verdict-head'):
+            ui.icon('call_merge' if synthesized else 'handshake', size='22px')
             Text(
                 'h3',
                 'No consensus: synthesized' if synthesized else 'Consensus' if len(by) > 1 else 'Verdict',
             )
             draw_stance(consensus)
-            ui.element('span').classes('grow')
+            Box('grow', 'span')
             link()
         text = (
             'No agreement was reached. This summary of the debate cannot approve anything.'
@@ -59,15 +59,15 @@ def draw_verdict(
         )
         Text('p', text, 'muted')
         Text('p', consensus.text, 'verdict-text')
-        with ui.element('div').classes('verdict-parts'):
+        with Box('verdict-parts'):
             _draw_list('Requested changes', consensus.changes, 'None.')
             _draw_list('Evidence', consensus.rests_on, 'None given.')
             if versions:
-                with ui.element('div'):
+                with Box():
                     Text('h4', 'Tests shown to reviewers')
-                    with ui.element('ul').classes('verdict-tests'):
+                    with Box('verdict-tests', 'ul'):
                         for name, version in versions:
-                            with ui.element('li'):
+                            with Box(tag='li'):
                                 Text('b', f'{name} v{version.number}')
                                 draw_deciding_tests(version)
 
@@ -81,8 +81,8 @@ def draw_test_result(suite: Suite, what: str) -> None:
     """Draw a test result: an icon, the counts, and a colour."""
     icon = 'check_circle' if suite.ok else 'cancel' if suite.broken else 'help_outline'
     kind = 'ok' if suite.ok else 'bad' if suite.broken else 'none'
-    with ui.element('span').classes(f'suite {kind}'):
-        ui.icon(icon).props('size="16px" aria-hidden="true"')
+    with Box(f'suite {kind}', 'span'):
+        ui.icon(icon, size='16px')
         Text('span', what, 'muted')
         Text('span', test_line(suite), 'num')
         if suite.problem:
@@ -95,12 +95,12 @@ def test_line(suite: Suite) -> str:
 
 
 def _draw_list(title: str, entries: Sequence[str], nothing: str) -> None:
-    with ui.element('div'):
+    with Box():
         Text('h4', title)
         if not entries:
             Text('p', nothing, 'muted')
             return
-        with ui.element('ul'):
+        with Box(tag='ul'):
             for entry in entries:
                 Text('li', entry)
 

@@ -11,7 +11,7 @@ from engine import Conductor, EngineError, Status
 from engine.records import RunId, RunInfo, RunQuery
 from ui.components.elements import batch_updates
 from ui.components.theme import button, empty_state, frame
-from ui.components.widgets import CachedElement, Text, set_attributes, set_class, text_link
+from ui.components.widgets import Box, CachedElement, Text, set_attributes, set_class, text_link
 from ui.formatting.values import count
 from ui.pages.run.wall.run import HEADER_INTERVAL, WallPane, WallRun
 from ui.replay.live import Follower
@@ -31,8 +31,8 @@ def register(backend: Backend) -> None:
 
     @serve_page('/wall')
     async def page(request: Request) -> None:
-        with frame('Agents side by side', wide=True), ui.element('div').classes('wall-page'):
-            with ui.element('div').classes('wall-head'):
+        with frame('Agents side by side', wide=True), Box('wall-page'):
+            with Box('wall-head'):
                 Text('h1', 'Agents side by side')
                 text_link('/runs', 'All runs', 'small')
             names = request.query_params.get('runs', '')
@@ -56,11 +56,11 @@ class Wall:
         self._large: WallPane | None = None
         self._pace = Pace(idle=POLL_SECONDS)
         self._closed = False
-        self._row = CachedElement().classes('wall-runs')
+        self._row = CachedElement('wall-runs')
         self._row.props('role="group" aria-label="Runs shown" data-redrawn')
         self._status = Text('p', '', 'muted small wall-status', role='status')
-        self._grid = ui.element('ul').classes('wall')
-        with ui.element('div') as self._none:
+        self._grid = Box('wall', 'ul')
+        with Box() as self._none:
             empty_state('hourglass_empty', 'No agents are working. Start a run to see its agents here.')
         self._none.set_visibility(False)
 

@@ -15,7 +15,7 @@ from engine.workspace import is_own_work
 from ui.components.debounce import create_page_task
 from ui.components.dialogs import notify_errors
 from ui.components.theme import pill
-from ui.components.widgets import Text, link, set_class
+from ui.components.widgets import Box, Text, link, set_class
 from ui.formatting.steps import clock_end
 from ui.formatting.values import count
 from ui.pages.run.agents.agent import AgentPane
@@ -38,11 +38,11 @@ class WallPane:
 
     def __init__(self, state: StateShape, context: RunContext, enlarge: Callable[[WallPane], None]) -> None:
         self.path, self._context = state.path, context
-        with ui.element('li').classes('wall-pane') as self.root:
-            with ui.element('div').classes('wall-run'):
+        with Box('wall-pane', 'li') as self.root:
+            with Box('wall-run'):
                 with link(f'/runs/{context.run}'):
                     Text('span', context.info.title or context.run, title=context.info.title, dir='auto')
-                self._pill = ui.element('span').classes('ghost')
+                self._pill = Box('ghost', 'span')
             self.pane = AgentPane(state, context, lambda path: enlarge(self), newest=NEWEST)
         self._status: object = None
         self.large = False

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from nicegui import ui
 from nicegui.elements.mixins.value_element import ValueElement
 from typing_extensions import override
 
@@ -15,7 +14,7 @@ from engine.records import Usage
 from ui.components.elements import Combobox
 from ui.components.forms.control import Control
 from ui.components.forms.fields import Field
-from ui.components.widgets import set_attributes
+from ui.components.widgets import Box, set_attributes
 from ui.formatting.steps import role_title
 from ui.formatting.values import as_sentence, count
 from ui.pages.shared.launching.role_fields import RoleFields
@@ -59,7 +58,7 @@ class Models(RoleFields[ModelControl]):
         super().__init__('Models', 'models-fold')
 
     def _draw_fixed(self) -> None:
-        with ui.element('div').classes('pair'):
+        with Box('pair'):
             self._all, self._fallback = self._draw_control(ALL), self._draw_control(FALLBACK)
 
     def _draw_role(self, role: str) -> ModelControl:

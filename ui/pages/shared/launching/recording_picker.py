@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nicegui import ui
-
 from engine.records import RunInfo
 from ui.components.theme import button, notice
-from ui.components.widgets import Text, text_link
+from ui.components.widgets import Box, Text, text_link
 
 
 def is_recorded(info: RunInfo) -> bool:
@@ -24,7 +22,7 @@ class RecordingPicker:
         """Draw nothing until `use`."""
         self.run: RunInfo | None = None
         self._on_change = on_change
-        self._place = ui.element('div').classes('notices')
+        self._place = Box('notices')
 
     def use(self, run: RunInfo | None) -> None:
         """Answer from the recording of a run; None calls models."""
@@ -35,7 +33,7 @@ class RecordingPicker:
         if run is not None:
             with self._place, notice('info', 'replay'):
                 Text('b', 'Model calls are answered from a recording.')
-                with ui.element('p'):
+                with Box(tag='p'):
                     Text('span', 'Recording of ')
                     text_link(f'/runs/{run.id}', run.title or run.id)
                     Text('span', '. Calls that are not in the recording fail.')

@@ -6,10 +6,8 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
-from nicegui import ui
-
 from ui.components.forms.control import Control
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 
 ControlT = TypeVar('ControlT', bound=Control)
 
@@ -22,13 +20,13 @@ class RoleFields(Generic[ControlT]):
     def __init__(self, title: str, style: str) -> None:
         """Draw it with its fixed fields."""
         self._roles: dict[str, ControlT] = {}
-        with ui.element('details').classes(f'fold {style}'):
-            with ui.element('summary'):
+        with Box(f'fold {style}', 'details'):
+            with Box(tag='summary'):
                 Text('span', title)
                 self._brief = Text('span', '', 'muted brief')
-            with ui.element('div').classes('form'):
+            with Box('form'):
                 self._draw_fixed()
-                self._place = ui.element('div').classes('role-models')
+                self._place = Box('role-models')
         self._summarize()
 
     @abstractmethod

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from engine.tools import Tool
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.tool_calls import argument_pairs, argument_problem, tool_tags
 from ui.pages.shared.run.context import Send
 
@@ -22,7 +22,7 @@ class Approval:
         self._send, self._tools = send, tools
         self._request: object = None
         self._fields: dict[str, ui.textarea] = {}
-        self.root = ui.element('div').classes('approval').props('role="group" aria-label="Approval"')
+        self.root = Box('approval', role='group', aria_label='Approval')
         self.root.set_visibility(False)
 
     def show(self, who: str, leaf: str, calls: Sequence[Mapping[str, Any]], *, may_edit: bool = True) -> None:
@@ -50,7 +50,7 @@ class Approval:
         Text('p', f'Allow {who.lower()} to use {names}?', 'approval-question')
         for call in self._calls:
             self._draw_call(call)
-        with ui.element('div').classes('approval-answers'):
+        with Box('approval-answers'):
             once = button('Allow once', icon='check', kind='primary', requires='send')
             once.on('click', lambda: self._approve(always=False))
             button('Allow for this run', requires='send').on('click', lambda: self._approve(always=True))
@@ -61,16 +61,16 @@ class Approval:
     def _draw_call(self, call: Mapping[str, Any]) -> None:
         tool = self._tools.get(str(call['name']))
         text = _pretty(str(call['arguments']))
-        with ui.element('div').classes('approval-call'):
-            with ui.element('div').classes('approval-head'):
+        with Box('approval-call'):
+            with Box('approval-head'):
                 Text('b', str(call['name']), 'mono')
                 for tag in tool_tags(tool):
                     Text('span', tag, 'chip')
-                ui.element('span').classes('grow')
+                Box('grow', 'span')
                 edit = button('Edit arguments', icon='edit', kind='quiet small')
                 edit.set_visibility(self._may_edit)
             arguments = _draw_arguments(str(call['arguments']))
-            place = ui.element('div')
+            place = Box()
 
         def open_field() -> None:
             arguments.set_visibility(False)
@@ -105,19 +105,15 @@ class Approval:
 def _draw_arguments(text: str) -> ui.element:
     """Draw the arguments as names and values, or as they are if they are not a JSON object."""
     pairs, raw = argument_pairs(text)
-    with (
-        ui.element('div')
-        .classes('approval-runs')
-        .props('role="group" tabindex="0" aria-label="Will run"') as group
-    ):
+    with Box('approval-runs', role='group', tabindex='0', aria_label='Will run') as group:
         if raw or not pairs:
             Text('span', raw or 'No arguments.', 'tool-value' if raw else 'muted')
             return group
-        with ui.element('dl').classes('tool-arguments'):
+        with Box('tool-arguments', 'dl'):
             for name, value in pairs:
-                with ui.element('div'):
+                with Box():
                     Text('dt', name.replace('_', ' '))
-                    with ui.element('dd'):
+                    with Box(tag='dd'):
                         Text('span', value if isinstance(value, str) else _format(value), 'tool-value')
     return group
 

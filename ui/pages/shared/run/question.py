@@ -12,7 +12,7 @@ from engine.records import Question, answer_model
 from ui.components.dialogs import notify_error
 from ui.components.forms.form import Form
 from ui.components.theme import button
-from ui.components.widgets import Text, text_link
+from ui.components.widgets import Box, Text, text_link
 
 Answer = Callable[[str, dict[str, Any]], Awaitable[None]]
 """Answers the question of a state with these values. Raises `EngineError`."""
@@ -25,7 +25,7 @@ class QuestionForm:
         self._answer = answer
         self._shown: tuple[str, Question | None] = ('', None)
         self._form: Form | None = None
-        self.root = ui.element('div').classes('approval').props('role="group" aria-label="Question"')
+        self.root = Box('approval', role='group', aria_label='Question')
         self.root.set_visibility(False)
 
     def show(self, leaf: str, question: Question | None) -> None:
@@ -58,7 +58,7 @@ class QuestionForm:
             )
         elif question.fields.get('properties'):
             self._form = Form(answer_model(question.fields), on_change=lambda: None)
-        with ui.element('div').classes('approval-answers'):
+        with Box('approval-answers'):
             yes = 'Done' if question.url else 'Send answer'
             button(yes, icon='check', kind='primary', requires='send').on('click', self._accept)
             decline = button('Decline', icon='block', requires='send')

@@ -15,7 +15,7 @@ class SeatButton:
 
     def __init__(self, context: RunContext, name: str) -> None:
         self._context, self._name = context, name
-        self.root = CachedElement('span').classes('seat-button')
+        self.root = CachedElement('seat-button', 'span')
         self.root.set_visibility(False)
 
     def show(self, view: View, *, live: bool, may_control: bool) -> None:

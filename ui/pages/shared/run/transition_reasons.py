@@ -10,7 +10,7 @@ from nicegui import ui
 from engine import Conductor, Transition
 from engine.records import EdgeShape, RunId, Shape
 from engine.runtime import GuardExplanations
-from ui.components.widgets import Text
+from ui.components.widgets import Box, Text
 from ui.formatting.steps import EdgeOutcome, brief_value, guard_answer, guard_question, path_text
 
 
@@ -63,9 +63,9 @@ def draw_outcome(outcome: EdgeOutcome, shape: Shape, reasons: GuardReasons) -> N
     blocked = any(guard.value is not guard.wanted for guard in outcome.guards)
     kind = 'taken' if outcome.taken else 'blocked' if blocked else ''
     icon = {'taken': 'arrow_circle_right', 'blocked': 'block', '': 'radio_button_unchecked'}[kind]
-    with ui.element('div').classes(f'edge-outcome {kind} {"failing" if failing else ""}'):
-        ui.icon(icon).props('size="16px" aria-hidden="true"')
-        with ui.element('div'):
+    with Box(f'edge-outcome {kind} {"failing" if failing else ""}'):
+        ui.icon(icon, size='16px')
+        with Box():
             ui.label(f'to {path_text(outcome.edge.dest) or "itself"}').classes('edge-outcome-target')
             ui.label(outcome.reason).classes('muted small')
             for guard in outcome.guards:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from nicegui import ui
-
 from engine.records import Usage, View
 from ui.components.theme import empty_state
-from ui.components.widgets import CachedElement, Text, table_head
+from ui.components.widgets import Box, CachedElement, Text, table_head
 from ui.formatting.usage import cache_note, usage_notes, usage_rows
 
 
@@ -25,7 +23,7 @@ class UsageTable:
             saving: returns the dollars that prompt caching has saved, given the usage by model.
         """
         self._name_of, self._saving = named, saving
-        self.root = CachedElement().classes('usage-table')
+        self.root = CachedElement('usage-table')
 
     def show(self, view: View) -> None:
         """Show the numbers at this step."""
@@ -36,7 +34,7 @@ class UsageTable:
             if not view.usage.calls:
                 empty_state('toll', 'No model calls up to this step.')
                 return
-            with ui.element('table'):
+            with Box(tag='table'):
                 table_head(columns)
                 for title, rows in groups:
                     self._draw_group(title, rows, len(columns))
@@ -45,11 +43,11 @@ class UsageTable:
                 Text('p', note, 'muted small')
 
     def _draw_group(self, title: str, rows: list[list[str]], width: int) -> None:
-        with ui.element('tbody'):
-            with ui.element('tr'):
+        with Box(tag='tbody'):
+            with Box(tag='tr'):
                 Text('th', title, 'usage-title', colspan=str(width), scope='colgroup')
             for name, *cells in rows:
-                with ui.element('tr'):
+                with Box(tag='tr'):
                     Text('th', name, scope='row')
                     for cell in cells:
                         Text('td', cell, 'num')

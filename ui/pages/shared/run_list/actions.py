@@ -13,6 +13,7 @@ from engine import Conductor, EngineError
 from engine.records import MAX_TAGS, RunInfo
 from ui.components.dialogs import await_answer, confirm, dialog_frame, draw_form_actions, edit_details
 from ui.components.forms.form import Form
+from ui.components.widgets import Box
 from ui.formatting.values import count
 from ui.pages.shared.compare_picker import pick_comparison
 from ui.pages.shared.launching.rerun import rerun, retry
@@ -54,7 +55,7 @@ class RunActions:
     def __init__(self, backend: Backend, *, on_done: Callable[[Iterable[RunInfo]], Awaitable[None]]) -> None:
         """`on_done` is awaited after each change, with the runs that were changed."""
         self._backend, self._on_done = backend, on_done
-        self._place = ui.element('div').classes('ghost')
+        self._place = Box('ghost')
         self._undo = Undo()
         self.for_several = (
             BulkAction(

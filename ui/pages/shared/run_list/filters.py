@@ -12,7 +12,7 @@ from nicegui import ui
 from engine import Status
 from engine.records import RunOrder, RunQuery
 from ui.components.theme import button
-from ui.components.widgets import NativeSelect, Text, label, set_attributes, text_input
+from ui.components.widgets import Box, NativeSelect, Text, label, set_attributes, text_input
 from ui.formatting.steps import edge_text, path_text
 from ui.formatting.values import STATUS_TEXT, day_range, parse_day, parse_number
 from ui.web.routing import traffic_path
@@ -153,10 +153,8 @@ class FilterBar:
         """
         self._filters, self._on_change, self._setting = filters, on_change, False
         self._always = filters.pattern if single else ''
-        with (
-            ui.element('div').classes('filters folded').props('role="search" aria-label="Runs"') as self._box
-        ):
-            with ui.element('div').classes('filter wide'):
+        with Box('filters folded', role='search', aria_label='Runs') as self._box:
+            with Box('filter wide'):
                 self._text = text_input(filters.text, kind='search', placeholder='Search runs')
                 self._text.props('debounce=200')
                 label('Search runs', self._text, 'visually-hidden')
@@ -170,10 +168,10 @@ class FilterBar:
             self._status = self._choice('Status', STATUSES, filters.status)
             self._tag = self._choice('Tag', {'': 'Any tag'}, filters.tag)
             self._marked = self._choice('Marked', MARKED, filters.marked)
-            with ui.element('div').classes('filter-dates'):
+            with Box('filter-dates'):
                 self._since = self._date('From', filters.since)
                 self._until = self._date('To', filters.until)
-            with ui.element('button').classes('btn small picked').props('type="button"') as self._picked:
+            with Box('btn small picked', 'button', type='button') as self._picked:
                 self._count = Text('span', '')
                 ui.icon('close')
             set_attributes(self._picked, title='Clear this filter')
@@ -194,13 +192,13 @@ class FilterBar:
         set_attributes(self._more, aria_expanded=str('folded' not in self._box.classes).lower())
 
     def _choice(self, name: str, options: Mapping[str, str], value: str) -> NativeSelect:
-        with ui.element('div').classes('filter'):
+        with Box('filter'):
             choice = NativeSelect(options, value=value, on_change=self._notify)
             label(name, choice, 'visually-hidden')
         return choice
 
     def _date(self, name: str, value: str) -> ui.input:
-        with ui.element('div').classes('filter date'):
+        with Box('filter date'):
             caption = Text('label', name, 'muted small')
             field = text_input(value, kind='date', max='9999-12-31')
             set_attributes(caption, for_=field.html_id)

@@ -9,7 +9,7 @@ from nicegui import app, ui
 
 from engine.records import RunPage
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes, set_class
+from ui.components.widgets import Box, Text, set_attributes, set_class
 from ui.formatting.usage import cost_text
 from ui.formatting.values import compact, count
 from ui.pages.shared.run_list.filters import Filters
@@ -32,8 +32,8 @@ class ListHead:
         """Draw it; `on_sort` gets the filters with the new order, `runs` is the element to make dense."""
         self._on_sort, self._runs = on_sort, runs
         self._headers: dict[str, tuple[ui.element, Text]] = {}
-        with ui.element('div').classes('run-heads') as self.element:
-            with ui.element('div').classes('run-columns').props('role="group" aria-label="Sort by"'):
+        with Box('run-heads') as self.element:
+            with Box('run-columns', role='group', aria_label='Sort by'):
                 Text('span', 'Status', 'head-status')
                 self._totals = Text('span', '', 'run-totals num', role='status')
                 for name, title in COLUMNS:

@@ -14,7 +14,7 @@ from engine import EngineError
 from engine.records import RunId, RunInfo, RunPage, RunQuery
 from ui.components.debounce import create_page_task
 from ui.components.theme import button, empty_state, text_notice
-from ui.components.widgets import CachedElement, Text, set_attributes, text_link
+from ui.components.widgets import Box, CachedElement, Text, set_attributes, text_link
 from ui.pages.shared.run_list.actions import RunActions
 from ui.pages.shared.run_list.filters import FilterBar, Filters
 from ui.pages.shared.run_list.list_head import ListHead
@@ -67,21 +67,21 @@ class RunList:
         self._selection = Selection(on_change=self._on_tick)
         self._bar = bar or FilterBar(filters, self._titles, on_change=self.apply_filters)
         self._traffic_link = None if bar or trash else self._draw_traffic_link()
-        self._problem = CachedElement().classes('ghost')
+        self._problem = CachedElement('ghost')
         self._announcement = Text('p', 'Loading runs…', 'visually-hidden', role='status')
-        with ui.element('div').classes('card runs') as self._card:
-            with ui.element('div').classes('run-top'):
+        with Box('card runs') as self._card:
+            with Box('run-top'):
                 self._head = ListHead(filters, self._on_sort, self._card)
                 self._bulk = BulkBar(
                     self._selection, self._actions.for_deleted if trash else self._actions.for_several
                 )
-            with ui.element('div').classes('skeletons').props('aria-hidden="true"') as self._skeleton:
+            with Box('skeletons', aria_hidden='true') as self._skeleton:
                 for _ in range(3):
-                    ui.element('div').classes('skeleton')
-            self.rows = ui.element('div').classes('run-list').props('role="grid" aria-label="Runs"')
+                    Box('skeleton')
+            self.rows = Box('run-list', role='grid', aria_label='Runs')
             self.rows.on('keydown', js_handler=KEYS)
-            self._none = ui.element('div').classes('ghost')
-        with ui.element('nav').classes('pager').props('aria-label="Pages of runs"') as self._pager:
+            self._none = Box('ghost')
+        with Box('pager', 'nav', aria_label='Pages of runs') as self._pager:
             self._newer = button('Previous', icon='chevron_left', kind='quiet')
             self._newer.on('click', lambda: self._turn_page(-1))
             self._range = Text('span', '', 'muted num')
@@ -183,13 +183,13 @@ class RunList:
         with self._none:
             if self.filters.narrowing:
                 empty_state('search_off', 'No runs match.')
-                with ui.element('div').classes('empty-action'):
+                with Box('empty-action'):
                     button('Clear filters').on('click', self._bar.clear)
             elif self._trash:
                 empty_state('delete_outline', 'The trash is empty.')
             else:
                 empty_state('play_circle', 'No runs yet. Run a sample with one click, for free.')
-                with ui.element('div').classes('empty-action'):
+                with Box('empty-action'):
                     text_link('/#patterns', 'Choose a pattern', 'btn')
 
     def _show_range(self, page: RunPage) -> None:
@@ -220,7 +220,7 @@ class RunList:
 
     def _draw_traffic_link(self) -> Element:
         """Link to the traffic of the pattern, if one is chosen."""
-        with ui.element('p').classes('small to-traffic'):
+        with Box('small to-traffic', 'p'):
             anchor = text_link('', 'Traffic: these runs on one diagram')
         self._link_traffic(anchor)
         return anchor

@@ -11,7 +11,7 @@ from engine.history import DiskUsage
 from engine.records import RunInfo, Status
 from ui.components.menus import menu
 from ui.components.theme import button
-from ui.components.widgets import Text, link, set_attributes
+from ui.components.widgets import Box, Text, link, set_attributes
 from ui.exports.menu import short_entries
 from ui.formatting.steps import author_text, duration, origin_text
 from ui.formatting.values import ago, byte_size, compact, exact, status_class, status_text
@@ -58,22 +58,22 @@ class RunRow:
         """
         self.info, self._wait_texts = info, wait_texts
         self._tags: tuple[str, ...] | None = None
-        with ui.element('div').classes('run').props('role="row"') as self.element:
+        with Box('run', role='row') as self.element:
             with _draw_cell():
-                self._box = ui.element('input').classes('run-tick').props('type="checkbox"')
+                self._box = Box('run-tick', 'input', type='checkbox')
             self._box.on(
                 'click',
                 lambda event: acts.tick(self, bool(event.args[0]), bool(event.args[1])),
                 js_handler=TICK,
             )
             with _draw_cell(), link(f'/runs/{info.id}', 'run-link') as self._link:
-                with ui.element('span').classes('run-status'):
+                with Box('run-status', 'span'):
                     self._pill = Text('span', '', 'pill')
-                with ui.element('span').classes('run-summary'):
+                with Box('run-summary', 'span'):
                     self._title = Text('span', '', 'run-title', dir='auto')
-                    with ui.element('span').classes('run-notes'):
+                    with Box('run-notes', 'span'):
                         Text('span', pattern, 'run-pattern')
-                        self._details = ui.element('span').classes('run-details')
+                        self._details = Box('run-details', 'span')
                     self._problem = Text('span', '')
                 self._bytes = Text('span', '', 'run-bytes num', title='Size: history, files and recording')
                 self._steps = Text('span', '', 'run-steps num')
@@ -150,7 +150,7 @@ class RunRow:
 
 def _draw_cell() -> ui.element:
     """Return a cell for keyboard and screen readers; its control is laid out as a child of the row."""
-    return ui.element('div').classes('run-cell').props('role="gridcell"')
+    return Box('run-cell', role='gridcell')
 
 
 def _show_number(place: Text, number: int, unit: str) -> None:
@@ -253,7 +253,7 @@ def _draw_item(
     """Draw an entry, if the caller has the permission it requires."""
     if not is_permitted(requires):
         return
-    with ui.element('button').classes(f'menu-item {kind}').props('type="button"') as element:
+    with Box(f'menu-item {kind}', 'button', type='button') as element:
         set_attributes(element, role='menuitem')
         _draw_entry(icon, text)
     element.on('click', action)

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from engine.records import RunId, RunInfo
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 from ui.formatting.values import count
 from ui.web.permission import is_permitted
 
@@ -121,7 +121,7 @@ class BulkBar:
         """Draw it, hidden."""
         self._selection = selection
         self._buttons: list[tuple[BulkAction, ui.element]] = []
-        with ui.element('div').classes('bulk').props('role="toolbar"') as self._box:
+        with Box('bulk', role='toolbar') as self._box:
             set_attributes(self._box, aria_label='Selected runs')
             self._count = Text('span', '', 'bulk-count num', role='status')
             for action in actions:
@@ -130,7 +130,7 @@ class BulkBar:
                 action_button = button(action.text, icon=action.icon, kind=f'small {action.kind}')
                 action_button.on('click', lambda action=action: self._perform(action))
                 self._buttons.append((action, action_button))
-            ui.element('div').classes('grow')
+            Box('grow')
             button('Select all', kind='quiet small').on('click', selection.all)
             button('Clear', kind='quiet small bulk-clear').on('click', selection.clear)
         self._box.set_visibility(False)

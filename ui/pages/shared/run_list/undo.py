@@ -8,7 +8,7 @@ from nicegui import ui
 from nicegui.events import KeyEventArguments
 
 from ui.components.theme import button
-from ui.components.widgets import Text, set_attributes
+from ui.components.widgets import Box, Text, set_attributes
 
 SECONDS = 10.0
 
@@ -18,14 +18,14 @@ class Undo:
 
     def __init__(self) -> None:
         """Show nothing yet."""
-        self._place = ui.element('div').classes('toasts').props('role="status"')
+        self._place = Box('toasts', role='status')
 
     def offer(self, done: str, undo: Callable[[], Awaitable[object]]) -> None:
         """Show what was done; `undo` reverts it."""
         if self._place.is_deleted:
             return
         self._place.clear()
-        with self._place, ui.element('div').classes('toast') as toast:
+        with self._place, Box('toast') as toast:
             Text('span', done, 'toast-text')
             back = button('Undo', icon='undo', kind='small')
             set_attributes(back, aria_keyshortcuts='Control+Z', title='Undo (Ctrl+Z)')

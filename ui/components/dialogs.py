@@ -48,8 +48,7 @@ async def confirm(title: str, text: str, *, yes: str, no: str, kind: str = 'dang
     with dialog_frame(title) as dialog:
         Text('p', text)
         with Box('dialog-actions'):
-            stay = button(no).on('click', lambda: dialog.submit(False))
-            set_attributes(stay, autofocus='')
+            button(no, autofocus='').on('click', lambda: dialog.submit(False))
             button(yes, kind=kind).on('click', lambda: dialog.submit(True))
     return bool(await await_answer(dialog))
 

@@ -43,7 +43,7 @@ def menu(label: str) -> Iterator[ui.menu]:
 
 def picker(text: str, icon: str, picks: Sequence[PickerItem], *, kind: str = '') -> None:
     """Draw a button (of `theme.button`'s `kind`), and the list that it opens."""
-    with button(text, icon=icon, kind=kind).props('aria-haspopup="menu"'):
+    with button(text, icon=icon, kind=kind, aria_haspopup='menu'):
         ui.icon('expand_more')
         with menu(text):
             for pick in picks:

@@ -13,7 +13,7 @@ from engine import Status
 from ui.components.assets import ASSETS, MARK, STYLES
 from ui.components.loading.bundles import Bundles
 from ui.components.loading.first_paint import head_html, install_templates, placeholder_html, style_sheet
-from ui.components.widgets import Box, Text, text_link
+from ui.components.widgets import Attribute, Box, Text, set_attributes, text_link
 from ui.formatting.values import status_class, status_text
 from ui.web.permission import require
 
@@ -184,7 +184,7 @@ def _draw_keys_dialog(keys: Keys) -> None:
                     Text('kbd', key)
                 Text('dd', meaning)
         with Box('dialog-actions', 'form', method='dialog'):
-            button('Close').props('type="submit"')
+            button('Close', type='submit')
 
 
 def _draw_warning() -> None:
@@ -214,14 +214,16 @@ def pill(status: Status, error: str = '') -> ui.element:
     return element
 
 
-def button(text: str, *, icon: str = '', kind: str = '', label: str = '', requires: str = '') -> ui.element:
+def button(
+    text: str, *, icon: str = '', kind: str = '', label: str = '', requires: str = '', **attributes: Attribute
+) -> Box:
     """Draw a button; without a text it is an icon, and `label` says what it does.
 
     It is disabled for people whose role lacks the permission it `requires` (see `ui.web.permission`).
     """
-    element = Box(f'btn {kind}{"" if text else " icon"}', 'button', type='button')
+    element = Box(f'btn {kind}{"" if text else " icon"}', 'button', **{'type': 'button'} | attributes)
     if label:
-        element.props(f'aria-label="{label}"')
+        set_attributes(element, aria_label=label)
         element.tooltip(label)
     with element:
         if icon:

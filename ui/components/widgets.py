@@ -12,6 +12,8 @@ from nicegui.elements.mixins.text_element import TextElement
 from nicegui.elements.mixins.value_element import ValueElement
 
 T = TypeVar('T')
+Attribute = str | bool
+"""The value of an HTML attribute: True sets it without a value, False leaves it out."""
 UNSET = object()
 """Equal to no key."""
 
@@ -33,7 +35,7 @@ def draw_changes(
 class Box(Element):
     """An HTML element around others: `Box('panel-head')`, `Box('card', 'section', aria_label='Result')`."""
 
-    def __init__(self, classes: str = '', tag: str = 'div', **attributes: str | bool) -> None:
+    def __init__(self, classes: str = '', tag: str = 'div', **attributes: Attribute) -> None:
         """Draw it, empty; `attributes` are those of `set_attributes`."""
         super().__init__(tag)
         self.classes(classes)
@@ -43,7 +45,7 @@ class Box(Element):
 class CachedElement(Box):
     """A part of a page that is redrawn only when its content changes, so that it keeps focus and clicks."""
 
-    def __init__(self, classes: str = '', tag: str = 'div', **attributes: str | bool) -> None:
+    def __init__(self, classes: str = '', tag: str = 'div', **attributes: Attribute) -> None:
         """Start empty."""
         super().__init__(classes, tag, **attributes)
         self._key: object = UNSET
@@ -60,7 +62,7 @@ class CachedElement(Box):
 class Text(TextElement):
     """Text in any tag: headings, paragraphs, options."""
 
-    def __init__(self, tag: str, text: str, classes: str = '', **attributes: str | bool) -> None:
+    def __init__(self, tag: str, text: str, classes: str = '', **attributes: Attribute) -> None:
         """Show `text`; `attributes` are those of `set_attributes`."""
         super().__init__(tag=tag, text=text)
         self.classes(classes)
@@ -113,11 +115,10 @@ class NativeSelect(ValueElement[str]):
                     set_attributes(TextElement(tag='option', text=label_text), value=value)
 
 
-def set_attributes(element: Element, **attributes: str | bool) -> None:
+def set_attributes(element: Element, **attributes: Attribute) -> None:
     """Set HTML attributes to arbitrary texts, which `props()` would have to parse.
 
-    Their names are Python's: `aria_label` for `aria-label`, `for_` for `for`. True sets one without a value,
-    False leaves it out.
+    Their names are Python's: `aria_label` for `aria-label`, `for_` for `for`.
     """
     for name, value in attributes.items():
         if value is not False:
@@ -129,12 +130,12 @@ def set_class(element: Element, name: str, *, on: object) -> None:
     element.classes(add=name if on else '', remove='' if on else name)
 
 
-def link(path: str, classes: str = '', **attributes: str | bool) -> Box:
+def link(path: str, classes: str = '', **attributes: Attribute) -> Box:
     """Draw a link to one of our pages, around its children."""
     return Box(classes, 'a', href=path, **attributes)
 
 
-def text_link(path: str, text: str, classes: str = '', *, icon: str = '', **attributes: str) -> Element:
+def text_link(path: str, text: str, classes: str = '', *, icon: str = '', **attributes: Attribute) -> Element:
     """Draw a link with a text, after an icon if one is given."""
     with link(path, classes, **attributes) as element:
         if icon:
@@ -183,7 +184,7 @@ class _PrefilledArea(_PrefilledInput, ui.textarea):
     """The same with several lines."""
 
 
-def text_input(text: str = '', *, kind: str = 'text', **attributes: str) -> ui.input:
+def text_input(text: str = '', *, kind: str = 'text', **attributes: Attribute) -> ui.input:
     """Draw a one-line text field, without a label."""
     field = (
         _PrefilledInput(value=text)
@@ -194,7 +195,7 @@ def text_input(text: str = '', *, kind: str = 'text', **attributes: str) -> ui.i
     return field
 
 
-def text_area(text: str = '', **attributes: str) -> ui.textarea:
+def text_area(text: str = '', **attributes: Attribute) -> ui.textarea:
     """Draw a multi-line text field that grows with its content, without a label."""
     field = _PrefilledArea(value=text).props('borderless autogrow hide-bottom-space').classes('input area')
     set_attributes(field, **attributes)

@@ -47,8 +47,7 @@ class CollapseMenu:
         """Draw the button with its list; nothing if there is nothing to collapse."""
         if not self._composites:
             return
-        opener = button('', icon='unfold_less', kind='quiet small', label=NAME)
-        opener.props('aria-haspopup="dialog"')
+        opener = button('', icon='unfold_less', kind='quiet small', label=NAME, aria_haspopup='dialog')
         with opener, ui.menu().classes('popover').props('role="dialog"') as popover:
             set_attributes(popover, aria_label=NAME)
             with Box('folds'):

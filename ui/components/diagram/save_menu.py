@@ -29,7 +29,7 @@ def save_menu(shape: Callable[[], Shape | None], folded: Callable[[], Folded]) -
         folded: returns which agents are collapsed.
     """
     with (
-        button('', icon='download', kind='quiet small', label='Save diagram').props('aria-haspopup="menu"'),
+        button('', icon='download', kind='quiet small', label='Save diagram', aria_haspopup='menu'),
         menu('Save diagram'),
     ):
         for how in FORMATS:

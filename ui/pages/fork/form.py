@@ -39,8 +39,7 @@ class ForkForm:
         with Box('card launch-form fork-form') as card:
             with Box('form'):
                 self._draw_title()
-                self._heads = Box('fork-heads')
-                set_attributes(self._heads, role='group', aria_label='Variants', data_redrawn='')
+                self._heads = Box('fork-heads', role='group', aria_label='Variants', data_redrawn='')
                 self._places = Box('ghost')
                 self._limits = Form(BudgetLimits, on_change=self._on_edit)
                 self._limits.set_values(budget_values(origin.info.budget))

@@ -8,8 +8,6 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from nicegui import ui
-
 from engine.records import clip
 from ui.components.debounce import create_page_task
 from ui.components.theme import button
@@ -65,10 +63,9 @@ class TestCard(Generic[T]):
     def add_button(self, text: str, act: Callable[[str], Any]) -> None:
         """Draw a button that calls `act` with the card's name."""
         with self.head:
-            action_button = button(text, kind='small', requires='endpoints.save').on(
+            button(text, kind='small', requires='endpoints.save', aria_label=f'{text} {self.name}').on(
                 'click', lambda: act(self.name)
             )
-            set_attributes(action_button, aria_label=f'{text} {self.name}')
 
     def delete(self) -> None:
         """Remove the card from the page."""

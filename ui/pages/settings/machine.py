@@ -123,8 +123,7 @@ class StorageFacts:
             with Box('listing', 'pre') as listing:
                 Text('code', EXAMPLE)
             set_attributes(listing, tabindex='0', aria_label='Example file')
-            copy = button('Copy', icon='content_copy', kind='small')
-            set_attributes(copy, aria_label='Copy example')
+            copy = button('Copy', icon='content_copy', kind='small', aria_label='Copy example')
             copy.on('click', lambda: copy_text(EXAMPLE))
         Text('h2', 'Storage', id='kept')
         with Box('card facts kept', 'dl'):

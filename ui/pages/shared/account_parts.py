@@ -40,7 +40,7 @@ def draw_account_menu(backend: Backend) -> None:
                 for path, name in pages:
                     text_link(path, name)
                 with Box(tag='form', method='post', action='/logout'):
-                    button('Log out').props('type="submit"')
+                    button('Log out', type='submit')
     set_attributes(opener, aria_label=f'Account of {caller.name}', aria_haspopup='dialog')
 
 
@@ -57,8 +57,7 @@ class Table:
     @contextmanager
     def row(self, *texts: str, classes: str = '') -> Iterator[None]:
         """Draw a row of texts; cells drawn inside the context follow them."""
-        with Box(classes, 'tr') as element:
-            set_attributes(element, role='row')
+        with Box(classes, 'tr', role='row'):
             self._drawn = 0
             for text in texts:
                 self.cell(text)
@@ -84,17 +83,15 @@ class Table:
 @contextmanager
 def table(columns: Sequence[str], caption: str) -> Iterator[Table]:
     """Draw a table; rows are drawn inside the context. The last column may be '', for buttons."""
-    with Box('records', tabindex='0', role='region') as place:
-        set_attributes(place, aria_label=caption)
-        with Box(tag='table', role='table'):
-            with Box(tag='thead', role='rowgroup'), Box(tag='tr', role='row'):
-                for name in columns:
-                    if name:
-                        Text('th', name, scope='col', role='columnheader')
-                    else:
-                        Box(tag='td', role='cell')
-            with Box(tag='tbody', role='rowgroup'):
-                yield Table(columns)
+    with Box('records', tabindex='0', role='region', aria_label=caption), Box(tag='table', role='table'):
+        with Box(tag='thead', role='rowgroup'), Box(tag='tr', role='row'):
+            for name in columns:
+                if name:
+                    Text('th', name, scope='col', role='columnheader')
+                else:
+                    Box(tag='td', role='cell')
+        with Box(tag='tbody', role='rowgroup'):
+            yield Table(columns)
 
 
 def field(name: str, *, kind: str = 'text', **attributes: str) -> ui.input:
@@ -121,5 +118,5 @@ def card_form(title: str, send: Callable[[], object], action: str, *, level: int
         Text(f'h{level}', title)
         with Box('account-fields'):
             yield
-        button(action, kind='primary').props('type="submit"')
+        button(action, kind='primary', type='submit')
     form.on('submit', send, js_handler='(event) => { event.preventDefault(); emit(); }')

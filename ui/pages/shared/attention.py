@@ -148,8 +148,7 @@ class RequestList:
         self._on_change(self._attention.total)
 
     def _draw(self, request: Request) -> ui.element:
-        with Box('request', 'li') as element:
-            set_attributes(element, data_ask=request.id)
+        with Box('request', 'li', data_ask=request.id) as element:
             with link(f'/runs/{request.run}', 'request-summary'):
                 Text('b', request.text)
                 Text('span', request.title, 'muted')

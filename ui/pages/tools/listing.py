@@ -78,9 +78,8 @@ class ToolList:
         with Box('filters', role='search', aria_label='Tools'):
             with Box('filter wide'):
                 self._text = text_input(
-                    query.get('text', '')[:200], kind='search', placeholder='Search tools'
+                    query.get('text', '')[:200], kind='search', placeholder='Search tools', debounce='150'
                 )
-                self._text.props('debounce=150')
                 label('Search tools', self._text, 'visually-hidden')
             chosen = query.get('category', '')
             self._category = self._choice(

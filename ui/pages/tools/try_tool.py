@@ -55,9 +55,8 @@ class TryTool:
             self._model = self._draw_model() if 'model' in tool.needs else None
             with Box('launch-actions'):
                 self._run = button('Run tool', icon='play_arrow', kind='primary', requires='tools.call')
-                self._stop = button('Stop', icon='stop').props('disabled')
-                self._clock = Text('span', '', 'muted small num')
-                set_attributes(self._clock, aria_live='off')
+                self._stop = button('Stop', icon='stop', disabled=True)
+                self._clock = Text('span', '', 'muted small num', aria_live='off')
             with Box('try-result', 'section', aria_label='Result') as self._result:
                 Text('p', 'The result appears here.', 'muted')
             with Box('scratch'):

@@ -118,8 +118,7 @@ class Heatmap:
             self._on_pick(edge)
 
     def _draw_mode(self, key: Mode, text: str) -> ui.element:
-        mode_button = button(text, kind='small')
-        set_attributes(mode_button, aria_pressed=str(key == self.mode).lower())
+        mode_button = button(text, kind='small', aria_pressed=str(key == self.mode).lower())
         mode_button.on('click', lambda: self._choose(key))
         return mode_button
 

@@ -13,7 +13,7 @@ from engine import Breakpoint
 from engine.records import EdgeShape, Shape
 from engine.runtime import region_of
 from ui.components.menus import menu
-from ui.components.widgets import Box, Text, set_attributes
+from ui.components.widgets import Box, Text
 from ui.formatting.debugger import CONTROLS, STEPS, DebugAction
 from ui.formatting.diagram.overlays import visible_edge
 from ui.formatting.steps import edge_name, edge_text, path_text
@@ -140,8 +140,7 @@ def edges_of(shape: Shape, name: str, folded: frozenset[str]) -> list[str]:
 
 def draw_entry(entry: MenuEntry) -> None:
     """Draw an entry as a menu item, into the current slot."""
-    with Box('menu-item', 'button', type='button') as element:
-        set_attributes(element, role='menuitem')
+    with Box('menu-item', 'button', type='button', role='menuitem') as element:
         ui.icon(entry.icon)
         Text('span', entry.text)
     element.on('click', entry.act)

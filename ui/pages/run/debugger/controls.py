@@ -103,8 +103,7 @@ class Controls:
         with self._regions:
             for path, at in active_regions(self._controller.shape, view.active).items():
                 action: DebugAction = 'resume' if self._controller.is_paused(path) else 'pause'
-                with Box('menu-item two', 'button', type='button') as entry:
-                    set_attributes(entry, role='menuitem')
+                with Box('menu-item two', 'button', type='button', role='menuitem') as entry:
                     Text('b', f'{CONTROLS[action].name}: {path_text(path)}')
                     Text('span', at, 'muted small')
                 entry.on('click', lambda _, action=action, path=path: self._controller.perform(action, path))

@@ -6,7 +6,7 @@ from nicegui import ui
 
 from engine.runtime import region_of
 from ui.components.theme import button
-from ui.components.widgets import Box, Text, set_attributes, set_class
+from ui.components.widgets import Box, Text, set_class
 from ui.formatting.debugger import STEPS, DebugAction, has_region_ended, pause_sentence
 from ui.formatting.steps import path_text
 from ui.pages.run.debugger.controls import IN_PROGRESS, ControlButton
@@ -36,8 +36,7 @@ class RegionControls:
     def draw_bar(self) -> None:
         """Draw the badge and the controls of a paused region."""
         controller, region, name = self._controller, self.region, self._name
-        with Box('region-bar', role='group') as self._bar:
-            set_attributes(self._bar, aria_label=f'Step mode: {name}')
+        with Box('region-bar', role='group', aria_label=f'Step mode: {name}') as self._bar:
             self._badge = Text('span', 'paused', 'chip held')
             self._why = Text('span', '', 'region-why small')
             with Box('debug-actions'):

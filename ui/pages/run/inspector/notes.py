@@ -33,8 +33,7 @@ class StepNotes(Pane):
         self._notes: list[Note] = []
         self._step = 0
         self._drawn: tuple[int, tuple[Note, ...]] | None = None
-        with Box('step-notes', 'section') as self._box:
-            set_attributes(self._box, aria_label='Notes on this step')
+        with Box('step-notes', 'section', aria_label='Notes on this step') as self._box:
             self._list = Box('note-list', 'ul')
             self._editor = Box('ghost')
             self._add = button('Add note', icon='edit_note', kind='small', requires='write_note')

@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.workspace import Conflict, Resolution
 from ui.components.elements import Code
-from ui.components.widgets import Box, NativeSelect, Text, label, set_attributes, text_area
+from ui.components.widgets import Box, NativeSelect, Text, label, text_area
 
 EDIT = 'text'
 CONTEXT_LINES = 3
@@ -25,8 +25,7 @@ class ConflictCard:
         sides = {'': 'Choose…', 'theirs': 'Agent’s version', 'ours': f'Version on {branch}'}
         if conflict.text is not None:
             sides[EDIT] = 'Edit by hand'
-        with Box('card review-conflict') as root:
-            set_attributes(root, role='group', aria_label=f'Conflict in {conflict.path}')
+        with Box('card review-conflict', role='group', aria_label=f'Conflict in {conflict.path}'):
             Text('h3', conflict.path, 'mono')
             Text('p', _describe_conflict(conflict, branch), 'muted small')
             if conflict.text is not None:

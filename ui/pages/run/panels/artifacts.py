@@ -16,7 +16,7 @@ from engine.records import View
 from ui.components.copy_buttons import copy_buttons
 from ui.components.elements import JsonTree, draw_markdown
 from ui.components.theme import empty_state
-from ui.components.widgets import Box, Text, link, set_attributes
+from ui.components.widgets import Box, Text, link
 from ui.formatting.steps import brief_value
 from ui.pages.run.pane import LazyPanel, Moment, RunPage
 
@@ -86,8 +86,7 @@ class Artifacts(LazyPanel):
                 Text('span', f'by {item["by"]}' if item.get('by') else 'written by the agent', 'chip')
                 Text('span', f'{size:,} characters', 'muted small num')
             # It scrolls, so it must be focusable.
-            body = Box('artifact-body', role='region', tabindex='0')
-            set_attributes(body, aria_label=key[1])
+            body = Box('artifact-body', role='region', tabindex='0', aria_label=key[1])
 
         def toggle(now: bool) -> None:
             self._toggled[key] = now

@@ -49,7 +49,7 @@ class Files(Panel):
             with Box('files-head'):
                 self._agent = NativeSelect({'': ''}, value='', on_change=self._on_choice)
                 set_attributes(self._agent, aria_label='Agent')
-                self._compare = button('Compare', icon='difference').props('aria-pressed="false"')
+                self._compare = button('Compare', icon='difference', aria_pressed='false')
                 self._compare.on('click', self._toggle_comparison)
                 Box('grow', 'span')
                 with link('', 'btn', download='') as self._patch:
@@ -65,8 +65,7 @@ class Files(Panel):
                         ui.icon('merge')
                         ui.label('Merge')
                         ui.tooltip('Review what the agents have changed in the project, and merge it')
-            self._versions = Box('versions')
-            self._versions.props('role="group" aria-label="Versions of this folder"')
+            self._versions = Box('versions', role='group', aria_label='Versions of this folder')
             with Box('files-pair') as self._pair:
                 self._before, self._after = (self._draw_side(name) for name in ('From', 'To'))
             self._summary = Text('p', '', 'files-summary muted small', role='status')
@@ -158,8 +157,7 @@ class Files(Panel):
             side.set_options(offered)
 
     def _offer_version(self, version: FolderVersion, *, is_shown: bool) -> None:
-        part = Box('version', 'button', type='button')
-        set_attributes(part, aria_pressed=str(is_shown).lower())
+        part = Box('version', 'button', type='button', aria_pressed=str(is_shown).lower())
         with part:
             Text('b', f'v{version.number}')
             Text('span', f'step {version.seq}', 'num')

@@ -105,8 +105,7 @@ class Messages(LazyPanel):
             self._recipient = self._draw_choice('To', initial.recipient)
             self._type = self._draw_choice('Type', initial.type)
             with Box('messages-filter text'):
-                self._words = text_input(initial.text, kind='search', placeholder='Contains')
-                self._words.props('debounce=200')
+                self._words = text_input(initial.text, kind='search', placeholder='Contains', debounce='200')
                 label('Contains', self._words, 'visually-hidden')
                 self._words.on_value_change(lambda _: self._on_change())
             with Box('messages-forms', role='group', aria_label='Show as'):
@@ -122,8 +121,7 @@ class Messages(LazyPanel):
         return choice
 
     def _draw_layout_button(self, form: str, title: str, icon: str) -> ui.element:
-        toggle = button('', icon=icon, kind='quiet', label=title)
-        toggle.props(f'aria-pressed="{str(form == "list").lower()}"')
+        toggle = button('', icon=icon, kind='quiet', label=title, aria_pressed=str(form == 'list').lower())
         toggle.on('click', lambda: self._show_as(form))
         return toggle
 

@@ -60,9 +60,8 @@ class _Bar:
     def __init__(self, name: str) -> None:
         with Box('phase') as self._root:
             Text('span', name, 'phase-name')
-            self._meter = Box('phase-bar')
-            set_attributes(
-                self._meter, role='meter', aria_label=f'{name}: used', aria_valuemin='0', aria_valuemax='100'
+            self._meter = Box(
+                'phase-bar', role='meter', aria_label=f'{name}: used', aria_valuemin='0', aria_valuemax='100'
             )
             with self._meter:
                 Box('phase-forecast')

@@ -29,8 +29,7 @@ class TaskCards(Pane):
         super().__init__(page)
         self._field, self._history = page.context.shape.field(PLAN), page.context.history
         self._seek = page.seek
-        self.root = CachedElement('task-cards', 'ul')
-        self.root.props('aria-label="Finished tasks" tabindex="0"')
+        self.root = CachedElement('task-cards', 'ul', aria_label='Finished tasks', tabindex='0')
 
     @override
     def show(self, moment: Moment) -> None:

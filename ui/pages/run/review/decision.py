@@ -58,8 +58,7 @@ class Decision:
             Text('p', 'The run continues with this implementation.')
             field = _draw_reason_field()
             with Box('dialog-actions'):
-                stay = button('Cancel').on('click', lambda: dialog.submit(False))
-                set_attributes(stay, autofocus='')
+                button('Cancel', autofocus='').on('click', lambda: dialog.submit(False))
                 button('Choose', kind='primary').on('click', lambda: dialog.submit(True))
         if await await_answer(dialog):
             data = {'candidate': contestant.name, 'why': str(field.value or '').strip()}

@@ -40,8 +40,7 @@ class DebateTable:
                 self._title = Text('h2', '')
                 self._short = Box('verdict-head', 'span')
             set_attributes(self.root, aria_labelledby=self._title.html_id)
-            scroll = Box('debate-scroll', tabindex='0', role='group')
-            set_attributes(scroll, aria_label='Rounds and reviewers')
+            scroll = Box('debate-scroll', tabindex='0', role='group', aria_label='Rounds and reviewers')
             with scroll:
                 self._table = Box('rounds', 'table')
             self._end = Box()
@@ -203,7 +202,7 @@ def draw_turn(turn: Turn, link: Callable[[int], None], points: Points) -> None:
             _draw_points('rests_on', position.rests_on, 'fact_check', 'Evidence')
             _draw_comments(position.comments)
         with Box('turn-foot'):
-            more = button('More', icon='unfold_more', kind='quiet small').props('aria-expanded="false"')
+            more = button('More', icon='unfold_more', kind='quiet small', aria_expanded='false')
             more.on('click', js_handler=UNFOLD)
             link(turn.seq)
 

@@ -56,8 +56,7 @@ class Wall:
         self._large: WallPane | None = None
         self._pace = Pace(idle=POLL_SECONDS)
         self._closed = False
-        self._row = CachedElement('wall-runs')
-        self._row.props('role="group" aria-label="Runs shown" data-redrawn')
+        self._row = CachedElement('wall-runs', role='group', aria_label='Runs shown', data_redrawn=True)
         self._status = Text('p', '', 'muted small wall-status', role='status')
         self._grid = Box('wall', 'ul')
         with Box() as self._none:

@@ -40,8 +40,7 @@ def draw_seat_button(context: RunContext, name: str, *, taken: bool) -> None:
     trigger, text, icon = (
         ('hand_back', 'Return seat', 'undo') if taken else ('take_seat', 'Take seat', 'event_seat')
     )
-    control = button(text, icon=icon, kind='small')
-    control.props(f'aria-label="{text}: {role_title(name)}"')
+    control = button(text, icon=icon, kind='small', aria_label=f'{text}: {role_title(name)}')
     control.tooltip('Let the agent continue' if taken else "Do this agent's part yourself")
     control.on('click', lambda: context.send(trigger, '', {'seat': name}))
 

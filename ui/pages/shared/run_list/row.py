@@ -253,8 +253,7 @@ def _draw_item(
     """Draw an entry, if the caller has the permission it requires."""
     if not is_permitted(requires):
         return
-    with Box(f'menu-item {kind}', 'button', type='button') as element:
-        set_attributes(element, role='menuitem')
+    with Box(f'menu-item {kind}', 'button', type='button', role='menuitem') as element:
         _draw_entry(icon, text)
     element.on('click', action)
 

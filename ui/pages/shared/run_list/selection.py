@@ -9,7 +9,7 @@ from nicegui import ui
 
 from engine.records import RunId, RunInfo
 from ui.components.theme import button
-from ui.components.widgets import Box, Text, set_attributes
+from ui.components.widgets import Box, Text
 from ui.formatting.values import count
 from ui.web.permission import is_permitted
 
@@ -121,8 +121,7 @@ class BulkBar:
         """Draw it, hidden."""
         self._selection = selection
         self._buttons: list[tuple[BulkAction, ui.element]] = []
-        with Box('bulk', role='toolbar') as self._box:
-            set_attributes(self._box, aria_label='Selected runs')
+        with Box('bulk', role='toolbar', aria_label='Selected runs') as self._box:
             self._count = Text('span', '', 'bulk-count num', role='status')
             for action in actions:
                 if not is_permitted(action.requires):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine import Conductor
+from engine import LocalConductor
 from ui.pages.run.pane import Panel
 from ui.pages.run.panes import PANES, panels, tab_titles
 
@@ -11,7 +11,7 @@ ELSEWHERE = {'report'}
 
 
 def test_every_panel_of_the_included_patterns_is_listed():
-    patterns = Conductor().catalog.patterns.values()
+    patterns = LocalConductor().catalog.patterns.values()
     used = {panel for pattern in patterns for panel in pattern.sample().chart_panels()}
     assert used - ELSEWHERE <= {pane.panel for pane in PANES}
     assert used >= {'messages', 'time', 'supervision', 'debate', 'candidates'}

@@ -89,7 +89,7 @@ class TriggerFields(StarterFields):
     )
 
 
-def with_patterns(fields: type[StarterFields], catalog: Catalog) -> type[StarterFields]:
+def with_patterns(fields: type[BaseModel], catalog: Catalog) -> type[BaseModel]:
     """Return the form's model with the available patterns."""
     titles = {name: pattern.title for name, pattern in sorted(catalog.patterns.items())}
     labels: dict[str, Any] = {'labels': titles}

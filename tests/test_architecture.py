@@ -277,6 +277,15 @@ def test_every_folder_is_a_package() -> None:
     assert [str(folder) for folder in sorted(folders) if not (folder / '__init__.py').exists()] == []
 
 
+def test_each_page_is_a_folder_whose_page_module_serves_it() -> None:
+    sources = {path: (ROOT / path).read_text('utf-8') for path in MODULES if path.startswith('ui/pages/')}
+    serving = {path for path, source in sources.items() if '\ndef register(' in source}
+    errors = 'ui/pages/shared/errors.py'  # pages without an address of their own
+    assert serving - {errors} == {path for path in sources if path.endswith('/page.py')}
+    folders = {'/'.join(Path(path).parts[:3]) for path in sources if len(Path(path).parts) > 3}
+    assert {folder for folder in folders if f'{folder}/page.py' not in sources} == {'ui/pages/shared'}
+
+
 def test_no_folder_is_crowded() -> None:
     counts = {str(folder.relative_to(ROOT)): entries(folder) for folder in tree.folders()}
     assert counts['engine'] > 5

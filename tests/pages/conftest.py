@@ -22,10 +22,10 @@ from ui.web.backend import Backend
 ASKING = (
     'ui.web.backend',
     'ui.web.permission',
-    'ui.pages.accounts.accounts',
-    'ui.pages.accounts.account',
-    'ui.pages.accounts.audit',
-    'ui.pages.settings.workers',
+    'ui.pages.accounts.page',
+    'ui.pages.accounts.own.page',
+    'ui.pages.accounts.audit.page',
+    'ui.pages.settings.workers.page',
 )
 """The modules that ask for the identity of the caller."""
 

@@ -18,11 +18,11 @@ from tests.support.pages.clicks import click, hide_answered, press_labelled, see
 from tests.support.pages.serving import finish_run, open_conductor, start_run
 from ui.components.elements import Conversation
 from ui.components.theme import serve_assets
-from ui.pages import runs as runs_page
 from ui.pages.run import page as run_page
 from ui.pages.run import screen
 from ui.pages.run.agents import agent as agent_pane
 from ui.pages.run.inspector import inspector
+from ui.pages.runs import page as runs_page
 from ui.pages.shared import errors
 
 

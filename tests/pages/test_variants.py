@@ -7,7 +7,7 @@ from tests.pages.test_runs import keep
 from tests.support.harness import complete_run
 from tests.support.pages.clicks import click
 from ui.pages.fork import page as fork_page
-from ui.pages.fork import variants
+from ui.pages.fork.variants import page as variants
 
 IN_GROUP = {'options': {'group': 'variants-abc'}, 'tags': ('variants-abc',)}
 

@@ -25,22 +25,25 @@ from ui.api.mcp.over_http import McpOverHttp
 from ui.components.assets import ASSETS
 from ui.components.theme import fill_topbar, serve_assets, set_warning
 from ui.components.widgets import text_link
-from ui.pages import runs
-from ui.pages.accounts import account, accounts, audit
+from ui.pages.accounts import page as accounts
+from ui.pages.accounts.audit import page as audit
+from ui.pages.accounts.own import page as account
 from ui.pages.compare import page as compare
-from ui.pages.fork import lineage, variants
 from ui.pages.fork import page as fork
+from ui.pages.fork.lineage import page as lineage
+from ui.pages.fork.variants import page as variants
 from ui.pages.home import page as home
 from ui.pages.inbox import page as inbox
 from ui.pages.launch import page as launch
 from ui.pages.notifications import page as notifications
 from ui.pages.run import page as run
-from ui.pages.run import report
 from ui.pages.run.merging import page as review
+from ui.pages.run.report import page as report
 from ui.pages.run.wall import page as wall
+from ui.pages.runs import page as runs
 from ui.pages.schedules import page as schedules
 from ui.pages.settings import page as settings
-from ui.pages.settings import workers
+from ui.pages.settings.workers import page as workers
 from ui.pages.shared import errors
 from ui.pages.shared.account_parts import draw_account_menu
 from ui.pages.shared.attention import AttentionFeed

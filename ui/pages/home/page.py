@@ -9,7 +9,7 @@ from engine.records import RunQuery
 from ui.components.theme import LIST_KEYS, frame, notice, page_head, section_head, skip_link
 from ui.components.widgets import Box, Text, text_link
 from ui.exports.importer import ImportDialog
-from ui.pages.home.cards import pattern_cards
+from ui.pages.home.card import pattern_cards
 from ui.pages.home.panels import FIRST, FirstRun, NeedsYou, RunningNow, agents_card, models_card, new_run_card
 from ui.pages.shared.attention import AttentionFeed
 from ui.pages.shared.errors import draw_load_errors

@@ -17,7 +17,7 @@ from ui.components.dialogs import confirm
 from ui.components.theme import frame, page_head
 from ui.components.widgets import Box, Text, text_link
 from ui.formatting.values import ago, as_sentence, exact
-from ui.pages.schedules import fields
+from ui.pages.schedules import form
 from ui.pages.shared.resource_list import Action, RecordForm, ResourceList
 from ui.services.operations import ScheduleOperations, TriggerOperations
 from ui.services.schedules import Schedule, Tick, Trigger
@@ -63,7 +63,7 @@ class StarterList(ResourceList[T]):
 
     @override
     def model(self) -> type[BaseModel]:
-        return fields.with_patterns(self.FORM.model, self.backend().catalog)
+        return form.with_patterns(self.FORM.model, self.backend().catalog)
 
     @override
     async def details(self, item: T) -> Sequence[Tick]:
@@ -109,11 +109,11 @@ class ScheduleList(StarterList[Schedule]):
 
     PART = 'schedules'
     FORM = RecordForm(
-        model=fields.ScheduleFields,
-        show=fields.fields_of_schedule,
-        parse=fields.schedule_of,
+        model=form.ScheduleFields,
+        show=form.fields_of_schedule,
+        parse=form.schedule_of,
         make=Schedule,
-        field_at=fields.field_at,
+        field_at=form.field_at,
     )
     TITLE, NEW, EMPTY, ICON = 'Schedules', 'New schedule', 'No schedules yet.', 'schedule'
 
@@ -157,11 +157,11 @@ class TriggerList(StarterList[Trigger]):
 
     PART = 'triggers'
     FORM = RecordForm(
-        model=fields.TriggerFields,
-        show=fields.fields_of_trigger,
-        parse=fields.trigger_of,
+        model=form.TriggerFields,
+        show=form.fields_of_trigger,
+        parse=form.trigger_of,
         make=Trigger,
-        field_at=fields.field_at,
+        field_at=form.field_at,
     )
     TITLE, NEW, EMPTY, ICON = 'Triggers', 'New trigger', 'No triggers yet.', 'bolt'
     SECRET = (

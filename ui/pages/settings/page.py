@@ -11,7 +11,7 @@ from ui.pages.settings.endpoints import Endpoints
 from ui.pages.settings.machine import CommandSandbox, StorageFacts
 from ui.pages.settings.retention import RetentionSettings
 from ui.pages.settings.servers import McpServers
-from ui.pages.settings.workers import WORKERS
+from ui.pages.settings.workers.page import WORKERS
 from ui.pages.shared.errors import draw_load_errors
 from ui.web.backend import Backend
 from ui.web.routing import serve_page

@@ -14,7 +14,7 @@ from ui.access.audit_log import AuditLine, AuditQuery, as_csv, as_json_lines
 from ui.access.caller import IDENTITY
 from ui.components.theme import empty_state, frame, page_head, text_notice
 from ui.components.widgets import Box, Text, label, text_input, text_link
-from ui.pages.accounts.accounts import refusal
+from ui.pages.accounts.page import refusal
 from ui.pages.shared.account_parts import AUDIT, Table, table
 from ui.web.backend import Backend
 from ui.web.downloads import HARMLESS, attachment

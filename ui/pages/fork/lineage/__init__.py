@@ -1,0 +1,1 @@
+"""The fork tree of a run."""

@@ -1,0 +1,1 @@
+"""A group of forks side by side."""

@@ -1,0 +1,1 @@
+"""The final report of a run."""

@@ -31,13 +31,7 @@ LENGTH_SHOWN_FROM = 0.8
 class Control:
     """A field's control and everything around it."""
 
-    def __init__(
-        self,
-        field: Field,
-        *,
-        on_change: Callable[[], None],
-        on_blur: Callable[[], None],
-    ) -> None:
+    def __init__(self, field: Field, *, on_change: Callable[[], None], on_blur: Callable[[], None]) -> None:
         """Draw it with the field's default."""
         self.field, self.problem, self.visited = field, '', False
         self._on_change, self._blur_callback = on_change, on_blur

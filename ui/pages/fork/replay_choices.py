@@ -8,21 +8,13 @@ from typing import Any
 from ui.components.theme import button
 from ui.components.widgets import Box, NativeSelect, Text, label, set_attributes
 
-BEFORE = {
-    'recorded': 'Keep as recorded',
-    'live': 'Run again',
-    'simulated': 'Run again, simulated',
-}
+BEFORE = {'recorded': 'Keep as recorded', 'live': 'Run again', 'simulated': 'Run again, simulated'}
 AFTER = {
     'live': 'Run with the models and tools chosen below',
     'recorded': 'Replay recorded steps while they match',
     'simulated': 'Simulate: the scripted model answers',
 }
-BEYOND = {
-    'stop': 'Pause and wait for me',
-    'live': 'Continue live',
-    'simulated': 'Continue simulated',
-}
+BEYOND = {'stop': 'Pause and wait for me', 'live': 'Continue live', 'simulated': 'Continue simulated'}
 SHORT = {'live': 'Run live', 'recorded': 'Replay', 'simulated': 'Simulated'}
 DEFAULT = {'before': 'recorded', 'after': 'live', 'beyond': 'stop'}
 

@@ -63,10 +63,7 @@ class DestinationList(ResourceList[Destination]):
     )
     TITLE, NEW, EMPTY, ICON = 'Destinations', 'Add destination', 'No destinations yet.', 'send'
     REMOVED = 'Messages not yet sent to it are dropped.'
-    SECRET = (
-        'Signing secret of {name}',
-        'The receiver checks signatures with it (Standard Webhooks).',
-    )
+    SECRET = ('Signing secret of {name}', 'The receiver checks signatures with it (Standard Webhooks).')
 
     @property
     @override

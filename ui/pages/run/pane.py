@@ -118,6 +118,7 @@ class Pane:
 
     def __init__(self, page: RunPage) -> None:
         """Draw it."""
+        self.page, self.context = page, page.context
 
     @classmethod
     def is_for(cls, shape: Shape) -> bool:

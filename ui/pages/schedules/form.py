@@ -73,9 +73,7 @@ class TriggerFields(StarterFields):
     """The form of a trigger."""
 
     kind: Literal['webhook', 'file'] = Field(
-        'webhook',
-        title='Triggered by',
-        json_schema_extra={'labels': dict(KINDS.choices)},
+        'webhook', title='Triggered by', json_schema_extra={'labels': dict(KINDS.choices)}
     )
     files: str = Field(
         '', max_length=1_000, title='Files', description='For a file: a path such as /srv/in/*.csv.'

@@ -93,11 +93,7 @@ class StarterList(ResourceList[T]):
 
     @override
     def actions(self, item: T) -> Mapping[str, Action]:
-        return {
-            'Edit': lambda: self.edit(item),
-            **self.starting(item),
-            'Remove': lambda: self.remove(item),
-        }
+        return {'Edit': lambda: self.edit(item), **self.starting(item), 'Remove': lambda: self.remove(item)}
 
     def starting(self, item: T) -> Mapping[str, Action]:
         """Return what can be done about the runs that it starts."""
@@ -164,10 +160,7 @@ class TriggerList(StarterList[Trigger]):
         field_at=form.field_at,
     )
     TITLE, NEW, EMPTY, ICON = 'Triggers', 'New trigger', 'No triggers yet.', 'bolt'
-    SECRET = (
-        'Signing secret of the trigger',
-        'The sender signs its webhooks with it (Standard Webhooks).',
-    )
+    SECRET = ('Signing secret of the trigger', 'The sender signs its webhooks with it (Standard Webhooks).')
 
     @property
     @override

@@ -24,10 +24,7 @@ class ServerFields(BaseModel):
     model_config = ConfigDict(str_strip_whitespace=True)
 
     name: Name = Field(
-        min_length=1,
-        max_length=32,
-        title='Name',
-        description='Its tools are named name_tool, in lower case',
+        min_length=1, max_length=32, title='Name', description='Its tools are named name_tool, in lower case'
     )
     connection: Literal['program', 'address'] = Field(
         'program',

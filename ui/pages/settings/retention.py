@@ -99,11 +99,7 @@ class RetentionSettings:
         with self._room:
             self._show_disk_usage(runs, totals)
             if trash:
-                Text(
-                    'p',
-                    f'Plus {byte_size(in_trash)} in {count(len(trash), "deleted run")}.',
-                    'muted small',
-                )
+                Text('p', f'Plus {byte_size(in_trash)} in {count(len(trash), "deleted run")}.', 'muted small')
 
     def _show_expired(self, taken: Sequence[ExpiredRun]) -> None:
         idle = self._backend().retention.idle

@@ -45,10 +45,7 @@ def register(backend: Backend) -> None:
             read_error(error)
             return
         with frame('Error'), _body('report', 'This page could not be displayed'):
-            Text(
-                'p',
-                'An internal error occurred. Runs are not affected. See the log for details.',
-            )
+            Text('p', 'An internal error occurred. Runs are not affected. See the log for details.')
             Text('p', f'{type(error).__name__}: {str(error)[:500]}', 'mono muted')
             _draw_links()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel
 from typing_extensions import override
@@ -100,19 +100,8 @@ class RowList(ABC):
         await self.refresh()
 
 
-class Named(Protocol):
-    """A record that people give a name."""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-
-T = TypeVar('T', bound=Named)
+T = TypeVar('T', bound=Any)
+"""A record with an id and a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,10 +46,7 @@ def register(backend: Backend) -> None:
             errors.unknown_tool(backend, name)
             return
         with frame(item.name, here='/tools', keys=FORM_KEYS):
-            with (
-                page_head(item.name, back=('/tools', 'All tools'), classes='mono'),
-                Box('tool-foot'),
-            ):
+            with page_head(item.name, back=('/tools', 'All tools'), classes='mono'), Box('tool-foot'):
                 Text('span', item.category.capitalize(), 'chip')
                 draw_flags(item)
             with Box('tool-page'):
@@ -110,11 +107,7 @@ def _draw_fact(name: str, text: str) -> None:
 def _draw_users(users: list[ToolUser]) -> None:
     with Box('section', 'section', aria_labelledby='roles'):
         Text('h2', 'Roles', id='roles')
-        Text(
-            'p',
-            'The agents of each pattern: instructions, tools and answers.',
-            'muted',
-        )
+        Text('p', 'The agents of each pattern: instructions, tools and answers.', 'muted')
         with Box('tools', 'ul'):
             for user in users:
                 with Box('card role-card', 'li'):

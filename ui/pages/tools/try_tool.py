@@ -161,10 +161,7 @@ class TryTool:
             Text('span', count(len(tried.text), 'character'), 'muted num')
             if tried.usage.calls:
                 Text('span', count(tried.usage.total, 'token'), 'muted num')
-        with (
-            self._result,
-            Box('listing', 'pre', tabindex='0', aria_label='Output'),
-        ):
+        with self._result, Box('listing', 'pre', tabindex='0', aria_label='Output'):
             Text('code', tried.text or '[nothing]')
 
     async def _list(self) -> None:

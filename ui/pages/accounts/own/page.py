@@ -29,9 +29,7 @@ def register(backend: Backend) -> None:
             if backend.access is None or not isinstance(identity, AuthenticatedIdentity):
                 Text('h1', 'Your account')
                 Text(
-                    'p',
-                    'This server has no accounts. Create the first one with hemicycle user add.',
-                    'muted',
+                    'p', 'This server has no accounts. Create the first one with hemicycle user add.', 'muted'
                 )
                 return
             caller = await identity.check()
@@ -60,11 +58,7 @@ class AccountPage:
                 self._revoke = ui.checkbox('Revoke my tokens')
         with Box('section', 'section'):
             Text('h2', 'Tokens')
-            Text(
-                'p',
-                'Programs with a token act as you. For the command line, set HEMICYCLE_TOKEN.',
-                'muted',
-            )
+            Text('p', 'Programs with a token act as you. For the command line, set HEMICYCLE_TOKEN.', 'muted')
             self._tokens = Box()
             with card_form('New token', self._add_token, 'Create token'):
                 self._label = field('Description')
@@ -118,10 +112,7 @@ class AccountPage:
             if old_hash and not await self._access.is_password(caller, self._old.value):
                 raise InvalidInput({'current password': 'is wrong'})
             working = await self._accounts.set_password(
-                caller.name,
-                self._new.value,
-                keep=self._identity.key[:16],
-                revoke_tokens=self._revoke.value,
+                caller.name, self._new.value, keep=self._identity.key[:16], revoke_tokens=self._revoke.value
             )
             details = {'name': caller.name} | ({'tokens': 'revoked'} if self._revoke.value else {})
             await self._access.audit.write(caller, 'account.set_password', details=details)

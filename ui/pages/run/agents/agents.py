@@ -41,7 +41,7 @@ class AgentPanes(Panel):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        context = self._context = page.context
+        context = page.context
         self._stages = stages_of(context)
         self._selection = VisibleAgents(context.shape, context.history)
         self._moment: Moment | None = None
@@ -131,7 +131,7 @@ class AgentPanes(Panel):
         unknown = {digest for digest in view.files.values() if digest not in self._counts}
         for digest in unknown:
             try:
-                files = await self._context.conductor.workspaces.files(self._context.run, digest)
+                files = await self.context.conductor.workspaces.files(self.context.run, digest)
             except WorkspaceError:
                 continue  # the files tab reports it
             self._counts[digest] = len(files)
@@ -196,7 +196,7 @@ class AgentPanes(Panel):
                 for path, pane in self._panes.items()
                 if path in self._visible_agents and pane.next_agent
             )
-            others = (self._context.name_of(path) for path in now if path not in self._visible_agents)
+            others = (self.context.name_of(path) for path in now if path not in self._visible_agents)
             title = next(waiting, '') or next(others, '')
         self._follow.set_visibility(bool(title))
         if title:
@@ -207,11 +207,11 @@ class AgentPanes(Panel):
         stage = next((stage for stage in self._stages if stage.key == self._stage), None)
         joined = stage is not None and len(stage.agents) > 1 and stage.key not in view.entered
         if stage and joined and (self._picked or view.status.ended):
-            return join_summary(stage, view, self._context.history)
+            return join_summary(stage, view, self.context.history)
         if not view.active:
             return ''
         if not view.status.ended:
-            if activity := work_in_progress(self._context.shape, view):
+            if activity := work_in_progress(self.context.shape, view):
                 return f'{activity} · {duration(now - view.time)}'
             leaf = view.active[0]
             since = view.entered.get(leaf, (0, now))[1]
@@ -261,7 +261,7 @@ class AgentPanes(Panel):
         self._result.set_visibility(False)
 
     def _answer_of(self, view: View) -> Any:
-        shape = self._context.shape
+        shape = self.context.shape
         return view.memory.get(shape.answer) if shape.answer and view.status.ended else None
 
     def _has_result(self, view: View) -> bool:
@@ -276,9 +276,9 @@ class AgentPanes(Panel):
             why = f':** {view.error}' if view.error else '.**'
             text = f'**{status_text(view.status, view.error)}{why}\n\n' if failed else ''
             body = answer if isinstance(answer, str) else json_to_markdown(str(answer or ''))
-            shape = self._context.shape
+            shape = self.context.shape
             if body and shape.answer == shape.field('report'):
-                body = report_of(self._context.conductor.catalog, shape, view).text
+                body = report_of(self.context.conductor.catalog, shape, view).text
             self._result_text = body or ''
             self._copy_buttons.set_visibility(bool(self._result_text))
             self._answer.show([{'kind': 'text', 'text': text + self._result_text}])

@@ -33,7 +33,7 @@ class ChartPane(Pane):
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
         context, context_menu = page.context, page.debugger.context_menu
-        self._page, self._shape, self._follower = page, context.shape, page.follower
+        self._shape, self._follower = context.shape, page.follower
         page.debugger.on_reveal(self.shrink)
         self._folds = CollapseMenu(self._shape, self.draw)
         self._step, self._large = 0, False
@@ -148,10 +148,10 @@ class ChartPane(Pane):
     def _enlarge(self) -> None:
         self._large = not self._large
         set_attributes(self._size, aria_pressed=str(self._large).lower())
-        set_class(self._page.grid, 'charted', on=self._large)
+        set_class(self.page.grid, 'charted', on=self._large)
 
     async def _pick(self, path: str) -> None:
         """Go to the next visit of a state after the current step, or to its first."""
         steps = self._follower.index.visits.get(path)
         if steps:
-            await self._page.seek(next((step for step in steps if step > self._step), steps[0]))
+            await self.page.seek(next((step for step in steps if step > self._step), steps[0]))

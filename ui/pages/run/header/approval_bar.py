@@ -22,7 +22,6 @@ class ApprovalBar(Pane):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        self._page, self._context = page, page.context
         self._leaf = ''
         with Box('approval-bar', role='region', aria_label='Needs you') as self._root:
             ui.icon('front_hand', size='18px')
@@ -50,7 +49,7 @@ class ApprovalBar(Pane):
         agent = view.agents.get(parent_of(self._leaf), {})
         messages = agent.get('messages') or [{'parts': ()}]
         calls = [str(part['name']) for part in messages[-1]['parts'] if part['kind'] == 'call']
-        who = self._context.name_of(parent_of(self._leaf), str(agent.get('role', '')))
+        who = self.context.name_of(parent_of(self._leaf), str(agent.get('role', '')))
         asks = self._leaf.endswith('.asking')
         for answer in (self._allow, self._deny):
             answer.set_visibility(not asks)
@@ -65,15 +64,15 @@ class ApprovalBar(Pane):
 
     async def _reveal(self) -> None:
         """Show the pane of the agent that asks, with the focus in the answer."""
-        if not self._page.moment.live:
-            await self._page.seek(None)
-        self._page.find(RunTabs).open('')
-        self._page.find(AgentPanes).reveal_question(parent_of(self._leaf))
+        if not self.page.moment.live:
+            await self.page.seek(None)
+        self.page.find(RunTabs).open('')
+        self.page.find(AgentPanes).reveal_question(parent_of(self._leaf))
 
     async def _approve(self) -> None:
         if self._leaf:
-            await notify_errors(self._context.conductor.approve(self._context.run, self._leaf))
+            await notify_errors(self.context.conductor.approve(self.context.run, self._leaf))
 
     async def _refuse(self) -> None:
         if self._leaf:
-            await notify_errors(self._context.conductor.deny(self._context.run, self._leaf))
+            await notify_errors(self.context.conductor.deny(self.context.run, self._leaf))

@@ -33,7 +33,6 @@ class Header(Pane):
         super().__init__(page)
         context = page.context
         conductor, info, controller = context.conductor, context.info, context.debug_controller
-        self._page, self._context = page, context
         self._has_pattern = info.pattern in conductor.catalog.patterns
         self._shown: tuple[object, ...] = ()
         with Box(f'run-head {"ended" if info.status.ended else ""}'):
@@ -100,15 +99,15 @@ class Header(Pane):
         self._title.track_size()
 
     async def _fork(self) -> None:
-        at = self._page.moment.at or self._page.follower.head
-        ui.navigate.to(f'/runs/{self._context.run}/fork?at={at}')
+        at = self.page.moment.at or self.page.follower.head
+        ui.navigate.to(f'/runs/{self.context.run}/fork?at={at}')
 
     def _show_origins(self, view: View) -> None:
         """Show where the agents' replies came from; for those at work, also where they are expected from."""
-        agents = [str(state.path) for state in self._context.shape.states if state.role]
+        agents = [str(state.path) for state in self.context.shape.states if state.role]
         at_work = [path for path in agents if any(is_within(leaf, path) for leaf in view.active)]
         origins = set(view.origins)
-        origins |= {self._context.expected_origin(path) for path in (at_work if origins else agents)}
+        origins |= {self.context.expected_origin(path) for path in (at_work if origins else agents)}
         if self._origins.clear_if_changed(origins):
             with self._origins:
                 for origin in sorted(origins):
@@ -126,7 +125,7 @@ class Header(Pane):
     @override
     def tick(self, moment: Moment, now: float) -> None:
         view = moment.view
-        streamed = self._page.find(AgentPanes).streamed if moment.live else 0
+        streamed = self.page.find(AgentPanes).streamed if moment.live else 0
         tokens = usage_headline(with_streamed(view.usage, streamed))
         if tokens != self._tokens.text:
             self._tokens.set_text(tokens)

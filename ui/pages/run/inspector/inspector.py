@@ -18,13 +18,7 @@ from ui.components.theme import button, empty_state, text_notice
 from ui.components.widgets import Box, Text
 from ui.formatting.changes import change_title, value_html, wordings
 from ui.formatting.debugger import pause_sentence
-from ui.formatting.steps import (
-    duration,
-    edge_outcomes,
-    headline,
-    path_text,
-    previous_values,
-)
+from ui.formatting.steps import duration, edge_outcomes, headline, path_text, previous_values
 from ui.formatting.values import with_list_ends, with_times
 from ui.pages.run.debugger.panel import BreakpointsPanel
 from ui.pages.run.pane import Moment, Pane, RunPage
@@ -47,7 +41,7 @@ class Inspector(Pane):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        self._page, context, debugger = page, page.context, page.debugger
+        context, debugger = page.context, page.debugger
         debugger.on_reveal(self.open_breakpoints)
         self._shape, self._name_of, self._reasons = context.shape, context.name_of, context.reasons
         self._pending: tuple[View | None, list[str]] = (None, [])
@@ -111,10 +105,10 @@ class Inspector(Pane):
 
     def _on_open(self) -> None:
         self._fill()
-        self._page.show_address()
+        self.page.show_address()
 
     async def _go_to_change(self, place: str) -> None:
-        await self._page.find(Player).jump_to_change(place)
+        await self.page.find(Player).jump_to_change(place)
 
     def open_breakpoints(self) -> None:
         """Switch to the tab of breakpoints."""

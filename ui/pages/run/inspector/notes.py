@@ -29,7 +29,7 @@ class StepNotes(Pane):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        self._page, self._conductor, self._run = page, page.context.conductor, page.context.run
+        self._conductor, self._run = page.context.conductor, page.context.run
         self._notes: list[Note] = []
         self._step = 0
         self._drawn: tuple[int, tuple[Note, ...]] | None = None
@@ -49,7 +49,7 @@ class StepNotes(Pane):
             return  # the run is deleted or unreadable, which the page reports
         if not self._box.is_deleted:
             self._show_notes(self._step)
-            self._page.find(Player).show_notes(
+            self.page.find(Player).show_notes(
                 [Mark(seq=note.seq, kind='note', text=note.text) for note in self._notes]
             )
 

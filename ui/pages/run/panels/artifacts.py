@@ -33,7 +33,6 @@ class Artifacts(LazyPanel):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        self._context = page.context
         self._offered = any(state.criteria for state in page.context.shape.states)
         self._toggled: dict[Key, bool] = {}
         """Whether a person has opened an artifact (or folded it)."""
@@ -74,7 +73,7 @@ class Artifacts(LazyPanel):
     def _draw_group(self, path: str) -> None:
         if path not in self._groups:
             with self._root, Box('artifact-group', 'section') as group:
-                Text('h3', self._context.name_of(path), 'artifact-agent')
+                Text('h3', self.context.name_of(path), 'artifact-agent')
             self._groups[path] = group
 
     def _draw_card(self, key: Key, item: Mapping[str, Any]) -> ui.element:
@@ -117,7 +116,7 @@ class Artifacts(LazyPanel):
                 Text('p', _describe_scalar(value))
             if item.get('kept'):
                 Text('p', f'Only the first {len(str(value)):,} characters are shown.', 'muted small')
-                address = f'{self._context.content_url}/{item["kept"]}?artifact={quote(name, safe="")}'
+                address = f'{self.context.content_url}/{item["kept"]}?artifact={quote(name, safe="")}'
                 with link(address, 'btn small', download=''):
                     ui.icon('download')
                     ui.label('Download')

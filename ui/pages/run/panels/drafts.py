@@ -44,7 +44,7 @@ class Drafts(LazyPanel):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        self._shape, self._follower, self._seek = page.context.shape, page.follower, page.seek
+        self._shape, self._follower = page.context.shape, page.follower
         self._unfolded: set[str] = set()
         self._root = CachedElement('drafts')
 
@@ -73,7 +73,7 @@ class Drafts(LazyPanel):
                 Text('span', draft.verdict, 'draft-state')
                 Box('grow', 'span')
                 if seq:
-                    button(f'Step {seq}', kind='quiet small').on('click', lambda: self._seek(seq))
+                    button(f'Step {seq}', kind='quiet small').on('click', lambda: self.page.seek(seq))
             if draft.review and (draft.review.summary or draft.review.comments):
                 listed = ''.join(f'\n- {comment}' for comment in draft.review.comments)
                 draw_markdown(f'{draft.review.summary}\n{listed}', f'Review of draft {draft.number}')

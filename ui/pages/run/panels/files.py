@@ -38,8 +38,7 @@ class Files(Panel):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        context = self._context = page.context
-        self._seek = page.seek
+        context = page.context
         self._view: View | None = None
         self._open = self._opened = self._comparing = False
         self._picked, self._load_number = '', 0
@@ -104,7 +103,7 @@ class Files(Panel):
 
     def _start_with_differences(self) -> None:
         """Start with the differences from the files the agent was given, if it has changed any."""
-        view, history = self._view, self._context.history
+        view, history = self._view, self.context.history
         folder = next(iter(sorted(view.files)), '') if view is not None else ''
         if view is not None and (baseline := history.baseline(folder)) and view.files[folder] != baseline:
             self._refresh()
@@ -116,20 +115,20 @@ class Files(Panel):
         view = self._view
         if view is None or not view.files:
             return
-        named = {path: self._context.name_of(path) for path in sorted(view.files)}
+        named = {path: self.context.name_of(path) for path in sorted(view.files)}
         if self._agent.value not in named:
             self._agent.value = next(iter(named))
         self._agent.set_options(named)
         self._offer_versions(view)
         snapshot = view.files[self._agent.value]
         name = f'{self._agent.value}-step-{view.seq}'
-        set_attributes(self._zip, href=f'/runs/{self._context.run}/archive/{snapshot}?name={quote(name)}')
+        set_attributes(self._zip, href=f'/runs/{self.context.run}/archive/{snapshot}?name={quote(name)}')
         for part, seen in ((self._pair, self._comparing), (self._versions, not self._comparing)):
             part.set_visibility(seen)
-        before = self._before.value if self._comparing else self._context.history.baseline(self._agent.value)
+        before = self._before.value if self._comparing else self.context.history.baseline(self._agent.value)
         after = self._after.value if self._comparing else snapshot
         self._patch.set_visibility(bool(after))
-        address = f'/runs/{self._context.run}/patch/{after}?before={before}&name={quote(name)}'
+        address = f'/runs/{self.context.run}/patch/{after}?before={before}&name={quote(name)}'
         set_attributes(self._patch, href=address)
         content = (self._before.value, self._after.value) if self._comparing else (snapshot,)
         if content != self._loaded:
@@ -137,7 +136,7 @@ class Files(Panel):
             ui.timer(0, self._load, once=True)
 
     def _offer_versions(self, view: View) -> None:
-        history = self._context.history
+        history = self.context.history
         folder_versions = history.versions.get(self._agent.value, [])
         now = latest(history.versions, self._agent.value, view.seq)
         drawn = (self._agent.value, len(folder_versions), now)
@@ -151,7 +150,7 @@ class Files(Panel):
         offered = {EMPTY: 'Empty folder'}
         for agent, versions in sorted(history.versions.items()):
             for version in versions:
-                what = f'{self._context.name_of(agent)}, version {version.number} (step {version.seq})'
+                what = f'{self.context.name_of(agent)}, version {version.number} (step {version.seq})'
                 offered.setdefault(version.snapshot, what)
         for side in (self._before, self._after):
             side.set_options(offered)
@@ -161,7 +160,7 @@ class Files(Panel):
         with part:
             Text('b', f'v{version.number}')
             Text('span', f'step {version.seq}', 'num')
-        part.on('click', lambda: self._seek(version.seq))
+        part.on('click', lambda: self.page.seek(version.seq))
 
     def _draw_side(self, name: str) -> NativeSelect:
         with Box('files-side'):
@@ -179,7 +178,7 @@ class Files(Panel):
         self._compare.props(f'aria-pressed="{str(self._comparing).lower()}"')
         view = self._view
         if self._comparing and view is not None and self._agent.value in view.files:
-            folder_versions = self._context.history.versions.get(self._agent.value, [])
+            folder_versions = self.context.history.versions.get(self._agent.value, [])
             before = [version.snapshot for version in folder_versions if version.seq <= view.seq][-2:-1]
             self._before.value, self._after.value = [*before, EMPTY][0], view.files[self._agent.value]
         self._refresh()
@@ -187,7 +186,7 @@ class Files(Panel):
     async def _load(self) -> None:
         self._load_number += 1
         turn, comparing, read = self._load_number, self._comparing, self._loaded
-        workspaces, run = self._context.conductor.workspaces, self._context.run
+        workspaces, run = self.context.conductor.workspaces, self.context.run
         assert isinstance(read, tuple)
         try:
             entries: list[Any] = (
@@ -230,7 +229,7 @@ class Files(Panel):
         else:
             try:
                 content = preview(
-                    await self._context.conductor.workspaces.content(self._context.run, file.digest)
+                    await self.context.conductor.workspaces.content(self.context.run, file.digest)
                 )
             except WorkspaceError as error:
                 self._warn(str(error))
@@ -249,7 +248,7 @@ class Files(Panel):
         )
         self._download.set_visibility(bool(file.digest))
         name = quote(file.path.rpartition('/')[2])
-        set_attributes(self._download, href=f'{self._context.content_url}/{file.digest}?name={name}')
+        set_attributes(self._download, href=f'{self.context.content_url}/{file.digest}?name={name}')
 
     def _warn(self, problem: str) -> None:
         self._problem.clear()

@@ -78,7 +78,7 @@ class Messages(LazyPanel):
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
         self._field = page.context.shape.field('messages')
-        self._follower, self._seek, self._on_filter = page.follower, page.seek, page.show_address
+        self._follower, self._on_filter = page.follower, page.show_address
         self.filter = initial = MessageFilter.from_query(page.query)
         self._messages: list[Message] = []
         self._drawn: object = None
@@ -93,7 +93,7 @@ class Messages(LazyPanel):
                         self._title = Text('h2', '')
                         self._facts = Text('p', '', 'muted small num')
                     self._go = button('Go to step', icon='my_location', kind='small')
-                    self._go.on('click', lambda: self._seek(self._seq))
+                    self._go.on('click', lambda: self.page.seek(self._seq))
                     close = button('', icon='close', kind='quiet small', label='Close')
                     close.on('click', lambda: self._detail.set_visibility(False))
                 self._text = Conversation([], label='Content', follow=False)
@@ -176,7 +176,7 @@ class Messages(LazyPanel):
 
     async def _go_to_step(self, number: int) -> None:
         if 0 < number <= len(self._messages) and (seq := self._messages[number - 1].seq):
-            await self._seek(seq)
+            await self.page.seek(seq)
 
     def _pick(self, number: int) -> None:
         if not 0 < number <= len(self._messages):

@@ -51,7 +51,6 @@ class PlanChecklist(Pane):
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
         self._field, self._history = page.context.shape.field(PLAN), page.context.history
-        self._seek = page.seek
         self._opened: set[str] = set()
         chosen = app.storage.user.get(STORAGE_KEY, 'undecided')
         with (
@@ -120,7 +119,7 @@ class PlanChecklist(Pane):
     async def _go_to_end(self, name: str) -> None:
         """Go to the step at which an entry ended: its agent's conversation is complete there."""
         if name in self._history.finished:
-            await self._seek(self._history.finished[name])
+            await self.page.seek(self._history.finished[name])
 
     def _draw_result(self, path: str, result: str) -> None:
         with disclosure(self._opened, path, excerpt(result), '', 'plan-text'):

@@ -31,7 +31,7 @@ class Supervision(LazyPanel):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        self._shape, self._follower, self._seek = page.context.shape, page.follower, page.seek
+        self._shape, self._follower = page.context.shape, page.follower
         self._all = False
         self._unfolded: set[str] = set()
         self._root = CachedElement('oversight')
@@ -127,7 +127,7 @@ class Supervision(LazyPanel):
 
     def _draw_link(self, seq: int) -> None:
         if seq:
-            button(f'Step {seq}', kind='quiet small').on('click', lambda: self._seek(seq))
+            button(f'Step {seq}', kind='quiet small').on('click', lambda: self.page.seek(seq))
 
 
 def _explain_level(level: str, issues: int, gates: Sequence[Gate]) -> str:

@@ -19,7 +19,6 @@ class RunTabs(Pane):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        self._page = page
         self._panels: dict[str, Panel] = {}
         self._pending_actions: dict[str, str] = {}
         """What a person is asked for, by the title of the panel."""
@@ -38,7 +37,7 @@ class RunTabs(Pane):
         title = self._tabs.shown
         end = '' if title == self._tabs.titles[0] else f'/{title.lower()}'
         query = self._panels[title].query
-        return with_query(f'/runs/{self._page.context.run}{end}', **query, at=at, inspect=inspect)
+        return with_query(f'/runs/{self.page.context.run}{end}', **query, at=at, inspect=inspect)
 
     def open(self, end: str) -> None:
         """Open the tab whose address has this end; the first one has none."""
@@ -62,8 +61,8 @@ class RunTabs(Pane):
     def _on_open(self) -> None:
         for title, panel in self._panels.items():
             panel.open(title == self._tabs.shown)
-        self._page.show_address(add_history=self._tabs.by_user)
+        self.page.show_address(add_history=self._tabs.by_user)
 
     def _hide_diagram(self, hidden: bool) -> None:
-        set_class(self._page.grid, 'plain', on=hidden)
-        self._page.find(AgentPanes).set_wide(hidden)
+        set_class(self.page.grid, 'plain', on=hidden)
+        self.page.find(AgentPanes).set_wide(hidden)

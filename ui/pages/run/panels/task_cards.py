@@ -28,7 +28,6 @@ class TaskCards(Pane):
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
         self._field, self._history = page.context.shape.field(PLAN), page.context.history
-        self._seek = page.seek
         self.root = CachedElement('task-cards', 'ul', aria_label='Finished tasks', tabindex='0')
 
     @override
@@ -57,7 +56,7 @@ class TaskCards(Pane):
 
     async def _go_to_task(self, name: str) -> None:
         if name in self._history.finished:
-            await self._seek(self._history.finished[name])
+            await self.page.seek(self._history.finished[name])
 
 
 def _cards(step: Mapping[str, Any]) -> list[tuple[str, ...]]:

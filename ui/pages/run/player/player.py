@@ -47,7 +47,6 @@ class Player(Pane):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        self._page, self._seek = page, page.seek
         follower = self._follower = page.follower
         self._at: int | None = None
         self._target: int | None = None
@@ -94,7 +93,7 @@ class Player(Pane):
         self._at = at
         if self._target == self.step:
             self._target = None
-        link = self._page.address(moment.view.seq)
+        link = self.page.address(moment.view.seq)
         self._track.move_to(self.step, head, duration(moment.view.ran), link)
         past = at is not None or ended
         set_class(self._chip, 'off', on=not past)
@@ -125,7 +124,7 @@ class Player(Pane):
             self.stop()
             return
         if self._at is None or self._at >= self._follower.head:
-            await self._seek(1)
+            await self.page.seek(1)
         self._playing = create_page_task(self._track, self._run(), 'replay')
         self._show_playing(True)
 
@@ -145,7 +144,7 @@ class Player(Pane):
                 if not self._loop.value or len(times) < 2:
                     break
                 at, seconds = 1, 0.0
-                await self._seek(at, add_history=False)
+                await self.page.seek(at, add_history=False)
             speed = float(self._speed.value)
             await asyncio.sleep(seconds_until_next(times, at, seconds, speed, folded=folded))
             now = clock()
@@ -153,7 +152,7 @@ class Player(Pane):
             before = now
             if to != at:
                 with self._track:
-                    await self._seek(to, add_history=False)
+                    await self.page.seek(to, add_history=False)
         self._playing = None
         with self._track:
             self._show_playing(False)
@@ -174,7 +173,7 @@ class Player(Pane):
     async def _move(self, step: int | None, *, add_history: bool) -> None:
         self.stop()
         self._target = None if step is None else min(max(step, 1), max(self._follower.head, 1))
-        await self._seek(self._target, add_history=add_history)
+        await self.page.seek(self._target, add_history=add_history)
 
     async def _on_key(self, event: KeyEventArguments) -> None:
         if not event.action.keydown or event.modifiers.ctrl or event.modifiers.alt or event.modifiers.meta:
@@ -222,11 +221,11 @@ class Player(Pane):
         return button('', icon=icon, kind='quiet', label=label).on('click', act)
 
     def _update_jumps(self) -> None:
-        self._jumps.update(self._page.moment.view)
+        self._jumps.update(self.page.moment.view)
 
     def _preload(self) -> None:
         """Prepare the diagram for a person who drags the slider."""
-        self._page.find(ChartPane).preload()
+        self.page.find(ChartPane).preload()
 
     def _on_copy(self, event: object) -> None:
         there, link = event.args  # type: ignore[attr-defined]

@@ -39,7 +39,6 @@ class Board(Panel):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        self._context, self._seek = page.context, page.seek
         self._shown: object = None
         self._tables: list[DebateTable] = []
         with Box('board'):
@@ -56,16 +55,16 @@ class Board(Panel):
 
     def pending_action(self, view: View) -> str:
         """Return a note while it is a person's turn to speak."""
-        return 'your turn' if current_turn(view, self._context.shape)[1] else ''
+        return 'your turn' if current_turn(view, self.context.shape)[1] else ''
 
     def relevance(self, view: View) -> int:
         """Return 1 while a debate is in progress."""
-        return int(is_debating(view, self._context.shape))
+        return int(is_debating(view, self.context.shape))
 
     @override
     def show(self, moment: Moment) -> None:
         view, live, may_control = moment.view, moment.live, moment.may_control
-        shape, history = self._context.shape, self._context.history
+        shape, history = self.context.shape, self.context.history
         self._seats.show(view, live=live, may_control=may_control)
         turns = debate_turns(view, shape, history)
         name, by_person = current_turn(view, shape)
@@ -86,7 +85,7 @@ class Board(Panel):
         del self._tables[len(all_debates) :]
         with self._place:
             self._tables.extend(
-                DebateTable(self._seats, self._seek) for _ in all_debates[len(self._tables) :]
+                DebateTable(self._seats, self.page.seek) for _ in all_debates[len(self._tables) :]
             )
         for table, debate in zip(self._tables, all_debates, strict=True):
             whose = (name, going.round or 1, by_person) if debate is all_debates[-1] else ('', 0, False)
@@ -98,7 +97,7 @@ class Board(Panel):
         self._free_seats.clear()
         if free:
             with self._free_seats:
-                for name in seats_for(self._context.shape, REVIEWER):
+                for name in seats_for(self.context.shape, REVIEWER):
                     with Box('board-seat'):
                         Text('b', role_title(name))
                         self._seats.draw_control(name)

@@ -40,7 +40,6 @@ class Candidates(Panel):
 
     def __init__(self, page: RunPage) -> None:
         super().__init__(page)
-        self._context, self._seek = page.context, page.seek
         self._shown: object = None
         self._opened: set[str] = set()
         with Box('candidates') as self.root:
@@ -58,7 +57,7 @@ class Candidates(Panel):
         """Return a note while a person has to decide, or to work in a coder's seat."""
         if view.waiting in (CHOICE, FILES, CONFLICTS):
             return 'your decision'
-        return 'your turn' if coder_turn(view, self._context.shape) else ''
+        return 'your turn' if coder_turn(view, self.context.shape) else ''
 
     def relevance(self, view: View) -> int:
         """Return 2 while a person is asked, which takes precedence over a debate."""
@@ -67,7 +66,7 @@ class Candidates(Panel):
     @override
     def show(self, moment: Moment) -> None:
         view, live, may_control = moment.view, moment.live, moment.may_control
-        candidates = contestants(view, self._context.shape, self._context.history)
+        candidates = contestants(view, self.context.shape, self.context.history)
         is_asked = moment.may_answer and view.waiting == CHOICE
         self._seat.show(view, live=live, may_control=may_control)
         self._decision.show(view, candidates, live=live, may_control=may_control)
@@ -185,7 +184,7 @@ class Candidates(Panel):
                     change.on('click', lambda: self._difference.compare(before.snapshot, version.snapshot))
                 if seq:
                     go = button(f'Step {seq}', kind='quiet small num')
-                    go.on('click', lambda: self._seek(seq))
+                    go.on('click', lambda: self.page.seek(seq))
             if version.merged:
                 taken = ', '.join(f'{path} from {coder}' for path, coder in version.merged.items())
                 Text('p', f'Merged: {taken}', 'small')

@@ -110,10 +110,7 @@ QUESTIONS = {
         'Choose files to merge into the best implementation',
         'All other files stay as in the best one. The tests then run on the result.',
     ),
-    CONFLICTS: (
-        'Conflicting files',
-        'Choose a version for each path. The differences are shown below.',
-    ),
+    CONFLICTS: ('Conflicting files', 'Choose a version for each path. The differences are shown below.'),
 }
 """Title and explanation of a question, by the `waiting` of the run."""
 

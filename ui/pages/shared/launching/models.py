@@ -26,12 +26,7 @@ ALL = Field(
     title='Model for all roles',
     help='endpoint/model; list several, separated by commas, to fall back in order',
 )
-FALLBACK = Field(
-    name='fallback',
-    kind='model',
-    title='Fallback',
-    help='Used if a model fails',
-)
+FALLBACK = Field(name='fallback', kind='model', title='Fallback', help='Used if a model fails')
 PLACEHOLDERS = {'': SCRIPTED, 'fallback': 'none'}
 SIMULATED = 'Simulated: the scripted model answers. No key, no network, free.'
 IMPROVISED = ' No sample fits this input, so its answers are filler: pick a sample, or another model.'

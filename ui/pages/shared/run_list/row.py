@@ -40,12 +40,7 @@ class RunRow:
     """A row; `show` updates it in place to preserve focus and menus."""
 
     def __init__(
-        self,
-        info: RunInfo,
-        pattern: str,
-        wait_texts: Mapping[str, str],
-        now: float,
-        acts: RowActions,
+        self, info: RunInfo, pattern: str, wait_texts: Mapping[str, str], now: float, acts: RowActions
     ) -> None:
         """Draw the row.
 

@@ -63,9 +63,9 @@ class Board(Panel):
 
     @override
     def show(self, moment: Moment) -> None:
-        view, live, may_control = moment.view, moment.live, moment.may_control
+        view = moment.view
         shape, history = self.context.shape, self.context.history
-        self._seats.show(view, live=live, may_control=may_control)
+        self._seats.show(moment)
         turns = debate_turns(view, shape, history)
         name, by_person = current_turn(view, shape)
         going = read_debate(view)

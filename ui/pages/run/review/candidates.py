@@ -65,12 +65,12 @@ class Candidates(Panel):
 
     @override
     def show(self, moment: Moment) -> None:
-        view, live, may_control = moment.view, moment.live, moment.may_control
+        view = moment.view
         candidates = contestants(view, self.context.shape, self.context.history)
         is_asked = moment.may_answer and view.waiting == CHOICE
-        self._seat.show(view, live=live, may_control=may_control)
-        self._decision.show(view, candidates, live=live, may_control=may_control)
-        self._comments.show(view, candidates, live=live, may_control=may_control)
+        self._seat.show(moment)
+        self._decision.show(moment, candidates)
+        self._comments.show(moment, candidates)
         content = (candidates, is_asked, self._seat.name)
         if content == self._shown:
             return

@@ -10,6 +10,7 @@ from engine.workspace import FileVersion, is_own_work
 from ui.components.theme import button
 from ui.components.widgets import Box, NativeSelect, Text, label, text_area, text_input
 from ui.formatting.steps import role_title
+from ui.pages.run.pane import Moment
 from ui.pages.run.review.contest import read_candidates
 from ui.pages.run.review.debates import CODER
 from ui.pages.shared.run.context import RunContext
@@ -38,9 +39,10 @@ class CoderSeat:
         self.root = Box('seat coder-seat', 'section', aria_label='Your work')
         self.root.set_visibility(False)
 
-    def show(self, view: View, *, live: bool, may_control: bool) -> None:
+    def show(self, moment: Moment) -> None:
         """Show the form while it is a person's turn; typed text stays until it is over."""
-        name = coder_turn(view, self._context.shape) if live and may_control else ''
+        view = moment.view
+        name = coder_turn(view, self._context.shape) if moment.may_answer else ''
         leaf = next((leaf for leaf in view.active if leaf.endswith(f'{name}.person')), '') if name else ''
         visit = (name, view.entered.get(leaf)) if name else None
         if visit == self._visit:

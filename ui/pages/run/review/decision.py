@@ -14,6 +14,7 @@ from engine.statechart import read_leniently
 from ui.components.dialogs import await_answer, dialog_frame
 from ui.components.theme import button
 from ui.components.widgets import Box, CachedElement, NativeSelect, Text, label, set_attributes, text_area
+from ui.pages.run.pane import Moment
 from ui.pages.run.review.contest import CHOICE, CONFLICTS, FILES, Contestant
 from ui.pages.run.review.verdict import draw_deciding_tests
 from ui.pages.shared.run.context import RunContext
@@ -28,10 +29,11 @@ class Decision:
         self.root = CachedElement('choosing', 'section', aria_label='Your decision')
         self.root.set_visibility(False)
 
-    def show(self, view: View, candidates: Sequence[Contestant], *, live: bool, may_control: bool) -> None:
+    def show(self, moment: Moment, candidates: Sequence[Contestant]) -> None:
         """Ask if the run is waiting for a decision. Selections stay until the question changes."""
+        view = moment.view
         question = (
-            (view.waiting, tuple(view.active)) if live and may_control and view.waiting in QUESTIONS else None
+            (view.waiting, tuple(view.active)) if moment.may_answer and view.waiting in QUESTIONS else None
         )
         if not self.root.clear_if_changed(question):
             return

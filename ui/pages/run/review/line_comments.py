@@ -8,13 +8,13 @@ from nicegui import ui
 
 from engine.errors import WorkspaceError
 from engine.patterns import Comment
-from engine.records import View
 from engine.statechart import read_leniently
 from ui.components.elements import Code
 from ui.components.theme import button
 from ui.components.widgets import Box, NativeSelect, Text, label, set_attributes, text_area, text_input
 from ui.formatting.files import preview
 from ui.formatting.steps import role_title
+from ui.pages.run.pane import Moment
 from ui.pages.run.review.contest import Contestant
 from ui.pages.shared.run.context import RunContext
 
@@ -47,8 +47,9 @@ class LineComments:
                 button('Comment', icon='add_comment').on('click', self._send)
         self.root.set_visibility(False)
 
-    def show(self, view: View, candidates: Sequence[Contestant], *, live: bool, may_control: bool) -> None:
+    def show(self, moment: Moment, candidates: Sequence[Contestant]) -> None:
         """Offer the files of all newest versions, and show the comments up to this step."""
+        view = moment.view
         self._digests = {
             f'{candidate.name}: {path}': digest
             for candidate in candidates
@@ -56,7 +57,7 @@ class LineComments:
         }
         pattern = self._context.conductor.catalog.patterns.get(self._context.shape.pattern)
         able = pattern is not None and 'comment' in pattern.inputs
-        self._can_comment = able and live and may_control and not view.status.ended
+        self._can_comment = able and moment.may_answer and not view.status.ended
         comments = read_leniently(list[Comment], view.memory.get('comments'))
         self.root.set_visibility(bool(self._digests) and (able or bool(comments)))
         self._form.set_visibility(self._can_comment)

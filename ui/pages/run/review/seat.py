@@ -13,6 +13,7 @@ from ui.components.forms.narrow_model import narrow_model
 from ui.components.theme import button
 from ui.components.widgets import Box, NativeSelect, Text, set_attributes, text_input
 from ui.formatting.steps import role_title
+from ui.pages.run.pane import Moment
 from ui.pages.run.review.contest import read_candidates
 from ui.pages.run.review.debates import REVIEWER, Turn, current_turn, debate_turns, seats_for
 from ui.pages.shared.run.context import RunContext
@@ -67,11 +68,12 @@ class Seats:
             self.root.on(f'keydown.{keys}.prevent', self._send_turn)
         self.root.set_visibility(False)
 
-    def show(self, view: View, *, live: bool, may_control: bool) -> None:
+    def show(self, moment: Moment) -> None:
         """Show the form on a person's turn. Typed text stays until the turn is over."""
+        view = moment.view
         name, by_person = current_turn(view, self._context.shape)
         self._taken = taken_seats(view)
-        self._can_take = live and may_control and not view.status.ended and bool(self._reviewer_seats)
+        self._can_take = moment.may_answer and not view.status.ended and bool(self._reviewer_seats)
         leaf = next((leaf for leaf in view.active if leaf.endswith(f'{name}.person')), '') if name else ''
         turn = (name, view.entered.get(leaf)) if self._can_take and by_person else None
         if turn == self._turn:
